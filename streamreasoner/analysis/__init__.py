@@ -1,0 +1,8 @@
+"""What is known about a program before it runs: it is safe, typed and stratified, or refused."""
+
+from __future__ import annotations
+
+from streamreasoner.analysis.check import CheckedProgram, check, check_text
+from streamreasoner.analysis.load import load_program
+
+__all__ = ["CheckedProgram", "check", "check_text", "load_program"]

@@ -1,0 +1,108 @@
+"""Which rule needs which. Invariant: rules that can derive a common fact depend on each other.
+
+The graph is between atoms, not predicates: two atoms depend on each other only if their constants
+unify, so that triples with different predicates stay apart.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from streamreasoner.lang.ast import Aggregate, Atom, Constant, Negation
+from streamreasoner.lang.builtins import MONOTONE_AGGREGATES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from streamreasoner.lang.ast import Rule
+
+
+class Through(Enum):
+    """How a rule depends on another."""
+
+    ATOM = "atom"
+    NEGATION = "negation"
+    AGGREGATE = "aggregate"
+    SAME_HEAD = "same head"
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """A body atom of one rule that unifies with the head of another (or two heads that unify).
+
+    Attributes:
+        rule: Index of the rule that depends.
+        on: Index of the rule it depends on.
+        through: How.
+        atom: The atom of `rule` that unifies with the head of `on`.
+    """
+
+    rule: int
+    on: int
+    through: Through
+    atom: Atom
+
+
+def unifies(first: Atom, second: Atom) -> bool:
+    """Whether the constants of both atoms agree; their variables are unrelated.
+
+    Repeated variables are not looked at: a fact belongs to a stratum by its constants alone, which
+    is what a backend can tell from the fact (docs/decisions/0008).
+    """
+    if first.predicate != second.predicate or first.arity != second.arity:
+        return False
+    return all(
+        left.term == right.term
+        for left, right in zip(first.arguments, second.arguments, strict=True)
+        if isinstance(left, Constant) and isinstance(right, Constant)
+    )
+
+
+def dependencies(rules: Sequence[Rule]) -> tuple[tuple[Dependency, ...], ...]:
+    """Return for each rule, in normal form, what it depends on.
+
+    Rules with equal heads are in one stratum anyway: dependencies on any of them lead to the first,
+    which depends on the others. This keeps the graph small when a disjunction becomes many rules.
+    """
+    first: dict[Atom, int] = {}
+    by_shape: dict[tuple[str, int], list[Atom]] = defaultdict(list)
+    equal: list[list[int]] = [[] for _ in rules]
+    for index, rule in enumerate(rules):
+        leader = first.setdefault(rule.head, index)
+        if leader == index:
+            by_shape[rule.head.predicate, rule.head.arity].append(rule.head)
+        else:
+            equal[leader].append(index)
+    return tuple(
+        (
+            *(
+                Dependency(index, first[head], through, atom)
+                for atom, through in _needs(rule)
+                for head in by_shape[atom.predicate, atom.arity]
+                if (through is not Through.SAME_HEAD or first[head] != index)
+                and unifies(atom, head)
+            ),
+            *(Dependency(index, other, Through.SAME_HEAD, rule.head) for other in equal[index]),
+        )
+        for index, rule in enumerate(rules)
+    )
+
+
+def _needs(rule: Rule) -> Iterator[tuple[Atom, Through]]:
+    aggregated = any(
+        isinstance(argument, Aggregate) and argument.function not in MONOTONE_AGGREGATES
+        for argument in rule.head.arguments
+    )
+    for literal in rule.body:
+        match literal:
+            case Negation(Atom() as atom):
+                yield atom, Through.NEGATION
+            case Atom():
+                yield literal, Through.AGGREGATE if aggregated else Through.ATOM
+            case _:
+                pass
+    yield rule.head, Through.SAME_HEAD
+

@@ -1,0 +1,70 @@
+"""Rules by text, path or ruleset name. Invariant: every way in ends in the same checks."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamreasoner import rulesets
+from streamreasoner.analysis.check import check_text
+from streamreasoner.errors import ProgramError
+
+if TYPE_CHECKING:
+    from streamreasoner.analysis.check import CheckedProgram
+
+
+def load_program(rules: str | Path) -> CheckedProgram:
+    """Read and check rules.
+
+    Args:
+        rules: A path, the name of a packaged ruleset such as `rho-df`, or the text itself. A str
+            is text if it is empty or holds white space, a parenthesis or a bracket; else it is a
+            ruleset if one has this name, else a path.
+
+    Raises:
+        ProgramError: The rules have mistakes, or there is no such file or ruleset.
+    """
+    if isinstance(rules, Path):
+        return check_text(_read(rules), str(rules))
+    if not rules or any(character in " \t\r\n([" for character in rules):
+        return _text_or_path(rules)
+    if rules in rulesets.names():
+        return check_text(rulesets.text(rules), f"{rules}.dl")
+    path = Path(rules)
+    if path.suffix != ".dl" and not path.exists() and len(path.parts) == 1:
+        raise ProgramError(_unknown(rules))
+    return check_text(_read(path), rules)
+
+
+def _text_or_path(rules: str) -> CheckedProgram:
+    """A path may hold blanks or parentheses too; text on one line never ends in `.dl`."""
+    if "\n" not in rules and rules.endswith(".dl"):
+        return check_text(_read(Path(rules)), rules)
+    return check_text(rules)
+
+
+def _unknown(name: str) -> str:
+    known = rulesets.names()
+    close = get_close_matches(name.lower().replace("_", "-"), known, 1)
+    hint = f" Did you mean '{close[0]}'?" if close else ""
+    return (
+        f"There is no ruleset and no rule file '{name}'.{hint}"
+        f" The rulesets are {', '.join(known)}; a rule file is named by its path."
+    )
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise ProgramError(
+            f"There is no rule file '{path}'. Give the path of a file, or one of the rulesets"
+            f" {', '.join(rulesets.names())}."
+        ) from None
+    except UnicodeDecodeError as error:
+        raise ProgramError(
+            f"Rule file '{path}' is not UTF-8 text (byte {error.start}); save it as UTF-8."
+        ) from None
+    except OSError as error:
+        raise ProgramError(f"Rule file '{path}' cannot be read: {error.strerror}.") from None

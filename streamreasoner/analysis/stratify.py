@@ -1,0 +1,115 @@
+"""Strata. Invariant: a rule depends only on rules of its own and of earlier strata."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from streamreasoner.analysis.dependency import Through
+from streamreasoner.lang.ast import TRIPLE
+from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.lang.printer import print_literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from streamreasoner.analysis.dependency import Dependency
+    from streamreasoner.lang.ast import Rule
+
+_REFUSED = {
+    Through.NEGATION: ("SR301", "its own negation", "not "),
+    Through.AGGREGATE: ("SR302", "itself through an aggregate", "aggregate over "),
+}
+
+
+def strata(graph: Sequence[Sequence[Dependency]]) -> tuple[tuple[int, ...], ...]:
+    """Return the strongly connected components, each sorted, what is depended on first.
+
+    Tarjan's algorithm (SIAM J. Comput. 1, 1972) without recursion: chains of rules may be long.
+    """
+    order: dict[int, int] = {}
+    low: dict[int, int] = {}
+    open_rules: list[int] = []
+    is_open = [False] * len(graph)
+    found: list[tuple[int, ...]] = []
+    for start in range(len(graph)):
+        if start in order:
+            continue
+        work = [(start, 0)]
+        while work:
+            rule, step = work.pop()
+            if step == 0:
+                order[rule] = low[rule] = len(order)
+                open_rules.append(rule)
+                is_open[rule] = True
+            else:
+                low[rule] = min(low[rule], low[graph[rule][step - 1].on])
+            for next_step in range(step, len(graph[rule])):
+                target = graph[rule][next_step].on
+                if target not in order:
+                    work += [(rule, next_step + 1), (target, 0)]
+                    break
+                if is_open[target]:
+                    low[rule] = min(low[rule], order[target])
+            else:
+                if low[rule] == order[rule]:
+                    component = open_rules[open_rules.index(rule) :]
+                    del open_rules[-len(component) :]
+                    for member in component:
+                        is_open[member] = False
+                    found.append(tuple(sorted(component)))
+    return tuple(found)
+
+
+def unstratifiable(
+    rules: Sequence[Rule],
+    graph: Sequence[Sequence[Dependency]],
+    prefixes: Mapping[str, str],
+) -> Iterator[Diagnostic]:
+    """Report negation and non-monotone aggregates inside a stratum, with the cycle."""
+    stratum = {rule: index for index, members in enumerate(strata(graph)) for rule in members}
+    for edge in (edge for edges in graph for edge in edges):
+        if edge.through not in _REFUSED or stratum[edge.rule] != stratum[edge.on]:
+            continue
+        code, how, _ = _REFUSED[edge.through]
+        head = rules[edge.rule].head
+        name = print_literal(head, prefixes) if head.predicate == TRIPLE else head.predicate
+        cycle = "; ".join(
+            _step(rules, step, prefixes) for step in (edge, *_path(graph, edge.on, edge.rule))
+        )
+        yield Diagnostic(
+            code,
+            f"'{name}' depends on {how}, so the program cannot be stratified",
+            edge.atom.span,
+            f"break the cycle: {cycle}",
+        )
+
+
+def _path(graph: Sequence[Sequence[Dependency]], start: int, goal: int) -> list[Dependency]:
+    """Return a shortest path of dependencies from `start` to `goal`, both in one stratum."""
+    reached: dict[int, Dependency | None] = {start: None}
+    queue = deque([start])
+    while goal not in reached:
+        rule = queue.popleft()
+        for edge in graph[rule]:
+            if edge.on not in reached:
+                reached[edge.on] = edge
+                queue.append(edge.on)
+    path = []
+    while (last := reached[goal]) is not None:
+        path.append(last)
+        goal = last.rule
+    return path[::-1]
+
+
+def _step(rules: Sequence[Rule], edge: Dependency, prefixes: Mapping[str, str]) -> str:
+    rule = rules[edge.rule]
+    head = print_literal(rule.head, prefixes)
+    if edge.through is Through.SAME_HEAD:
+        other = rules[edge.on]
+        return (
+            f"{head} (line {rule.span.line}) and {print_literal(other.head, prefixes)}"
+            f" (line {other.span.line}) can be the same fact"
+        )
+    how = _REFUSED[edge.through][2] if edge.through in _REFUSED else ""
+    return f"{head} (line {rule.span.line}) needs {how}{print_literal(edge.atom, prefixes)}"

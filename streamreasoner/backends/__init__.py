@@ -1,0 +1,1 @@
+"""Where the state lives: one package per backend, none knowing another."""

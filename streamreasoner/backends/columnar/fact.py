@@ -1,0 +1,187 @@
+"""Facts as records. Invariant: equal arguments of one relation are one record, found by its id."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamreasoner.backends.columnar.layout import (
+    ARENA,
+    CAPACITY,
+    CELLS,
+    CLASS_ARITY,
+    CLASS_BITS,
+    CLASS_RELATION,
+    CLASS_UNITS,
+    CLASS_WIDTH,
+    CLASSES,
+    EMPTY_ENTRY,
+    FACT_BUFFER,
+    FACT_COUNT,
+    FACT_MASK,
+    FACT_TABLE,
+    FREE,
+    RELATIONS,
+    SCALARS,
+    TOP,
+    TRIE_MASK,
+    TRIE_NODES,
+    TRIE_SLOTS,
+    UNUSED,
+)
+from streamreasoner.backends.columnar.slots import LOW, hash_cells, mix, put, rehash, remove
+from streamreasoner.backends.columnar.views import int32_view, int64_view
+from streamreasoner.rdf.kernels.compile import inlined, kernel
+from streamreasoner.rdf.kernels.memory import prefetch
+
+if TYPE_CHECKING:
+    from streamreasoner.backends.columnar.views import Int32s, Int64s
+
+
+@inlined
+def allocate(table: Int64s, units: int) -> int:
+    """A zeroed record of *units*, or 0 if the arena is full."""
+    scalars = int64_view(table, SCALARS)
+    free = int32_view(table, FREE)
+    words = int32_view(table, ARENA)
+    record = free[units]
+    if record != 0:
+        free[units] = words[2 * record]
+        for i in range(2 * record, 2 * (record + units)):
+            words[i] = 0
+        return record
+    record = scalars[TOP]
+    if record + units > scalars[CAPACITY]:
+        return 0
+    scalars[TOP] = record + units
+    return record
+
+
+@inlined
+def release(table: Int64s, record: int, units: int) -> None:
+    """Give a record back, to be the next of its size."""
+    free = int32_view(table, FREE)
+    words = int32_view(table, ARENA)
+    words[2 * record] = free[units]
+    free[units] = record
+
+
+@inlined
+def classify(table: Int64s, relation: int, cells: Int32s, at: int) -> int:
+    """The class of a fact, by a walk over the constants that the program asks for."""
+    scalars = int64_view(table, SCALARS)
+    nodes = int32_view(table, TRIE_NODES)
+    children = int64_view(table, TRIE_SLOTS)
+    mask = scalars[TRIE_MASK]
+    node = int32_view(table, RELATIONS)[2 * relation + 1]
+    while nodes[2 * node] >= 0:
+        wanted = (node << 32) | cells[at + nodes[2 * node]]
+        node = nodes[2 * node + 1]
+        i = mix(0, wanted) & mask
+        while children[2 * i + 1] >= 0:
+            if children[2 * i] == wanted:
+                node = children[2 * i + 1]
+                break
+            i = (i + 1) & mask
+    return nodes[2 * node + 1]
+
+
+@inlined
+def tag_of(table: Int64s, relation: int, cells: Int32s, at: int) -> int:
+    """Hash of a fact's relation and arguments; its slot is asked for in advance."""
+    scalars = int64_view(table, SCALARS)
+    arity = int32_view(table, RELATIONS)[2 * relation]
+    tag = hash_cells(relation, cells, at, arity)
+    prefetch(table[FACT_TABLE + scalars[FACT_BUFFER]] + 8 * (tag & scalars[FACT_MASK]))
+    return tag
+
+
+@inlined
+def expect(table: Int64s, tag: int) -> None:
+    """Ask in advance for the record that the first slot of *tag* names."""
+    scalars = int64_view(table, SCALARS)
+    slot = int64_view(table, FACT_TABLE + scalars[FACT_BUFFER])[tag & scalars[FACT_MASK]]
+    prefetch(table[ARENA] + 8 * (slot & LOW))
+
+
+@inlined
+def find_tagged(table: Int64s, relation: int, cells: Int32s, at: int, arity: int, tag: int) -> int:
+    """The fact with these arguments, or 0; *tag* is their hash."""
+    scalars = int64_view(table, SCALARS)
+    slots = int64_view(table, FACT_TABLE + scalars[FACT_BUFFER])
+    words = int32_view(table, ARENA)
+    classes = int32_view(table, CLASSES)
+    mask = scalars[FACT_MASK]
+    i = tag & mask
+    while True:
+        slot = slots[i]
+        if slot == 0:
+            return 0
+        if ((slot >> 32) & LOW) == tag:
+            fact = slot & LOW
+            row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
+            if classes[row + CLASS_RELATION] == relation:
+                base = 2 * fact + CELLS
+                j = 0
+                while j < arity and words[base + j] == cells[at + j]:
+                    j += 1
+                if j == arity:
+                    return fact
+        i = (i + 1) & mask
+
+
+@kernel
+def find(table: Int64s, relation: int, cells: Int32s, at: int) -> int:
+    """The fact with these arguments, or 0."""
+    arity = int32_view(table, RELATIONS)[2 * relation]
+    return find_tagged(table, relation, cells, at, arity, hash_cells(relation, cells, at, arity))
+
+
+@inlined
+def find_or_add(table: Int64s, relation: int, cells: Int32s, at: int, tag: int) -> int:
+    """The fact with these arguments, whose hash is *tag*, new without entries if need be.
+
+    Returns 0 if the arena is full.
+    """
+    arity = int32_view(table, RELATIONS)[2 * relation]
+    fact = find_tagged(table, relation, cells, at, arity, tag)
+    if fact != 0:
+        return fact
+    scalars = int64_view(table, SCALARS)
+    words = int32_view(table, ARENA)
+    kind = classify(table, relation, cells, at)
+    fact = allocate(table, int32_view(table, CLASSES)[kind * CLASS_WIDTH + CLASS_UNITS])
+    if fact == 0:
+        return 0
+    words[2 * fact] = kind
+    int64_view(table, ARENA)[fact + 1] = EMPTY_ENTRY
+    words[2 * fact + 4] = UNUSED
+    base = 2 * fact + CELLS
+    for j in range(arity):
+        words[base + j] = cells[at + j]
+    if 5 * (scalars[FACT_COUNT] + 1) > 3 * (scalars[FACT_MASK] + 1):
+        buffer = scalars[FACT_BUFFER]
+        rehash(
+            int64_view(table, FACT_TABLE + buffer),
+            scalars[FACT_MASK],
+            int64_view(table, FACT_TABLE + 1 - buffer),
+        )
+        scalars[FACT_BUFFER] = 1 - buffer
+        scalars[FACT_MASK] = 2 * scalars[FACT_MASK] + 1
+    put(int64_view(table, FACT_TABLE + scalars[FACT_BUFFER]), scalars[FACT_MASK], tag, fact)
+    scalars[FACT_COUNT] += 1
+    return fact
+
+
+@kernel
+def drop(table: Int64s, fact: int) -> None:
+    """Forget a fact that has no entries and is in no arrangement."""
+    scalars = int64_view(table, SCALARS)
+    words = int32_view(table, ARENA)
+    classes = int32_view(table, CLASSES)
+    row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
+    tag = hash_cells(
+        classes[row + CLASS_RELATION], words, 2 * fact + CELLS, classes[row + CLASS_ARITY]
+    )
+    remove(int64_view(table, FACT_TABLE + scalars[FACT_BUFFER]), scalars[FACT_MASK], tag, fact)
+    scalars[FACT_COUNT] -= 1
+    release(table, fact, classes[row + CLASS_UNITS])

@@ -1,0 +1,39 @@
+"""Rows into the state. Invariant: a batch is added row by row, and stops at the first bad one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamreasoner.backends.columnar.layout import OK
+from streamreasoner.backends.columnar.pending import flush, push
+from streamreasoner.rdf.kernels.compile import kernel
+
+if TYPE_CHECKING:
+    from streamreasoner.backends.columnar.views import Int32s, Int64s
+
+
+@kernel
+def add(table: Int64s, relation: int, arity: int, cells: Int32s, multiplicities: Int64s) -> int:
+    """Add asserted multiplicities at iteration 0; *cells* is (n * arity,). Returns a status."""
+    for i in range(len(multiplicities)):
+        status = push(table, relation, cells, i * arity, 0, multiplicities[i])
+        if status != OK:
+            return status
+    return flush(table)
+
+
+@kernel
+def add_trace(
+    table: Int64s,
+    relation: int,
+    arity: int,
+    cells: Int32s,
+    iterations: Int32s,
+    multiplicities: Int64s,
+) -> int:
+    """Add multiplicities at their iterations; *cells* is (n * arity,). Returns a status."""
+    for i in range(len(multiplicities)):
+        status = push(table, relation, cells, i * arity, iterations[i], multiplicities[i])
+        if status != OK:
+            return status
+    return flush(table)

@@ -1,0 +1,312 @@
+"""What an epoch changed, and its end. Invariant: afterwards no flag, delta or journal is left.
+
+Every fact whose multiplicities changed is in the journal with its state before the epoch, and every
+entry with its multiplicity before. Transitions follow from the multiplicities, so a rollback needs
+no more than that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamreasoner.backends.columnar.arrangement import arrange, withdraw
+from streamreasoner.backends.columnar.entry import presence, state_of
+from streamreasoner.backends.columnar.fact import drop, release
+from streamreasoner.backends.columnar.layout import (
+    ARENA,
+    ARRANGED,
+    ASSERTED,
+    BELOW_ZERO,
+    CELLS,
+    CLASS_BITS,
+    CLASS_RELATION,
+    CLASS_WIDTH,
+    CLASSES,
+    COUNT_SHIFT,
+    COUNTS,
+    EMPTY_ENTRY,
+    INITIAL_HEADS,
+    ITERATION,
+    JOURNAL_ENTRIES,
+    JOURNAL_FACTS,
+    JOURNAL_WORD,
+    JOURNALED,
+    JOURNALED_ENTRIES,
+    JOURNALED_FACTS,
+    LAST_TOUCHED,
+    OK,
+    PENDING_COUNT,
+    PRESENT,
+    SCALARS,
+    STRATA,
+    TOUCHED,
+    TOUCHED_COUNT,
+    TOUCHED_HEADS,
+    TOUCHED_NODES,
+    TRANSITION_BITS,
+    UNUSED,
+    WAS_ASSERTED,
+    WAS_BELOW_ZERO,
+    WAS_PRESENT,
+)
+from streamreasoner.backends.columnar.settle import clear_deltas
+from streamreasoner.backends.columnar.slots import LOW
+from streamreasoner.backends.columnar.views import int32_view, int64_view
+from streamreasoner.rdf.kernels.compile import kernel
+
+if TYPE_CHECKING:
+    from streamreasoner.backends.columnar.views import Int8s, Int32s, Int64s
+
+
+@kernel
+def count_changes(table: Int64s, sizes: Int64s) -> None:
+    """Add, by relation, the rows of derived, closure and trace changes to *sizes* (n, 3)."""
+    scalars = int64_view(table, SCALARS)
+    words = int32_view(table, ARENA)
+    units = int64_view(table, ARENA)
+    classes = int32_view(table, CLASSES)
+    facts = int64_view(table, JOURNAL_FACTS)
+    entries = int64_view(table, JOURNAL_ENTRIES)
+    for i in range(scalars[JOURNALED_FACTS]):
+        fact = facts[i] & LOW
+        relation = classes[(words[2 * fact] & CLASS_BITS) * CLASS_WIDTH + CLASS_RELATION]
+        derived, closure = _difference(facts[i] >> 32, state_of(table, fact))
+        sizes[relation, 0] += derived != 0
+        sizes[relation, 1] += closure != 0
+    for i in range(scalars[JOURNALED_ENTRIES]):
+        if units[entries[2 * i] & LOW] >> COUNT_SHIFT != entries[2 * i + 1]:
+            fact = entries[2 * i] >> 32
+            relation = classes[(words[2 * fact] & CLASS_BITS) * CLASS_WIDTH + CLASS_RELATION]
+            sizes[relation, 2] += 1
+
+
+@kernel
+def read_changes(
+    table: Int64s,
+    relation: int,
+    derived_args: Int32s,
+    derived_signs: Int8s,
+    closure_args: Int32s,
+    closure_signs: Int8s,
+) -> None:
+    """Fill in the changes of one relation, arguments and signs, in the order of the journal."""
+    scalars = int64_view(table, SCALARS)
+    words = int32_view(table, ARENA)
+    classes = int32_view(table, CLASSES)
+    facts = int64_view(table, JOURNAL_FACTS)
+    d = 0
+    c = 0
+    for i in range(scalars[JOURNALED_FACTS]):
+        fact = facts[i] & LOW
+        if classes[(words[2 * fact] & CLASS_BITS) * CLASS_WIDTH + CLASS_RELATION] != relation:
+            continue
+        derived, closure = _difference(facts[i] >> 32, state_of(table, fact))
+        if derived != 0:
+            _copy_args(words, fact, derived_args, d)
+            derived_signs[d] = derived
+            d += 1
+        if closure != 0:
+            _copy_args(words, fact, closure_args, c)
+            closure_signs[c] = closure
+            c += 1
+
+
+@kernel
+def read_trace_changes(
+    table: Int64s, relation: int, args: Int32s, iterations: Int32s, multiplicities: Int64s
+) -> None:
+    """Fill in the signed trace differences of one relation, in the order of the journal."""
+    scalars = int64_view(table, SCALARS)
+    words = int32_view(table, ARENA)
+    units = int64_view(table, ARENA)
+    classes = int32_view(table, CLASSES)
+    entries = int64_view(table, JOURNAL_ENTRIES)
+    row = 0
+    for i in range(scalars[JOURNALED_ENTRIES]):
+        fact = entries[2 * i] >> 32
+        entry = entries[2 * i] & LOW
+        difference = (units[entry] >> COUNT_SHIFT) - entries[2 * i + 1]
+        if difference == 0:
+            continue
+        if classes[(words[2 * fact] & CLASS_BITS) * CLASS_WIDTH + CLASS_RELATION] != relation:
+            continue
+        _copy_args(words, fact, args, row)
+        iterations[row] = words[2 * entry + 2]
+        multiplicities[row] = difference
+        row += 1
+
+
+@kernel
+def commit(table: Int64s) -> None:
+    """Make the epoch final: drop what is left at zero, and empty the journal."""
+    scalars = int64_view(table, SCALARS)
+    words = int32_view(table, ARENA)
+    units = int64_view(table, ARENA)
+    facts = int64_view(table, JOURNAL_FACTS)
+    entries = int64_view(table, JOURNAL_ENTRIES)
+    for i in range(scalars[JOURNALED_ENTRIES]):
+        entry = entries[2 * i] & LOW
+        units[entry] &= ~JOURNALED
+        scalars[COUNTS] += (units[entry] >> COUNT_SHIFT != 0) - (entries[2 * i + 1] != 0)
+    for i in range(scalars[JOURNALED_FACTS]):
+        fact = facts[i] & LOW
+        before = facts[i] >> 32
+        after = state_of(table, fact)
+        scalars[PRESENT] += (after & WAS_PRESENT != 0) - (before & WAS_PRESENT != 0)
+        scalars[ASSERTED] += (after & WAS_ASSERTED != 0) - (before & WAS_ASSERTED != 0)
+        scalars[BELOW_ZERO] += (after & WAS_BELOW_ZERO != 0) - (before & WAS_BELOW_ZERO != 0)
+        words[2 * fact + JOURNAL_WORD] = 0
+        _tidy(table, fact)
+    _end(table)
+
+
+@kernel
+def rollback(table: Int64s) -> int:
+    """Put every multiplicity back, let the transitions follow, and empty the journal."""
+    scalars = int64_view(table, SCALARS)
+    words = int32_view(table, ARENA)
+    units = int64_view(table, ARENA)
+    facts = int64_view(table, JOURNAL_FACTS)
+    entries = int64_view(table, JOURNAL_ENTRIES)
+    clear_deltas(table)
+    scalars[PENDING_COUNT] = 0
+    heads = int32_view(table, INITIAL_HEADS)
+    for stratum in range(scalars[STRATA]):
+        _untouch(table, heads[stratum])
+        heads[stratum] = 0
+    heads = int32_view(table, TOUCHED_HEADS)
+    for iteration in range(scalars[ITERATION], scalars[LAST_TOUCHED] + 1):
+        _untouch(table, heads[iteration])
+        heads[iteration] = 0
+    for i in range(scalars[JOURNALED_ENTRIES]):
+        entry = entries[2 * i] & LOW
+        flags = units[entry] & ~JOURNALED & ((1 << COUNT_SHIFT) - 1)
+        units[entry] = (entries[2 * i + 1] << COUNT_SHIFT) | flags
+    status = OK
+    for i in range(scalars[JOURNALED_FACTS]):
+        fact = facts[i] & LOW
+        words[2 * fact + JOURNAL_WORD] = 0
+        status = max(status, retransition(table, fact))
+        _tidy(table, fact)
+    _end(table)
+    return status
+
+
+@kernel
+def accept(table: Int64s) -> int:
+    """End a restore: transitions follow from the multiplicities; returns a status."""
+    scalars = int64_view(table, SCALARS)
+    facts = int64_view(table, JOURNAL_FACTS)
+    heads = int32_view(table, INITIAL_HEADS)
+    for stratum in range(scalars[STRATA]):
+        _untouch(table, heads[stratum])
+        heads[stratum] = 0
+    heads = int32_view(table, TOUCHED_HEADS)
+    for iteration in range(scalars[LAST_TOUCHED] + 1):
+        _untouch(table, heads[iteration])
+        heads[iteration] = 0
+    for i in range(scalars[JOURNALED_FACTS]):
+        status = retransition(table, facts[i] & LOW)
+        if status != OK:
+            return status
+    commit(table)
+    return OK
+
+
+@kernel
+def retransition(table: Int64s, fact: int) -> int:
+    """Derive a fact's transitions from its multiplicities, and arrange it if it has any."""
+    words = int32_view(table, ARENA)
+    units = int64_view(table, ARENA)
+    some = False
+    entry = fact + 1
+    while entry != 0:
+        when = words[2 * entry + 2]
+        before = 0
+        upto = 0
+        other = fact + 1
+        while other != 0:
+            count = units[other] >> COUNT_SHIFT
+            if words[2 * other + 2] <= when:
+                upto += count
+                if words[2 * other + 2] < when:
+                    before += count
+            other = words[2 * other + 3]
+        transition = (1 if upto > 0 else 0) - (1 if before > 0 else 0)
+        some = some or transition != 0
+        units[entry] = (units[entry] & ~TRANSITION_BITS) | (transition + 1)
+        entry = words[2 * entry + 3]
+    if some and words[2 * fact] & ARRANGED == 0:
+        return arrange(table, fact)
+    return OK
+
+
+@kernel
+def _difference(before: int, after: int) -> tuple[int, int]:
+    """Change of derived (present, not asserted) and of present, from two states of a fact."""
+    was = before & WAS_PRESENT != 0
+    now = after & WAS_PRESENT != 0
+    was_derived = was and before & WAS_ASSERTED == 0
+    now_derived = now and after & WAS_ASSERTED == 0
+    return int(now_derived) - int(was_derived), int(now) - int(was)
+
+
+@kernel
+def _copy_args(words: Int32s, fact: int, target: Int32s, row: int) -> None:
+    base = 2 * fact + CELLS
+    for j in range(target.shape[1]):
+        target[row, j] = words[base + j]
+
+
+@kernel
+def _untouch(table: Int64s, node: int) -> None:
+    """Clear the TOUCHED flags of the facts in one list."""
+    words = int32_view(table, ARENA)
+    units = int64_view(table, ARENA)
+    nodes = int64_view(table, TOUCHED_NODES)
+    while node != 0:
+        entry = (nodes[node] & LOW) + 1
+        while entry != 0:
+            units[entry] &= ~TOUCHED
+            entry = words[2 * entry + 3]
+        node = nodes[node] >> 32
+
+
+@kernel
+def _tidy(table: Int64s, fact: int) -> None:
+    """Free entries that hold nothing, and the fact itself when none is left."""
+    words = int32_view(table, ARENA)
+    units = int64_view(table, ARENA)
+    inline = fact + 1
+    previous = inline
+    entry = words[2 * inline + 3]
+    while entry != 0:
+        following = words[2 * entry + 3]
+        if units[entry] == EMPTY_ENTRY:
+            words[2 * previous + 3] = following
+            release(table, entry, 2)
+        else:
+            previous = entry
+        entry = following
+    if units[inline] == EMPTY_ENTRY:
+        words[2 * inline + 2] = UNUSED
+        entry = words[2 * inline + 3]
+        if entry != 0:
+            units[inline] = units[entry]
+            words[2 * inline + 2] = words[2 * entry + 2]
+            words[2 * inline + 3] = words[2 * entry + 3]
+            release(table, entry, 2)
+    if words[2 * fact] & ARRANGED and presence(table, fact) == 0:
+        withdraw(table, fact)
+    if words[2 * inline + 2] == UNUSED:
+        drop(table, fact)
+
+
+@kernel
+def _end(table: Int64s) -> None:
+    scalars = int64_view(table, SCALARS)
+    scalars[JOURNALED_FACTS] = 0
+    scalars[JOURNALED_ENTRIES] = 0
+    scalars[TOUCHED_COUNT] = 0
+    scalars[ITERATION] = 0
+    scalars[LAST_TOUCHED] = 0

@@ -1,0 +1,134 @@
+"""Where everything is in memory. Invariant: kernels and Python agree on it by these names alone.
+
+A kernel is called with one int64 table of addresses. Facts, their further entries and the groups
+of arrangements are records in one arena, addressed in units of 8 bytes, so that an id fits int32
+and a fact with all that belongs to it is one or two cache lines:
+
+    fact    [class+flags i32 | journal i32] [entry: 2 units] [cells i32 × arity] [links 2 × i32]
+    entry   [multiplicity i60 + flags] [iteration i32 | next entry i32]
+    group   [arrangement i32 | first fact i32] [key i32 …]
+
+A *class* is what the constants of a fact decide: its stratum, the arrangements it is a member of,
+and the delta plans it drives.
+"""
+
+from __future__ import annotations
+
+# Address table -----------------------------------------------------------------------------------
+SCALARS = 0  # int64, see below
+ARENA = 1  # records
+FACT_TABLE = 2  # int64 slots, two buffers: growing rehashes from one into the other
+GROUP_TABLE = 4
+FREE = 6  # int32: first free record by size in units
+JOURNAL_FACTS = 7  # int64: fact | state before the epoch << 32
+JOURNAL_ENTRIES = 8  # int64 pairs: fact << 32 | entry, multiplicity before the epoch
+TOUCHED_NODES = 9  # int64: fact | next node << 32
+TOUCHED_HEADS = 10  # int32 by iteration: first node
+INITIAL_HEADS = 11  # int32 by stratum: first node of iteration 0
+DELTAS = 12  # int32: facts
+SCRATCH = 13  # int32
+RELATIONS = 14  # int32 by relation: (arity, root of the trie)
+CLASSES = 15  # int32 rows of CLASS_WIDTH
+LINK_OFFSETS = 16  # int32 by class and arrangement: word of the link in a record, -1 if no member
+MEMBERSHIPS = 17  # int32: arrangements, in the order of a record's links
+ARRANGEMENTS = 18  # int32 by arrangement: (start, length) of the key in OPERANDS
+TRIE_NODES = 19  # int32 by node: (position or -1, default child or class)
+TRIE_SLOTS = 20  # int64 pairs: node << 32 | constant, child
+DISPATCH = 21  # int32 by class and stratum: (start, length) in DISPATCHED
+DISPATCHED = 22  # int32: plans
+PLANS = 23  # int32 rows of PLAN_WIDTH
+STEPS = 24  # int32 rows of STEP_WIDTH
+OPERANDS = 25  # int32: what plans and arrangements point into
+PENDING_ROWS = 26  # int64: additions that wait
+PENDING_CELLS = 27  # int32: their arguments
+ADDRESSES = 28
+
+# Scalars -----------------------------------------------------------------------------------------
+TOP = 0  # first free unit of the arena
+CAPACITY = 1  # units of the arena
+FACT_MASK = 2
+FACT_BUFFER = 3
+FACT_COUNT = 4
+GROUP_MASK = 5
+GROUP_BUFFER = 6
+GROUP_COUNT = 7
+JOURNALED_FACTS = 8
+JOURNALED_ENTRIES = 9
+TOUCHED_COUNT = 10
+ITERATION = 11  # where the search for the next touched iteration starts
+LAST_TOUCHED = 12
+DELTA_COUNT = 13
+STRATUM = 14
+STRATA = 15
+ARRANGEMENT_COUNT = 16
+TRIE_MASK = 17
+PRESENT = 18
+ASSERTED = 19
+BELOW_ZERO = 20
+COUNTS = 21
+PENDING_COUNT = 22
+SCALAR_COUNT = 32
+
+# Records -----------------------------------------------------------------------------------------
+CELLS = 6  # first word of a fact's arguments
+CLASS_BITS = 0xFFFF
+ARRANGED = 1 << 16
+DELTA_SHIFT = 20  # three bits: 0 = none, else the change of the transition + 3
+DELTA_BITS = 7 << DELTA_SHIFT
+DELTA_ZERO = 3
+
+JOURNAL_WORD = 1
+
+# An entry's first unit: multiplicity << 4 | flags | transition + 1
+COUNT_SHIFT = 4
+TRANSITION_BITS = 3
+TOUCHED = 4
+JOURNALED = 8
+EMPTY_ENTRY = 1  # multiplicity 0, transition 0
+UNUSED = -1  # iteration of an inline entry that holds nothing
+MAX_MULTIPLICITY = 1 << 58
+
+# State of a fact before the epoch, in the journal
+WAS_PRESENT = 1
+WAS_ASSERTED = 2
+WAS_BELOW_ZERO = 4
+
+# Groups
+GROUP_FIRST = 1
+GROUP_KEY = 2
+
+# Tables of the program ---------------------------------------------------------------------------
+CLASS_RELATION, CLASS_ARITY, CLASS_UNITS, CLASS_STRATUM = range(4)
+CLASS_LINKS, CLASS_MEMBERSHIPS, CLASS_LINK_COUNT = range(4, 7)
+CLASS_WIDTH = 8
+
+PLAN_BINDS, PLAN_BIND_COUNT, PLAN_CHECKS, PLAN_CHECK_COUNT = range(4)
+PLAN_FILTERS, PLAN_FILTER_COUNT, PLAN_STEPS, PLAN_STEP_COUNT = range(4, 8)
+PLAN_HEAD_RELATION, PLAN_HEAD, PLAN_HEAD_COUNT = range(8, 11)
+PLAN_WIDTH = 12
+
+STEP_BINDS, STEP_BIND_COUNT, STEP_CHECKS, STEP_CHECK_COUNT = range(4)
+STEP_FILTERS, STEP_FILTER_COUNT, STEP_KEY, STEP_KEY_COUNT = range(4, 8)
+STEP_KIND, STEP_TARGET, STEP_OLD = range(8, 11)
+STEP_WIDTH = 12
+
+PROBE = 0  # walk a group of an arrangement
+LOOKUP = 1  # every argument is known: find the one fact
+
+# Status of a kernel ------------------------------------------------------------------------------
+OK = 0
+OVERFLOW = 1  # a multiplicity left its range
+FULL = 2  # the arena is full
+
+# Scratch: where a running plan keeps its bindings and its path ------------------------------------
+MAX_ARITY = 250
+MAX_VARIABLES = 250
+MAX_STEPS = 100
+ARRANGED_KEY = 0
+CELLS_OUT = 256
+SLOTS = 512
+FACT_AT = 1024
+ENTRY_AT = 1152
+ITERATION_AT = 1280
+SIGN_AT = 1408
+SCRATCH_COUNT = 1536

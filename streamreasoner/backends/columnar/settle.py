@@ -1,0 +1,162 @@
+"""Settle: step 1 of a fixpoint. Invariant: stored transitions up to m follow from multiplicities.
+
+After `settle(m)` DELTAS lists the facts whose transition at m changed; until they are cleared, a
+fact's old transitions are its stored ones less its delta at m.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamreasoner.backends.columnar.arrangement import arrange
+from streamreasoner.backends.columnar.entry import presence, touch
+from streamreasoner.backends.columnar.layout import (
+    ARENA,
+    ARRANGED,
+    CLASS_BITS,
+    CLASS_STRATUM,
+    CLASS_WIDTH,
+    CLASSES,
+    COUNT_SHIFT,
+    DELTA_BITS,
+    DELTA_COUNT,
+    DELTA_SHIFT,
+    DELTA_ZERO,
+    DELTAS,
+    DISPATCH,
+    INITIAL_HEADS,
+    ITERATION,
+    JOURNAL_FACTS,
+    JOURNALED_FACTS,
+    LAST_TOUCHED,
+    SCALARS,
+    STRATA,
+    STRATUM,
+    TOUCHED,
+    TOUCHED_HEADS,
+    TOUCHED_NODES,
+    TRANSITION_BITS,
+    WAS_PRESENT,
+)
+from streamreasoner.backends.columnar.slots import LOW
+from streamreasoner.backends.columnar.views import int32_view, int64_view
+from streamreasoner.rdf.kernels.compile import inlined, kernel
+
+if TYPE_CHECKING:
+    from streamreasoner.backends.columnar.views import Int64s
+
+
+@kernel
+def enter(table: Int64s, stratum: int) -> int:
+    """Start a stratum: changes of lower strata that its plans read are deltas at iteration 0.
+
+    Returns the first iteration to settle, -1 if there is none.
+    """
+    scalars = int64_view(table, SCALARS)
+    words = int32_view(table, ARENA)
+    classes = int32_view(table, CLASSES)
+    dispatch = int32_view(table, DISPATCH)
+    journal = int64_view(table, JOURNAL_FACTS)
+    scalars[STRATUM] = stratum
+    scalars[ITERATION] = 0
+    scalars[LAST_TOUCHED] = 0
+    if stratum > 0:
+        for i in range(scalars[JOURNALED_FACTS]):
+            fact = journal[i] & LOW
+            kind = words[2 * fact] & CLASS_BITS
+            if classes[kind * CLASS_WIDTH + CLASS_STRATUM] >= stratum:
+                continue
+            if dispatch[2 * (kind * scalars[STRATA] + stratum) + 1] == 0:
+                continue
+            change = presence(table, fact) - ((journal[i] >> 32) & WAS_PRESENT)
+            if change != 0:
+                _add_delta(table, fact, change)
+    if scalars[DELTA_COUNT] > 0 or int32_view(table, INITIAL_HEADS)[stratum] != 0:
+        return 0
+    return -1
+
+
+@kernel
+def settle(table: Int64s, iteration: int) -> int:
+    """Give every touched fact its transition at an iteration; returns the number of deltas, or a
+    negative status.
+    """  # noqa: D205
+    scalars = int64_view(table, SCALARS)
+    words = int32_view(table, ARENA)
+    units = int64_view(table, ARENA)
+    nodes = int64_view(table, TOUCHED_NODES)
+    if iteration == 0:
+        heads = int32_view(table, INITIAL_HEADS)
+        at = scalars[STRATUM]
+    else:
+        heads = int32_view(table, TOUCHED_HEADS)
+        at = iteration
+    node = heads[at]
+    heads[at] = 0
+    while node != 0:
+        fact = nodes[node] & LOW
+        node = nodes[node] >> 32
+        before = 0
+        upto = 0
+        entry = fact + 1
+        here = entry
+        while entry != 0:
+            count = units[entry] >> COUNT_SHIFT
+            when = words[2 * entry + 2]
+            if when <= iteration:
+                upto += count
+                if when == iteration:
+                    here = entry
+                else:
+                    before += count
+            elif units[entry] & TOUCHED == 0:
+                # What changed here shifts the sums of all that the fact has later on.
+                touch(table, fact, entry)
+            entry = words[2 * entry + 3]
+        transition = (1 if upto > 0 else 0) - (1 if before > 0 else 0)
+        change = transition - ((units[here] & TRANSITION_BITS) - 1)
+        units[here] = (units[here] & ~TOUCHED) + change
+        if change != 0:
+            _add_delta(table, fact, change)
+            if words[2 * fact] & ARRANGED == 0:
+                status = arrange(table, fact)
+                if status != 0:
+                    return -status
+    return scalars[DELTA_COUNT]
+
+
+@kernel
+def next_touched(table: Int64s) -> int:
+    """The next iteration with touched facts, or -1."""
+    scalars = int64_view(table, SCALARS)
+    heads = int32_view(table, TOUCHED_HEADS)
+    iteration = scalars[ITERATION] + 1
+    last = scalars[LAST_TOUCHED]
+    while iteration <= last:
+        if heads[iteration] != 0:
+            scalars[ITERATION] = iteration
+            return iteration
+        iteration += 1
+    scalars[ITERATION] = last
+    return -1
+
+
+@kernel
+def clear_deltas(table: Int64s) -> None:
+    """Forget the deltas: from here on old and new are the same."""
+    scalars = int64_view(table, SCALARS)
+    words = int32_view(table, ARENA)
+    deltas = int32_view(table, DELTAS)
+    for i in range(scalars[DELTA_COUNT]):
+        words[2 * deltas[i]] &= ~DELTA_BITS
+    scalars[DELTA_COUNT] = 0
+
+
+@inlined
+def _add_delta(table: Int64s, fact: int, change: int) -> None:
+    scalars = int64_view(table, SCALARS)
+    words = int32_view(table, ARENA)
+    deltas = int32_view(table, DELTAS)
+    words[2 * fact] |= (change + DELTA_ZERO) << DELTA_SHIFT
+    deltas[scalars[DELTA_COUNT]] = fact
+    scalars[DELTA_COUNT] += 1

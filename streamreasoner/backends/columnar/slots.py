@@ -1,0 +1,74 @@
+"""An open-addressing table of ids. Invariant: a slot is tag << 32 | id, and ids are never 0.
+
+Linear probing from the low bits of the 32-bit tag; removal shifts back, so there are no tombstones
+and a look-up never pays for what was deleted (Knuth, TAOCP 3, 6.4, Algorithm R).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamreasoner.rdf.kernels.compile import inlined, kernel
+
+if TYPE_CHECKING:
+    from streamreasoner.backends.columnar.views import Int32s, Int64s
+
+LOW = 0xFFFFFFFF
+_GOLDEN = -7046029254386353131  # 2**64 / golden ratio, as int64
+
+
+@inlined
+def mix(state: int, value: int) -> int:
+    """Fold *value* into a 64-bit hash *state*."""
+    state = (state ^ value) * _GOLDEN
+    return state ^ ((state >> 32) & LOW)
+
+
+@inlined
+def hash_cells(seed: int, cells: Int32s, at: int, count: int) -> int:
+    """32-bit tag of *count* int32 cells under a seed."""
+    state = mix(_GOLDEN, seed)
+    for i in range(count):
+        state = mix(state, cells[at + i])
+    return mix(state, count) & LOW
+
+
+@inlined
+def put(slots: Int64s, mask: int, tag: int, identifier: int) -> None:
+    """Add an id that is not in the table."""
+    i = tag & mask
+    while slots[i] != 0:
+        i = (i + 1) & mask
+    slots[i] = (tag << 32) | identifier
+
+
+@kernel
+def rehash(source: Int64s, mask: int, target: Int64s) -> None:
+    """Move every slot into a target of twice the size."""
+    wide = 2 * mask + 1
+    for i in range(wide + 1):
+        target[i] = 0
+    for i in range(mask + 1):
+        slot = source[i]
+        if slot != 0:
+            put(target, wide, (slot >> 32) & LOW, slot & LOW)
+
+
+@kernel
+def remove(slots: Int64s, mask: int, tag: int, identifier: int) -> None:
+    """Take an id out of the table and close the gap."""
+    wanted = (tag << 32) | identifier
+    gap = tag & mask
+    while slots[gap] != wanted:
+        gap = (gap + 1) & mask
+    i = gap
+    while True:
+        i = (i + 1) & mask
+        slot = slots[i]
+        if slot == 0:
+            break
+        home = (slot >> 32) & mask
+        if ((i - home) & mask) >= ((i - gap) & mask):
+            slots[gap] = slot
+            gap = i
+    slots[gap] = 0

@@ -1,0 +1,85 @@
+"""The memory of one reasoner. Invariant: addresses handed to kernels live as long as the state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from streamreasoner.backends.columnar import layout, pending
+from streamreasoner.rdf.memory import Reserved, reservable
+
+if TYPE_CHECKING:
+    from streamreasoner.backends.columnar.compile import ProgramTables
+
+_ID_LIMIT = (1 << 31) - 1  # facts, entries and nodes are int32
+_FIRST_TABLE_SIZE = 1 << 12
+_FREE_SIZES = 1024
+_LARGE_JOURNAL = 1 << 22
+
+
+class State:
+    """Reserved columns, the tables of a program, and the table of all their addresses.
+
+    Attributes:
+        table: int64 of shape (ADDRESSES,), what kernels are called with.
+        scalars: int64 of shape (SCALAR_COUNT,).
+    """
+
+    def __init__(self, tables: ProgramTables) -> None:
+        units = reservable(8, at_most=_ID_LIMIT)
+        ids = reservable(8, at_most=_ID_LIMIT)
+        self._reserved = {
+            layout.ARENA: Reserved(np.int64, units, huge_pages=True),
+            layout.FACT_TABLE: Reserved(np.int64, 4 * ids, huge_pages=True),
+            layout.FACT_TABLE + 1: Reserved(np.int64, 4 * ids, huge_pages=True),
+            layout.GROUP_TABLE: Reserved(np.int64, 4 * ids, huge_pages=True),
+            layout.GROUP_TABLE + 1: Reserved(np.int64, 4 * ids, huge_pages=True),
+            layout.JOURNAL_FACTS: Reserved(np.int64, ids, huge_pages=True),
+            layout.JOURNAL_ENTRIES: Reserved(np.int64, 2 * ids, huge_pages=True),
+            layout.TOUCHED_NODES: Reserved(np.int64, _ID_LIMIT, huge_pages=True),
+            layout.TOUCHED_HEADS: Reserved(np.int32, _ID_LIMIT),
+            layout.DELTAS: Reserved(np.int32, ids, huge_pages=True),
+        }
+        self.scalars = np.zeros(layout.SCALAR_COUNT, np.int64)
+        self._arrays = {
+            **tables.columns,
+            layout.SCALARS: self.scalars,
+            layout.FREE: np.zeros(_FREE_SIZES, np.int32),
+            layout.INITIAL_HEADS: np.zeros(tables.strata, np.int32),
+            layout.SCRATCH: np.zeros(layout.SCRATCH_COUNT, np.int32),
+            layout.PENDING_ROWS: np.zeros(pending.ROWS_LENGTH + 2, np.int64),
+            layout.PENDING_CELLS: np.zeros(pending.BATCH * layout.MAX_ARITY, np.int32),
+        }
+        self.table = np.zeros(layout.ADDRESSES, np.int64)
+        for column, reserved in self._reserved.items():
+            self.table[column] = reserved.address
+        for column, array in self._arrays.items():
+            self.table[column] = array.ctypes.data
+        self.scalars[layout.TOP] = 1  # 0 is no record
+        self.scalars[layout.CAPACITY] = units
+        self.scalars[layout.FACT_MASK] = _FIRST_TABLE_SIZE - 1
+        self.scalars[layout.GROUP_MASK] = _FIRST_TABLE_SIZE - 1
+        self.scalars[layout.STRATA] = tables.strata
+        self.scalars[layout.ARRANGEMENT_COUNT] = tables.arrangements
+        self.scalars[layout.TRIE_MASK] = tables.trie_mask
+
+    def trim(self) -> None:
+        """Give the pages of a large epoch's journal, and of outgrown tables, back."""
+        if self.scalars[layout.FACT_COUNT] < _LARGE_JOURNAL:
+            return
+        idle = 1 - self.scalars[layout.FACT_BUFFER]
+        for column in (
+            layout.JOURNAL_FACTS,
+            layout.JOURNAL_ENTRIES,
+            layout.TOUCHED_NODES,
+            layout.DELTAS,
+            layout.FACT_TABLE + int(idle),
+        ):
+            self._reserved[column].clear()
+
+    @property
+    def bytes(self) -> int:
+        """Memory that the facts, groups and their tables take."""
+        slots = self.scalars[layout.FACT_MASK] + self.scalars[layout.GROUP_MASK] + 2
+        return int(8 * (self.scalars[layout.TOP] + slots))

@@ -1,0 +1,1 @@
+"""Encoded collections: what flows between the codec, the engine, the tables and the sink."""

@@ -1,0 +1,72 @@
+"""Encoded collections of one predicate. Invariant: every column has as many rows as `args`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Updates:
+    """Input of an epoch: facts of one predicate with signed multiplicities, in any order.
+
+    Attributes:
+        predicate: Name of the predicate; triples are facts of `triple`.
+        args: Term ids, int32 of shape (n, arity).
+        multiplicity: int64 of shape (n,).
+    """
+
+    predicate: str
+    args: NDArray[np.int32]
+    multiplicity: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        _same_length(self.args, self.multiplicity)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TraceRows:
+    """Rows of a trace: multiplicities by fact and iteration, or their signed differences.
+
+    Attributes:
+        predicate: Name of the predicate.
+        args: Term ids, int32 of shape (n, arity).
+        iteration: Round of the fixpoint, int32 of shape (n,); 0 is the asserted part.
+        multiplicity: int64 of shape (n,), never 0.
+    """
+
+    predicate: str
+    args: NDArray[np.int32]
+    iteration: NDArray[np.int32]
+    multiplicity: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        _same_length(self.args, self.iteration, self.multiplicity)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Changes:
+    """Facts of one predicate that became present (+1) or absent (-1) in an epoch.
+
+    Attributes:
+        predicate: Name of the predicate.
+        args: Term ids, int32 of shape (n, arity).
+        multiplicity: int8 of shape (n,), +1 or -1.
+    """
+
+    predicate: str
+    args: NDArray[np.int32]
+    multiplicity: NDArray[np.int8]
+
+    def __post_init__(self) -> None:
+        _same_length(self.args, self.multiplicity)
+
+
+def _same_length(first: NDArray[np.int32], *others: NDArray[np.generic]) -> None:
+    if any(len(other) != len(first) for other in others):
+        lengths = [len(first), *(len(other) for other in others)]
+        raise ValueError(f"Columns of one collection have lengths {lengths}.")

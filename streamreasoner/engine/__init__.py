@@ -1,0 +1,1 @@
+"""Epochs and fixpoints over a backend; knows the algorithm, not where the state lives."""

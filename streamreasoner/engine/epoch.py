@@ -1,0 +1,97 @@
+"""One epoch: input in, consequences up to date, changes out. Invariant: all of it, or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from streamreasoner.engine.fixpoint import fixpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from streamreasoner.collection.updates import Changes, TraceRows, Updates
+    from streamreasoner.engine.ports import Backend, Statistics
+
+DEFAULT_RECURSION_LIMIT = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class EpochResult:
+    """What an epoch changed.
+
+    Attributes:
+        epoch: Logical time of the input.
+        updates: Number of input updates.
+        iterations: Iterations touched, summed over strata.
+        derived: Changes of derived facts (the closure minus the asserted facts).
+        closure: Changes of all facts.
+        trace: Signed differences of the trace.
+    """
+
+    epoch: int
+    updates: int
+    iterations: int
+    derived: tuple[Changes, ...]
+    closure: tuple[Changes, ...]
+    trace: tuple[TraceRows, ...]
+
+
+class Engine:
+    """Keeps the consequences of a program up to date, epoch by epoch, on a backend.
+
+    Args:
+        backend: Holds the trace; must be empty or restored.
+        strata: Number of strata of the program, the input's not counted.
+        recursion_limit: Iterations after which a stratum is taken not to converge.
+    """
+
+    def __init__(
+        self, backend: Backend, strata: int, recursion_limit: int = DEFAULT_RECURSION_LIMIT
+    ) -> None:
+        self._backend = backend
+        self._strata = strata
+        self._recursion_limit = recursion_limit
+
+    def apply(self, epoch: int, updates: Iterable[Updates]) -> EpochResult:
+        """Take one epoch of input, in any order, and return what it changed.
+
+        Raises:
+            EngineError: The epoch failed; the state is as it was before it.
+        """
+        count = 0
+        try:
+            for batch in updates:
+                self._backend.add(batch)
+                count += len(batch.multiplicity)
+            iterations = sum(
+                fixpoint(self._backend, stratum, self._recursion_limit)
+                for stratum in range(self._strata + 1)
+            )
+            changes = self._backend.changes()
+        except BaseException:
+            self._backend.rollback()
+            raise
+        self._backend.commit()
+        return EpochResult(
+            epoch, count, iterations, changes.derived, changes.closure, changes.trace
+        )
+
+    def restore(self, rows: Iterable[TraceRows]) -> None:
+        """Take the trace of an earlier run into an empty engine."""
+        self._backend.restore(rows)
+
+    def trace(self, predicate: str) -> TraceRows:
+        """Every (fact, iteration, multiplicity) of *predicate*, in no particular order."""
+        return self._backend.trace(predicate)
+
+    def facts(self, predicate: str) -> NDArray[np.int32]:
+        """The present facts of *predicate*, int32 of shape (n, arity), in no particular order."""
+        return self._backend.facts(predicate)
+
+    def statistics(self) -> Statistics:
+        """Size of the state."""
+        return self._backend.statistics()

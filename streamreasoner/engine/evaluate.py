@@ -1,0 +1,53 @@
+"""The one walk over a delta plan. Invariant: backends give leaves; what they work on is told here.
+
+What a leaf returns is the backend's own: a DataFrame that Spark will run, or instructions that the
+columnar kernels interpret. The walk is therefore the same for both.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar, assert_never
+
+from streamreasoner.plan.algebra import Delta, DeltaPlan, Filter, Join, Node, Pattern
+
+R = TypeVar("R")
+
+
+class Leaves(Protocol[R]):
+    """The relational operations of a backend on relations of type R.
+
+    A relation has the columns of its node, an iteration and a sign.
+    """
+
+    def delta(self, node: Delta) -> R:
+        """The transitions that the settled delta changed, of facts matching the pattern."""
+        ...
+
+    def join(self, node: Join, left: R) -> R:
+        """*left* joined with old or new transitions: greatest iteration, product of signs."""
+        ...
+
+    def filter(self, node: Filter, left: R) -> R:
+        """The rows of *left* for which the comparison holds."""
+        ...
+
+    def project(self, left: R, head: Pattern) -> R:
+        """The head facts of *left*, one iteration later."""
+        ...
+
+
+def evaluate(plan: DeltaPlan, leaves: Leaves[R]) -> R:
+    """What the delta of one atom derives, with the leaves of a backend."""
+    return leaves.project(_walk(plan.input, leaves), plan.head)
+
+
+def _walk(node: Node, leaves: Leaves[R]) -> R:
+    match node:
+        case Delta():
+            return leaves.delta(node)
+        case Join():
+            return leaves.join(node, _walk(node.input, leaves))
+        case Filter():
+            return leaves.filter(node, _walk(node.input, leaves))
+        case _:
+            assert_never(node)

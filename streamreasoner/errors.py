@@ -1,0 +1,69 @@
+"""Every error a user can cause, in one tree. Invariant: str(error) is one complete message.
+
+StreamReasonerError
+├── ConfigError          a configuration key is unknown, missing or has a wrong value
+├── ProgramError         a rule program is refused; carries its diagnostics
+├── TermError            text that is not a term in N-Triples syntax
+├── DataError            a file of facts cannot be read
+├── EngineError          an epoch failed; the state is as it was before it
+│   ├── RecursionLimitError
+│   └── MultiplicityOverflowError
+├── StateError           tables, checkpoint and topics cannot be reconciled by replay
+├── EnvironmentSetupError  Java, a port, a lock or a directory is not available
+└── BrokerError          Kafka cannot be reached, lacks a topic or refuses a transaction
+"""
+
+from __future__ import annotations
+
+
+class StreamReasonerError(Exception):
+    """Root of the tree; the command line prints its message and exits non-zero."""
+
+
+class ConfigError(StreamReasonerError):
+    """A configuration key is unknown, missing or has a wrong value."""
+
+
+class ProgramError(StreamReasonerError):
+    """A rule program is refused; the message is the rendered diagnostics.
+
+    Attributes:
+        diagnostics: One `streamreasoner.lang.diagnostic.Diagnostic` per mistake; empty if there
+            is no text to point at, such as a file that is missing.
+    """
+
+    def __init__(self, message: str, diagnostics: tuple[object, ...] = ()) -> None:
+        super().__init__(message)
+        self.diagnostics = diagnostics
+
+
+class TermError(StreamReasonerError):
+    """Text that is not a term in N-Triples syntax."""
+
+
+class DataError(StreamReasonerError):
+    """A file of facts cannot be read; the message names file and line."""
+
+
+class EngineError(StreamReasonerError):
+    """An epoch failed; the state is as it was before it."""
+
+
+class RecursionLimitError(EngineError):
+    """A fixpoint needed more iterations than `recursion_limit` allows."""
+
+
+class MultiplicityOverflowError(EngineError):
+    """A multiplicity left the range of signed 60-bit integers."""
+
+
+class StateError(StreamReasonerError):
+    """Tables, checkpoint and topics disagree in a way replay cannot explain."""
+
+
+class EnvironmentSetupError(StreamReasonerError):
+    """Java, a port, a lock or a directory that the run needs is not available."""
+
+
+class BrokerError(StreamReasonerError):
+    """Kafka cannot be reached, lacks a topic or refuses a transaction."""

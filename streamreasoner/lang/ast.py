@@ -1,0 +1,276 @@
+"""The rule language as values. Invariant: equality of nodes ignores their spans.
+
+Every node keeps the span it was read from, for diagnostics. Constants are canonical N-Triples text,
+so two spellings of one term are one value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias, assert_never
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TRIPLE = "triple"
+"""The predicate of `[?s, ?p, ?o]`; its arity is always 3."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a rule text; lines and columns count from 1 and `end_column` is exclusive.
+
+    Attributes:
+        source: Name of the text, as diagnostics print it.
+        line: First line.
+        column: First column.
+        end_line: Last line.
+        end_column: Column after the last character.
+        start: Character offset of the first character, from 0.
+        end: Character offset after the last character.
+    """
+
+    source: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A ground term, as canonical N-Triples text."""
+
+    term: str
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A named variable; `name` has no question mark."""
+
+    name: str
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Wildcard:
+    """The anonymous variable `_`; each occurrence is a variable of its own."""
+
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryOperation:
+    """Arithmetic on two operands; `operator` is one of `+ - * / % **`."""
+
+    operator: str
+    left: Expression
+    right: Expression
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class UnaryMinus:
+    """The negative of an operand that is not a number literal (`-5` is a Constant)."""
+
+    operand: Expression
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A built-in applied to arguments: a value in an expression, a test as a body literal."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """An aggregate over the group of the other head arguments, e.g. `count(distinct ?y)`."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    span: Span = field(compare=False, repr=False)
+    distinct: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A predicate applied to arguments; `[?s, ?p, ?o]` is the atom `triple(?s, ?p, ?o)`."""
+
+    predicate: str
+    arguments: tuple[Expression, ...]
+    span: Span = field(compare=False, repr=False)
+
+    @property
+    def arity(self) -> int:
+        """Number of arguments."""
+        return len(self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """A body literal that holds iff `atom` (or the built-in test) does not."""
+
+    atom: Atom | Call
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A filter on values; `operator` is one of `= != < <= > >=`."""
+
+    left: Expression
+    operator: str
+    right: Expression
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Disjunction:
+    """A body literal that holds iff one of its alternatives, each a conjunction, does."""
+
+    alternatives: tuple[tuple[Literal, ...], ...]
+    span: Span = field(compare=False, repr=False)
+
+
+Term: TypeAlias = Constant | Variable | Wildcard
+Expression: TypeAlias = Term | BinaryOperation | UnaryMinus | Call | Aggregate
+Literal: TypeAlias = Atom | Negation | Comparison | Disjunction | Call
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`heads :- body .`; a fact has no body. In normal form: one head and no disjunction."""
+
+    heads: tuple[Atom, ...]
+    body: tuple[Literal, ...]
+    span: Span = field(compare=False, repr=False)
+
+    @property
+    def head(self) -> Atom:
+        """The first head, the only one of a rule in normal form."""
+        return self.heads[0]
+
+    @property
+    def atoms(self) -> tuple[Atom, ...]:
+        """The positive atoms of the body, in the order of the text (not those in disjunctions)."""
+        return tuple(literal for literal in self.body if isinstance(literal, Atom))
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """The comparisons of the body, in the order of the text (not those in disjunctions)."""
+        return tuple(literal for literal in self.body if isinstance(literal, Comparison))
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """`@prefix name: <iri> .`; the empty name is legal."""
+
+    name: str
+    iri: str
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """`@base <iri> .`, against which the relative IRIs after it are resolved."""
+
+    iri: str
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A predicate named by a directive, `edge` or `edge/2`; `arity` is None if not given."""
+
+    predicate: str
+    arity: int | None
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """`@input edge/2, node/1 .`: predicates whose facts come from outside."""
+
+    signatures: tuple[Signature, ...]
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """`@output path, lonely .`: predicates whose changes are published; without one, all are."""
+
+    signatures: tuple[Signature, ...]
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """`@import "file.dl" .`: rules of another file, or of a packaged ruleset by its name."""
+
+    name: str
+    span: Span = field(compare=False, repr=False)
+
+
+Directive: TypeAlias = Prefix | Base | Input | Output | Import
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A rule file.
+
+    Attributes:
+        source: Name of the text, as diagnostics print it.
+        text: The text itself.
+        directives: Directives in the order of the text.
+        rules: Rules and facts in the order of the text.
+    """
+
+    source: str = field(compare=False)
+    text: str = field(compare=False, repr=False)
+    directives: tuple[Directive, ...]
+    rules: tuple[Rule, ...]
+
+    @property
+    def prefixes(self) -> dict[str, str]:
+        """Prefix name to IRI."""
+        return {item.name: item.iri for item in self.directives if isinstance(item, Prefix)}
+
+
+def children(node: Expression | Literal) -> tuple[Expression | Literal, ...]:
+    """Return the nodes directly below `node`, in the order of the text."""
+    match node:
+        case Constant() | Variable() | Wildcard():
+            return ()
+        case BinaryOperation(_, left, right) | Comparison(left, _, right):
+            return (left, right)
+        case UnaryMinus(operand):
+            return (operand,)
+        case Call(_, arguments) | Aggregate(_, arguments) | Atom(_, arguments):
+            return arguments
+        case Negation(atom):
+            return (atom,)
+        case Disjunction(alternatives):
+            return tuple(literal for alternative in alternatives for literal in alternative)
+        case _:
+            assert_never(node)
+
+
+def walk(node: Expression | Literal) -> Iterator[Expression | Literal]:
+    """Yield `node` and every node below it, in the order of the text."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def variables(node: Expression | Literal) -> Iterator[Variable]:
+    """Yield every occurrence of a named variable in `node`, in the order of the text."""
+    for item in walk(node):
+        if isinstance(item, Variable):
+            yield item

@@ -1,0 +1,150 @@
+"""Tokens of the rule language to canonical terms. Invariant: one RDF term has one Constant.
+
+A mistake becomes a diagnostic and the constant a placeholder, so that reading goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+from streamreasoner.errors import TermError
+from streamreasoner.lang.ast import Base, Constant, Prefix
+from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.rdf import vocabulary
+from streamreasoner.rdf.terms import canonical, parse
+
+if TYPE_CHECKING:
+    from streamreasoner.lang.ast import Span
+
+WELL_KNOWN = {
+    "rdf": vocabulary.RDF,
+    "rdfs": vocabulary.RDFS,
+    "xsd": vocabulary.XSD,
+    "owl": vocabulary.OWL,
+}
+"""Prefixes that a help text can spell out."""
+
+RDF_TYPE = f"<{vocabulary.RDF_TYPE}>"
+UNREADABLE = "<urn:unreadable>"
+"""Stands for a constant that a diagnostic has refused; no checked program holds it."""
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_IN_STRING = re.compile(r'\\.|["\n\r]', re.DOTALL)
+# The position is left out: it counts in the N-Triples text, not in the rule text.
+_REASON = re.compile(r" is not valid: (.*?)(?: \(at character \d+\))?\.$", re.DOTALL)
+_LOCAL_ESCAPE = re.compile(r"\\(.)")
+_BARE_LITERAL = re.compile(
+    rf'"(-?[0-9]+)"\^\^<{re.escape(vocabulary.XSD_INTEGER)}>'
+    rf'|"(-?[0-9]*\.[0-9]+)"\^\^<{re.escape(vocabulary.XSD_DECIMAL)}>'
+    rf'|"(-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+)"\^\^<{re.escape(vocabulary.XSD_DOUBLE)}>'
+    rf'|"(true|false)"\^\^<{re.escape(vocabulary.XSD_BOOLEAN)}>'
+)
+_QUOTED_CHARACTER = {'"': '\\"', "\n": "\\n", "\r": "\\r"}
+
+
+class ConstantReader:
+    """Reads constants under the prefixes and the base declared so far, collecting diagnostics."""
+
+    def __init__(self, diagnostics: list[Diagnostic], *, prefixes_lost: bool = False) -> None:
+        self._diagnostics = diagnostics
+        self._prefixes: dict[str, str] = {}
+        self._base: str | None = None
+        # A broken @prefix statement would make every use of its name a second mistake.
+        self._prefixes_lost = prefixes_lost
+
+    def prefix(self, token: str, iri: str, span: Span) -> Prefix:
+        """Declare `token` (`ex:`) to stand for `iri` (`<...>`)."""
+        name = token[:-1]
+        target = self.iri(iri, span).term[1:-1]
+        known = self._prefixes.setdefault(name, target)
+        if known != target:
+            self._report(
+                "SR221",
+                f"prefix '{token}' already stands for <{known}>",
+                span,
+                "choose another name, or remove one of the two declarations",
+            )
+        return Prefix(name, target, span)
+
+    def base(self, iri: str, span: Span) -> Base:
+        """Declare the IRI that relative IRIs are resolved against."""
+        self._base = self.iri(iri, span).term[1:-1]
+        return Base(self._base, span)
+
+    def iri(self, token: str, span: Span) -> Constant:
+        """Read `<...>`, resolved against the base."""
+        reference = token[1:-1]
+        if _SCHEME.match(reference) is None:
+            if self._base is None:
+                self._report(
+                    "SR106",
+                    f"relative IRI {token} without a base",
+                    span,
+                    "write the IRI in full, or declare `@base <http://…/> .` before it",
+                )
+                return Constant(UNREADABLE, span)
+            token = f"<{urljoin(self._base, reference)}>"
+        return self._canonical(token, span)
+
+    def prefixed(self, token: str, span: Span) -> Constant:
+        """Read `ex:local`."""
+        name, _, local = token.partition(":")
+        namespace = self._prefixes.get(name)
+        if namespace is None:
+            if not self._prefixes_lost:
+                iri = WELL_KNOWN.get(name, "http://…")
+                hint = f"declare it before this rule: @prefix {name}: <{iri}> ."
+                self._report("SR220", f"unknown prefix '{name}:'", span, hint)
+            return Constant(UNREADABLE, span)
+        unescaped = _LOCAL_ESCAPE.sub(r"\1", local)
+        return self._canonical(f"<{namespace}{unescaped}>", span)
+
+    def literal(self, token: str, suffix: str, span: Span) -> Constant:
+        """Read a string in any quotation marks; `suffix` is `@language`, `^^<datatype>` or ''."""
+        size = 3 if token.startswith(('"""', "'''")) else 1
+        text = _IN_STRING.sub(
+            lambda match: _QUOTED_CHARACTER.get(match[0], match[0]), token[size:-size]
+        )
+        return self._canonical(f'"{text}"{suffix}', span)
+
+    def number(self, kind: str, token: str, span: Span) -> Constant:
+        """Read a number; `kind` is INTEGER, DECIMAL or DOUBLE."""
+        return Constant(f'"{token}"^^<{vocabulary.XSD}{kind.lower()}>', span)
+
+    def boolean(self, token: str, span: Span) -> Constant:
+        """Read `true` or `false`."""
+        return Constant(f'"{token}"^^<{vocabulary.XSD_BOOLEAN}>', span)
+
+    def _canonical(self, text: str, span: Span) -> Constant:
+        try:
+            return Constant(canonical(text), span)
+        except TermError as error:
+            reason = _REASON.search(str(error))
+            self._report("SR104", f"not an RDF term: {reason[1] if reason else error}", span, None)
+            return Constant(UNREADABLE, span)
+
+    def _report(self, code: str, message: str, span: Span, hint: str | None) -> None:
+        self._diagnostics.append(Diagnostic(code, message, span, hint))
+
+
+def plain_value(constant: Constant) -> str:
+    """Return the characters of a plain literal."""
+    return parse(constant.term).value
+
+
+def bare(term: str) -> str | None:
+    """Return the short form of a number or boolean (`"5"^^xsd:integer` is `5`), if it has one."""
+    match = _BARE_LITERAL.fullmatch(term)
+    if match is None:
+        return None
+    return next(form for form in match.groups() if form is not None)
+
+
+def negative(constant: Constant, span: Span) -> Constant | None:
+    """Return the negative of an unsigned number constant, or None for any other constant."""
+    form = bare(constant.term)
+    if form is None or form[0] not in "0123456789.":
+        return None
+    return Constant(constant.term.replace('"', '"-', 1), span)

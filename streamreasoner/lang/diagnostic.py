@@ -1,0 +1,126 @@
+"""What is wrong with a rule text. Invariant: every code is in the catalogue, with its rule.
+
+SR1xx syntax · SR2xx safety, arity, types, prefixes, built-ins · SR3xx stratification · SR4xx what
+is not yet supported · SR5xx warnings. A code never changes its meaning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from streamreasoner.errors import ProgramError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from streamreasoner.lang.ast import Span
+
+CATALOGUE = {
+    "SR101": "A rule file is a sequence of rules, facts and directives, each ended by a dot.",
+    "SR102": "The text ends inside a statement, for example because its dot is missing.",
+    "SR103": "A string or an IRI has no closing quotation mark or angle bracket.",
+    "SR104": "A constant is not a valid RDF term.",
+    "SR105": "The directives are @prefix, @base, @input, @output and @import.",
+    "SR106": "A relative IRI needs a @base before it.",
+    "SR107": "An expression stands where a literal is expected, or the other way round.",
+    "SR201": "Every variable of a head occurs in a positive atom of the body.",
+    "SR202": "Every variable of a comparison, negation or test occurs in a positive atom.",
+    "SR203": "The wildcard `_` stands only in atoms of the body.",
+    "SR204": "A rule has at least one positive atom in its body.",
+    "SR205": "A fact has no variables.",
+    "SR206": "The disjunctions of a rule stand for at most 1,000 rules.",
+    "SR210": "A predicate has one arity; `triple` has three arguments.",
+    "SR211": "A predicate named by a directive is used by a rule or declared with its arity.",
+    "SR220": "A prefix is declared before it is used.",
+    "SR221": "A prefix stands for one IRI.",
+    "SR230": "A function is one of the built-ins.",
+    "SR231": "A built-in takes the number of arguments it is made for.",
+    "SR232": "A test is a literal of a body; its name cannot be a predicate, nor it a value.",
+    "SR233": "An aggregate is an argument of a head, on its own; only count takes distinct.",
+    "SR240": "Only numbers, strings, booleans, dates and times are ordered.",
+    "SR241": "Arithmetic is on numbers.",
+    "SR242": "The predicate of a triple is an IRI.",
+    "SR301": "No predicate depends on its own negation.",
+    "SR302": "No predicate depends on itself through an aggregate other than min and max.",
+    "SR401": "Negation is not yet supported.",
+    "SR402": "Arithmetic is not yet supported.",
+    "SR403": "Built-in functions and tests are not yet supported.",
+    "SR404": "Aggregates are not yet supported.",
+    "SR405": "Facts in rule files are not yet supported.",
+    "SR406": "Imports are not yet supported.",
+    "SR501": "A variable that occurs once only constrains nothing.",
+    "SR502": "A predicate is derived by no rule, not declared as input, and close to another name.",
+    "SR503": "Atoms that share no variable make a cartesian product.",
+    "SR504": "A rule that is written twice derives every fact twice.",
+}
+"""Code to the rule behind it; docs/diagnostics.md explains each with an example."""
+
+
+_MOST_COLUMNS = 120
+
+
+class Severity(Enum):
+    """Whether a program is refused."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One mistake: what was found, where, and what is allowed or to be done."""
+
+    code: str
+    message: str
+    span: Span
+    help: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.code not in CATALOGUE:
+            raise ValueError(f"{self.code} is not in the catalogue of diagnostics.")
+
+    @property
+    def severity(self) -> Severity:
+        """Warnings are SR5xx; all else is an error."""
+        return Severity.WARNING if self.code.startswith("SR5") else Severity.ERROR
+
+    def render(self, text: str) -> str:
+        """Position, code and message, the line of `text` with a caret under the span, the help."""
+        span = self.span
+        lines = [f"{span.source}:{span.line}:{span.column}: {self.code} {self.message}"]
+        before = span.column - 1
+        line = text[span.start - before :].partition("\n")[0].rstrip("\r")
+        last = span.end_column - 1 if span.end_line == span.line else len(line)
+        # Tabs become one blank each, so that the caret stays under its column.
+        line = line.replace("\t", " ")
+        cut = max(0, before - _MOST_COLUMNS // 2) if len(line) > _MOST_COLUMNS else 0
+        line = line[cut : cut + _MOST_COLUMNS]
+        width = min(last - cut, len(line)) - (before - cut)
+        lines.append(f"  {line}".rstrip())
+        lines.append("  " + " " * (before - cut) + "^" * max(1, width))
+        if self.help is not None:
+            lines.append(f"  = help: {self.help}")
+        return "\n".join(lines)
+
+
+def render(diagnostics: Iterable[Diagnostic], text: str) -> str:
+    """Render all diagnostics, one after the other, in the order given."""
+    return "\n".join(diagnostic.render(text) for diagnostic in diagnostics)
+
+
+def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Sort by position, then code; equal diagnostics are kept once."""
+    return tuple(
+        sorted(
+            dict.fromkeys(diagnostics),
+            key=lambda item: (item.span.start, item.code, item.span.end, item.message),
+        )
+    )
+
+
+def refuse(diagnostics: Iterable[Diagnostic], text: str) -> ProgramError:
+    """Return the error that refuses a program, with every diagnostic in order of position."""
+    ordered = in_order(diagnostics)
+    return ProgramError(render(ordered, text), ordered)

@@ -1,0 +1,161 @@
+"""AST to text. Invariant: parse(print_program(p)) == p.
+
+The text is canonical: one spelling for each node, with IRIs shortened by the prefixes given.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, assert_never
+
+from streamreasoner.lang.ast import (
+    TRIPLE,
+    Aggregate,
+    Atom,
+    Base,
+    BinaryOperation,
+    Call,
+    Comparison,
+    Constant,
+    Disjunction,
+    Import,
+    Input,
+    Negation,
+    Output,
+    Prefix,
+    UnaryMinus,
+    Variable,
+    Wildcard,
+)
+from streamreasoner.lang.constants import RDF_TYPE, bare
+from streamreasoner.rdf.terms import to_ntriples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from streamreasoner.lang.ast import Directive, Expression, Literal, Program, Rule, Signature
+
+_LOCAL = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
+_ADDITION, _MULTIPLICATION, _SIGN, _POWER, _OPERAND = range(5)
+_STRENGTH = {
+    "+": _ADDITION,
+    "-": _ADDITION,
+    "*": _MULTIPLICATION,
+    "/": _MULTIPLICATION,
+    "%": _MULTIPLICATION,
+    "**": _POWER,
+}
+
+
+def print_program(program: Program) -> str:
+    """Print the directives, then the rules, one statement a line; empty for an empty program."""
+    lines = [print_directive(directive) for directive in program.directives]
+    lines += [print_rule(rule, program.prefixes) for rule in program.rules]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def print_directive(directive: Directive) -> str:
+    """Print one directive, with its dot."""
+    match directive:
+        case Prefix(name, iri):
+            return f"@prefix {name}: <{iri}> ."
+        case Base(iri):
+            return f"@base <{iri}> ."
+        case Input(signatures):
+            return f"@input {_signatures(signatures)} ."
+        case Output(signatures):
+            return f"@output {_signatures(signatures)} ."
+        case Import(name):
+            return f"@import {to_ntriples(name)} ."
+        case _:
+            assert_never(directive)
+
+
+def print_rule(rule: Rule, prefixes: Mapping[str, str] | None = None) -> str:
+    """Print one rule or fact, with its dot; without prefixes, IRIs are in full."""
+    heads = ", ".join(print_literal(head, prefixes) for head in rule.heads)
+    return f"{heads} :- {_conjunction(rule.body, prefixes)} ." if rule.body else f"{heads} ."
+
+
+def print_literal(literal: Literal, prefixes: Mapping[str, str] | None = None) -> str:
+    """Print one literal of a body, or a head."""
+    match literal:
+        case Atom(predicate, arguments) if predicate == TRIPLE and arguments:
+            printed = [print_expression(argument, prefixes) for argument in arguments]
+            match arguments:
+                case (_, Constant(term), *_) if term == RDF_TYPE:
+                    printed[1] = "a"
+            return f"[{', '.join(printed)}]"
+        case Atom(name, arguments) | Call(name, arguments):
+            return f"{name}({_arguments(arguments, prefixes)})"
+        case Negation(atom):
+            return f"not {print_literal(atom, prefixes)}"
+        case Comparison(left, operator, right):
+            return (
+                f"{print_expression(left, prefixes)} {operator} {print_expression(right, prefixes)}"
+            )
+        case Disjunction(alternatives):
+            return f"({' | '.join(_conjunction(each, prefixes) for each in alternatives)})"
+        case _:
+            assert_never(literal)
+
+
+def print_expression(
+    expression: Expression,
+    prefixes: Mapping[str, str] | None = None,
+    strength: int = _ADDITION,
+) -> str:
+    """Print one expression, in parentheses if it binds weaker than `strength`."""
+    match expression:
+        case Constant(term):
+            text = _constant(term, prefixes or {})
+            own = _SIGN if text.startswith("-") else _OPERAND
+        case Variable(name):
+            return f"?{name}"
+        case Wildcard():
+            return "_"
+        case BinaryOperation(operator, left, right):
+            own = _STRENGTH[operator]
+            # `**` binds to the right and its right side may carry a sign; the others to the left.
+            sides = (_OPERAND, _SIGN) if own == _POWER else (own, own + 1)
+            text = (
+                f"{print_expression(left, prefixes, sides[0])} {operator} "
+                f"{print_expression(right, prefixes, sides[1])}"
+            )
+        case UnaryMinus(operand):
+            own = _SIGN
+            text = f"-{print_expression(operand, prefixes, _SIGN)}"
+        case Call(name, arguments):
+            return f"{name}({_arguments(arguments, prefixes)})"
+        case Aggregate(name, arguments, distinct=distinct):
+            return f"{name}({'distinct ' if distinct else ''}{_arguments(arguments, prefixes)})"
+        case _:
+            assert_never(expression)
+    return f"({text})" if own < strength else text
+
+
+def _conjunction(literals: Iterable[Literal], prefixes: Mapping[str, str] | None) -> str:
+    return ", ".join(print_literal(literal, prefixes) for literal in literals)
+
+
+def _arguments(arguments: Iterable[Expression], prefixes: Mapping[str, str] | None) -> str:
+    return ", ".join(print_expression(argument, prefixes) for argument in arguments)
+
+
+def _signatures(signatures: Iterable[Signature]) -> str:
+    return ", ".join(
+        item.predicate if item.arity is None else f"{item.predicate}/{item.arity}"
+        for item in signatures
+    )
+
+
+def _constant(term: str, prefixes: Mapping[str, str]) -> str:
+    if not term.startswith("<"):
+        return bare(term) or term
+    iri = term[1:-1]
+    short = [
+        f"{name}:{iri[len(namespace) :]}"
+        for name, namespace in prefixes.items()
+        if iri.startswith(namespace) and _LOCAL.fullmatch(iri, len(namespace))
+    ]
+    return min(short, key=lambda text: (len(text), text), default=term)

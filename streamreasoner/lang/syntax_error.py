@@ -1,0 +1,102 @@
+"""The words for a syntax mistake. Invariant: says what was found and what may stand there."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+_TERM = frozenset({"VARIABLE", "IRI", "PREFIXED", "STRING", "INTEGER"})
+_NAMED = (
+    ("VARIABLE", "a term"),
+    ("COMPARATOR", "a comparison operator"),
+    ("PREFIX_NAME", "a prefix such as `ex:`"),
+)
+_UNLESS_TERM = (
+    ("NAME", "a predicate"),
+    ("IRI", "an IRI in angle brackets"),
+    ("STRING", "a quoted name"),
+    ("INTEGER", "a number"),
+)
+_PUNCTUATION = (":-", ",", "|", ".", "(", ")", "]", "^^")
+_SHOWN = 30
+
+_HINTS = (
+    (re.compile(r"==|=\s*="), "equality is written with one `=`"),
+    (re.compile(r"!|~|¬"), "negation is written `not edge(?x, ?y)`"),
+    (re.compile(r"<>"), "inequality is written `!=`"),
+    (re.compile(r"=<"), "write `<=`"),
+    (re.compile(r"=>"), "write `>=`"),
+    (re.compile(r"<-|←|->|→"), "a rule is written `head :- body .`"),
+    (re.compile(r"&&?|∧|;"), "the literals of a body are separated by commas"),
+    (re.compile(r"\|\|"), "a disjunction is written `(a(?x) | b(?x))`"),
+    (re.compile(r"@[A-Za-z]*"), "the directives are @prefix, @base, @input, @output and @import"),
+    (re.compile(r"\{|\}"), "triples are written `[?s, ?p, ?o]`"),
+    (re.compile(r":-"), "end the rule before this one with a dot"),
+)
+_NAME_BEFORE = re.compile(r"([A-Za-z]\w*)\s*$")
+_APPLICATION = re.compile(r"(?:[A-Za-z]\w*\s*\(|\[)")
+_UNCLOSED = re.compile(r"[\"'<]")
+
+
+def code(text: str, position: int, expected: Collection[str]) -> str:
+    """Return the code of a mistake at `position` of `text`."""
+    rest = text[position:]
+    if rest.startswith("@") and "@prefix" in expected:
+        return "SR105"
+    if _UNCLOSED.match(rest) and not re.match(r"<[\s=\-0-9?]|<>", rest):
+        return "SR103"
+    return "SR101"
+
+
+def unclosed(text: str, position: int) -> str:
+    """Return the message for a string or IRI that does not end."""
+    if text[position] == "<":
+        return "this IRI has no closing `>` on its line"
+    return f"this string has no closing `{text[position]}`"
+
+
+def message(found: str, expected: Collection[str]) -> str:
+    """Return `found …, expected …`; `expected` holds terminal names and literal tokens."""
+    shown = found if len(found) <= _SHOWN else found[:_SHOWN] + "…"
+    names = _expected(expected)
+    listed = " or ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return f"found `{shown}`, expected {listed}" if names else f"`{shown}` cannot stand here"
+
+
+def hint(text: str, position: int, expected: Collection[str]) -> str | None:
+    """Return what to do about the mistake at `position`, if it is a well-known one."""
+    rest = text[position:]
+    if text[position - 1 : position + 1] in ("==", "=<", "=>", "<>", "||"):
+        rest = text[position - 1] + rest
+    if rest.startswith(":-") and "." not in expected:
+        return None
+    for pattern, words in _HINTS:
+        if pattern.match(rest):
+            return words
+    if "." in expected and "," in expected and _APPLICATION.match(rest):
+        return "separate literals with a comma, and end the rule before with a dot"
+    if text[position - 1 : position] == "_":
+        return "names begin with a letter, variables with `?`"
+    return None
+
+
+def name_before(text: str, position: int) -> str | None:
+    """Return the name that ends before `position`, blanks in between, if there is one."""
+    match = _NAME_BEFORE.search(text[:position])
+    return None if match is None else match[1]
+
+
+def _expected(expected: Collection[str]) -> list[str]:
+    is_term = _TERM.issubset(expected)
+    names = [words for name, words in _NAMED if name in expected]
+    if "not" in expected:
+        names = ["a literal"]
+    if not is_term:
+        names += [words for name, words in _UNLESS_TERM if name in expected]
+    if "@prefix" in expected:
+        return ["a rule or a directive"]
+    marks = [mark for mark in _PUNCTUATION if mark in expected and not (mark == "(" and is_term)]
+    return names + [f"`{mark}`" for mark in marks]

@@ -1,0 +1,1 @@
+"""From rules to delta plans: lower, rewrite, differentiate, explain."""

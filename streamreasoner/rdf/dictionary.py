@@ -1,0 +1,250 @@
+"""The term dictionary. Invariant: ids are 0, 1, 2, ... in order of first sight, and never change.
+
+Terms are canonical N-Triples (`terms.canonical`). They live in one arena of UTF-8 bytes behind a
+hash table; neither encoding nor decoding a column makes a Python object per term. One thread at a
+time may use a dictionary.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from streamreasoner.errors import EngineError, TermError
+from streamreasoner.rdf.kernels import columns, table
+from streamreasoner.rdf.memory import Reserved, reservable
+from streamreasoner.rdf.terms import canonical
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Terms: TypeAlias = "pa.StringArray | pa.LargeStringArray | pa.ChunkedArray"
+"""A column of terms: Arrow string or large_string, in one piece or several."""
+
+INVALID = -1
+"""What `encode_validated` gives for a row that is not a term."""
+
+_MAX_TERMS = (1 << 31) - 2
+_FIRST_SLOTS = 1 << 12
+# A full table is 5/8 loaded: linear probing stays short, a slot costs 13 to 26 bytes a term.
+_LOAD_NUMERATOR, _LOAD_DENOMINATOR = 5, 8
+
+
+class Dictionary:
+    """Terms and their ids (int32, dense from 0).
+
+    Raises:
+        EnvironmentSetupError: The operating system refuses the address space it reserves.
+    """
+
+    __slots__ = ("__weakref__", "_arena", "_header", "_slots", "_starts")
+
+    def __init__(self) -> None:
+        self._arena = Reserved(np.uint8, reservable(1), huge_pages=True)
+        self._starts = Reserved(np.int64, reservable(8, at_most=_MAX_TERMS + 1), huge_pages=True)
+        self._header = np.zeros(table.HEADER_LENGTH, dtype=np.int64)
+        self._header[table.ARENA] = self._arena.address
+        self._header[table.STARTS] = self._starts.address
+        self._header[table.BYTES_LIMIT] = self._arena.capacity
+        self._header[table.FIRST_SECRET] = secrets.randbits(63)
+        self._header[table.SECOND_SECRET] = secrets.randbits(63)
+        self._use(Reserved(np.uint64, _FIRST_SLOTS))
+
+    def __len__(self) -> int:
+        return int(self._header[table.COUNT])
+
+    @property
+    def header(self) -> NDArray[np.int64]:
+        """Addresses and counts for kernels (`rdf.kernels.table`); valid while this object lives."""
+        return self._header
+
+    @property
+    def capacity(self) -> int:
+        """How many terms it could ever hold; columns by term id are reserved this long."""
+        return min(_MAX_TERMS, self._starts.capacity - 1)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in use: term text, starts and hash slots."""
+        used = int(self._header[table.BYTES]) + 8 * (len(self) + 1)
+        return used + 8 * self._slots.capacity
+
+    def encode(self, terms: Terms) -> NDArray[np.int32]:
+        """Ids of terms that are known to be canonical; unseen ones are added.
+
+        Args:
+            terms: Canonical N-Triples, n rows without nulls.
+
+        Returns:
+            int32 of shape (n,).
+
+        Raises:
+            TermError: A row is null.
+            EngineError: The dictionary is full.
+        """
+        if terms.null_count:
+            raise TermError("A column of terms holds a null; every row must be a term.")
+        return self._encode(terms, checked=False)
+
+    def encode_validated(self, terms: Terms) -> NDArray[np.int32]:
+        """Ids of terms as users write them; canonicalised when needed, added when unseen.
+
+        Args:
+            terms: Terms in N-Triples syntax, n rows.
+
+        Returns:
+            int32 of shape (n,), -1 where the row is null or not a term; `terms.canonical` of that
+            row says why.
+
+        Raises:
+            EngineError: The dictionary is full.
+        """
+        return self._encode(terms.fill_null("") if terms.null_count else terms, checked=True)
+
+    def find(self, term: str) -> int | None:
+        """Id of a canonical term, or None if it was never added."""
+        data = term.encode()
+        found = columns.find_term(self._header, _address(data), len(data))
+        return None if found == table.ABSENT else int(found)
+
+    def intern(self, term: str) -> int:
+        """Id of a canonical term, added if unseen.
+
+        Raises:
+            EngineError: The dictionary is full.
+        """
+        data = term.encode()
+        while True:
+            found = columns.intern_term(self._header, _address(data), len(data), False)  # noqa: FBT003
+            if found != table.FULL:
+                return int(found)
+            self.grow()
+
+    def decode(self, ids: NDArray[np.integer]) -> pa.LargeStringArray:
+        """The terms of `ids` (any shape, flattened), in the same order.
+
+        Raises:
+            IndexError: An id was never given out.
+        """
+        flat = self._known(ids)
+        offsets = np.empty(len(flat) + 1, dtype=np.int64)
+        columns.term_offsets(self._header, flat, offsets)
+        data = np.empty(int(offsets[-1]), dtype=np.uint8)
+        columns.copy_terms(self._header, flat, offsets, data.ctypes.data)
+        buffers = pa.py_buffer(offsets), pa.py_buffer(data)
+        return pa.LargeStringArray.from_buffers(len(flat), *buffers)
+
+    def terms(self, start: int, stop: int) -> pa.LargeStringArray:
+        """The terms with ids from `start` to before `stop`, without copying their text.
+
+        Raises:
+            IndexError: The range is not within what was given out.
+        """
+        if not 0 <= start <= stop <= len(self):
+            raise IndexError(f"Ids {start} to {stop} are not all below {len(self)}.")
+        offsets = self._starts.address + 8 * start
+        return pa.LargeStringArray.from_buffers(
+            stop - start,
+            pa.foreign_buffer(offsets, 8 * (stop - start + 1), base=self._starts),
+            pa.foreign_buffer(self._arena.address, int(self._header[table.BYTES]), self._arena),
+        )
+
+    def is_literal(self, ids: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Which of `ids` (flattened) are literals, so may stand only as objects or arguments.
+
+        Raises:
+            IndexError: An id was never given out.
+        """
+        return np.equal(self._first_bytes(ids), ord('"'))
+
+    def is_iri(self, ids: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Which of `ids` (flattened) are IRIs, so may stand as predicates of triples.
+
+        Raises:
+            IndexError: An id was never given out.
+        """
+        return np.equal(self._first_bytes(ids), ord("<"))
+
+    def grow(self) -> None:
+        """Make room after a kernel answered FULL: double the hash table.
+
+        Raises:
+            EngineError: The text or the ids themselves have reached their limit.
+        """
+        if len(self) < self._header[table.COUNT_LIMIT]:
+            raise EngineError(
+                f"The dictionary is full: {len(self)} terms take {self._header[table.BYTES]} bytes"
+                " and the next one does not fit into memory; use the spark backend."
+            )
+        if len(self) >= self.capacity:
+            raise EngineError(
+                f"The dictionary is full: no id is left after {len(self)} terms; use the spark"
+                " backend."
+            )
+        old = self._slots
+        slots = Reserved(np.uint64, 2 * old.capacity, huge_pages=True)
+        table.rehash(old.array, slots.array)
+        self._use(slots)
+
+    def _use(self, slots: Reserved) -> None:
+        self._slots = slots
+        loaded = slots.capacity * _LOAD_NUMERATOR // _LOAD_DENOMINATOR
+        self._header[table.SLOTS] = slots.address
+        self._header[table.SLOT_MASK] = slots.capacity - 1
+        self._header[table.COUNT_LIMIT] = min(loaded, self.capacity)
+
+    def _encode(self, terms: Terms, *, checked: bool) -> NDArray[np.int32]:
+        if isinstance(terms, pa.ChunkedArray):
+            chunks = [self._encode(chunk, checked=checked) for chunk in terms.chunks]
+            return np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int32)
+        ids = np.empty(len(terms), dtype=np.int32)
+        offsets, data = _buffers(terms)
+        row = 0
+        while (row := columns.encode_rows(self._header, offsets, data, row, ids, checked)) < len(
+            ids
+        ):
+            if ids[row] == table.FULL:
+                self.grow()
+                continue
+            try:
+                ids[row] = self.intern(canonical(terms[row].as_py()))
+            except TermError:
+                ids[row] = INVALID
+            row += 1
+        return ids
+
+    def _first_bytes(self, ids: NDArray[np.integer]) -> NDArray[np.uint8]:
+        flat = self._known(ids)
+        first = np.empty(len(flat), dtype=np.uint8)
+        columns.first_bytes(self._header, flat, first)
+        return first
+
+    def _known(self, ids: NDArray[np.integer]) -> NDArray[np.int64]:
+        flat = np.ascontiguousarray(ids, dtype=np.int64).reshape(-1)
+        if len(flat) and (flat.min() < 0 or flat.max() >= len(self)):
+            unknown = flat[(flat < 0) | (flat >= len(self))][0]
+            raise IndexError(f"Id {unknown} was never given out; there are {len(self)} terms.")
+        return flat
+
+
+def _address(data: bytes) -> int:
+    return int(np.frombuffer(data, dtype=np.uint8).ctypes.data) if data else 0
+
+
+def _buffers(terms: pa.Array) -> tuple[NDArray[np.signedinteger], int]:
+    """Offsets (n + 1) and the address of the data of an Arrow string column."""
+    if pa.types.is_string(terms.type):
+        dtype: type[np.signedinteger] = np.int32
+    elif pa.types.is_large_string(terms.type):
+        dtype = np.int64
+    else:
+        raise TypeError(f"Terms are Arrow strings, not {terms.type}.")
+    if len(terms) == 0:
+        return np.zeros(1, dtype=dtype), 0
+    _, offsets, data = terms.buffers()
+    first = terms.offset * np.dtype(dtype).itemsize
+    column = np.frombuffer(offsets, dtype=dtype, count=len(terms) + 1, offset=first)
+    return column, 0 if data is None else data.address

@@ -1,0 +1,103 @@
+"""Arrow string buffers to ids and back. Invariant: rows are handled strictly in order."""
+
+# ruff: noqa: PLR0917  (kernels take columns one by one)
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamreasoner.rdf.kernels.compile import kernel
+from streamreasoner.rdf.kernels.grammar import is_canonical
+from streamreasoner.rdf.kernels.memory import copy_bytes, int64_column, load_byte, signed
+from streamreasoner.rdf.kernels.table import (
+    ABSENT,
+    ARENA,
+    FULL,
+    STARTS,
+    UNSURE,
+    add,
+    find,
+    hash_term,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@kernel
+def intern_term(header: np.ndarray, address: int, length: int, checked: bool) -> int:  # noqa: FBT001
+    """Id of one term, added when new; FULL to grow first, UNSURE if it may not be canonical."""
+    hashed = hash_term(header, address, length)
+    term = find(header, address, length, hashed)
+    if term == ABSENT:
+        if checked and not is_canonical(address, length):
+            return UNSURE
+        term = add(header, address, length, hashed)
+    return term
+
+
+@kernel
+def encode_rows(
+    header: np.ndarray,
+    offsets: np.ndarray,
+    data: int,
+    row: int,
+    ids: np.ndarray,
+    checked: bool,  # noqa: FBT001
+) -> int:
+    """Fill `ids` from `row` on; the first row that could not be done holds FULL or UNSURE.
+
+    Args:
+        header: State of the dictionary.
+        offsets: Arrow offsets, int32 or int64 of shape (n + 1,).
+        data: Address of the Arrow data buffer.
+        row: First row to encode.
+        ids: Output, int32 of shape (n,).
+        checked: Whether to stop at a new term that is not certainly canonical.
+
+    Returns:
+        The row it stopped at; n when all are done.
+    """
+    while row < len(ids):
+        start = signed(offsets[row])
+        term = intern_term(header, data + start, signed(offsets[row + 1]) - start, checked)
+        ids[row] = term
+        if term in (FULL, UNSURE):
+            return row
+        row += 1
+    return row
+
+
+@kernel
+def find_term(header: np.ndarray, address: int, length: int) -> int:
+    """Id of one term, or ABSENT."""
+    return find(header, address, length, hash_term(header, address, length))
+
+
+@kernel
+def term_offsets(header: np.ndarray, ids: np.ndarray, offsets: np.ndarray) -> None:
+    """Arrow offsets, int64 of shape (n + 1,), of the column that decodes `ids`."""
+    starts = int64_column(header[STARTS])
+    end = 0
+    offsets[0] = 0
+    for row in range(len(ids)):
+        term = signed(ids[row])
+        end += starts[term + 1] - starts[term]
+        offsets[row + 1] = end
+
+
+@kernel
+def copy_terms(header: np.ndarray, ids: np.ndarray, offsets: np.ndarray, data: int) -> None:
+    """Copy the terms of `ids` to where `offsets` says, from the address `data` on."""
+    starts = int64_column(header[STARTS])
+    for row in range(len(ids)):
+        source = header[ARENA] + starts[signed(ids[row])]
+        copy_bytes(data + offsets[row], source, offsets[row + 1] - offsets[row])
+
+
+@kernel
+def first_bytes(header: np.ndarray, ids: np.ndarray, out: np.ndarray) -> None:
+    """First byte of each term, which tells IRI `<`, blank node `_` and literal `"` apart."""
+    starts = int64_column(header[STARTS])
+    for row in range(len(ids)):
+        out[row] = load_byte(header[ARENA] + starts[signed(ids[row])])

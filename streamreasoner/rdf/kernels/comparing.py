@@ -1,0 +1,165 @@
+"""Order of two terms by value. Invariant: antisymmetric, and 0 whenever the ids are equal.
+
+State is reserved columns named by one int64 table:
+
+- `kind`, int8: a `valuation.Kind`;
+- `whole` and `fraction`, int64, and `double`, float64: the fields of `valuation.Value`;
+- `header`: the header of the dictionary, where the text of strings is read.
+"""
+
+# ruff: noqa: PLR0911  (one return per case)
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamreasoner.rdf.kernels.compile import kernel
+from streamreasoner.rdf.kernels.grammar import BACKSLASH
+from streamreasoner.rdf.kernels.memory import (
+    float64_column,
+    int8_column,
+    int64_column,
+    load_byte,
+    signed,
+)
+from streamreasoner.rdf.kernels.table import ARENA, STARTS
+
+if TYPE_CHECKING:
+    import numpy as np
+
+# Positions in the table.
+KIND = 0
+WHOLE = 1
+FRACTION = 2
+DOUBLE = 3
+HEADER_ARENA = 4
+HEADER_STARTS = 5
+TABLE_LENGTH = 6
+
+INCOMPARABLE = 2
+
+_NONE = 0
+_EXACT = 1
+_DOUBLE = 2
+_STRING = 3
+_PENDING = -1
+
+
+@kernel
+def compare(values: np.ndarray, left: int, right: int) -> int:
+    """Order of two terms by id.
+
+    Args:
+        values: `Values.table`, extended up to both ids.
+        left: Id of a term.
+        right: Id of a term.
+
+    Returns:
+        -1, 0 or 1 as left is less than, equal to or greater than right; 2 if not comparable.
+    """
+    if left == right:
+        return 0
+    kinds = int8_column(values[KIND])
+    kind = signed(kinds[left])
+    other = signed(kinds[right])
+    if kind == _STRING and other == _STRING:
+        return compare_strings(values, left, right)
+    if kind == other and kind not in (_NONE, _DOUBLE):
+        return compare_exact(values, left, right)
+    if kind in (_EXACT, _DOUBLE) and other in (_EXACT, _DOUBLE):
+        doubles = float64_column(values[DOUBLE])
+        if doubles[left] < doubles[right]:
+            return -1
+        if doubles[left] > doubles[right]:
+            return 1
+        return 0 if doubles[left] == doubles[right] else INCOMPARABLE
+    return INCOMPARABLE
+
+
+@kernel
+def compare_exact(values: np.ndarray, left: int, right: int) -> int:
+    """Order by (whole, fraction)."""
+    wholes = int64_column(values[WHOLE])
+    fractions = int64_column(values[FRACTION])
+    if wholes[left] != wholes[right]:
+        return -1 if wholes[left] < wholes[right] else 1
+    if fractions[left] != fractions[right]:
+        return -1 if fractions[left] < fractions[right] else 1
+    return 0
+
+
+@kernel
+def compare_strings(values: np.ndarray, left: int, right: int) -> int:
+    """Order of two plain literals by code point, reading through their escapes."""
+    starts = int64_column(values[HEADER_STARTS])
+    first = values[HEADER_ARENA] + starts[left] + 1
+    first_end = values[HEADER_ARENA] + starts[left + 1] - 1
+    second = values[HEADER_ARENA] + starts[right] + 1
+    second_end = values[HEADER_ARENA] + starts[right + 1] - 1
+    while first < first_end and second < second_end:
+        first_key, first_width = unit(first)
+        second_key, second_width = unit(second)
+        if first_key != second_key:
+            return -1 if first_key < second_key else 1
+        first += first_width
+        second += second_width
+    if first < first_end:
+        return 1
+    return -1 if second < second_end else 0
+
+
+@kernel
+def unit(position: int) -> tuple[int, int]:
+    r"""Sort key and width of the byte or escape here.
+
+    The key is four times the byte; U+FFFE and U+FFFF, which canonical text escapes, sort between
+    the characters that start with byte 0xEF and those that start with 0xF0.
+    """
+    byte = load_byte(position)
+    if byte != BACKSLASH:
+        return 4 * byte, 1
+    escape = load_byte(position + 1)
+    if escape == ord("u"):
+        if load_byte(position + 2) == ord("F"):
+            return 4 * 0xEF + (1 if load_byte(position + 5) == ord("E") else 2), 6
+        return 4 * (16 * hex_digit(position + 4) + hex_digit(position + 5)), 6
+    if escape == ord("n"):
+        return 4 * 0x0A, 2
+    if escape == ord("r"):
+        return 4 * 0x0D, 2
+    if escape == ord("t"):
+        return 4 * 0x09, 2
+    if escape == ord("b"):
+        return 4 * 0x08, 2
+    if escape == ord("f"):
+        return 4 * 0x0C, 2
+    return 4 * escape, 2
+
+
+@kernel
+def hex_digit(position: int) -> int:
+    """Value of the upper-case hexadecimal digit here."""
+    byte = load_byte(position)
+    return byte - ord("0") if byte <= ord("9") else byte - ord("A") + 10
+
+
+@kernel
+def classify(header: np.ndarray, kinds: np.ndarray, start: int, stop: int) -> int:
+    """Fill `kinds` for terms whose kind their ends tell; mark and count the typed literals.
+
+    Returns:
+        How many terms got kind -1: literals with a datatype, to be valued one by one.
+    """
+    starts = int64_column(header[STARTS])
+    pending = 0
+    for term in range(start, stop):
+        kind = _NONE
+        if load_byte(header[ARENA] + starts[term]) == ord('"'):
+            last = load_byte(header[ARENA] + starts[term + 1] - 1)
+            if last == ord('"'):
+                kind = _STRING
+            elif last == ord(">"):
+                kind = _PENDING
+                pending += 1
+        kinds[term] = kind
+    return pending

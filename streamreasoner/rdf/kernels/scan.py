@@ -1,0 +1,217 @@
+"""N-Triples lines to ids. Invariant: a line taken is valid; one not taken adds no term.
+
+A term is looked up before it is judged: what the dictionary holds is canonical already, so only
+the first sight of a term pays for the grammar.
+"""
+
+# ruff: noqa: C901, PLR0915, PLR1714, PLR2004  (byte widths and branches are those of the format; numba has no all() or set)
+
+from __future__ import annotations
+
+import numpy as np
+
+from streamreasoner.rdf.kernels.compile import kernel
+from streamreasoner.rdf.kernels.grammar import (
+    AT,
+    BACKSLASH,
+    CARET,
+    DOT,
+    GREATER,
+    HYPHEN,
+    LESS,
+    QUOTE,
+    UNDERSCORE,
+    is_canonical,
+)
+from streamreasoner.rdf.kernels.memory import int64_column, load_byte
+from streamreasoner.rdf.kernels.search import find_byte, find_either
+from streamreasoner.rdf.kernels.table import (
+    ABSENT,
+    ARENA,
+    FULL,
+    STARTS,
+    UNSURE,
+    add,
+    equal_bytes,
+    find,
+    hash_term,
+)
+
+TAB = ord("\t")
+NEWLINE = ord("\n")
+RETURN = ord("\r")
+SPACE = ord(" ")
+
+# Positions in the cursor: byte offset of the next line, rows written, lines passed.
+OFFSET = 0
+ROWS = 1
+LINES = 2
+CURSOR_LENGTH = 3
+
+DONE = 0
+
+
+@kernel
+def scan(header: np.ndarray, cursor: np.ndarray, data: int, length: int, out: np.ndarray) -> int:
+    """Encode whole lines until the end, or until a line needs attention.
+
+    Args:
+        header: State of the dictionary.
+        cursor: Where to start; left at the line that stopped the scan.
+        data: Address of the text, whose last byte is a line feed.
+        length: Bytes of text.
+        out: Ids of subject, predicate and object, int32 of shape (rows, 3), rows enough for any
+            text of that length.
+
+    Returns:
+        DONE; FULL when the dictionary must grow; UNSURE when the line needs the exact path.
+    """
+    starts = int64_column(header[STARTS])
+    position = data + cursor[OFFSET]
+    end = data + length
+    row = cursor[ROWS]
+    line = cursor[LINES]
+    status = DONE
+    subject = ABSENT
+    subject_address = 0
+    subject_length = 0
+    while position < end:
+        line_end = find_byte(position, end, NEWLINE)
+        here = skip_blanks(position, line_end)
+        if is_line_end(here, line_end):
+            position = line_end + 1
+            line += 1
+            continue
+        # Subject: most files keep the triples of one subject together.
+        first = here
+        known_subject = (
+            subject != ABSENT
+            and line_end - here > subject_length
+            and load_byte(here + subject_length) == SPACE
+            and equal_bytes(here, subject_address, subject_length)
+        )
+        first_end = here + subject_length if known_subject else term_end(here, line_end)
+        second = skip_blanks(first_end, line_end)
+        second_end = term_end(second, line_end)
+        third = skip_blanks(second_end, line_end)
+        third_end = term_end(third, line_end)
+        here = skip_blanks(third_end, line_end)
+        if (
+            here >= line_end
+            or load_byte(here) != DOT
+            or load_byte(first) == QUOTE
+            or load_byte(second) != LESS
+            or not is_line_end(skip_blanks(here + 1, line_end), line_end)
+        ):
+            status = UNSURE
+            break
+        # Look up all three before any is added.
+        first_hash = np.uint64(0)
+        if not known_subject:
+            first_hash = hash_term(header, first, first_end - first)
+            subject = find(header, first, first_end - first, first_hash)
+        second_hash = hash_term(header, second, second_end - second)
+        predicate = find(header, second, second_end - second, second_hash)
+        third_hash = hash_term(header, third, third_end - third)
+        object_ = find(header, third, third_end - third, third_hash)
+        if subject == ABSENT or predicate == ABSENT or object_ == ABSENT:
+            if (
+                (subject == ABSENT and not is_canonical(first, first_end - first))
+                or (predicate == ABSENT and not is_canonical(second, second_end - second))
+                or (object_ == ABSENT and not is_canonical(third, third_end - third))
+            ):
+                status = UNSURE
+                break
+            if subject == ABSENT:
+                subject = add(header, first, first_end - first, first_hash)
+            if predicate == ABSENT:
+                predicate = add_after(header, second, second_end - second, second_hash)
+            if object_ == ABSENT:
+                object_ = add_after(header, third, third_end - third, third_hash)
+            if subject == FULL or predicate == FULL or object_ == FULL:
+                status = FULL
+                break
+        if not known_subject:
+            subject_address = header[ARENA] + starts[subject]
+            subject_length = first_end - first
+        out[row, 0] = subject
+        out[row, 1] = predicate
+        out[row, 2] = object_
+        row += 1
+        position = line_end + 1
+        line += 1
+    cursor[OFFSET] = position - data
+    cursor[ROWS] = row
+    cursor[LINES] = line
+    return status
+
+
+@kernel
+def add_after(header: np.ndarray, address: int, length: int, hashed: np.uint64) -> int:
+    """As `add`, when an earlier term of the same line may just have become this very term."""
+    term = find(header, address, length, hashed)
+    return add(header, address, length, hashed) if term == ABSENT else term
+
+
+@kernel
+def skip_blanks(position: int, end: int) -> int:
+    """Address of the first byte that is neither space nor tab."""
+    while position < end and (load_byte(position) == SPACE or load_byte(position) == TAB):
+        position += 1
+    return position
+
+
+@kernel
+def is_line_end(position: int, line_end: int) -> bool:
+    """Whether only an optional carriage return is left of the line."""
+    return position >= line_end or (position + 1 == line_end and load_byte(position) == RETURN)
+
+
+@kernel
+def term_end(start: int, line_end: int) -> int:
+    """End of the term that starts here; `line_end`, where no dot follows, if there is none."""
+    if start >= line_end:
+        return line_end
+    first = load_byte(start)
+    if first == LESS:
+        return min(find_byte(start + 1, line_end, GREATER) + 1, line_end)
+    if first == QUOTE:
+        return literal_end(start + 1, line_end)
+    if first == UNDERSCORE:
+        return min(find_either(start, line_end, SPACE, TAB), find_byte(start, line_end, LESS))
+    return line_end
+
+
+@kernel
+def literal_end(position: int, line_end: int) -> int:
+    """End of the literal whose text starts here, behind its opening quotation mark."""
+    while True:
+        position = find_either(position, line_end, QUOTE, BACKSLASH)
+        if position >= line_end or load_byte(position) == QUOTE:
+            break
+        position += 2
+    position += 1
+    if position >= line_end:
+        return line_end
+    byte = load_byte(position)
+    if byte == AT:
+        position += 1
+        while position < line_end and is_tag(load_byte(position)):
+            position += 1
+        return position
+    if byte == CARET:
+        if line_end - position > 2 and load_byte(position + 2) == LESS:
+            return min(find_byte(position + 3, line_end, GREATER) + 1, line_end)
+        return line_end
+    return position
+
+
+@kernel
+def is_tag(byte: int) -> bool:
+    """Whether a byte may be in a language tag."""
+    return (
+        ord("a") <= byte <= ord("z")
+        or ord("0") <= byte <= ord("9")
+        or byte == HYPHEN
+        or ord("A") <= byte <= ord("Z")
+    )

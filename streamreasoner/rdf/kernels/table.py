@@ -1,0 +1,125 @@
+"""The hash table from terms to ids. Invariant: each term of the arena is in exactly one slot.
+
+State is reserved columns named by one int64 header, so that a kernel takes one argument:
+
+- `arena`, uint8: the terms, one after the other, in order of their ids;
+- `starts`, int64: start of term i in the arena; `starts[count]` is the end of the last term;
+- `slots`, uint64: 32 hash bits above 32 bits of id + 1, 0 when empty; linear probing from the low
+  bits of the hash, so that doubling moves slots without reading a term.
+"""
+
+# ruff: noqa: PLR2004  (widths of words in bytes)
+
+from __future__ import annotations
+
+import numpy as np
+
+from streamreasoner.rdf.kernels.compile import kernel
+from streamreasoner.rdf.kernels.hashing import hash_bytes
+from streamreasoner.rdf.kernels.memory import (
+    copy_bytes,
+    int64_column,
+    load_byte,
+    load_word,
+    signed,
+    uint64_column,
+)
+
+# Positions in the header.
+ARENA = 0
+STARTS = 1
+SLOTS = 2
+SLOT_MASK = 3
+COUNT = 4
+COUNT_LIMIT = 5
+BYTES = 6
+BYTES_LIMIT = 7
+FIRST_SECRET = 8
+SECOND_SECRET = 9
+HEADER_LENGTH = 10
+
+ABSENT = -1
+FULL = -2
+UNSURE = -3
+
+
+@kernel
+def equal_bytes(left: int, right: int, length: int) -> bool:
+    """Whether `length` bytes at two addresses are the same."""
+    if length >= 8:
+        last = length - 8
+        position = 0
+        while position < last:
+            if load_word(left + position) != load_word(right + position):
+                return False
+            position += 8
+        return bool(load_word(left + last) == load_word(right + last))
+    for position in range(length):
+        if load_byte(left + position) != load_byte(right + position):
+            return False
+    return True
+
+
+@kernel
+def hash_term(header: np.ndarray, address: int, length: int) -> np.uint64:
+    """Hash of a term under the secrets of this dictionary."""
+    return hash_bytes(
+        address, length, np.uint64(header[FIRST_SECRET]), np.uint64(header[SECOND_SECRET])
+    )
+
+
+@kernel
+def find(header: np.ndarray, address: int, length: int, hashed: np.uint64) -> int:
+    """Id of the term at `address`, or ABSENT."""
+    arena = header[ARENA]
+    mask = np.uint64(header[SLOT_MASK])
+    starts = int64_column(header[STARTS])
+    slots = uint64_column(header[SLOTS])
+    low_half = np.uint64(0xFFFFFFFF)
+    tag = hashed & low_half
+    slot = tag & mask
+    while True:
+        entry = slots[slot]
+        if entry == np.uint64(0):
+            return ABSENT
+        if entry >> np.uint64(32) == tag:
+            term = signed(entry & low_half) - 1
+            start = starts[term]
+            if starts[term + 1] - start == length and equal_bytes(arena + start, address, length):
+                return term
+        slot = (slot + np.uint64(1)) & mask
+
+
+@kernel
+def add(header: np.ndarray, address: int, length: int, hashed: np.uint64) -> int:
+    """Append a term that is ABSENT; its id, or FULL when a column must grow first."""
+    count = signed(header[COUNT])
+    used = header[BYTES]
+    if count >= header[COUNT_LIMIT] or used + length > header[BYTES_LIMIT]:
+        return FULL
+    starts = int64_column(header[STARTS])
+    slots = uint64_column(header[SLOTS])
+    copy_bytes(header[ARENA] + used, address, length)
+    starts[count + 1] = used + length
+    place(slots, np.uint64(header[SLOT_MASK]), hashed << np.uint64(32) | np.uint64(count + 1))
+    header[COUNT] = count + 1
+    header[BYTES] = used + length
+    return count
+
+
+@kernel
+def place(slots: np.ndarray, mask: np.uint64, entry: np.uint64) -> None:
+    """Put an entry into the first empty slot from where its hash bits point."""
+    slot = (entry >> np.uint64(32)) & mask
+    while slots[slot] != np.uint64(0):
+        slot = (slot + np.uint64(1)) & mask
+    slots[slot] = entry
+
+
+@kernel
+def rehash(old: np.ndarray, new: np.ndarray) -> None:
+    """Move every entry of `old` into the empty slots `new`; both lengths are powers of two."""
+    mask = np.uint64(len(new) - 1)
+    for index in range(len(old)):
+        if old[index] != np.uint64(0):
+            place(new, mask, old[index])

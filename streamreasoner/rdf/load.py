@@ -1,0 +1,208 @@
+"""Facts from files, by suffix. Invariant: facts come in the order of the file.
+
+- `.nt`: N-Triples, as facts of `triple`;
+- `.ttl`: Turtle, read as a stream by pyoxigraph, which resolves nothing over the network;
+- `.csv`: RFC 4180 without a header line; the name of the file up to its first dot is the
+  predicate, each record a fact, each cell an argument (see `cell_term`).
+
+Each may end in `.gz` or `.xz` as well. Blank node labels are kept as written, so that a label in
+two files names one node; nodes that Turtle leaves unnamed get fresh random labels.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zlib
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from lzma import LZMAError
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyoxigraph
+
+from streamreasoner.errors import DataError, TermError
+from streamreasoner.rdf import ntriples
+from streamreasoner.rdf.terms import Kind, Term, canonical
+from streamreasoner.rdf.vocabulary import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER, XSD_STRING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.rdf.dictionary import Dictionary
+    from streamreasoner.rdf.ntriples import BadLine
+
+TRIPLE = "triple"
+SUFFIXES = (".nt", ".ttl", ".csv")
+_PACKED = (".gz", ".xz")
+_BATCH = 1 << 16
+_TRIPLE_ARITY = 3
+_CACHED_CELLS = 1 << 16
+
+_INTEGER_CELL = re.compile(r"[+-]?[0-9]+")
+_DECIMAL_CELL = re.compile(r"[+-]?[0-9]*\.[0-9]+")
+_DOUBLE_CELL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Facts:
+    """Encoded facts of one predicate, as a file gives them: each asserted once per mention.
+
+    Attributes:
+        predicate: Name of the predicate.
+        args: Term ids, int32 of shape (n, arity), n > 0.
+    """
+
+    predicate: str
+    args: NDArray[np.int32]
+
+
+def load(
+    path: str | Path, dictionary: Dictionary, *, bad_lines: list[BadLine] | None = None
+) -> Iterator[Facts]:
+    """Facts of a file in blocks; the file is never held in memory as a whole.
+
+    Args:
+        path: A file whose suffix names its format.
+        dictionary: Encodes the terms; new ones are added.
+        bad_lines: Collects bad lines of N-Triples; when None, the first one raises. Turtle and
+            CSV always raise, because what follows an error cannot be trusted.
+
+    Raises:
+        DataError: The suffix is unknown, the file cannot be read, or its content is bad; the
+            message names file and line.
+        EngineError: The dictionary is full.
+    """
+    path = Path(path)
+    inner = path.with_suffix("") if path.suffix in _PACKED else path
+    match inner.suffix:
+        case ".nt":
+            for block in ntriples.read(path, dictionary, bad_lines=bad_lines):
+                yield Facts(TRIPLE, block)
+        case ".ttl":
+            yield from _turtle(path, dictionary)
+        case ".csv":
+            yield from _csv(path, inner.name.split(".")[0], dictionary)
+        case _:
+            raise DataError(
+                f"{path}: the suffix names no format of facts; use {', '.join(SUFFIXES)},"
+                f" optionally followed by {' or '.join(_PACKED)}."
+            )
+
+
+@lru_cache(maxsize=_CACHED_CELLS)
+def cell_term(cell: str) -> str:
+    """Canonical term of a CSV cell.
+
+    A cell that is a term in N-Triples syntax is that term. Digits are an xsd:integer, digits with
+    a point an xsd:decimal, digits with an exponent an xsd:double, spelled as in the cell. Anything
+    else, white space and the empty cell included, is a plain string.
+    """
+    if cell.startswith(("<", "_:", '"')):
+        try:
+            return canonical(cell)
+        except TermError:
+            return str(Term(Kind.LITERAL, cell, datatype=XSD_STRING))
+    datatype = XSD_STRING
+    if _INTEGER_CELL.fullmatch(cell):
+        datatype = XSD_INTEGER
+    elif _DECIMAL_CELL.fullmatch(cell):
+        datatype = XSD_DECIMAL
+    elif _DOUBLE_CELL.fullmatch(cell):
+        datatype = XSD_DOUBLE
+    return str(Term(Kind.LITERAL, cell, datatype=datatype))
+
+
+def _turtle(path: Path, dictionary: Dictionary) -> Iterator[Facts]:
+    count = 0
+    with ntriples.open_bytes(path) as stream:
+        try:
+            parser = pyoxigraph.parse(stream, format=pyoxigraph.RdfFormat.TURTLE)
+            while quads := list(islice(parser, _BATCH)):
+                terms = [
+                    str(term)
+                    for quad in quads
+                    for term in (quad.subject, quad.predicate, quad.object)
+                ]
+                ids = dictionary.encode_validated(pa.array(terms, type=pa.large_string()))
+                bad = np.flatnonzero(ids < 0)
+                if len(bad):
+                    number = count + int(bad[0]) // _TRIPLE_ARITY + 1
+                    reason = _reason(terms[bad[0]])
+                    raise DataError(f"{path}: triple {number} of the file is not RDF 1.1: {reason}")
+                count += len(quads)
+                yield Facts(TRIPLE, ids.reshape(-1, _TRIPLE_ARITY))
+        except SyntaxError as error:
+            raise DataError(f"{path}:{error.lineno}: {error.msg}.") from None
+        except (OSError, EOFError, zlib.error, LZMAError) as error:
+            raise DataError(f"{path}: cannot be read ({error}).") from None
+
+
+def _reason(text: str) -> str:
+    try:
+        canonical(text)
+    except TermError as error:
+        return str(error)
+    raise AssertionError(f"{text!r} was refused by the dictionary but is a term")
+
+
+def _csv(path: Path, predicate: str, dictionary: Dictionary) -> Iterator[Facts]:
+    with ntriples.open_bytes(path) as stream:
+        text = io.TextIOWrapper(io.BufferedReader(stream), encoding="utf-8-sig", newline="")
+        records = csv.reader(text, strict=True)
+        arity = 0
+        terms: list[str] = []
+        lines: list[int] = []
+        try:
+            for record in records:
+                if not record:
+                    continue
+                arity = arity or len(record)
+                if len(record) != arity:
+                    raise DataError(
+                        f"{path}:{records.line_num}: the record has {len(record)} cells, but the"
+                        f" first one has {arity}; all facts of a predicate have one arity."
+                    )
+                terms.extend(map(cell_term, record))
+                lines.append(records.line_num)
+                if len(lines) == _BATCH:
+                    yield _facts(path, predicate, dictionary, terms, lines)
+                    terms, lines = [], []
+        except csv.Error as error:
+            raise DataError(f"{path}:{records.line_num}: not RFC 4180 ({error}).") from None
+        except UnicodeDecodeError as error:
+            raise DataError(f"{path}:{records.line_num + 1}: not UTF-8 ({error.reason}).") from None
+        except (OSError, EOFError, zlib.error, LZMAError) as error:
+            raise DataError(f"{path}: cannot be read ({error}).") from None
+    if lines:
+        yield _facts(path, predicate, dictionary, terms, lines)
+
+
+def _facts(
+    path: Path, predicate: str, dictionary: Dictionary, terms: list[str], lines: list[int]
+) -> Facts:
+    args = dictionary.encode(pa.array(terms, type=pa.large_string())).reshape(len(lines), -1)
+    if predicate == TRIPLE:
+        _check_triples(path, dictionary, args, lines)
+    return Facts(predicate, args)
+
+
+def _check_triples(
+    path: Path, dictionary: Dictionary, args: NDArray[np.int32], lines: list[int]
+) -> None:
+    """Triples have three places, no literal in the first and an IRI in the second."""
+    if args.shape[1] != _TRIPLE_ARITY:
+        raise DataError(f"{path}:{lines[0]}: a triple has 3 cells, not {args.shape[1]}.")
+    bad = np.flatnonzero(dictionary.is_literal(args[:, 0]) | ~dictionary.is_iri(args[:, 1]))
+    if len(bad):
+        raise DataError(
+            f"{path}:{lines[bad[0]]}: the subject of a triple is an <IRI> or a _:blankNode, its"
+            " predicate an <IRI>."
+        )

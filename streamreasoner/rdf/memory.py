@@ -1,0 +1,86 @@
+"""Reserved columns. Invariant: an address stays valid as long as its column; unwritten items are 0.
+
+A column reserves address space once, for as much as could ever fit into physical memory, and the
+kernel of the operating system commits a page when it is first touched. Growing copies nothing, and
+compiled code may keep plain addresses.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from streamreasoner.errors import EnvironmentSetupError
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+_MAP_NORESERVE = 0x4000
+_GIBIBYTE = 1 << 30
+_CGROUP_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+
+
+def physical_memory() -> int:
+    """Bytes of memory this process may use: the machine's, or its control group's if less."""
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    for path in _CGROUP_LIMITS:
+        try:
+            total = min(total, int(path.read_text()))
+        except (OSError, ValueError):
+            continue
+    return total
+
+
+def reservable(itemsize: int, *, at_most: int = 1 << 40) -> int:
+    """How many items of `itemsize` bytes could fill physical memory (1 GiB at the least).
+
+    Args:
+        itemsize: Bytes of one item.
+        at_most: Upper bound on the answer, for columns that ids of 31 bits index.
+    """
+    return min(at_most, max(physical_memory(), _GIBIBYTE) // itemsize)
+
+
+class Reserved:
+    """A column of `capacity` items of one dtype, zero until written, never moved.
+
+    Args:
+        dtype: Type of the items.
+        capacity: Number of items; costs address space, not memory.
+        huge_pages: Ask for huge pages, for columns that are read at random and well filled.
+
+    Raises:
+        EnvironmentSetupError: The operating system refuses the address space.
+    """
+
+    __slots__ = ("__weakref__", "_mapping", "address", "array", "capacity", "dtype")
+
+    def __init__(self, dtype: DTypeLike, capacity: int, *, huge_pages: bool = False) -> None:
+        self.dtype = np.dtype(dtype)
+        self.capacity = capacity
+        size = max(capacity * self.dtype.itemsize, mmap.PAGESIZE)
+        try:
+            self._mapping = mmap.mmap(
+                -1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
+            )
+        except (OSError, OverflowError, ValueError) as error:
+            raise EnvironmentSetupError(
+                f"The operating system refused to reserve {size / _GIBIBYTE:.1f} GiB of address"
+                f" space ({error}); lift the limit (`ulimit -v unlimited`) and allow overcommit"
+                " (`vm.overcommit_memory` 0 or 1)."
+            ) from None
+        if huge_pages:
+            self._mapping.madvise(mmap.MADV_HUGEPAGE)
+        self.array: NDArray[Any] = np.frombuffer(self._mapping, dtype=self.dtype, count=capacity)
+        self.address: int = self.array.ctypes.data
+
+    def clear(self) -> None:
+        """Give every page back to the operating system; all items read as zero again."""
+        self._mapping.madvise(mmap.MADV_DONTNEED)

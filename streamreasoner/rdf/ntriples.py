@@ -1,0 +1,276 @@
+"""N-Triples text to blocks of ids. Invariant: memory holds one chunk of text, never the file.
+
+Files ending in `.gz` or `.xz` are unpacked on the way. Lines are read by a compiled scanner; what
+it is not sure of (numeric escapes, comments, upper-case language tags, errors) goes, line by line
+and in place, to the exact path here. White space, blank lines, comments and line ends are those
+of RDF 1.1 N-Triples, section 7: a carriage return alone ends a line too.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import re
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
+
+import numpy as np
+
+from streamreasoner.errors import DataError, TermError
+from streamreasoner.rdf.kernels import scan, table
+from streamreasoner.rdf.terms import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.rdf.dictionary import Dictionary
+
+CHUNK_BYTES = 4 << 20
+# The shortest line is `_:a<b:>"".` and a line feed.
+_SHORTEST_LINE = 11
+
+_BLANKS = re.compile(r"[ \t]*")
+_IRI = r"<[^>]*>"
+_SUBJECT = re.compile(rf'{_IRI}|_:[^ \t<"]*')
+_PREDICATE = re.compile(_IRI)
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_OBJECT = re.compile(
+    rf"{_IRI}|{_STRING}(?:[ \t]*@[a-zA-Z0-9-]+|[ \t]*\^\^[ \t]*{_IRI})?"
+    r'|_:[^ \t<"]*?(?=[ \t]*\.[ \t]*(?:#|$))'
+)
+_END = re.compile(r"\.[ \t]*(?:#.*)?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line that is not N-Triples.
+
+    Attributes:
+        line: Number of the line, from 1.
+        reason: One sentence.
+    """
+
+    line: int
+    reason: str
+
+
+class _Readable(Protocol):
+    def readinto(self, buffer: memoryview, /) -> int | None: ...
+
+
+Source: TypeAlias = "str | Path | Iterable[bytes]"
+"""A path, or the bytes of a document in pieces of any size."""
+
+
+def read(
+    source: Source,
+    dictionary: Dictionary,
+    *,
+    bad_lines: list[BadLine] | None = None,
+    name: str = "<input>",
+    chunk_bytes: int = CHUNK_BYTES,
+) -> Iterator[NDArray[np.int32]]:
+    """Triples of an N-Triples document as blocks of ids, in the order of the lines.
+
+    Args:
+        source: Path of a file (plain, .gz or .xz), or pieces of bytes.
+        dictionary: Encodes the terms; new ones are added. Bad lines add none.
+        bad_lines: Collects lines that are not N-Triples; when None, the first one raises.
+        name: What to call the source in errors when it is not a path.
+        chunk_bytes: Text held at a time; a longer line makes it grow.
+
+    Yields:
+        int32 of shape (n, 3): subject, predicate, object; n > 0.
+
+    Raises:
+        DataError: The file cannot be read, or a line is bad and `bad_lines` is None.
+        EngineError: The dictionary is full.
+    """
+    if isinstance(source, str | Path):
+        path = Path(source)
+        with open_bytes(path) as stream:
+            yield from _blocks(stream, dictionary, bad_lines, str(path), chunk_bytes)
+    else:
+        pieces = cast("_Readable", _Pieces(iter(source)))
+        yield from _blocks(pieces, dictionary, bad_lines, name, chunk_bytes)
+
+
+def open_bytes(path: Path) -> io.FileIO | gzip.GzipFile | lzma.LZMAFile:
+    """Open a file of bytes, unpacked if its name ends in .gz or .xz.
+
+    Raises:
+        DataError: It does not exist or cannot be opened.
+    """
+    try:
+        match path.suffix:
+            case ".gz":
+                return gzip.open(path, "rb")
+            case ".xz":
+                return lzma.open(path, "rb")
+            case _:
+                return path.open("rb", buffering=0)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be opened ({error.strerror or error}).") from None
+
+
+class _Pieces(io.RawIOBase):
+    """Pieces of bytes behind `readinto`."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._rest = memoryview(b"")
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while not self._rest:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._rest = memoryview(piece)
+        taken = min(len(self._rest), len(buffer))
+        buffer[:taken] = self._rest[:taken]
+        self._rest = self._rest[taken:]
+        return taken
+
+
+def _blocks(
+    stream: _Readable,
+    dictionary: Dictionary,
+    bad_lines: list[BadLine] | None,
+    name: str,
+    chunk_bytes: int,
+) -> Iterator[NDArray[np.int32]]:
+    """Read chunks, cut them behind their last line feed, and scan what is before the cut."""
+    text = np.empty(chunk_bytes + 1, dtype=np.uint8)
+    out = np.empty((len(text) // _SHORTEST_LINE + 1, 3), dtype=np.int32)
+    lines = 0
+    filled = 0
+    ended = False
+    while not ended:
+        if filled >= len(text) - 1:
+            text = np.concatenate([text, np.empty_like(text)])
+            out = np.empty((len(text) // _SHORTEST_LINE + 1, 3), dtype=np.int32)
+        # One byte stays free for the line feed that the last line of a document may lack.
+        count = _fill(stream, text.data[filled:-1], name)
+        ended = count == 0
+        if ended and filled:
+            text[filled] = scan.NEWLINE
+            count = 1
+        whole = _after_last_newline(text, filled, filled + count)
+        filled += count
+        if whole == 0:
+            continue
+        block, lines = _scan(text[:whole], out, dictionary, bad_lines, name, lines)
+        if len(block):
+            yield block
+        rest = filled - whole
+        text[:rest] = text[whole:filled].copy()
+        filled = rest
+
+
+def _fill(stream: _Readable, target: memoryview, name: str) -> int:
+    """Read until `target` is full or the stream ends; the number of bytes read."""
+    count = 0
+    try:
+        while count < len(target) and (got := stream.readinto(target[count:])):
+            count += got
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise DataError(f"{name}: cannot be read ({error}).") from None
+    return count
+
+
+def _after_last_newline(text: NDArray[np.uint8], start: int, end: int) -> int:
+    """Index behind the last line feed in text[start:end], 0 if there is none."""
+    return bytes(text[start:end]).rfind(b"\n") + start + 1 if end > start else 0
+
+
+def _scan(  # noqa: PLR0917  (the state of one reading)
+    text: NDArray[np.uint8],
+    out: NDArray[np.int32],
+    dictionary: Dictionary,
+    bad_lines: list[BadLine] | None,
+    name: str,
+    lines: int,
+) -> tuple[NDArray[np.int32], int]:
+    """Ids of the triples in whole lines, and the number of lines passed so far."""
+    cursor = np.array([0, 0, lines], dtype=np.int64)
+    address = text.ctypes.data
+    while True:
+        status = scan.scan(dictionary.header, cursor, address, len(text), out)
+        if status == scan.DONE:
+            return out[: cursor[scan.ROWS]].copy(), int(cursor[scan.LINES])
+        if status == table.FULL:
+            dictionary.grow()
+            continue
+        start = int(cursor[scan.OFFSET])
+        line = bytes(text[start : start + _line_length(text, start)])
+        cursor[scan.OFFSET] += len(line) + 1
+        cursor[scan.LINES] += 1
+        try:
+            triples = parse_line(line)
+        except DataError as error:
+            if bad_lines is None:
+                raise DataError(f"{name}:{cursor[scan.LINES]}: {error}") from None
+            bad_lines.append(BadLine(int(cursor[scan.LINES]), str(error)))
+            continue
+        for triple in triples:
+            out[cursor[scan.ROWS]] = [dictionary.intern(term) for term in triple]
+            cursor[scan.ROWS] += 1
+
+
+def _line_length(text: NDArray[np.uint8], start: int) -> int:
+    width = 256
+    while True:
+        found = bytes(text[start : start + width]).find(b"\n")
+        if found >= 0:
+            return found
+        width *= 4
+
+
+def parse_line(line: bytes) -> list[tuple[str, str, str]]:
+    """Canonical triples of one line without its line feed: none, one, or more if CR divides it.
+
+    Raises:
+        DataError: What is wrong, in one sentence.
+    """
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        raise DataError(f"Byte {error.start + 1} of the line is not UTF-8.") from None
+    parts = map(_parse_triple, text.split("\r"))
+    return [triple for triple in parts if triple is not None]
+
+
+def _parse_triple(text: str) -> tuple[str, str, str] | None:
+    position = _blanks_end(text, 0)
+    if position == len(text) or text[position] == "#":
+        return None
+    terms = []
+    for pattern, role, allowed in (
+        (_SUBJECT, "subject", "an <IRI> or a _:blankNode"),
+        (_PREDICATE, "predicate", "an <IRI>"),
+        (_OBJECT, "object", 'an <IRI>, a _:blankNode or a "literal"'),
+    ):
+        match = pattern.match(text, position)
+        if match is None:
+            raise DataError(f"At character {position + 1} the {role} is missing: {allowed}.")
+        try:
+            terms.append(canonical(match[0]))
+        except TermError as error:
+            raise DataError(f"The {role} at character {position + 1}: {error}") from None
+        position = _blanks_end(text, match.end())
+    if not text.startswith(".", position):
+        raise DataError(f"At character {position + 1} the dot that ends a triple is missing.")
+    end = _END.fullmatch(text, position)
+    if end is None:
+        raise DataError(f"After the dot at character {position + 1} only a comment may follow.")
+    return terms[0], terms[1], terms[2]
+
+
+def _blanks_end(text: str, position: int) -> int:
+    match = _BLANKS.match(text, position)
+    return match.end() if match else position

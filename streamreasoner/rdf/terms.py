@@ -1,0 +1,367 @@
+r"""One RDF term as text. Invariant: equal RDF terms have exactly one canonical text.
+
+Input is a term in RDF 1.1 N-Triples syntax (https://www.w3.org/TR/n-triples/, section 7). Output
+is canonical N-Triples (https://www.w3.org/TR/rdf12-n-triples/, "A Canonical form of N-Triples"):
+
+- in literals BS, HT, LF, FF, CR, the quotation mark and the backslash are written `\b \t \n \f \r
+  \" \\`; other characters below U+0020, DEL, U+FFFE and U+FFFF are written `\uXXXX` with
+  upper-case digits; every other character stands for itself;
+- IRIs hold no escapes; `^^xsd:string` is left out; language tags are in lower case.
+
+Lexical forms are kept: `"01"^^xsd:integer` and `"1"^^xsd:integer` are two terms (RDF 1.1 Concepts,
+section 3.3). IRIs are judged by pyoxigraph, which reads text and never opens a file or a socket.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+from typing import TypeAlias
+
+import pyoxigraph
+import rdflib
+
+from streamreasoner.errors import TermError
+from streamreasoner.rdf.valuation import Kind as ValueKind
+from streamreasoner.rdf.valuation import Value
+from streamreasoner.rdf.valuation import value as literal_value
+from streamreasoner.rdf.vocabulary import (
+    RDF_DIR_LANG_STRING,
+    RDF_LANG_STRING,
+    XSD_BOOLEAN,
+    XSD_DECIMAL,
+    XSD_DOUBLE,
+    XSD_INTEGER,
+    XSD_STRING,
+)
+
+PythonTerm: TypeAlias = (
+    "rdflib.URIRef | rdflib.BNode | rdflib.Literal | int | float | Decimal | str | bool"
+)
+"""What users write and read: rdflib nodes, or Python values for the common literals."""
+
+_Value: TypeAlias = "int | float | Decimal | str | bool | None"
+
+_PN_CHARS_BASE = (
+    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d"
+    "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_PN_CHARS_U = _PN_CHARS_BASE + "_:"
+_PN_CHARS = _PN_CHARS_U + "0-9\u00b7\u0300-\u036f\u203f-\u2040-"
+_BLANK_NODE = re.compile(rf"_:([{_PN_CHARS_U}0-9](?:[{_PN_CHARS}.]*[{_PN_CHARS}])?)")
+_QUOTED = re.compile(r'"([^"\\\n\r]*+(?:\\.[^"\\\n\r]*+)*+)"', re.DOTALL)
+# White space may stand between two tokens of a literal (RDF 1.1 N-Triples, section 7).
+_LANGUAGE = re.compile(r"[ \t]*@([a-zA-Z]{1,8}(?:-[a-zA-Z0-9]{1,8})*)")
+_DATATYPE = re.compile(r"[ \t]*\^\^[ \t]*(?=<)")
+_IRI_FORBIDDEN = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([tbnrf\"'\\]))")
+_ESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
+_TO_ESCAPE = re.compile('[\\x00-\\x1f\\x7f"\\\\\ufffe\uffff]')
+_SHORT_ESCAPES = {
+    "\t": "\\t",
+    "\b": "\\b",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\f": "\\f",
+    '"': '\\"',
+    "\\": "\\\\",
+}
+_COMMON_INSTANT = re.compile(
+    r"(?!0000)\d{4}-\d\d-\d\d(?:T(?!24)\d\d:\d\d:\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)?"
+)
+_CONVERTED_CHARACTERS = 1000
+_SHOWN_CHARACTERS = 100
+_LAST_CODE_POINT = 0x10FFFF
+_SURROGATES = range(0xD800, 0xE000)
+
+
+class Kind(Enum):
+    """What a term is."""
+
+    IRI = "IRI"
+    BLANK_NODE = "blank node"
+    LITERAL = "literal"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One RDF term, its text unescaped.
+
+    Attributes:
+        kind: IRI, blank node or literal.
+        value: The IRI, the blank node label or the lexical form.
+        language: Lower-case language tag of a language-tagged literal, else None.
+        datatype: Datatype IRI of any other literal (xsd:string included), else None.
+    """
+
+    kind: Kind
+    value: str
+    language: str | None = None
+    datatype: str | None = None
+
+    def __str__(self) -> str:
+        """Canonical N-Triples."""
+        if self.kind is Kind.IRI:
+            return f"<{self.value}>"
+        if self.kind is Kind.BLANK_NODE:
+            return f"_:{self.value}"
+        quoted = f'"{_TO_ESCAPE.sub(_escape, self.value)}"'
+        if self.language is not None:
+            return f"{quoted}@{self.language}"
+        return quoted if self.datatype == XSD_STRING else f"{quoted}^^<{self.datatype}>"
+
+
+def canonical(text: str) -> str:
+    """Canonical N-Triples text of one term in N-Triples syntax.
+
+    Raises:
+        TermError: `text` is not exactly one valid RDF 1.1 term.
+    """
+    return str(parse(text))
+
+
+def parse(text: str) -> Term:
+    """Read one term in N-Triples syntax, with nothing before or after it.
+
+    Raises:
+        TermError: What is wrong, and at which character (counted from 1).
+    """
+    if (surrogate := _SURROGATE.search(text)) is not None:
+        raise _error(text, "a surrogate code point is not a character", surrogate.start())
+    if text.startswith("<"):
+        return Term(Kind.IRI, _iri(text, 0))
+    if text.startswith("_:"):
+        label = _BLANK_NODE.fullmatch(text)
+        if label is None:
+            prefix = _BLANK_NODE.match(text)
+            reason = "the blank node label is empty or holds a character that is not allowed"
+            raise _error(text, reason, prefix.end() if prefix else 2)
+        return Term(Kind.BLANK_NODE, label[1])
+    if text.startswith('"'):
+        return _literal(text)
+    reason = 'a term is an <IRI>, a _:blankNode or a "literal"'
+    raise _error(text, reason, 0)
+
+
+def to_ntriples(value: object) -> str:  # noqa: PLR0911  (one per type)
+    """Canonical N-Triples of an rdflib node or a Python value.
+
+    str is a plain literal, int an xsd:integer, Decimal an xsd:decimal with the digits it has,
+    float an xsd:double in the canonical form of XSD 1.1 (`1.0E0`), bool an xsd:boolean.
+
+    Raises:
+        TermError: The node is not a valid RDF term, or the value has no RDF form.
+    """
+    match value:
+        case rdflib.URIRef():
+            return canonical(f"<{value}>")
+        case rdflib.BNode():
+            return canonical(f"_:{value}")
+        case rdflib.Literal():
+            return _from_rdflib(value)
+        case bool():
+            return str(Term(Kind.LITERAL, "true" if value else "false", datatype=XSD_BOOLEAN))
+        case int():
+            return str(Term(Kind.LITERAL, _integer(value), datatype=XSD_INTEGER))
+        case float():
+            return str(Term(Kind.LITERAL, _double(value), datatype=XSD_DOUBLE))
+        case Decimal():
+            if not value.is_finite():
+                raise TermError(f"Decimal '{value}' has no form in RDF; use a finite number.")
+            return str(Term(Kind.LITERAL, f"{value:f}", datatype=XSD_DECIMAL))
+        case str():
+            return canonical(f'"{_TO_ESCAPE.sub(_escape, value)}"')
+        case _:
+            raise TermError(
+                f"A Python {type(value).__name__} is not a term; use an rdflib URIRef, BNode or"
+                " Literal, or an int, float, Decimal, str or bool."
+            )
+
+
+def from_ntriples(text: str) -> PythonTerm:
+    """Inverse of `to_ntriples`: `to_ntriples(from_ntriples(t)) == canonical(t)`.
+
+    Plain literals, integers, decimals, doubles and booleans come back as Python values where that
+    value maps to this very term; a literal with another spelling (`"01"^^xsd:integer`), datatype
+    or a language comes back as an rdflib.Literal with its lexical form untouched.
+
+    Raises:
+        TermError: `text` is not a term.
+    """
+    term = parse(text)
+    if term.kind is Kind.IRI:
+        return rdflib.URIRef(term.value)
+    if term.kind is Kind.BLANK_NODE:
+        return rdflib.BNode(term.value)
+    value = _python_value(term)
+    if value is not None and to_ntriples(value) == str(term):
+        return value
+    if term.language is not None:
+        return rdflib.Literal(term.value, lang=term.language)
+    return _to_rdflib(term)
+
+
+def value(text: str) -> Value:
+    """What a term is worth in a comparison; kind NONE unless it is a literal with a known value.
+
+    Raises:
+        TermError: `text` is not a term.
+    """
+    term = parse(text)
+    return literal_value(term.value, term.datatype)
+
+
+def _python_value(term: Term) -> _Value:  # noqa: PLR0911  (one per type)
+    """The Python value of a literal whose datatype has one and whose lexical form is plain."""
+    if term.language is not None:
+        return None
+    try:
+        match term.datatype:
+            case d if d == XSD_STRING:
+                return term.value
+            case d if d == XSD_INTEGER:
+                return int(term.value)
+            case d if d == XSD_DECIMAL:
+                value = Decimal(term.value)
+                return value if value.is_finite() else None
+            case d if d == XSD_DOUBLE:
+                return float(term.value)
+            case d if d == XSD_BOOLEAN:
+                return {"true": True, "false": False}.get(term.value)
+            case _:
+                return None
+    except (ValueError, ArithmeticError):
+        return None
+
+
+def _to_rdflib(term: Term) -> rdflib.Literal:
+    """An rdflib literal with a datatype, its lexical form untouched.
+
+    rdflib converts on construction: it parses XML and HTML, rewrites xsd:token, and logs a stack
+    trace for ill-typed forms. So it is given the datatype only for values it converts quietly;
+    other literals have their datatype set as unpickling does, and no converted value.
+    """
+    datatype = rdflib.URIRef(str(term.datatype))
+    kind = literal_value(term.value, term.datatype).kind
+    quiet = kind in (ValueKind.EXACT, ValueKind.DOUBLE, ValueKind.BOOLEAN) or (
+        kind is ValueKind.INSTANT and _COMMON_INSTANT.fullmatch(term.value) is not None
+    )
+    if quiet and len(term.value) < _CONVERTED_CHARACTERS:
+        return rdflib.Literal(term.value, datatype=datatype, normalize=False)
+    literal = rdflib.Literal(term.value)
+    literal.__setstate__((None, {"language": None, "datatype": datatype}))
+    literal._value = None  # noqa: SLF001  (no public way to make an unconverted literal)
+    return literal
+
+
+def _from_rdflib(literal: rdflib.Literal) -> str:
+    quoted = f'"{_TO_ESCAPE.sub(_escape, str(literal))}"'
+    if literal.language:
+        return canonical(f"{quoted}@{literal.language}")
+    if literal.datatype is not None:
+        return canonical(f"{quoted}^^<{literal.datatype}>")
+    return canonical(quoted)
+
+
+def _integer(value: int) -> str:
+    try:
+        return str(int(value))
+    except ValueError:
+        raise TermError(
+            "An integer has more digits than Python converts to text; use a Decimal or a float."
+        ) from None
+
+
+def _double(value: float) -> str:
+    """Canonical lexical form of xsd:double (XSD 1.1 part 2, section E.1): `1.5E2`, `INF`, `NaN`."""
+    if value != value:  # noqa: PLR0124  (only NaN differs from itself)
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "INF" if value > 0 else "-INF"
+    if value == 0:
+        return "-0.0E0" if str(value).startswith("-") else "0.0E0"
+    sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    assert isinstance(exponent, int)  # noqa: S101  (a finite Decimal has an integer exponent)
+    text = "".join(map(str, digits)).rstrip("0")
+    shift = exponent + len(digits) - 1
+    return f"{'-' if sign else ''}{text[0]}.{text[1:] or '0'}E{shift}"
+
+
+def _literal(text: str) -> Term:
+    quoted = _QUOTED.match(text)
+    if quoted is None:
+        bare = re.search(r"[\n\r]", text)
+        if bare is not None:
+            raise _error(text, "a line break in a literal must be escaped", bare.start())
+        raise _error(text, "the literal has no closing quotation mark", len(text))
+    value = _unescape(text, quoted.start(1), quoted.end(1), in_iri=False)
+    end = quoted.end()
+    if end == len(text):
+        return Term(Kind.LITERAL, value, datatype=XSD_STRING)
+    language = _LANGUAGE.match(text, end)
+    if language is not None:
+        if language.end() != len(text):
+            raise _error(text, "the language tag is malformed", language.end())
+        return Term(Kind.LITERAL, value, language=language[1].lower())
+    marker = _DATATYPE.match(text, end)
+    if marker is None:
+        raise _error(text, "after a literal only @language or ^^<datatype> may follow", end)
+    datatype = _iri(text, marker.end())
+    if datatype in (RDF_LANG_STRING, RDF_DIR_LANG_STRING):
+        raise _error(text, "a literal of this datatype needs a language tag", marker.end())
+    return Term(Kind.LITERAL, value, datatype=datatype)
+
+
+def _iri(text: str, start: int) -> str:
+    """The IRI in `text[start:]`, which begins with `<` and must end with `>`."""
+    if not text.endswith(">") or len(text) == start + 1:
+        raise _error(text, "the IRI has no closing '>'", len(text))
+    iri = _unescape(text, start + 1, len(text) - 1, in_iri=True)
+    forbidden = _IRI_FORBIDDEN.search(iri)
+    if forbidden is not None:
+        position = start + 1 + (forbidden.start() if len(iri) == len(text) - start - 2 else 0)
+        raise _error(text, f"an IRI cannot hold the character {forbidden[0]!r}", position)
+    try:
+        pyoxigraph.NamedNode(iri)
+    except ValueError as error:
+        reason = f"the IRI is not valid ({str(error).rstrip('.')})"
+        raise _error(text, reason, start) from None
+    return iri
+
+
+def _unescape(text: str, start: int, end: int, *, in_iri: bool) -> str:
+    """`text[start:end]` with its escapes resolved; IRIs know only the numeric ones."""
+    if text.find("\\", start, end) < 0:
+        return text[start:end]
+    parts = []
+    while (slash := text.find("\\", start, end)) >= 0:
+        parts.append(text[start:slash])
+        escape = _ESCAPE.match(text, slash, end)
+        if escape is None or (in_iri and escape[3] is not None):
+            allowed = r"\uXXXX, \UXXXXXXXX" + (
+                "" if in_iri else r""", \t, \b, \n, \r, \f, \", \', \\"""
+            )
+            raise _error(text, f"the escape is not one of {allowed}", slash)
+        if escape[3] is not None:
+            parts.append(_ESCAPED[escape[3]])
+        else:
+            code = int(escape[1] or escape[2], 16)
+            if code > _LAST_CODE_POINT or code in _SURROGATES:
+                raise _error(text, f"the escape {escape[0]} is not a character", slash)
+            parts.append(chr(code))
+        start = escape.end()
+    parts.append(text[start:end])
+    return "".join(parts)
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
+    return _SHORT_ESCAPES.get(character) or f"\\u{ord(character):04X}"
+
+
+def _error(text: str, reason: str, position: int) -> TermError:
+    shown = text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
+    return TermError(f"Term {shown!r} is not valid: {reason} (at character {position + 1}).")

@@ -1,0 +1,183 @@
+"""What a literal is worth in a comparison. Invariant: equal values of one kind have equal fields.
+
+Lexical forms are those of XSD 1.1 part 2, taken as they are: no white space is trimmed, and a form
+outside the datatype has no value.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import IntEnum
+
+import numpy as np
+
+from streamreasoner.rdf.vocabulary import (
+    XSD_BOOLEAN,
+    XSD_DATE,
+    XSD_DATE_TIME,
+    XSD_DATE_TIME_STAMP,
+    XSD_DECIMAL,
+    XSD_DOUBLE,
+    XSD_FLOAT,
+    XSD_INTEGER_RANGES,
+    XSD_STRING,
+)
+
+FRACTION_DIGITS = 18
+UNITS = 10**FRACTION_DIGITS
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))")
+_DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[Ee][+-]?[0-9]+)?|[+-]?INF|NaN")
+_TIMEZONE = r"(Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00)"
+_DAY = r"(-?(?:[1-9][0-9]{3,8}|0[0-9]{3}))-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+_TIME = r"T(?:([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])(?:\.([0-9]+))?|(24):00:00(?:\.0+)?)"
+_DATE = re.compile(rf"{_DAY}{_TIMEZONE}?")
+_DATE_TIME = re.compile(rf"{_DAY}{_TIME}{_TIMEZONE}?")
+_INT64 = range(-(1 << 63), 1 << 63)
+_MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_FEBRUARY = 2
+
+
+class Kind(IntEnum):
+    """Which literals can be compared with each other: numbers (exact or double) and like kinds."""
+
+    NONE = 0
+    EXACT = 1
+    DOUBLE = 2
+    STRING = 3
+    BOOLEAN = 4
+    INSTANT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A comparable value.
+
+    Attributes:
+        kind: What the other fields mean.
+        whole: EXACT: the floor; BOOLEAN: 0 or 1; INSTANT: seconds since 1970-01-01T00:00:00Z.
+        fraction: EXACT, INSTANT: what is above `whole`, in units of 1e-18, 0 <= fraction < 1e18.
+        double: EXACT, DOUBLE: the nearest IEEE double.
+    """
+
+    kind: Kind
+    whole: int = 0
+    fraction: int = 0
+    double: float = 0.0
+
+
+NOTHING = Value(Kind.NONE)
+
+
+def value(lexical: str, datatype: str | None) -> Value:  # noqa: PLR0911  (one per datatype)
+    """Value of a literal; kind NONE for language tags, unknown datatypes and ill-typed forms.
+
+    A number with more than 18 fraction digits, or outside int64, counts as the nearest double. A
+    missing timezone is taken as UTC; an xsd:date is the instant at which it starts.
+    """
+    match datatype:
+        case d if d == XSD_STRING:
+            return Value(Kind.STRING)
+        case d if d == XSD_DECIMAL:
+            return _exact(lexical)
+        case str() as d if (limits := XSD_INTEGER_RANGES.get(d)) is not None:
+            return _integer(lexical, *limits)
+        case d if d in (XSD_DOUBLE, XSD_FLOAT):
+            return _double(lexical, single=d == XSD_FLOAT)
+        case d if d == XSD_BOOLEAN:
+            truth = {"true": 1, "1": 1, "false": 0, "0": 0}.get(lexical)
+            return NOTHING if truth is None else Value(Kind.BOOLEAN, whole=truth)
+        case d if d in (XSD_DATE, XSD_DATE_TIME, XSD_DATE_TIME_STAMP):
+            return _instant(lexical, d)
+        case _:
+            return NOTHING
+
+
+def _integer(lexical: str, lowest: int | None, highest: int | None) -> Value:
+    if _INTEGER.fullmatch(lexical) is None:
+        return NOTHING
+    exact = _exact(lexical)
+    if exact.kind is Kind.EXACT:
+        below = lowest is not None and exact.whole < lowest
+        above = highest is not None and exact.whole > highest
+        return NOTHING if below or above else exact
+    # Beyond int64 only unsignedLong has a bound that is not a power of ten away.
+    number = Decimal(lexical)
+    if (lowest is not None and number < lowest) or (highest is not None and number > highest):
+        return NOTHING
+    return exact
+
+
+def _exact(lexical: str) -> Value:
+    match = _DECIMAL.fullmatch(lexical)
+    if match is None:
+        return NOTHING
+    sign, integer, after, bare = match.groups()
+    digits = (after or bare or "").rstrip("0")
+    whole_digits = (integer or "0").lstrip("0") or "0"
+    if len(digits) <= FRACTION_DIGITS and len(whole_digits) <= FRACTION_DIGITS + 1:
+        units = int(whole_digits) * UNITS + int(digits.ljust(FRACTION_DIGITS, "0") or "0")
+        whole, fraction = divmod(-units if sign == "-" else units, UNITS)
+        if whole in _INT64:
+            return Value(Kind.EXACT, whole, fraction, float(lexical))
+    return Value(Kind.DOUBLE, double=float(lexical))
+
+
+def _double(lexical: str, *, single: bool) -> Value:
+    if _DOUBLE.fullmatch(lexical) is None:
+        return NOTHING
+    number = float(lexical)
+    if single:
+        with np.errstate(over="ignore", under="ignore"):
+            number = float(np.float32(number))
+    return Value(Kind.DOUBLE, double=number)
+
+
+def _instant(lexical: str, datatype: str) -> Value:
+    if datatype == XSD_DATE:
+        match = _DATE.fullmatch(lexical)
+        if match is None:
+            return NOTHING
+        year, month, day, zone = match.groups()
+        hour, minute, second, decimals = "0", "0", "0", ""
+    else:
+        match = _DATE_TIME.fullmatch(lexical)
+        if match is None:
+            return NOTHING
+        year, month, day, hour, minute, second, decimals, midnight, zone = match.groups()
+        hour, minute, second = hour or midnight, minute or "0", second or "0"
+        if datatype == XSD_DATE_TIME_STAMP and zone is None:
+            return NOTHING
+    digits = (decimals or "").rstrip("0")
+    days = _days(int(year), int(month), int(day))
+    if days is None or len(digits) > FRACTION_DIGITS:
+        return NOTHING
+    seconds = ((days * 24 + int(hour)) * 60 + int(minute)) * 60 + int(second)
+    return Value(
+        Kind.INSTANT, seconds - _offset(zone), int(digits.ljust(FRACTION_DIGITS, "0") or "0")
+    )
+
+
+def _offset(zone: str | None) -> int:
+    """Seconds by which a timezone is ahead of UTC."""
+    if zone is None or zone == "Z":
+        return 0
+    offset = int(zone[1:3]) * 3600 + int(zone[4:6]) * 60
+    return -offset if zone[0] == "-" else offset
+
+
+def _days(year: int, month: int, day: int) -> int | None:
+    """Days since 1970-01-01 in the proleptic Gregorian calendar; None if there is no such day.
+
+    Source: Howard Hinnant, chrono-Compatible Low-Level Date Algorithms, days_from_civil.
+    """
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if day > _MONTH_DAYS[month - 1] + (leap and month == _FEBRUARY):
+        return None
+    shifted = year - (month <= _FEBRUARY)
+    era, of_era = divmod(shifted, 400)
+    of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
+    return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468

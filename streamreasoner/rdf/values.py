@@ -1,0 +1,98 @@
+"""Comparable values by term id. Invariant: rows below `len(self)` agree with `valuation.value`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from streamreasoner.rdf.kernels import comparing, table
+from streamreasoner.rdf.memory import Reserved
+from streamreasoner.rdf.terms import parse
+from streamreasoner.rdf.valuation import value
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from streamreasoner.rdf.dictionary import Dictionary
+
+_BATCH = 1 << 16
+
+
+class Values:
+    """Values of the terms of a dictionary, filled by `extend` as the dictionary grows.
+
+    Args:
+        dictionary: Where the ids and the text of strings come from; kept alive by this object.
+
+    Raises:
+        EnvironmentSetupError: The operating system refuses the address space it reserves.
+    """
+
+    __slots__ = ("_dictionary", "_double", "_fraction", "_kind", "_length", "_whole", "table")
+
+    def __init__(self, dictionary: Dictionary) -> None:
+        capacity = dictionary.capacity
+        self._dictionary = dictionary
+        self._length = 0
+        self._kind = Reserved(np.int8, capacity)
+        self._whole = Reserved(np.int64, capacity)
+        self._fraction = Reserved(np.int64, capacity)
+        self._double = Reserved(np.float64, capacity)
+        self.table: NDArray[np.int64] = np.zeros(comparing.TABLE_LENGTH, dtype=np.int64)
+        """Addresses for `kernels.comparing.compare`; valid while this object lives."""
+        self.table[comparing.KIND] = self._kind.address
+        self.table[comparing.WHOLE] = self._whole.address
+        self.table[comparing.FRACTION] = self._fraction.address
+        self.table[comparing.DOUBLE] = self._double.address
+        self.table[comparing.HEADER_ARENA] = dictionary.header[table.ARENA]
+        self.table[comparing.HEADER_STARTS] = dictionary.header[table.STARTS]
+
+    def __len__(self) -> int:
+        return self._length
+
+    @property
+    def kind(self) -> NDArray[np.int8]:
+        """`valuation.Kind` by id, int8 of shape (len,)."""
+        return self._kind.array[: self._length]
+
+    @property
+    def whole(self) -> NDArray[np.int64]:
+        """Whole part by id, int64 of shape (len,)."""
+        return self._whole.array[: self._length]
+
+    @property
+    def fraction(self) -> NDArray[np.int64]:
+        """Fraction by id in units of 1e-18, int64 of shape (len,)."""
+        return self._fraction.array[: self._length]
+
+    @property
+    def double(self) -> NDArray[np.float64]:
+        """Nearest double by id, float64 of shape (len,)."""
+        return self._double.array[: self._length]
+
+    def extend(self) -> None:
+        """Fill in the terms that came since the last call; costs nothing when there are none."""
+        stop = len(self._dictionary)
+        for start in range(self._length, stop, _BATCH):
+            self._fill(start, min(start + _BATCH, stop))
+        self._length = stop
+
+    def compare(self, left: int, right: int) -> int:
+        """Order of two terms by id: -1, 0 or 1, or 2 if they are not comparable."""
+        return int(comparing.compare(self.table, left, right))
+
+    def _fill(self, start: int, stop: int) -> None:
+        kinds = self._kind.array
+        if not comparing.classify(self._dictionary.header, kinds, start, stop):
+            return
+        typed = start + np.flatnonzero(kinds[start:stop] < 0)
+        for term, text in zip(
+            typed.tolist(), self._dictionary.decode(typed).to_pylist(), strict=True
+        ):
+            literal = parse(text)
+            found = value(literal.value, literal.datatype)
+            self._whole.array[term] = found.whole
+            self._fraction.array[term] = found.fraction
+            self._double.array[term] = found.double
+            kinds[term] = found.kind

@@ -1,0 +1,68 @@
+"""IRIs of the vocabularies this project names. Invariant: bare IRIs, no angle brackets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+OWL = "http://www.w3.org/2002/07/owl#"
+
+RDF_TYPE = RDF + "type"
+RDF_PROPERTY = RDF + "Property"
+RDF_FIRST = RDF + "first"
+RDF_REST = RDF + "rest"
+RDF_NIL = RDF + "nil"
+RDF_LANG_STRING = RDF + "langString"
+RDF_DIR_LANG_STRING = RDF + "dirLangString"
+
+RDFS_RESOURCE = RDFS + "Resource"
+RDFS_CLASS = RDFS + "Class"
+RDFS_LITERAL = RDFS + "Literal"
+RDFS_DATATYPE = RDFS + "Datatype"
+RDFS_MEMBER = RDFS + "member"
+RDFS_DOMAIN = RDFS + "domain"
+RDFS_RANGE = RDFS + "range"
+RDFS_SUB_CLASS_OF = RDFS + "subClassOf"
+RDFS_SUB_PROPERTY_OF = RDFS + "subPropertyOf"
+RDFS_CONTAINER_MEMBERSHIP_PROPERTY = RDFS + "ContainerMembershipProperty"
+
+OWL_CLASS = OWL + "Class"
+OWL_THING = OWL + "Thing"
+OWL_SAME_AS = OWL + "sameAs"
+OWL_INVERSE_OF = OWL + "inverseOf"
+OWL_TRANSITIVE_PROPERTY = OWL + "TransitiveProperty"
+OWL_SYMMETRIC_PROPERTY = OWL + "SymmetricProperty"
+OWL_EQUIVALENT_CLASS = OWL + "equivalentClass"
+OWL_EQUIVALENT_PROPERTY = OWL + "equivalentProperty"
+
+XSD_STRING = XSD + "string"
+XSD_BOOLEAN = XSD + "boolean"
+XSD_INTEGER = XSD + "integer"
+XSD_DECIMAL = XSD + "decimal"
+XSD_DOUBLE = XSD + "double"
+XSD_FLOAT = XSD + "float"
+XSD_DATE = XSD + "date"
+XSD_DATE_TIME = XSD + "dateTime"
+XSD_DATE_TIME_STAMP = XSD + "dateTimeStamp"
+
+# xsd:integer and the types XSD derives from it, with their lowest and highest values.
+XSD_INTEGER_RANGES: Mapping[str, tuple[int | None, int | None]] = {
+    XSD_INTEGER: (None, None),
+    XSD + "nonNegativeInteger": (0, None),
+    XSD + "positiveInteger": (1, None),
+    XSD + "nonPositiveInteger": (None, 0),
+    XSD + "negativeInteger": (None, -1),
+    XSD + "long": (-(1 << 63), (1 << 63) - 1),
+    XSD + "int": (-(1 << 31), (1 << 31) - 1),
+    XSD + "short": (-(1 << 15), (1 << 15) - 1),
+    XSD + "byte": (-(1 << 7), (1 << 7) - 1),
+    XSD + "unsignedLong": (0, (1 << 64) - 1),
+    XSD + "unsignedInt": (0, (1 << 32) - 1),
+    XSD + "unsignedShort": (0, (1 << 16) - 1),
+    XSD + "unsignedByte": (0, (1 << 8) - 1),
+}

@@ -1,0 +1,219 @@
+"""The reasoner as a Python object. Invariant: terms go in and come out as rdflib terms or Python
+values; ids never leave this module.
+"""  # noqa: D205
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from streamreasoner.analysis.load import load_program
+from streamreasoner.backends.columnar.backend import ColumnarBackend
+from streamreasoner.collection.updates import Updates
+from streamreasoner.engine.epoch import DEFAULT_RECURSION_LIMIT, Engine, EpochResult
+from streamreasoner.errors import DataError
+from streamreasoner.lang.ast import TRIPLE
+from streamreasoner.plan.lower import lower
+from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.rdf.load import load
+from streamreasoner.rdf.terms import from_ntriples, to_ntriples
+from streamreasoner.rdf.values import Values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.analysis.check import CheckedProgram
+    from streamreasoner.collection.updates import Changes
+    from streamreasoner.rdf.terms import PythonTerm
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """A fact and how much its multiplicity changes.
+
+    Attributes:
+        predicate: Name of the predicate; triples are facts of `triple`.
+        args: rdflib terms, or Python values for plain literals, numbers and booleans.
+        multiplicity: Positive to assert, negative to retract.
+    """
+
+    predicate: str
+    args: tuple[PythonTerm, ...]
+    multiplicity: int = 1
+
+    @classmethod
+    def triple(
+        cls,
+        subject: PythonTerm,
+        predicate: PythonTerm,
+        object_: PythonTerm,
+        multiplicity: int = 1,
+    ) -> Update:
+        """An update of a triple."""
+        return cls(TRIPLE, (subject, predicate, object_), multiplicity)
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """What one epoch changed.
+
+    Attributes:
+        epoch: Logical time of the epoch, counted from 0.
+        changes: Facts that became present (+1) or absent (-1), asserted and derived alike.
+        derived: The same for the derived facts: those present without being asserted.
+        iterations: Iterations that the epoch touched, summed over strata.
+    """
+
+    epoch: int
+    changes: tuple[Update, ...]
+    derived: tuple[Update, ...]
+    iterations: int
+
+    @property
+    def present(self) -> tuple[Update, ...]:
+        """The facts that became present."""
+        return tuple(change for change in self.changes if change.multiplicity > 0)
+
+    @property
+    def absent(self) -> tuple[Update, ...]:
+        """The facts that became absent."""
+        return tuple(change for change in self.changes if change.multiplicity < 0)
+
+
+class Reasoner:
+    """Keeps every consequence of a rule program up to date under assertions and retractions.
+
+    Attributes:
+        program: The checked program.
+        dictionary: Terms and their ids.
+        engine: The engine, for callers that speak ids.
+
+    Args:
+        program: A program without mistakes; `Reasoner.from_rules` reads and checks one.
+        recursion_limit: Iterations after which a stratum is taken not to converge.
+    """
+
+    def __init__(
+        self, program: CheckedProgram, *, recursion_limit: int = DEFAULT_RECURSION_LIMIT
+    ) -> None:
+        plan = lower(program)
+        self.program = program
+        self.dictionary = Dictionary()
+        backend = ColumnarBackend(plan, self.dictionary, Values(self.dictionary))
+        self.engine = Engine(backend, len(plan.strata), recursion_limit)
+        self._epoch = 0
+
+    @classmethod
+    def from_rules(
+        cls, rules: str | Path, *, recursion_limit: int = DEFAULT_RECURSION_LIMIT
+    ) -> Reasoner:
+        """A reasoner for rules given as text, as the path of a file or as the name of a ruleset.
+
+        Raises:
+            ProgramError: The rules are refused; the message lists every mistake with its place.
+        """
+        return cls(load_program(rules), recursion_limit=recursion_limit)
+
+    def apply(self, updates: Iterable[Update]) -> Diff:
+        """Take one epoch of updates, in any order.
+
+        Raises:
+            DataError: A predicate is unknown or has another arity.
+            EngineError: The epoch failed; the state is as it was before it.
+        """
+        return self._run(self._encode(updates))
+
+    def load(self, *paths: str | Path) -> Diff:
+        """Assert the facts of files, as one epoch; see `rdf.load` for the formats.
+
+        Raises:
+            DataError: A file cannot be read or has other predicates than the program.
+        """
+        return self._run(batch for path in paths for batch in self.read(path))
+
+    def read(self, path: str | Path) -> Iterator[Updates]:
+        """The facts of a file, encoded and asserted once each, block by block.
+
+        Raises:
+            DataError: The file cannot be read or has other predicates than the program.
+        """
+        for facts in load(path, self.dictionary):
+            self._check(facts.predicate, facts.args.shape[1], f"{path}: ")
+            ones = np.ones(len(facts.args), np.int64)
+            yield Updates(facts.predicate, facts.args, ones)
+
+    def facts(self, predicate: str = TRIPLE) -> set[tuple[PythonTerm, ...]]:
+        """The present facts of a predicate, asserted and derived."""
+        self._check(predicate, None)
+        return set(self._decode(self.engine.facts(predicate)))
+
+    def trace(self, predicate: str = TRIPLE) -> set[tuple[tuple[PythonTerm, ...], int, int]]:
+        """Every (arguments, iteration, multiplicity) of a predicate."""
+        self._check(predicate, None)
+        rows = self.engine.trace(predicate)
+        return set(
+            zip(
+                self._decode(rows.args),
+                rows.iteration.tolist(),
+                rows.multiplicity.tolist(),
+                strict=True,
+            )
+        )
+
+    def _run(self, updates: Iterable[Updates]) -> Diff:
+        result = self.engine.apply(self._epoch, updates)
+        self._epoch += 1
+        return self._diff(result)
+
+    def _diff(self, result: EpochResult) -> Diff:
+        return Diff(
+            result.epoch,
+            tuple(update for changes in result.closure for update in self._updates(changes)),
+            tuple(update for changes in result.derived for update in self._updates(changes)),
+            result.iterations,
+        )
+
+    def _updates(self, changes: Changes) -> Iterator[Update]:
+        rows = zip(self._decode(changes.args), changes.multiplicity.tolist(), strict=True)
+        return (Update(changes.predicate, args, multiplicity) for args, multiplicity in rows)
+
+    def _encode(self, updates: Iterable[Update]) -> Iterator[Updates]:
+        # Runs of one predicate: terms get their ids in the order of the input.
+        for predicate, run in groupby(updates, key=lambda update: update.predicate):
+            rows = list(run)
+            for update in rows:
+                self._check(predicate, len(update.args))
+            ids = [
+                [self.dictionary.intern(to_ntriples(term)) for term in update.args]
+                for update in rows
+            ]
+            arity = len(rows[0].args)
+            yield Updates(
+                predicate,
+                np.array(ids, dtype=np.int32).reshape(len(rows), arity),
+                np.array([update.multiplicity for update in rows], dtype=np.int64),
+            )
+
+    def _decode(self, args: NDArray[np.int32]) -> list[tuple[PythonTerm, ...]]:
+        distinct, positions = np.unique(args, return_inverse=True)
+        texts = self.dictionary.decode(distinct).to_pylist()
+        terms = [from_ntriples(text) for text in texts]
+        rows = cast("list[list[int]]", positions.reshape(args.shape).tolist())
+        return [tuple(terms[i] for i in row) for row in rows]
+
+    def _check(self, predicate: str, arity: int | None, where: str = "") -> None:
+        arities = self.program.arities
+        if predicate not in arities:
+            known = ", ".join(f"{name}/{n}" for name, n in sorted(arities.items()))
+            raise DataError(f"{where}The program has no predicate '{predicate}'; it has {known}.")
+        if arity is not None and arity != arities[predicate]:
+            raise DataError(
+                f"{where}'{predicate}' has {arities[predicate]} arguments in the program,"
+                f" not {arity}."
+            )

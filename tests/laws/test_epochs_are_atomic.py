@@ -1,0 +1,91 @@
+"""An epoch happens wholly or not at all, and a trace is all that a reasoner needs to go on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from driver import Driver
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import evaluate
+from strategies import scenarios, total
+
+from streamreasoner.analysis.load import load_program
+from streamreasoner.collection.updates import TraceRows, Updates
+from streamreasoner.errors import EngineError, MultiplicityOverflowError, RecursionLimitError
+
+
+@given(scenarios(), st.integers(0, 3))
+def test_a_failed_epoch_leaves_no_trace(scenario, limit):
+    """An epoch that exceeds the recursion limit is undone; later epochs do not see it."""
+    driver = Driver(scenario.checked, recursion_limit=limit)
+    accepted = []
+    for epoch in scenario.epochs:
+        before = driver.trace()
+        try:
+            driver.apply(epoch)
+        except RecursionLimitError:
+            assert driver.trace() == before
+        else:
+            accepted.append(epoch)
+
+            assert driver.trace() == evaluate(scenario.checked, total(accepted))
+
+
+@given(scenarios())
+def test_overflow_is_an_error_and_undone(scenario):
+    """A multiplicity that leaves its range fails the epoch and leaves the state alone."""
+    driver = Driver(scenario.checked)
+    for epoch in scenario.epochs:
+        driver.apply(epoch)
+    before = driver.trace()
+    huge = [("triple", ("<urn:s>", "<urn:p>", "<urn:o>"), 1 << 58)] * 2
+    with pytest.raises(MultiplicityOverflowError):
+        driver.apply([update for epoch in scenario.epochs for update in epoch] + huge)
+
+    assert driver.trace() == before
+    driver.apply([])
+    assert driver.trace() == before
+
+
+@given(scenarios(), st.data())
+def test_a_restored_reasoner_goes_on_alike(scenario, data):
+    """A reasoner that takes over a trace, in any order, has its state and the same future."""
+    cut = data.draw(st.integers(0, len(scenario.epochs)))
+    original, heir = Driver(scenario.checked), Driver(scenario.checked)
+    for epoch in scenario.epochs[:cut]:
+        original.apply(epoch)
+    terms = original.reasoner.dictionary
+    heir.reasoner.dictionary.encode(terms.terms(0, len(terms)))
+    heir.reasoner.engine.restore(
+        _shuffled(original.reasoner.engine.trace(predicate), data)
+        for predicate in original.reasoner.program.arities
+    )
+
+    assert heir.trace() == original.trace()
+    assert heir.reasoner.engine.statistics().counts == original.reasoner.engine.statistics().counts
+    for epoch in scenario.epochs[cut:]:
+        one, other = original.apply(epoch), heir.apply(epoch)
+        for name in ("closure", "derived"):
+            first, second = {}, {}
+            original.add_changes(getattr(one, name), first)
+            heir.add_changes(getattr(other, name), second)
+
+            assert first == second
+        assert heir.trace() == original.trace()
+
+
+def test_unknown_predicates_do_not_start_an_epoch():
+    """A batch of facts that the program has no predicate for is refused by name."""
+    driver = Driver(load_program("p(?x) :- q(?x)."))
+    with pytest.raises(EngineError, match="no predicate 'r'; it has p, q, triple"):
+        driver.reasoner.engine.apply(
+            0, [Updates("r", np.zeros((1, 1), np.int32), np.ones(1, np.int64))]
+        )
+
+
+def _shuffled(rows, data):
+    order = np.array(data.draw(st.permutations(range(len(rows.multiplicity)))), np.int64)
+    return TraceRows(
+        rows.predicate, rows.args[order], rows.iteration[order], rows.multiplicity[order]
+    )

@@ -1,0 +1,53 @@
+"""What is kept up to date equals what is evaluated from scratch: facts, iterations and counts."""
+
+from __future__ import annotations
+
+from driver import Driver
+from hypothesis import given
+from oracle import closure, derived, evaluate
+from strategies import scenarios, total
+
+
+@given(scenarios())
+def test_trace_equals_from_scratch_after_every_epoch(scenario):
+    """After any sequence of epochs the trace, with its counts, is that of the final input."""
+    driver = Driver(scenario.checked)
+    for number, epoch in enumerate(scenario.epochs, start=1):
+        driver.apply(epoch)
+        expected = evaluate(scenario.checked, total(scenario.epochs[:number]))
+
+        assert driver.trace() == expected
+        assert driver.closure() == closure(expected)
+
+
+@given(scenarios())
+def test_changes_sum_to_the_closure(scenario):
+    """The output of all epochs sums to the closure, to its derived part, and to the trace."""
+    driver = Driver(scenario.checked)
+    everything, inferred, trace = {}, {}, {}
+    for epoch in scenario.epochs:
+        result = driver.apply(epoch)
+        driver.add_changes(result.closure, everything)
+        driver.add_changes(result.derived, inferred)
+        driver.add_trace(result.trace, trace)
+    expected = evaluate(scenario.checked, total(scenario.epochs))
+
+    assert everything == dict.fromkeys(closure(expected), 1)
+    assert inferred == dict.fromkeys(derived(expected), 1)
+    assert trace == expected
+
+
+@given(scenarios())
+def test_statistics_count_the_trace(scenario):
+    """The sizes that are kept along equal those counted in the trace."""
+    driver = Driver(scenario.checked)
+    for epoch in scenario.epochs:
+        driver.apply(epoch)
+    trace = driver.trace()
+    statistics = driver.reasoner.engine.statistics()
+
+    assert statistics.facts == len(trace)
+    assert statistics.present == len(closure(trace))
+    assert statistics.asserted == sum(counts.get(0, 0) > 0 for counts in trace.values())
+    assert statistics.below_zero == sum(sum(counts.values()) < 0 for counts in trace.values())
+    assert statistics.counts == sum(len(counts) for counts in trace.values())

@@ -1,0 +1,183 @@
+"""The printed form of a program reads back as the same program, over the whole language."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import programs
+
+from streamreasoner.lang.ast import (
+    TRIPLE,
+    Aggregate,
+    Atom,
+    Base,
+    BinaryOperation,
+    Call,
+    Comparison,
+    Constant,
+    Disjunction,
+    Import,
+    Input,
+    Negation,
+    Output,
+    Prefix,
+    Program,
+    Rule,
+    Signature,
+    Span,
+    UnaryMinus,
+    Variable,
+    Wildcard,
+)
+from streamreasoner.lang.constants import bare
+from streamreasoner.lang.parser import parse
+from streamreasoner.lang.printer import print_program
+from streamreasoner.rdf.terms import to_ntriples
+
+SPAN = Span("generated", 1, 1, 1, 2, 0, 1)
+XSD = "http://www.w3.org/2001/XMLSchema#"
+PREFIXES = (
+    Prefix("ex", "http://example.org/", SPAN),
+    Prefix("", "http://example.org/deep#", SPAN),
+    Prefix("rdf", "http://www.w3.org/1999/02/22-rdf-syntax-ns#", SPAN),
+)
+TERMS = st.one_of(
+    st.sampled_from(
+        (
+            "<http://example.org/a>",
+            "<http://example.org/a.b>",
+            "<http://example.org/-a>",
+            "<http://example.org/>",
+            "<http://example.org/deep#x>",
+            "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>",
+            "<urn:x:y>",
+            "_:b0",
+            '"x"@en-gb',
+            '"a\\"b\\\\c\\n"',
+            f'"-007"^^<{XSD}integer>',
+            f'"+7"^^<{XSD}integer>',
+            f'"-.5"^^<{XSD}decimal>',
+            f'"5."^^<{XSD}decimal>',
+            f'"1.5E-3"^^<{XSD}double>',
+            f'"INF"^^<{XSD}double>',
+            f'"true"^^<{XSD}boolean>',
+            f'"1"^^<{XSD}boolean>',
+            '"x"^^<http://example.org/type>',
+        )
+    ),
+    st.text(max_size=4).map(to_ntriples),
+    st.integers().map(to_ntriples),
+)
+NAMES = st.sampled_from(("edge", "p", "a", "notable", "order", "length", "trueish", "min", "count"))
+VARIABLES = st.sampled_from("xyz").map(lambda name: Variable(name, SPAN))
+ATOMIC = st.one_of(VARIABLES, TERMS.map(lambda term: Constant(term, SPAN)), st.just(Wildcard(SPAN)))
+
+
+def minus(operand):
+    """The negative of an operand; that of an unsigned number literal is read as a constant."""
+    form = bare(operand.term) if isinstance(operand, Constant) else None
+    if form is not None and form[0] in "0123456789.":
+        return Constant(operand.term.replace('"', '"-', 1), SPAN)
+    return UnaryMinus(operand, SPAN)
+
+
+def compound(inner):
+    """Expressions made of smaller expressions."""
+    arguments = st.lists(inner, min_size=2, max_size=3).map(tuple)
+    return st.one_of(
+        st.builds(
+            BinaryOperation,
+            st.sampled_from(("+", "-", "*", "/", "%", "**")),
+            inner,
+            inner,
+            st.just(SPAN),
+        ),
+        inner.map(minus),
+        st.builds(Call, st.sampled_from(("concat", "max", "frobnicate")), arguments, st.just(SPAN)),
+        st.builds(
+            Aggregate,
+            st.sampled_from(("count", "sum", "min")),
+            inner.map(lambda each: (each,)),
+            st.just(SPAN),
+            st.booleans(),
+        ),
+    )
+
+
+EXPRESSIONS = st.recursive(ATOMIC, compound, max_leaves=5)
+ATOMS = st.one_of(
+    st.builds(Atom, NAMES, st.lists(EXPRESSIONS, max_size=3).map(tuple), st.just(SPAN)),
+    st.builds(
+        Atom,
+        st.just(TRIPLE),
+        st.lists(ATOMIC, min_size=1, max_size=4).map(tuple),
+        st.just(SPAN),
+    ),
+)
+TESTS = st.builds(
+    Call,
+    st.sampled_from(("contains", "is_iri")),
+    st.lists(EXPRESSIONS, max_size=2).map(tuple),
+    st.just(SPAN),
+)
+LITERALS = st.recursive(
+    st.one_of(
+        ATOMS,
+        TESTS,
+        st.builds(Negation, st.one_of(ATOMS, TESTS), st.just(SPAN)),
+        st.builds(
+            Comparison,
+            EXPRESSIONS,
+            st.sampled_from(("=", "!=", "<", "<=", ">", ">=")),
+            EXPRESSIONS,
+            st.just(SPAN),
+        ),
+    ),
+    lambda inner: st.builds(
+        Disjunction,
+        st.lists(st.lists(inner, min_size=1, max_size=2).map(tuple), min_size=2, max_size=3).map(
+            tuple
+        ),
+        st.just(SPAN),
+    ),
+    max_leaves=4,
+)
+RULES = st.builds(
+    Rule,
+    st.lists(ATOMS, min_size=1, max_size=2).map(tuple),
+    st.lists(LITERALS, max_size=3).map(tuple),
+    st.just(SPAN),
+)
+SIGNATURES = st.lists(
+    st.builds(Signature, NAMES, st.none() | st.integers(0, 9), st.just(SPAN)),
+    min_size=1,
+    max_size=2,
+).map(tuple)
+DIRECTIVES = st.one_of(
+    st.sampled_from((Base("http://example.org/base/", SPAN), *PREFIXES)),
+    st.builds(Input, SIGNATURES, st.just(SPAN)),
+    st.builds(Output, SIGNATURES, st.just(SPAN)),
+    st.builds(Import, st.text(max_size=5), st.just(SPAN)),
+)
+PROGRAMS = st.builds(
+    Program,
+    st.just("generated"),
+    st.just(""),
+    st.lists(DIRECTIVES, max_size=4).map(tuple),
+    st.lists(RULES, max_size=3).map(tuple),
+)
+
+
+@given(PROGRAMS)
+def test_any_program_reads_back_as_itself(program):
+    """Printing loses nothing that parsing can see, whatever the nesting and the terms."""
+    assert parse(print_program(program)) == program
+
+
+@given(programs())
+def test_printing_is_canonical(text):
+    """The printed text is a fixpoint: printing what was read from it gives it again."""
+    printed = print_program(parse(text))
+
+    assert print_program(parse(printed)) == printed
+    assert parse(printed) == parse(text)

@@ -1,0 +1,82 @@
+"""Reserved columns."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import weakref
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+from streamreasoner.rdf.memory import Reserved, physical_memory, reservable
+
+GIBIBYTE = 1 << 30
+
+
+def test_reserving_costs_no_memory():
+    """A column larger than physical memory is reserved, and only what is touched is resident."""
+    before = psutil.Process().memory_info().rss
+    column = Reserved(np.int64, 2 * physical_memory() // 8)
+    column.array[1_000_000] = 7
+
+    assert column.array[1_000_000] == 7
+    assert column.array[-1] == 0
+    assert column.array.ctypes.data == column.address
+    assert psutil.Process().memory_info().rss - before < 64 << 20
+
+
+def test_clearing_gives_pages_back():
+    """A cleared column reads as zero, at the address it had, and its pages are gone."""
+    column = Reserved(np.uint8, GIBIBYTE)
+    column.array[: 128 << 20] = 1
+    full = psutil.Process().memory_info().rss
+    column.clear()
+
+    assert full - psutil.Process().memory_info().rss > 100 << 20
+    assert not column.array[: 128 << 20].any()
+
+
+def test_columns_are_freed():
+    """A column that nobody holds is unmapped; a view of it keeps the memory alive."""
+    column = Reserved(np.int32, 1000)
+    column.array[0] = 5
+    view = column.array[:1]
+    gone = weakref.ref(column)
+    del column
+    gc.collect()
+
+    assert gone() is None
+    assert view[0] == 5
+
+
+def test_reservable_is_bounded():
+    """At least a gibibyte of items, at most the bound that is asked for."""
+    assert reservable(8) >= GIBIBYTE // 8
+    assert reservable(8, at_most=10) == 10
+
+
+def test_refused_address_space_is_a_clear_error():
+    """Under `ulimit -v` the error says what was refused and what to do."""
+    code = (
+        "import resource, numpy\n"
+        "from streamreasoner.errors import EnvironmentSetupError\n"
+        "from streamreasoner.rdf.memory import Reserved\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))\n"
+        "try:\n"
+        "    Reserved(numpy.int64, 1 << 40)\n"
+        "except EnvironmentSetupError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[3],
+    )
+
+    assert "refused to reserve 8192.0 GiB of address space" in done.stdout
+    assert "ulimit -v" in done.stdout
