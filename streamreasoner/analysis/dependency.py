@@ -105,4 +105,3 @@ def _needs(rule: Rule) -> Iterator[tuple[Atom, Through]]:
             case _:
                 pass
     yield rule.head, Through.SAME_HEAD
-

@@ -1,0 +1,7 @@
+"""`python -m streamreasoner` is the command line."""
+
+from __future__ import annotations
+
+from streamreasoner.cli import main
+
+main()

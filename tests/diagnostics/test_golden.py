@@ -1,0 +1,43 @@
+"""One file per mistake: what is printed about `<mistake>.dl` is `<mistake>.stderr`.
+
+To add one, write the rules, run `python tests/diagnostics/test_golden.py` and read what it wrote.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from streamreasoner.analysis import check_text
+from streamreasoner.errors import ProgramError
+from streamreasoner.lang.diagnostic import CATALOGUE, render
+
+FILES = sorted(Path(__file__).parent.glob("*.dl"))
+
+
+def printed(path):
+    """What `streamreasoner check` prints on standard error."""
+    text = path.read_text(encoding="utf-8")
+    try:
+        return render(check_text(text, path.name).warnings, text) + "\n"
+    except ProgramError as error:
+        return f"{error}\n"
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+def test_diagnostics_are_exactly_the_golden_ones(path):
+    """Every mistake is reported at its place, with its code, its reason and a way out."""
+    assert printed(path) == path.with_suffix(".stderr").read_text(encoding="utf-8")
+
+
+def test_every_code_has_a_golden_file():
+    """No code of the catalogue is without an example."""
+    seen = "".join(path.with_suffix(".stderr").read_text(encoding="utf-8") for path in FILES)
+
+    assert [code for code in CATALOGUE if f" {code} " not in seen] == []
+
+
+if __name__ == "__main__":
+    for file in FILES:
+        file.with_suffix(".stderr").write_text(printed(file), encoding="utf-8")

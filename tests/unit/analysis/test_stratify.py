@@ -1,0 +1,137 @@
+"""Dependencies between atoms, and the strata that follow."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamreasoner.analysis import check_text
+from streamreasoner.analysis.dependency import Through, dependencies, unifies
+from streamreasoner.analysis.normal_form import normal_form
+from streamreasoner.analysis.stratify import strata, unstratifiable
+from streamreasoner.lang.parser import parse
+
+EX = "@prefix ex: <http://example.org/> .\n"
+
+
+def rules(text):
+    """Rules of a text in normal form, unchecked."""
+    return [part for rule in parse(EX + text).rules for part in normal_form(rule)]
+
+
+def layers(text):
+    """The strata of a text, unchecked."""
+    return strata(dependencies(rules(text)))
+
+
+def refused(text):
+    """Codes of what cannot be stratified."""
+    parts = rules(text)
+    return [item.code for item in unstratifiable(parts, dependencies(parts), {})]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("p(?x, ?y)", "p(?y, ?x)", True),
+        ("p(?x, ?x)", "p(ex:a, ex:b)", True),
+        ("p(?x, ?x)", "p(ex:a, ex:a)", True),
+        ("p(?x, ?x, ex:a)", "p(?y, ex:b, ex:b)", False),
+        ("p(?x, ?x, ex:a)", "p(?y, ?z, ?y)", True),
+        ("p(?x, ?y, ?x, ?y)", "p(ex:a, ?z, ?z, ex:b)", True),
+        ("p(_, _)", "p(ex:a, ex:b)", True),
+        ("p(1)", 'p("1")', False),
+        ("p(1)", "p(01)", False),
+        ("p(?x)", "q(?x)", False),
+        ("p(?x)", "p(?x, ?y)", False),
+        ("p()", "p()", True),
+        ("p(?x, count(?y))", "p(ex:a, 5)", True),
+        ("[?x, a, ex:A]", "[?x, a, ?c]", True),
+        ("[?x, a, ex:A]", "[?x, a, ex:B]", False),
+        ("[?x, ?p, ?y]", "[?x, a, ex:B]", True),
+    ],
+)
+def test_atoms_unify_iff_their_constants_agree(first, second, expected):
+    """Constants keep atoms apart, position by position; variables, also repeated ones, do not."""
+    one, other = (parse(f"{EX}{text} .").rules[0].head for text in (first, second))
+
+    assert unifies(one, other) is expected
+    assert unifies(other, one) is expected
+
+
+def test_strata_are_in_dependency_order():
+    """What a rule needs comes before it, whatever the order of the text."""
+    text = """
+        top(?x) :- path(?x, ?x) .
+        path(?x, ?z) :- path(?x, ?y), path(?y, ?z) .
+        path(?x, ?y) :- edge(?x, ?y) .
+        edge(?x, ?y) :- road(?x, ?y) .
+    """
+
+    assert layers(text) == ((3,), (1, 2), (0,))
+
+
+def test_mutual_recursion_is_one_stratum():
+    """Rules that need each other are evaluated together."""
+    text = """
+        odd(?y)  :- even(?x), next(?x, ?y) .
+        even(?y) :- odd(?x), next(?x, ?y) .
+        even(?x) :- zero(?x) .
+    """
+
+    assert layers(text) == ((0, 1, 2),)
+
+
+def test_rules_that_derive_a_common_fact_are_in_one_stratum():
+    """A fact belongs to exactly one stratum, even if nothing is recursive."""
+    assert layers("[?x, a, ?c] :- k(?x, ?c) .\n[?x, ?p, ex:C] :- l(?x, ?p) .") == ((0, 1),)
+    assert layers("[?x, a, ex:B] :- k(?x) .\n[?x, a, ex:C] :- l(?x) .") == ((0,), (1,))
+
+
+def test_triples_with_different_constants_stay_apart():
+    """A negation over triples is no cycle as long as no head can be the negated atom."""
+    lonely = "[?x, a, ex:Lonely] :- [?x, a, ex:Person], not [?x, ex:knows, _] .\n"
+
+    assert refused(lonely) == []
+    assert layers(lonely) == ((0,),)
+    assert refused(lonely + "[?x, a, ex:Person] :- [?x, a, ex:Student] .") == []
+    assert layers(lonely + "[?x, a, ex:Person] :- [?x, a, ex:Student] .") == ((1,), (0,))
+
+
+def test_a_variable_predicate_or_class_can_close_a_cycle():
+    """A head that can be the negated atom, and needs the head of the negation, is refused."""
+    lonely = "[?x, a, ex:Lonely] :- [?x, a, ex:Person], not [?x, ex:knows, _] .\n"
+    idle = "[?x, a, ex:Idle] :- [?x, a, ex:Person], not [?x, a, ex:Employed] .\n"
+
+    assert refused(lonely + "[?x, ?q, ?y] :- [?x, ?p, ?y], [?p, ex:sub, ?q] .") == ["SR301"]
+    assert refused(idle + "[?x, a, ?c] :- [?x, a, ?d], [?d, ex:isA, ?c] .") == ["SR301"]
+    assert refused(idle + "[?x, ex:kind, ?c] :- [?x, a, ?c] .") == []
+
+
+def test_negation_below_is_no_cycle():
+    """Negation of a predicate that is complete before is stratified."""
+    assert refused("a(?x) :- n(?x), not b(?x) .\nb(?x) :- c(?x), not d(?x) .") == []
+
+
+def test_only_min_and_max_may_be_recursive():
+    """An aggregate that is not monotone needs its group complete."""
+    assert refused("d(?y, min(?n)) :- d(?x, ?n), edge(?x, ?y) .") == []
+    assert refused("d(?y, sum(?n)) :- d(?x, ?n), edge(?x, ?y) .") == ["SR302"]
+    assert refused("d(?y, sum(?n)) :- e(?y, ?n) .\nd(?y, 0) :- node(?y) .") == []
+
+
+def test_the_kinds_of_dependency_are_told_apart():
+    """Edges carry the atom and how it is used."""
+    graph = dependencies(rules("a(?x) :- b(?x), not c(?x) .\nb(1) :- d() .\nc(?x) :- b(?x) ."))
+
+    assert [(edge.on, edge.through) for edge in graph[0]] == [
+        (1, Through.ATOM),
+        (2, Through.NEGATION),
+    ]
+
+
+def test_long_chains_do_not_exhaust_the_stack():
+    """Thousands of rules that need each other in a row are as many strata."""
+    text = "".join(f"p{i}(?x) :- p{i + 1}(?x) .\n" for i in range(3000))
+    found = check_text(text).strata
+
+    assert found == tuple((index,) for index in reversed(range(3000)))

@@ -1,0 +1,38 @@
+"""The command `check`."""
+
+from __future__ import annotations
+
+import pytest
+import typer
+
+from streamreasoner.cli.check import check
+
+
+def test_a_correct_program_gives_one_line(capsys):
+    """The summary counts rules, strata, predicates and warnings."""
+    check("rho-df")
+
+    assert capsys.readouterr().out == "rho-df.dl: 6 rules, 1 stratum, 1 predicate, 0 warnings\n"
+
+
+def test_warnings_go_to_standard_error(capsys):
+    """A warning is printed and the program accepted."""
+    check("node(?x) :- edge(?x, ?y) .")
+    captured = capsys.readouterr()
+
+    assert captured.out == "<rules>: 1 rule, 1 stratum, 3 predicates, 1 warning\n"
+    assert captured.err.startswith("<rules>:1:22: SR501 ")
+
+
+def test_mistakes_go_to_standard_error_and_exit_with_one(capsys, tmp_path):
+    """What is printed is what the error says."""
+    path = tmp_path / "wrong.dl"
+    path.write_text("path(?x) :- edge(?y) .\n", encoding="utf-8")
+
+    with pytest.raises(typer.Exit) as caught:
+        check(str(path))
+
+    assert caught.value.exit_code == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"{path}:1:6: SR201 ")

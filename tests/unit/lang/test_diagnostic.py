@@ -1,0 +1,48 @@
+"""Rendering of diagnostics."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamreasoner.lang.ast import Span
+from streamreasoner.lang.diagnostic import Diagnostic, Severity, in_order, refuse
+
+TEXT = "ok(?x) :-\n\tnot ok(?x) .\n"
+
+
+def at(first, last, code="SR301"):
+    """A diagnostic from one (line, column, offset) up to another."""
+    (line, column, start), (end_line, end_column, end) = first, last
+    return Diagnostic(code, "message", Span("s.dl", line, column, end_line, end_column, start, end))
+
+
+def test_caret_stands_under_the_span():
+    """The line of the text comes indented, tabs as one blank, with the caret below the span."""
+    assert at((2, 6, 15), (2, 12, 21)).render(TEXT) == (
+        "s.dl:2:6: SR301 message\n   not ok(?x) .\n       ^^^^^^"
+    )
+
+
+def test_a_span_of_several_lines_is_marked_to_the_end_of_its_first():
+    """Only the first line is shown."""
+    assert at((1, 1, 0), (2, 4, 13)).render(TEXT).splitlines()[2] == "  ^^^^^^^^^"
+
+
+def test_a_code_must_be_in_the_catalogue():
+    """Codes are stable, so none is made up on the way."""
+    with pytest.raises(ValueError, match="SR999"):
+        at((1, 1, 0), (1, 2, 1), code="SR999")
+
+
+def test_errors_come_in_order_and_once():
+    """Diagnostics are sorted by position; two equal ones are one."""
+    first, second = at((1, 1, 0), (1, 2, 1)), at((2, 1, 10), (2, 2, 11))
+
+    assert in_order([second, first, second]) == (first, second)
+    assert refuse([second, first], TEXT).diagnostics == (first, second)
+
+
+def test_only_sr5_codes_are_warnings():
+    """A warning never refuses a program."""
+    assert at((1, 1, 0), (1, 2, 1), code="SR501").severity is Severity.WARNING
+    assert at((1, 1, 0), (1, 2, 1)).severity is Severity.ERROR

@@ -1,0 +1,48 @@
+"""The pages about the language say what the code does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from streamreasoner.analysis import check_text
+from streamreasoner.lang.builtins import NAMES
+from streamreasoner.lang.diagnostic import CATALOGUE
+from streamreasoner.lang.parser import parse
+
+DOCS = Path(__file__).parents[3] / "docs"
+LANGUAGE = (DOCS / "rule-language.md").read_text(encoding="utf-8")
+DIAGNOSTICS = (DOCS / "diagnostics.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```dl\n(.*?)```", LANGUAGE, re.DOTALL)
+
+
+@pytest.mark.parametrize("text", EXAMPLES)
+def test_examples_of_the_language_page_are_correct(text):
+    """Every block of rules on the page can be read."""
+    assert parse(text).rules
+
+
+def test_the_first_example_is_accepted():
+    """What the page shows first can be run."""
+    assert check_text(EXAMPLES[0]).outputs == ("path", "near")
+
+
+def test_every_builtin_is_on_the_language_page():
+    """No built-in is undocumented."""
+    assert [name for name in sorted(NAMES) if f"`{name}`" not in LANGUAGE] == []
+
+
+def test_every_code_is_on_the_diagnostics_page_with_its_rule():
+    """The page lists exactly the catalogue, in the same words."""
+    rows = dict(re.findall(r"^\| (SR\d+) \| (.*?) \| ", DIAGNOSTICS, re.MULTILINE))
+
+    assert rows == CATALOGUE
+
+
+def test_examples_of_diagnostics_exist():
+    """Each link of the page leads to a golden file that shows the code."""
+    for code, links in re.findall(r"^\| (SR\d+) \| .*? \| (.*) \|$", DIAGNOSTICS, re.MULTILINE):
+        for link in re.findall(r"\]\((.*?)\)", links):
+            assert f" {code} " in (DOCS / link).read_text(encoding="utf-8")
