@@ -20,7 +20,7 @@ from functools import lru_cache
 from itertools import islice
 from lzma import LZMAError
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
@@ -124,7 +124,7 @@ def _turtle(path: Path, dictionary: Dictionary) -> Iterator[Facts]:
     count = 0
     with ntriples.open_bytes(path) as stream:
         try:
-            parser = pyoxigraph.parse(stream, format=pyoxigraph.RdfFormat.TURTLE)
+            parser = pyoxigraph.parse(cast("IO[bytes]", stream), format=pyoxigraph.RdfFormat.TURTLE)
             while quads := list(islice(parser, _BATCH)):
                 terms = [
                     str(term)

@@ -185,7 +185,8 @@ def _fill(stream: _Readable, target: memoryview, name: str) -> int:
 
 def _after_last_newline(text: NDArray[np.uint8], start: int, end: int) -> int:
     """Index behind the last line feed in text[start:end], 0 if there is none."""
-    return bytes(text[start:end]).rfind(b"\n") + start + 1 if end > start else 0
+    found = text[start:end].tobytes().rfind(b"\n")
+    return 0 if found < 0 else start + found + 1
 
 
 def _scan(  # noqa: PLR0917  (the state of one reading)
@@ -207,7 +208,7 @@ def _scan(  # noqa: PLR0917  (the state of one reading)
             dictionary.grow()
             continue
         start = int(cursor[scan.OFFSET])
-        line = bytes(text[start : start + _line_length(text, start)])
+        line = text[start : start + _line_length(text, start)].tobytes()
         cursor[scan.OFFSET] += len(line) + 1
         cursor[scan.LINES] += 1
         try:
@@ -225,7 +226,7 @@ def _scan(  # noqa: PLR0917  (the state of one reading)
 def _line_length(text: NDArray[np.uint8], start: int) -> int:
     width = 256
     while True:
-        found = bytes(text[start : start + width]).find(b"\n")
+        found = text[start : start + width].tobytes().find(b"\n")
         if found >= 0:
             return found
         width *= 4

@@ -37,18 +37,18 @@ from streamreasoner.backends.columnar.layout import (
     SCRATCH,
 )
 from streamreasoner.backends.columnar.slots import LOW, hash_cells, put, rehash, remove
-from streamreasoner.backends.columnar.views import int32_view, int64_view
 from streamreasoner.rdf.kernels.compile import inlined, kernel
+from streamreasoner.rdf.kernels.memory import int32_column, int64_column
 
 if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.views import Int32s, Int64s
+    from streamreasoner.backends.columnar.arrays import Int32s, Int64s
 
 
 @inlined
 def link_offset(table: Int64s, header: int, arrangement: int) -> int:
     """Word of an arrangement's link in a record whose first word is *header*."""
-    scalars = int64_view(table, SCALARS)
-    offsets = int32_view(table, LINK_OFFSETS)
+    scalars = int64_column(table[SCALARS])
+    offsets = int32_column(table[LINK_OFFSETS])
     return offsets[(header & CLASS_BITS) * scalars[ARRANGEMENT_COUNT] + arrangement]
 
 
@@ -57,9 +57,9 @@ def find_group(
     table: Int64s, arrangement: int, cells: Int32s, at: int, count: int, tag: int
 ) -> int:
     """The group with this key, or 0."""
-    scalars = int64_view(table, SCALARS)
-    slots = int64_view(table, GROUP_TABLE + scalars[GROUP_BUFFER])
-    words = int32_view(table, ARENA)
+    scalars = int64_column(table[SCALARS])
+    slots = int64_column(table[GROUP_TABLE + scalars[GROUP_BUFFER]])
+    words = int32_column(table[ARENA])
     mask = scalars[GROUP_MASK]
     i = tag & mask
     while True:
@@ -81,10 +81,10 @@ def find_group(
 @inlined
 def _load_key(table: Int64s, arrangement: int, fact: int) -> tuple[int, int]:
     """Write a fact's key in an arrangement to the scratch column; returns its length and tag."""
-    words = int32_view(table, ARENA)
-    operands = int32_view(table, OPERANDS)
-    arrangements = int32_view(table, ARRANGEMENTS)
-    scratch = int32_view(table, SCRATCH)
+    words = int32_column(table[ARENA])
+    operands = int32_column(table[OPERANDS])
+    arrangements = int32_column(table[ARRANGEMENTS])
+    scratch = int32_column(table[SCRATCH])
     start = arrangements[2 * arrangement]
     count = arrangements[2 * arrangement + 1]
     for i in range(count):
@@ -97,22 +97,22 @@ def _new_group(table: Int64s, arrangement: int, count: int, tag: int) -> int:
     group = allocate(table, (GROUP_KEY + count + 1) // 2)
     if group == 0:
         return 0
-    scalars = int64_view(table, SCALARS)
-    words = int32_view(table, ARENA)
-    scratch = int32_view(table, SCRATCH)
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    scratch = int32_column(table[SCRATCH])
     words[2 * group] = arrangement
     for i in range(count):
         words[2 * group + GROUP_KEY + i] = scratch[ARRANGED_KEY + i]
     if 5 * (scalars[GROUP_COUNT] + 1) > 3 * (scalars[GROUP_MASK] + 1):
         buffer = scalars[GROUP_BUFFER]
         rehash(
-            int64_view(table, GROUP_TABLE + buffer),
+            int64_column(table[GROUP_TABLE + buffer]),
             scalars[GROUP_MASK],
-            int64_view(table, GROUP_TABLE + 1 - buffer),
+            int64_column(table[GROUP_TABLE + 1 - buffer]),
         )
         scalars[GROUP_BUFFER] = 1 - buffer
         scalars[GROUP_MASK] = 2 * scalars[GROUP_MASK] + 1
-    put(int64_view(table, GROUP_TABLE + scalars[GROUP_BUFFER]), scalars[GROUP_MASK], tag, group)
+    put(int64_column(table[GROUP_TABLE + scalars[GROUP_BUFFER]]), scalars[GROUP_MASK], tag, group)
     scalars[GROUP_COUNT] += 1
     return group
 
@@ -120,9 +120,9 @@ def _new_group(table: Int64s, arrangement: int, count: int, tag: int) -> int:
 @kernel
 def arrange(table: Int64s, fact: int) -> int:
     """Put a fact into its group of every arrangement that its class is a member of."""
-    words = int32_view(table, ARENA)
-    classes = int32_view(table, CLASSES)
-    memberships = int32_view(table, MEMBERSHIPS)
+    words = int32_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
+    memberships = int32_column(table[MEMBERSHIPS])
     row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
     link = 2 * fact + classes[row + CLASS_LINKS]
     # Groups first: when the arena is full, the fact must be in no group rather than in some.
@@ -130,7 +130,9 @@ def arrange(table: Int64s, fact: int) -> int:
     for i in range(classes[row + CLASS_LINK_COUNT]):
         arrangement = memberships[first + i]
         count, tag = _load_key(table, arrangement, fact)
-        group = find_group(table, arrangement, int32_view(table, SCRATCH), ARRANGED_KEY, count, tag)
+        group = find_group(
+            table, arrangement, int32_column(table[SCRATCH]), ARRANGED_KEY, count, tag
+        )
         if group == 0:
             group = _new_group(table, arrangement, count, tag)
             if group == 0:
@@ -152,10 +154,10 @@ def arrange(table: Int64s, fact: int) -> int:
 @kernel
 def withdraw(table: Int64s, fact: int) -> None:
     """Take a fact out of all its groups; a group that is left empty goes."""
-    scalars = int64_view(table, SCALARS)
-    words = int32_view(table, ARENA)
-    classes = int32_view(table, CLASSES)
-    memberships = int32_view(table, MEMBERSHIPS)
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
+    memberships = int32_column(table[MEMBERSHIPS])
     row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
     link = 2 * fact + classes[row + CLASS_LINKS]
     first = classes[row + CLASS_MEMBERSHIPS]
@@ -171,10 +173,12 @@ def withdraw(table: Int64s, fact: int) -> None:
             words[2 * previous + offset] = following
             continue
         count, tag = _load_key(table, arrangement, fact)
-        group = find_group(table, arrangement, int32_view(table, SCRATCH), ARRANGED_KEY, count, tag)
+        group = find_group(
+            table, arrangement, int32_column(table[SCRATCH]), ARRANGED_KEY, count, tag
+        )
         words[2 * group + GROUP_FIRST] = following
         if following == 0:
-            slots = int64_view(table, GROUP_TABLE + scalars[GROUP_BUFFER])
+            slots = int64_column(table[GROUP_TABLE + scalars[GROUP_BUFFER]])
             remove(slots, scalars[GROUP_MASK], tag, group)
             scalars[GROUP_COUNT] -= 1
             release(table, group, (GROUP_KEY + count + 1) // 2)

@@ -22,21 +22,21 @@ from streamreasoner.backends.columnar.layout import (
     SCALARS,
 )
 from streamreasoner.backends.columnar.slots import LOW
-from streamreasoner.backends.columnar.views import int32_view, int64_view
 from streamreasoner.rdf.kernels.compile import kernel
+from streamreasoner.rdf.kernels.memory import int32_column, int64_column
 
 if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.views import Int32s, Int64s
+    from streamreasoner.backends.columnar.arrays import Int32s, Int64s
 
 
 @kernel
 def count(table: Int64s, relation: int) -> tuple[int, int]:
     """Present facts of a relation, and its (fact, iteration) pairs with a multiplicity."""
-    scalars = int64_view(table, SCALARS)
-    slots = int64_view(table, FACT_TABLE + scalars[FACT_BUFFER])
-    words = int32_view(table, ARENA)
-    units = int64_view(table, ARENA)
-    classes = int32_view(table, CLASSES)
+    scalars = int64_column(table[SCALARS])
+    slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
     present = 0
     counts = 0
     for i in range(scalars[FACT_MASK] + 1):
@@ -56,10 +56,10 @@ def count(table: Int64s, relation: int) -> tuple[int, int]:
 @kernel
 def read_facts(table: Int64s, relation: int, args: Int32s) -> None:
     """Fill in the arguments of the present facts of a relation."""
-    scalars = int64_view(table, SCALARS)
-    slots = int64_view(table, FACT_TABLE + scalars[FACT_BUFFER])
-    words = int32_view(table, ARENA)
-    classes = int32_view(table, CLASSES)
+    scalars = int64_column(table[SCALARS])
+    slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
+    words = int32_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
     row = 0
     for i in range(scalars[FACT_MASK] + 1):
         if slots[i] == 0:
@@ -79,11 +79,11 @@ def read_trace(
     table: Int64s, relation: int, args: Int32s, iterations: Int32s, multiplicities: Int64s
 ) -> None:
     """Fill in the multiplicities of a relation by fact and iteration."""
-    scalars = int64_view(table, SCALARS)
-    slots = int64_view(table, FACT_TABLE + scalars[FACT_BUFFER])
-    words = int32_view(table, ARENA)
-    units = int64_view(table, ARENA)
-    classes = int32_view(table, CLASSES)
+    scalars = int64_column(table[SCALARS])
+    slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
     row = 0
     for i in range(scalars[FACT_MASK] + 1):
         if slots[i] == 0:

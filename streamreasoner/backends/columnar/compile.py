@@ -228,6 +228,7 @@ def compile_program(plan: ProgramPlan, intern: Callable[[str], int]) -> ProgramT
             layout.TRIE_SLOTS: trie_slots,
             layout.DISPATCH: _int32(classes.dispatch),
             layout.DISPATCHED: _int32(classes.dispatched),
+            layout.CLASS_SIZES: np.zeros(len(classes.rows), np.int32),
             layout.PLANS: plan_rows.reshape(-1),
             layout.STEPS: _int32([x for row in step_rows for x in row]),
             layout.OPERANDS: _int32(operands.values),

@@ -1,4 +1,8 @@
-"""Join: step 2 of a fixpoint. Invariant: Δ(A1 ⋈ … ⋈ An) is the sum over the delta plans of each Aj.
+"""Join: step 2 of a fixpoint. Invariant: the deltas applied so far are derived from exactly once.
+
+Deltas are applied one after the other. A combination of body facts is counted when the last of its
+deltas is applied: a match whose delta still waits is read as it was before the settle, and so is
+the applied fact itself in the atoms after the one it drives. What each adds telescopes to new - old.
 
 A delta plan is interpreted depth first: bind the arguments of the delta's fact, probe the next
 arrangement, take each transition of each match, and at the end add the product of the signs to the
@@ -9,17 +13,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.columnar.arrangement import find_group, link_offset
+from streamreasoner.backends.columnar.arrangement import arrange, find_group, link_offset
 from streamreasoner.backends.columnar.entry import presence
 from streamreasoner.backends.columnar.fact import find
 from streamreasoner.backends.columnar.layout import (
     ARENA,
+    ARRANGED,
     CELLS,
     CELLS_OUT,
     CLASS_BITS,
+    CLASS_SIZES,
     CLASS_STRATUM,
     CLASS_WIDTH,
     CLASSES,
+    DELTA_BITS,
     DELTA_COUNT,
     DELTA_SHIFT,
     DELTA_ZERO,
@@ -68,39 +75,67 @@ from streamreasoner.backends.columnar.layout import (
     TRANSITION_BITS,
 )
 from streamreasoner.backends.columnar.pending import flush, push
-from streamreasoner.backends.columnar.settle import clear_deltas
 from streamreasoner.backends.columnar.slots import hash_cells
-from streamreasoner.backends.columnar.views import int32_view, int64_view
 from streamreasoner.rdf.kernels.comparing import compare
 from streamreasoner.rdf.kernels.compile import inlined, kernel
+from streamreasoner.rdf.kernels.memory import int32_column, int64_column
 
 if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.views import Int64s
+    from streamreasoner.backends.columnar.arrays import Int64s
 
+_RARE = 16  # a class is rare if it has at most one in so many of the deltas
 _FRESH = 0  # the fact at this depth has not been looked at
 _DONE = -1  # its transitions are used up
 
 
 @kernel
 def derive(table: Int64s, values: Int64s, iteration: int) -> int:
-    """Run, for every delta, the plans that its fact drives in this stratum; returns a status."""
-    scalars = int64_view(table, SCALARS)
-    words = int32_view(table, ARENA)
-    deltas = int32_view(table, DELTAS)
-    dispatch = int32_view(table, DISPATCH)
-    dispatched = int32_view(table, DISPATCHED)
-    stratum = scalars[STRATUM]
-    for i in range(scalars[DELTA_COUNT]):
-        fact = deltas[i]
-        header = words[2 * fact]
-        row = 2 * ((header & CLASS_BITS) * scalars[STRATA] + stratum)
-        sign = ((header >> DELTA_SHIFT) & 7) - DELTA_ZERO
-        for j in range(dispatch[row], dispatch[row] + dispatch[row + 1]):
-            status = _run(table, values, dispatched[j], fact, sign, iteration)
-            if status != OK:
-                return status
-    clear_deltas(table)
+    """Apply every delta and run the plans that its fact drives in this stratum; returns a status.
+
+    Facts of rare classes go first. In a large load these are the schema's: the many facts of the
+    common classes then probe a small arrangement each, and nobody has to walk them.
+    """
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    deltas = int32_column(table[DELTAS])
+    sizes = int32_column(table[CLASS_SIZES])
+    count = scalars[DELTA_COUNT]
+    for i in range(count):
+        sizes[words[2 * deltas[i]] & CLASS_BITS] += 1
+    status = OK
+    for rare in (True, False):
+        for i in range(count):
+            fact = deltas[i]
+            if (_RARE * sizes[words[2 * fact] & CLASS_BITS] <= count) == rare and status == OK:
+                status = _apply(table, values, fact, iteration)
+    for i in range(count):
+        sizes[words[2 * deltas[i]] & CLASS_BITS] = 0
+    if status != OK:
+        return status
+    scalars[DELTA_COUNT] = 0
     return flush(table)
+
+
+@kernel
+def _apply(table: Int64s, values: Int64s, fact: int, iteration: int) -> int:
+    """Let everyone see one fact's new transitions, and derive from them; returns a status."""
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    dispatch = int32_column(table[DISPATCH])
+    dispatched = int32_column(table[DISPATCHED])
+    header = words[2 * fact]
+    if header & ARRANGED == 0:
+        status = arrange(table, fact)
+        if status != OK:
+            return status
+    sign = ((header >> DELTA_SHIFT) & 7) - DELTA_ZERO
+    row = 2 * ((header & CLASS_BITS) * scalars[STRATA] + scalars[STRATUM])
+    for j in range(dispatch[row], dispatch[row] + dispatch[row + 1]):
+        status = _run(table, values, dispatched[j], fact, sign, iteration)
+        if status != OK:
+            return status
+    words[2 * fact] &= ~DELTA_BITS
+    return OK
 
 
 @kernel
@@ -108,13 +143,13 @@ def _run(  # noqa: C901, PLR0912, PLR0915 - one loop, kept whole so that its sta
     table: Int64s, values: Int64s, plan: int, fact: int, sign: int, iteration: int
 ) -> int:
     """What one fact's change of a transition derives through one plan; returns a status."""
-    words = int32_view(table, ARENA)
-    units = int64_view(table, ARENA)
-    classes = int32_view(table, CLASSES)
-    plans = int32_view(table, PLANS)
-    steps = int32_view(table, STEPS)
-    scratch = int32_view(table, SCRATCH)
-    stratum = int64_view(table, SCALARS)[STRATUM]
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
+    plans = int32_column(table[PLANS])
+    steps = int32_column(table[STEPS])
+    scratch = int32_column(table[SCRATCH])
+    stratum = int64_column(table[SCALARS])[STRATUM]
     p = plan * PLAN_WIDTH
     if not _bind(
         table,
@@ -150,7 +185,8 @@ def _run(  # noqa: C901, PLR0912, PLR0915 - one loop, kept whole so that its sta
         row = (header & CLASS_BITS) * CLASS_WIDTH
         change = (header >> DELTA_SHIFT) & 7
         if change != 0:
-            change = change - DELTA_ZERO if steps[s + STEP_OLD] else 0
+            waits = match != fact or steps[s + STEP_OLD] != 0
+            change = change - DELTA_ZERO if waits else 0
         when = 0
         if entry == _FRESH:
             if not _bind(
@@ -207,9 +243,9 @@ def _bind(
     filter_count: int,
 ) -> bool:
     """Take a fact's arguments into slots; whether repeated variables and filters agree."""
-    words = int32_view(table, ARENA)
-    operands = int32_view(table, OPERANDS)
-    scratch = int32_view(table, SCRATCH)
+    words = int32_column(table[ARENA])
+    operands = int32_column(table[OPERANDS])
+    scratch = int32_column(table[SCRATCH])
     base = 2 * fact + CELLS
     for i in range(binds, binds + 2 * bind_count, 2):
         scratch[SLOTS + operands[i + 1]] = words[base + operands[i]]
@@ -228,15 +264,15 @@ def _operand(table: Int64s, code: int) -> int:
     """The term of an operand: a slot, or a constant as its complement."""
     if code < 0:
         return ~code
-    return int32_view(table, SCRATCH)[SLOTS + code]
+    return int32_column(table[SCRATCH])[SLOTS + code]
 
 
 @inlined
 def _open(table: Int64s, step: int, depth: int) -> None:
     """Look the first match of a step up."""
-    steps = int32_view(table, STEPS)
-    operands = int32_view(table, OPERANDS)
-    scratch = int32_view(table, SCRATCH)
+    steps = int32_column(table[STEPS])
+    operands = int32_column(table[OPERANDS])
+    scratch = int32_column(table[SCRATCH])
     s = step * STEP_WIDTH
     key = steps[s + STEP_KEY]
     count = steps[s + STEP_KEY_COUNT]
@@ -249,7 +285,7 @@ def _open(table: Int64s, step: int, depth: int) -> None:
         tag = hash_cells(target, scratch, CELLS_OUT, count)
         match = find_group(table, target, scratch, CELLS_OUT, count, tag)
         if match != 0:
-            match = int32_view(table, ARENA)[2 * match + GROUP_FIRST]
+            match = int32_column(table[ARENA])[2 * match + GROUP_FIRST]
     scratch[FACT_AT + depth] = match
     scratch[ENTRY_AT + depth] = _FRESH
 
@@ -257,9 +293,9 @@ def _open(table: Int64s, step: int, depth: int) -> None:
 @inlined
 def _advance(table: Int64s, s: int, depth: int, match: int) -> None:
     """Go on to the next match of the step whose row starts at *s*."""
-    steps = int32_view(table, STEPS)
-    words = int32_view(table, ARENA)
-    scratch = int32_view(table, SCRATCH)
+    steps = int32_column(table[STEPS])
+    words = int32_column(table[ARENA])
+    scratch = int32_column(table[SCRATCH])
     following = 0
     if steps[s + STEP_KIND] != LOOKUP:
         offset = link_offset(table, words[2 * match], steps[s + STEP_TARGET])
@@ -271,9 +307,9 @@ def _advance(table: Int64s, s: int, depth: int, match: int) -> None:
 @inlined
 def _emit(table: Int64s, p: int, iteration: int, multiplicity: int) -> int:
     """Add to the head of the plan whose row starts at *p*."""
-    plans = int32_view(table, PLANS)
-    operands = int32_view(table, OPERANDS)
-    scratch = int32_view(table, SCRATCH)
+    plans = int32_column(table[PLANS])
+    operands = int32_column(table[OPERANDS])
+    scratch = int32_column(table[SCRATCH])
     head = plans[p + PLAN_HEAD]
     for i in range(plans[p + PLAN_HEAD_COUNT]):
         scratch[CELLS_OUT + i] = _operand(table, operands[head + i])

@@ -41,18 +41,18 @@ from streamreasoner.backends.columnar.layout import (
     WAS_BELOW_ZERO,
     WAS_PRESENT,
 )
-from streamreasoner.backends.columnar.views import int32_view, int64_view
 from streamreasoner.rdf.kernels.compile import inlined, kernel
+from streamreasoner.rdf.kernels.memory import int32_column, int64_column
 
 if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.views import Int64s
+    from streamreasoner.backends.columnar.arrays import Int64s
 
 
 @inlined
 def presence(table: Int64s, fact: int) -> int:
     """1 if the stored transitions make the fact present in the end, else 0."""
-    words = int32_view(table, ARENA)
-    units = int64_view(table, ARENA)
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
     entry = fact + 1
     total = 0
     while entry != 0:
@@ -64,8 +64,8 @@ def presence(table: Int64s, fact: int) -> int:
 @inlined
 def state_of(table: Int64s, fact: int) -> int:
     """Presence, assertion and deficit of a fact, as journal flags."""
-    words = int32_view(table, ARENA)
-    units = int64_view(table, ARENA)
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
     entry = fact + 1
     total = 0
     asserted = 0
@@ -88,7 +88,7 @@ def state_of(table: Int64s, fact: int) -> int:
 @inlined
 def entry_at(table: Int64s, fact: int, iteration: int) -> int:
     """The fact's entry for an iteration, new if need be; 0 if the arena is full."""
-    words = int32_view(table, ARENA)
+    words = int32_column(table[ARENA])
     entry = fact + 1
     if words[2 * entry + 2] == UNUSED:
         words[2 * entry + 2] = iteration
@@ -100,7 +100,7 @@ def entry_at(table: Int64s, fact: int, iteration: int) -> int:
     entry = allocate(table, 2)
     if entry == 0:
         return 0
-    int64_view(table, ARENA)[entry] = EMPTY_ENTRY
+    int64_column(table[ARENA])[entry] = EMPTY_ENTRY
     words[2 * entry + 2] = iteration
     words[2 * entry + 3] = words[2 * (fact + 1) + 3]
     words[2 * (fact + 1) + 3] = entry
@@ -110,11 +110,11 @@ def entry_at(table: Int64s, fact: int, iteration: int) -> int:
 @kernel
 def add_count(table: Int64s, fact: int, iteration: int, multiplicity: int) -> int:
     """Add to a fact's multiplicity at an iteration, and touch it there; returns a status."""
-    scalars = int64_view(table, SCALARS)
-    words = int32_view(table, ARENA)
-    units = int64_view(table, ARENA)
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
     if words[2 * fact + JOURNAL_WORD] == 0:
-        facts = int64_view(table, JOURNAL_FACTS)
+        facts = int64_column(table[JOURNAL_FACTS])
         facts[scalars[JOURNALED_FACTS]] = (state_of(table, fact) << 32) | fact
         scalars[JOURNALED_FACTS] += 1
         words[2 * fact + JOURNAL_WORD] = 1
@@ -123,7 +123,7 @@ def add_count(table: Int64s, fact: int, iteration: int, multiplicity: int) -> in
         return FULL
     count = units[entry] >> COUNT_SHIFT
     if units[entry] & JOURNALED == 0:
-        entries = int64_view(table, JOURNAL_ENTRIES)
+        entries = int64_column(table[JOURNAL_ENTRIES])
         row = 2 * scalars[JOURNALED_ENTRIES]
         entries[row] = (fact << 32) | entry
         entries[row + 1] = count
@@ -141,21 +141,21 @@ def add_count(table: Int64s, fact: int, iteration: int, multiplicity: int) -> in
 @inlined
 def touch(table: Int64s, fact: int, entry: int) -> None:
     """Put a fact on the list of an entry's iteration."""
-    scalars = int64_view(table, SCALARS)
-    words = int32_view(table, ARENA)
-    nodes = int64_view(table, TOUCHED_NODES)
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    nodes = int64_column(table[TOUCHED_NODES])
     iteration = words[2 * entry + 2]
     if iteration == 0:
-        heads = int32_view(table, INITIAL_HEADS)
-        at = int32_view(table, CLASSES)[
+        heads = int32_column(table[INITIAL_HEADS])
+        at = int32_column(table[CLASSES])[
             (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH + CLASS_STRATUM
         ]
     else:
-        heads = int32_view(table, TOUCHED_HEADS)
+        heads = int32_column(table[TOUCHED_HEADS])
         at = iteration
         scalars[LAST_TOUCHED] = max(scalars[LAST_TOUCHED], iteration)
     scalars[TOUCHED_COUNT] += 1
     node = scalars[TOUCHED_COUNT]
     nodes[node] = (heads[at] << 32) | fact
     heads[at] = node
-    int64_view(table, ARENA)[entry] |= TOUCHED
+    int64_column(table[ARENA])[entry] |= TOUCHED

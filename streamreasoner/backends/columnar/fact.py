@@ -29,20 +29,19 @@ from streamreasoner.backends.columnar.layout import (
     UNUSED,
 )
 from streamreasoner.backends.columnar.slots import LOW, hash_cells, mix, put, rehash, remove
-from streamreasoner.backends.columnar.views import int32_view, int64_view
 from streamreasoner.rdf.kernels.compile import inlined, kernel
-from streamreasoner.rdf.kernels.memory import prefetch
+from streamreasoner.rdf.kernels.memory import int32_column, int64_column, prefetch
 
 if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.views import Int32s, Int64s
+    from streamreasoner.backends.columnar.arrays import Int32s, Int64s
 
 
 @inlined
 def allocate(table: Int64s, units: int) -> int:
     """A zeroed record of *units*, or 0 if the arena is full."""
-    scalars = int64_view(table, SCALARS)
-    free = int32_view(table, FREE)
-    words = int32_view(table, ARENA)
+    scalars = int64_column(table[SCALARS])
+    free = int32_column(table[FREE])
+    words = int32_column(table[ARENA])
     record = free[units]
     if record != 0:
         free[units] = words[2 * record]
@@ -59,8 +58,8 @@ def allocate(table: Int64s, units: int) -> int:
 @inlined
 def release(table: Int64s, record: int, units: int) -> None:
     """Give a record back, to be the next of its size."""
-    free = int32_view(table, FREE)
-    words = int32_view(table, ARENA)
+    free = int32_column(table[FREE])
+    words = int32_column(table[ARENA])
     words[2 * record] = free[units]
     free[units] = record
 
@@ -68,11 +67,11 @@ def release(table: Int64s, record: int, units: int) -> None:
 @inlined
 def classify(table: Int64s, relation: int, cells: Int32s, at: int) -> int:
     """The class of a fact, by a walk over the constants that the program asks for."""
-    scalars = int64_view(table, SCALARS)
-    nodes = int32_view(table, TRIE_NODES)
-    children = int64_view(table, TRIE_SLOTS)
+    scalars = int64_column(table[SCALARS])
+    nodes = int32_column(table[TRIE_NODES])
+    children = int64_column(table[TRIE_SLOTS])
     mask = scalars[TRIE_MASK]
-    node = int32_view(table, RELATIONS)[2 * relation + 1]
+    node = int32_column(table[RELATIONS])[2 * relation + 1]
     while nodes[2 * node] >= 0:
         wanted = (node << 32) | cells[at + nodes[2 * node]]
         node = nodes[2 * node + 1]
@@ -88,8 +87,8 @@ def classify(table: Int64s, relation: int, cells: Int32s, at: int) -> int:
 @inlined
 def tag_of(table: Int64s, relation: int, cells: Int32s, at: int) -> int:
     """Hash of a fact's relation and arguments; its slot is asked for in advance."""
-    scalars = int64_view(table, SCALARS)
-    arity = int32_view(table, RELATIONS)[2 * relation]
+    scalars = int64_column(table[SCALARS])
+    arity = int32_column(table[RELATIONS])[2 * relation]
     tag = hash_cells(relation, cells, at, arity)
     prefetch(table[FACT_TABLE + scalars[FACT_BUFFER]] + 8 * (tag & scalars[FACT_MASK]))
     return tag
@@ -98,18 +97,18 @@ def tag_of(table: Int64s, relation: int, cells: Int32s, at: int) -> int:
 @inlined
 def expect(table: Int64s, tag: int) -> None:
     """Ask in advance for the record that the first slot of *tag* names."""
-    scalars = int64_view(table, SCALARS)
-    slot = int64_view(table, FACT_TABLE + scalars[FACT_BUFFER])[tag & scalars[FACT_MASK]]
+    scalars = int64_column(table[SCALARS])
+    slot = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])[tag & scalars[FACT_MASK]]
     prefetch(table[ARENA] + 8 * (slot & LOW))
 
 
 @inlined
 def find_tagged(table: Int64s, relation: int, cells: Int32s, at: int, arity: int, tag: int) -> int:
     """The fact with these arguments, or 0; *tag* is their hash."""
-    scalars = int64_view(table, SCALARS)
-    slots = int64_view(table, FACT_TABLE + scalars[FACT_BUFFER])
-    words = int32_view(table, ARENA)
-    classes = int32_view(table, CLASSES)
+    scalars = int64_column(table[SCALARS])
+    slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
+    words = int32_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
     mask = scalars[FACT_MASK]
     i = tag & mask
     while True:
@@ -132,7 +131,7 @@ def find_tagged(table: Int64s, relation: int, cells: Int32s, at: int, arity: int
 @kernel
 def find(table: Int64s, relation: int, cells: Int32s, at: int) -> int:
     """The fact with these arguments, or 0."""
-    arity = int32_view(table, RELATIONS)[2 * relation]
+    arity = int32_column(table[RELATIONS])[2 * relation]
     return find_tagged(table, relation, cells, at, arity, hash_cells(relation, cells, at, arity))
 
 
@@ -142,18 +141,18 @@ def find_or_add(table: Int64s, relation: int, cells: Int32s, at: int, tag: int) 
 
     Returns 0 if the arena is full.
     """
-    arity = int32_view(table, RELATIONS)[2 * relation]
+    arity = int32_column(table[RELATIONS])[2 * relation]
     fact = find_tagged(table, relation, cells, at, arity, tag)
     if fact != 0:
         return fact
-    scalars = int64_view(table, SCALARS)
-    words = int32_view(table, ARENA)
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
     kind = classify(table, relation, cells, at)
-    fact = allocate(table, int32_view(table, CLASSES)[kind * CLASS_WIDTH + CLASS_UNITS])
+    fact = allocate(table, int32_column(table[CLASSES])[kind * CLASS_WIDTH + CLASS_UNITS])
     if fact == 0:
         return 0
     words[2 * fact] = kind
-    int64_view(table, ARENA)[fact + 1] = EMPTY_ENTRY
+    int64_column(table[ARENA])[fact + 1] = EMPTY_ENTRY
     words[2 * fact + 4] = UNUSED
     base = 2 * fact + CELLS
     for j in range(arity):
@@ -161,13 +160,13 @@ def find_or_add(table: Int64s, relation: int, cells: Int32s, at: int, tag: int) 
     if 5 * (scalars[FACT_COUNT] + 1) > 3 * (scalars[FACT_MASK] + 1):
         buffer = scalars[FACT_BUFFER]
         rehash(
-            int64_view(table, FACT_TABLE + buffer),
+            int64_column(table[FACT_TABLE + buffer]),
             scalars[FACT_MASK],
-            int64_view(table, FACT_TABLE + 1 - buffer),
+            int64_column(table[FACT_TABLE + 1 - buffer]),
         )
         scalars[FACT_BUFFER] = 1 - buffer
         scalars[FACT_MASK] = 2 * scalars[FACT_MASK] + 1
-    put(int64_view(table, FACT_TABLE + scalars[FACT_BUFFER]), scalars[FACT_MASK], tag, fact)
+    put(int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]]), scalars[FACT_MASK], tag, fact)
     scalars[FACT_COUNT] += 1
     return fact
 
@@ -175,13 +174,13 @@ def find_or_add(table: Int64s, relation: int, cells: Int32s, at: int, tag: int) 
 @kernel
 def drop(table: Int64s, fact: int) -> None:
     """Forget a fact that has no entries and is in no arrangement."""
-    scalars = int64_view(table, SCALARS)
-    words = int32_view(table, ARENA)
-    classes = int32_view(table, CLASSES)
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
     row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
     tag = hash_cells(
         classes[row + CLASS_RELATION], words, 2 * fact + CELLS, classes[row + CLASS_ARITY]
     )
-    remove(int64_view(table, FACT_TABLE + scalars[FACT_BUFFER]), scalars[FACT_MASK], tag, fact)
+    remove(int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]]), scalars[FACT_MASK], tag, fact)
     scalars[FACT_COUNT] -= 1
     release(table, fact, classes[row + CLASS_UNITS])

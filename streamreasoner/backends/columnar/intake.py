@@ -9,7 +9,7 @@ from streamreasoner.backends.columnar.pending import flush, push
 from streamreasoner.rdf.kernels.compile import kernel
 
 if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.views import Int32s, Int64s
+    from streamreasoner.backends.columnar.arrays import Int32s, Int64s
 
 
 @kernel

@@ -51,22 +51,22 @@ from streamreasoner.backends.columnar.layout import (
 )
 from streamreasoner.backends.columnar.settle import clear_deltas
 from streamreasoner.backends.columnar.slots import LOW
-from streamreasoner.backends.columnar.views import int32_view, int64_view
 from streamreasoner.rdf.kernels.compile import kernel
+from streamreasoner.rdf.kernels.memory import int32_column, int64_column
 
 if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.views import Int8s, Int32s, Int64s
+    from streamreasoner.backends.columnar.arrays import Int8s, Int32s, Int64s
 
 
 @kernel
 def count_changes(table: Int64s, sizes: Int64s) -> None:
     """Add, by relation, the rows of derived, closure and trace changes to *sizes* (n, 3)."""
-    scalars = int64_view(table, SCALARS)
-    words = int32_view(table, ARENA)
-    units = int64_view(table, ARENA)
-    classes = int32_view(table, CLASSES)
-    facts = int64_view(table, JOURNAL_FACTS)
-    entries = int64_view(table, JOURNAL_ENTRIES)
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
+    facts = int64_column(table[JOURNAL_FACTS])
+    entries = int64_column(table[JOURNAL_ENTRIES])
     for i in range(scalars[JOURNALED_FACTS]):
         fact = facts[i] & LOW
         relation = classes[(words[2 * fact] & CLASS_BITS) * CLASS_WIDTH + CLASS_RELATION]
@@ -90,10 +90,10 @@ def read_changes(
     closure_signs: Int8s,
 ) -> None:
     """Fill in the changes of one relation, arguments and signs, in the order of the journal."""
-    scalars = int64_view(table, SCALARS)
-    words = int32_view(table, ARENA)
-    classes = int32_view(table, CLASSES)
-    facts = int64_view(table, JOURNAL_FACTS)
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
+    facts = int64_column(table[JOURNAL_FACTS])
     d = 0
     c = 0
     for i in range(scalars[JOURNALED_FACTS]):
@@ -116,11 +116,11 @@ def read_trace_changes(
     table: Int64s, relation: int, args: Int32s, iterations: Int32s, multiplicities: Int64s
 ) -> None:
     """Fill in the signed trace differences of one relation, in the order of the journal."""
-    scalars = int64_view(table, SCALARS)
-    words = int32_view(table, ARENA)
-    units = int64_view(table, ARENA)
-    classes = int32_view(table, CLASSES)
-    entries = int64_view(table, JOURNAL_ENTRIES)
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
+    entries = int64_column(table[JOURNAL_ENTRIES])
     row = 0
     for i in range(scalars[JOURNALED_ENTRIES]):
         fact = entries[2 * i] >> 32
@@ -139,11 +139,11 @@ def read_trace_changes(
 @kernel
 def commit(table: Int64s) -> None:
     """Make the epoch final: drop what is left at zero, and empty the journal."""
-    scalars = int64_view(table, SCALARS)
-    words = int32_view(table, ARENA)
-    units = int64_view(table, ARENA)
-    facts = int64_view(table, JOURNAL_FACTS)
-    entries = int64_view(table, JOURNAL_ENTRIES)
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    facts = int64_column(table[JOURNAL_FACTS])
+    entries = int64_column(table[JOURNAL_ENTRIES])
     for i in range(scalars[JOURNALED_ENTRIES]):
         entry = entries[2 * i] & LOW
         units[entry] &= ~JOURNALED
@@ -163,18 +163,18 @@ def commit(table: Int64s) -> None:
 @kernel
 def rollback(table: Int64s) -> int:
     """Put every multiplicity back, let the transitions follow, and empty the journal."""
-    scalars = int64_view(table, SCALARS)
-    words = int32_view(table, ARENA)
-    units = int64_view(table, ARENA)
-    facts = int64_view(table, JOURNAL_FACTS)
-    entries = int64_view(table, JOURNAL_ENTRIES)
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    facts = int64_column(table[JOURNAL_FACTS])
+    entries = int64_column(table[JOURNAL_ENTRIES])
     clear_deltas(table)
     scalars[PENDING_COUNT] = 0
-    heads = int32_view(table, INITIAL_HEADS)
+    heads = int32_column(table[INITIAL_HEADS])
     for stratum in range(scalars[STRATA]):
         _untouch(table, heads[stratum])
         heads[stratum] = 0
-    heads = int32_view(table, TOUCHED_HEADS)
+    heads = int32_column(table[TOUCHED_HEADS])
     for iteration in range(scalars[ITERATION], scalars[LAST_TOUCHED] + 1):
         _untouch(table, heads[iteration])
         heads[iteration] = 0
@@ -195,13 +195,13 @@ def rollback(table: Int64s) -> int:
 @kernel
 def accept(table: Int64s) -> int:
     """End a restore: transitions follow from the multiplicities; returns a status."""
-    scalars = int64_view(table, SCALARS)
-    facts = int64_view(table, JOURNAL_FACTS)
-    heads = int32_view(table, INITIAL_HEADS)
+    scalars = int64_column(table[SCALARS])
+    facts = int64_column(table[JOURNAL_FACTS])
+    heads = int32_column(table[INITIAL_HEADS])
     for stratum in range(scalars[STRATA]):
         _untouch(table, heads[stratum])
         heads[stratum] = 0
-    heads = int32_view(table, TOUCHED_HEADS)
+    heads = int32_column(table[TOUCHED_HEADS])
     for iteration in range(scalars[LAST_TOUCHED] + 1):
         _untouch(table, heads[iteration])
         heads[iteration] = 0
@@ -216,8 +216,8 @@ def accept(table: Int64s) -> int:
 @kernel
 def retransition(table: Int64s, fact: int) -> int:
     """Derive a fact's transitions from its multiplicities, and arrange it if it has any."""
-    words = int32_view(table, ARENA)
-    units = int64_view(table, ARENA)
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
     some = False
     entry = fact + 1
     while entry != 0:
@@ -261,9 +261,9 @@ def _copy_args(words: Int32s, fact: int, target: Int32s, row: int) -> None:
 @kernel
 def _untouch(table: Int64s, node: int) -> None:
     """Clear the TOUCHED flags of the facts in one list."""
-    words = int32_view(table, ARENA)
-    units = int64_view(table, ARENA)
-    nodes = int64_view(table, TOUCHED_NODES)
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    nodes = int64_column(table[TOUCHED_NODES])
     while node != 0:
         entry = (nodes[node] & LOW) + 1
         while entry != 0:
@@ -275,8 +275,8 @@ def _untouch(table: Int64s, node: int) -> None:
 @kernel
 def _tidy(table: Int64s, fact: int) -> None:
     """Free entries that hold nothing, and the fact itself when none is left."""
-    words = int32_view(table, ARENA)
-    units = int64_view(table, ARENA)
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
     inline = fact + 1
     previous = inline
     entry = words[2 * inline + 3]
@@ -304,7 +304,7 @@ def _tidy(table: Int64s, fact: int) -> None:
 
 @kernel
 def _end(table: Int64s) -> None:
-    scalars = int64_view(table, SCALARS)
+    scalars = int64_column(table[SCALARS])
     scalars[JOURNALED_FACTS] = 0
     scalars[JOURNALED_ENTRIES] = 0
     scalars[TOUCHED_COUNT] = 0

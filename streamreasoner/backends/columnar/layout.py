@@ -41,7 +41,8 @@ STEPS = 24  # int32 rows of STEP_WIDTH
 OPERANDS = 25  # int32: what plans and arrangements point into
 PENDING_ROWS = 26  # int64: additions that wait
 PENDING_CELLS = 27  # int32: their arguments
-ADDRESSES = 28
+CLASS_SIZES = 28  # int32 by class: number of deltas, while they are applied
+ADDRESSES = 29
 
 # Scalars -----------------------------------------------------------------------------------------
 TOP = 0  # first free unit of the arena

@@ -20,11 +20,11 @@ from streamreasoner.backends.columnar.layout import (
     RELATIONS,
     SCALARS,
 )
-from streamreasoner.backends.columnar.views import int32_view, int64_view
 from streamreasoner.rdf.kernels.compile import inlined, kernel
+from streamreasoner.rdf.kernels.memory import int32_column, int64_column
 
 if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.views import Int32s, Int64s
+    from streamreasoner.backends.columnar.arrays import Int32s, Int64s
 
 BATCH = 32
 _ROW = 5  # relation, first cell, tag, iteration, multiplicity
@@ -36,13 +36,13 @@ def push(
     table: Int64s, relation: int, cells: Int32s, at: int, iteration: int, multiplicity: int
 ) -> int:
     """Let an addition wait; returns a status, which is that of the batch if this one fills it."""
-    scalars = int64_view(table, SCALARS)
-    rows = int64_view(table, PENDING_ROWS)
-    waiting = int32_view(table, PENDING_CELLS)
+    scalars = int64_column(table[SCALARS])
+    rows = int64_column(table[PENDING_ROWS])
+    waiting = int32_column(table[PENDING_CELLS])
     count = scalars[PENDING_COUNT]
     row = _ROW * count
     first = rows[row + 1]
-    arity = int32_view(table, RELATIONS)[2 * relation]
+    arity = int32_column(table[RELATIONS])[2 * relation]
     for i in range(arity):
         waiting[first + i] = cells[at + i]
     rows[row] = relation
@@ -59,9 +59,9 @@ def push(
 @kernel
 def flush(table: Int64s) -> int:
     """Carry out what waits; returns a status."""
-    scalars = int64_view(table, SCALARS)
-    rows = int64_view(table, PENDING_ROWS)
-    waiting = int32_view(table, PENDING_CELLS)
+    scalars = int64_column(table[SCALARS])
+    rows = int64_column(table[PENDING_ROWS])
+    waiting = int32_column(table[PENDING_CELLS])
     count = scalars[PENDING_COUNT]
     scalars[PENDING_COUNT] = 0
     for i in range(count):

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.columnar.arrangement import arrange
 from streamreasoner.backends.columnar.entry import presence, touch
 from streamreasoner.backends.columnar.layout import (
     ARENA,
-    ARRANGED,
     CLASS_BITS,
     CLASS_STRATUM,
     CLASS_WIDTH,
@@ -39,11 +37,11 @@ from streamreasoner.backends.columnar.layout import (
     WAS_PRESENT,
 )
 from streamreasoner.backends.columnar.slots import LOW
-from streamreasoner.backends.columnar.views import int32_view, int64_view
 from streamreasoner.rdf.kernels.compile import inlined, kernel
+from streamreasoner.rdf.kernels.memory import int32_column, int64_column
 
 if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.views import Int64s
+    from streamreasoner.backends.columnar.arrays import Int64s
 
 
 @kernel
@@ -52,11 +50,11 @@ def enter(table: Int64s, stratum: int) -> int:
 
     Returns the first iteration to settle, -1 if there is none.
     """
-    scalars = int64_view(table, SCALARS)
-    words = int32_view(table, ARENA)
-    classes = int32_view(table, CLASSES)
-    dispatch = int32_view(table, DISPATCH)
-    journal = int64_view(table, JOURNAL_FACTS)
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
+    dispatch = int32_column(table[DISPATCH])
+    journal = int64_column(table[JOURNAL_FACTS])
     scalars[STRATUM] = stratum
     scalars[ITERATION] = 0
     scalars[LAST_TOUCHED] = 0
@@ -71,25 +69,23 @@ def enter(table: Int64s, stratum: int) -> int:
             change = presence(table, fact) - ((journal[i] >> 32) & WAS_PRESENT)
             if change != 0:
                 _add_delta(table, fact, change)
-    if scalars[DELTA_COUNT] > 0 or int32_view(table, INITIAL_HEADS)[stratum] != 0:
+    if scalars[DELTA_COUNT] > 0 or int32_column(table[INITIAL_HEADS])[stratum] != 0:
         return 0
     return -1
 
 
 @kernel
 def settle(table: Int64s, iteration: int) -> int:
-    """Give every touched fact its transition at an iteration; returns the number of deltas, or a
-    negative status.
-    """  # noqa: D205
-    scalars = int64_view(table, SCALARS)
-    words = int32_view(table, ARENA)
-    units = int64_view(table, ARENA)
-    nodes = int64_view(table, TOUCHED_NODES)
+    """Give every touched fact its transition at an iteration; returns the number of deltas."""
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    nodes = int64_column(table[TOUCHED_NODES])
     if iteration == 0:
-        heads = int32_view(table, INITIAL_HEADS)
+        heads = int32_column(table[INITIAL_HEADS])
         at = scalars[STRATUM]
     else:
-        heads = int32_view(table, TOUCHED_HEADS)
+        heads = int32_column(table[TOUCHED_HEADS])
         at = iteration
     node = heads[at]
     heads[at] = 0
@@ -118,18 +114,14 @@ def settle(table: Int64s, iteration: int) -> int:
         units[here] = (units[here] & ~TOUCHED) + change
         if change != 0:
             _add_delta(table, fact, change)
-            if words[2 * fact] & ARRANGED == 0:
-                status = arrange(table, fact)
-                if status != 0:
-                    return -status
     return scalars[DELTA_COUNT]
 
 
 @kernel
 def next_touched(table: Int64s) -> int:
     """The next iteration with touched facts, or -1."""
-    scalars = int64_view(table, SCALARS)
-    heads = int32_view(table, TOUCHED_HEADS)
+    scalars = int64_column(table[SCALARS])
+    heads = int32_column(table[TOUCHED_HEADS])
     iteration = scalars[ITERATION] + 1
     last = scalars[LAST_TOUCHED]
     while iteration <= last:
@@ -144,9 +136,9 @@ def next_touched(table: Int64s) -> int:
 @kernel
 def clear_deltas(table: Int64s) -> None:
     """Forget the deltas: from here on old and new are the same."""
-    scalars = int64_view(table, SCALARS)
-    words = int32_view(table, ARENA)
-    deltas = int32_view(table, DELTAS)
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    deltas = int32_column(table[DELTAS])
     for i in range(scalars[DELTA_COUNT]):
         words[2 * deltas[i]] &= ~DELTA_BITS
     scalars[DELTA_COUNT] = 0
@@ -154,9 +146,9 @@ def clear_deltas(table: Int64s) -> None:
 
 @inlined
 def _add_delta(table: Int64s, fact: int, change: int) -> None:
-    scalars = int64_view(table, SCALARS)
-    words = int32_view(table, ARENA)
-    deltas = int32_view(table, DELTAS)
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    deltas = int32_column(table[DELTAS])
     words[2 * fact] |= (change + DELTA_ZERO) << DELTA_SHIFT
     deltas[scalars[DELTA_COUNT]] = fact
     scalars[DELTA_COUNT] += 1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.rdf.kernels.compile import inlined, kernel
 
 if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.views import Int32s, Int64s
+    from streamreasoner.backends.columnar.arrays import Int32s, Int64s
 
 LOW = 0xFFFFFFFF
 _GOLDEN = -7046029254386353131  # 2**64 / golden ratio, as int64

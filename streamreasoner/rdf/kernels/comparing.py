@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.rdf.kernels.compile import kernel
-from streamreasoner.rdf.kernels.grammar import BACKSLASH
+from streamreasoner.rdf.kernels.grammar import BACKSLASH, GREATER, QUOTE
 from streamreasoner.rdf.kernels.memory import (
     float64_column,
     int8_column,
@@ -43,6 +43,10 @@ _EXACT = 1
 _DOUBLE = 2
 _STRING = 3
 _PENDING = -1
+_N, _R, _T, _B, _F, _U = (ord(letter) for letter in "nrtbfu")
+_UPPER_E, _UPPER_F = ord("E"), ord("F")
+_BEFORE_A = ord("A") - 10
+_ZERO, _NINE = ord("0"), ord("9")
 
 
 @kernel
@@ -119,19 +123,19 @@ def unit(position: int) -> tuple[int, int]:
     if byte != BACKSLASH:
         return 4 * byte, 1
     escape = load_byte(position + 1)
-    if escape == ord("u"):
-        if load_byte(position + 2) == ord("F"):
-            return 4 * 0xEF + (1 if load_byte(position + 5) == ord("E") else 2), 6
+    if escape == _U:
+        if load_byte(position + 2) == _UPPER_F:
+            return 4 * 0xEF + (1 if load_byte(position + 5) == _UPPER_E else 2), 6
         return 4 * (16 * hex_digit(position + 4) + hex_digit(position + 5)), 6
-    if escape == ord("n"):
+    if escape == _N:
         return 4 * 0x0A, 2
-    if escape == ord("r"):
+    if escape == _R:
         return 4 * 0x0D, 2
-    if escape == ord("t"):
+    if escape == _T:
         return 4 * 0x09, 2
-    if escape == ord("b"):
+    if escape == _B:
         return 4 * 0x08, 2
-    if escape == ord("f"):
+    if escape == _F:
         return 4 * 0x0C, 2
     return 4 * escape, 2
 
@@ -140,7 +144,7 @@ def unit(position: int) -> tuple[int, int]:
 def hex_digit(position: int) -> int:
     """Value of the upper-case hexadecimal digit here."""
     byte = load_byte(position)
-    return byte - ord("0") if byte <= ord("9") else byte - ord("A") + 10
+    return byte - _ZERO if byte <= _NINE else byte - _BEFORE_A
 
 
 @kernel
@@ -154,11 +158,11 @@ def classify(header: np.ndarray, kinds: np.ndarray, start: int, stop: int) -> in
     pending = 0
     for term in range(start, stop):
         kind = _NONE
-        if load_byte(header[ARENA] + starts[term]) == ord('"'):
+        if load_byte(header[ARENA] + starts[term]) == QUOTE:
             last = load_byte(header[ARENA] + starts[term + 1] - 1)
-            if last == ord('"'):
+            if last == QUOTE:
                 kind = _STRING
-            elif last == ord(">"):
+            elif last == GREATER:
                 kind = _PENDING
                 pending += 1
         kinds[term] = kind

@@ -12,11 +12,16 @@ if TYPE_CHECKING:
 _Function = TypeVar("_Function", bound="Callable[..., object]")
 
 
+# Kernels make no arrays, so nothing in them needs numba's reference counts, which cost a sixth of
+# the time of a large load.
+_OPTIONS = {"cache": True, "nogil": True, "_nrt": False}
+
+
 def kernel(function: _Function) -> _Function:
     """Compile at the first call; later processes load the machine code from the cache."""
-    return cast("_Function", numba.njit(cache=True, nogil=True)(function))
+    return cast("_Function", numba.njit(**_OPTIONS)(function))
 
 
 def inlined(function: _Function) -> _Function:
     """As `kernel`, for leaves so small that a call would cost more than their work."""
-    return cast("_Function", numba.njit(cache=True, nogil=True, forceinline=True)(function))
+    return cast("_Function", numba.njit(**_OPTIONS, forceinline=True)(function))

@@ -27,6 +27,8 @@ LESS = ord("<")
 GREATER = ord(">")
 UNDERSCORE = ord("_")
 HYPHEN = ord("-")
+QUESTION = ord("?")
+_N, _R, _T, _B, _F = (ord(letter) for letter in "nrtbf")
 DELETE = 0x7F
 SUBTAG_LENGTH = 8
 
@@ -117,7 +119,7 @@ def is_iri(start: int, end: int) -> bool:
             position += 1
             while _CLASSES[load_byte(position)] & DIGIT:
                 position += 1
-        if position < end and load_byte(position) not in (SLASH, HASH, ord("?")):
+        if position < end and load_byte(position) not in (SLASH, HASH, QUESTION):
             return False
     in_fragment = False
     while position < end:
@@ -179,7 +181,13 @@ def is_literal(start: int, end: int) -> bool:
 @kernel
 def is_short_escape(byte: int) -> bool:
     """Whether backslash + byte is how canonical N-Triples writes that character."""
-    return byte in (QUOTE, BACKSLASH, ord("n"), ord("r"), ord("t"), ord("b"), ord("f"))
+    return byte in (QUOTE, BACKSLASH, _N, _R, _T, _B, _F)
+
+
+@kernel
+def is_tag_byte(byte: int) -> bool:
+    """Whether a byte may be in a language tag of either case."""
+    return byte == HYPHEN or _CLASSES[byte] & (ALPHA | DIGIT) != 0
 
 
 @kernel

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
 
 from streamreasoner.rdf.kernels.compile import kernel
 
@@ -19,44 +20,40 @@ _BYTE = ir.IntType(8)
 _WORD = ir.IntType(64)
 
 
-@intrinsic
-def address_as_void_pointer(typingctx, address):
-    """An address as the pointer that `numba.carray` takes."""
+def _column(dtype):
+    """An intrinsic that views an address as a column: an array that owns nothing.
 
-    def codegen(context, builder, signature, arguments):
-        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+    It is built in place, so that kernels can be compiled without reference counting (`compile`).
+    """
 
-    return types.voidptr(address), codegen
+    @intrinsic
+    def column(typingctx, address):
+        array_type = types.Array(dtype, 1, "C")
 
+        def codegen(context, builder, signature, arguments):
+            array = make_array(array_type)(context, builder)
+            item = context.get_data_type(dtype)
+            size = ir.Constant(_WORD, context.get_abi_sizeof(item))
+            populate_array(
+                array,
+                data=builder.inttoptr(arguments[0], item.as_pointer()),
+                shape=(ir.Constant(_WORD, 1 << 40),),
+                strides=(size,),
+                itemsize=size,
+                meminfo=None,
+            )
+            return array._getvalue()  # noqa: SLF001 - as numba's own array functions end
 
-@kernel
-def int64_column(address):
-    """The reserved int64 column at an address; its length is not checked."""
-    return carray(address_as_void_pointer(address), (1 << 40,), np.int64)
+        return array_type(types.int64), codegen
 
-
-@kernel
-def int32_column(address):
-    """The reserved int32 column at an address; its length is not checked."""
-    return carray(address_as_void_pointer(address), (1 << 40,), np.int32)
-
-
-@kernel
-def uint64_column(address):
-    """The reserved uint64 column at an address; its length is not checked."""
-    return carray(address_as_void_pointer(address), (1 << 40,), np.uint64)
-
-
-@kernel
-def int8_column(address):
-    """The reserved int8 column at an address; its length is not checked."""
-    return carray(address_as_void_pointer(address), (1 << 40,), np.int8)
+    return column
 
 
-@kernel
-def float64_column(address):
-    """The reserved float64 column at an address; its length is not checked."""
-    return carray(address_as_void_pointer(address), (1 << 40,), np.float64)
+int8_column = _column(types.int8)
+int32_column = _column(types.int32)
+int64_column = _column(types.int64)
+uint64_column = _column(types.uint64)
+float64_column = _column(types.float64)
 
 
 @kernel

@@ -17,11 +17,11 @@ from streamreasoner.rdf.kernels.grammar import (
     CARET,
     DOT,
     GREATER,
-    HYPHEN,
     LESS,
     QUOTE,
     UNDERSCORE,
     is_canonical,
+    is_tag_byte,
 )
 from streamreasoner.rdf.kernels.memory import int64_column, load_byte
 from streamreasoner.rdf.kernels.search import find_byte, find_either
@@ -196,7 +196,7 @@ def literal_end(position: int, line_end: int) -> int:
     byte = load_byte(position)
     if byte == AT:
         position += 1
-        while position < line_end and is_tag(load_byte(position)):
+        while position < line_end and is_tag_byte(load_byte(position)):
             position += 1
         return position
     if byte == CARET:
@@ -204,14 +204,3 @@ def literal_end(position: int, line_end: int) -> int:
             return min(find_byte(position + 3, line_end, GREATER) + 1, line_end)
         return line_end
     return position
-
-
-@kernel
-def is_tag(byte: int) -> bool:
-    """Whether a byte may be in a language tag."""
-    return (
-        ord("a") <= byte <= ord("z")
-        or ord("0") <= byte <= ord("9")
-        or byte == HYPHEN
-        or ord("A") <= byte <= ord("Z")
-    )

@@ -132,6 +132,15 @@ def judge(line):
     return [(str(q.subject), str(q.predicate), str(q.object)) for q in quads]
 
 
+def is_utf8(line):
+    """Whether the bytes are UTF-8."""
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("line", ACCEPTED)
 def test_accepted_lines(line):
     """A valid line gives the triples that pyoxigraph reads, once scanned and once by the parser."""
@@ -144,7 +153,7 @@ def test_accepted_lines(line):
 
 @pytest.mark.parametrize("line", REFUSED)
 def test_refused_lines(line):
-    """A bad line is refused as pyoxigraph does, adds no term and does not disturb its neighbours."""
+    """A bad line is refused as pyoxigraph does, adds no term and leaves its neighbours alone."""
     good = S + b"<http://a/o> .\n"
     dictionary = Dictionary()
     bad: list[BadLine] = []
@@ -223,10 +232,10 @@ def test_scanner_is_the_exact_path(document, chunk_bytes):
 
 @given(st.lists(lines, min_size=1, max_size=8))
 def test_valid_lines_of_pyoxigraph_are_valid(document):
-    """What pyoxigraph accepts, line by line, gives the same triples here."""
+    """What pyoxigraph accepts gives the same triples here; only we want comments in UTF-8 too."""
     for line in document:
         judged = judge(line)
-        if judged is not None:
+        if judged is not None and is_utf8(line):
             assert parse_line(line) == judged
 
 

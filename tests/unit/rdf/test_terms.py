@@ -239,7 +239,7 @@ def test_xml_literals_are_never_parsed():
     ],
 )
 def test_terms_from_python(node, expected):
-    """rdflib nodes and Python values have one canonical text each."""
+    """Nodes of rdflib and Python values have one canonical text each."""
     assert to_ntriples(node) == expected
 
 
@@ -255,7 +255,7 @@ def test_values_without_rdf_form(node):
 
 
 def test_relative_rdflib_iris_are_refused():
-    """rdflib lets relative IRIs pass; RDF does not."""
+    """Relative IRIs, which rdflib lets pass, are refused."""
     with pytest.raises(TermError, match="No scheme"):
         to_ntriples(rdflib.URIRef("a"))
 

@@ -156,7 +156,7 @@ def test_order_of_terms(left, right, expected):
     [
         (" 1", "integer"),
         ("1.0", "integer"),
-        ("١", "integer"),
+        ("\u0661", "integer"),
         ("128", "byte"),
         ("-1", "nonNegativeInteger"),
         ("18446744073709551616", "unsignedLong"),
