@@ -1,0 +1,83 @@
+# Every command sets up what it needs: a virtual environment with the locked requirements.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+VENV ?= .venv
+DURATION ?= 60
+ARGS ?=
+
+BIN := $(VENV)/bin
+# The stamps carry a checksum, so that a changed lock installs again whatever the clock of the checkout says.
+LOCK := $(shell cat pyproject.toml requirements.txt requirements-dev.txt | cksum | cut -d ' ' -f 1)
+RUN_STAMP := $(VENV)/.run-$(LOCK)
+DEV_STAMP := $(VENV)/.dev-$(LOCK)
+PIP := $(BIN)/python -m pip --disable-pip-version-check install
+
+.PHONY: help demo test check format format-check lint types imports docstrings house bench lock clean
+.PHONY: python java
+
+help: ## List the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 22
+
+demo: java $(RUN_STAMP) ## Run broker, pipeline and a live stream on this machine (DURATION=60 seconds)
+	$(BIN)/streamreasoner demo --duration $(DURATION) $(ARGS)
+
+test: java $(DEV_STAMP) ## Run all tests on real Kafka, Spark and Delta (ARGS="-k name" for some)
+	$(BIN)/python -m pytest $(ARGS)
+
+check: format-check lint types imports docstrings house ## Run every static check
+
+format: $(DEV_STAMP) ## Format the code and fix what ruff can fix
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+format-check: $(DEV_STAMP)
+	$(BIN)/ruff format --check
+
+lint: $(DEV_STAMP)
+	$(BIN)/ruff check
+
+types: $(DEV_STAMP)
+	$(BIN)/mypy
+
+imports: $(DEV_STAMP)
+	$(BIN)/lint-imports
+
+docstrings: $(DEV_STAMP)
+	$(BIN)/interrogate -vv --omit-covered-files
+
+house: $(DEV_STAMP)
+	$(BIN)/python scripts/house.py
+
+bench: java $(DEV_STAMP) ## Run the benchmarks and print their tables
+	$(BIN)/python -m benchmarks $(ARGS)
+
+lock: ## Compile the lock files again from pyproject.toml (needs uv)
+	scripts/lock $(ARGS)
+
+clean: ## Remove the virtual environment, builds and tool caches
+	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+python:
+	@scripts/prerequisites $(PYTHON)
+
+java:
+	@scripts/prerequisites $(PYTHON) java
+
+$(RUN_STAMP): | python
+	@echo "Installing the locked requirements into $(VENV), once per lock file."
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --require-hashes -r requirements.txt
+	$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+# The development lock holds everything the other one holds, at the same versions.
+$(DEV_STAMP): | python
+	@echo "Installing the locked development requirements into $(VENV), once per lock file."
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --require-hashes -r requirements-dev.txt
+	$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@ $(RUN_STAMP)

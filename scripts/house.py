@@ -1,0 +1,175 @@
+"""House rules that no off-the-shelf linter knows. Invariant: a rule is one function of one file.
+
+Run it from the root of the repository: it prints `path:line: sentence` for every violation and
+exits 1 if there is one.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Rule = Callable[[Path, str], Iterator[tuple[int, str]]]
+
+TEXT_NAMES = frozenset({"Makefile", "Dockerfile", "run", "lock", "prerequisites", ".importlinter"})
+TEXT_SUFFIXES = frozenset(
+    {".cfg", ".dl", ".json", ".lark", ".md", ".py", ".sh", ".toml", ".txt", ".yaml", ".yml"}
+)
+SKIPPED_FOLDERS = frozenset({"build", "dist", "__pycache__"})
+# These two spell out what is forbidden.
+SELF = frozenset({"scripts/house.py", "tests/unit/test_house.py"})
+
+MARKER = re.compile(r"\b(TODO|FIXME|XXX)\b")
+MACHINE_PATH = re.compile(r"(?<![\w.$~}*-])/(home|Users|root|work)/\w|/tmp/dev\b")
+CREDENTIALS = re.compile(r"://[^/\s:@'\"<>{}$]+:[^/\s@'\"<>{}$]+@")
+REGISTRY = re.compile(r"--(extra-)?index-url|--find-links|--trusted-host|://|\bfile:")
+HISTORY = re.compile(
+    r"#.*\b(we now|used to be|no longer used|ported from|legacy|formerly|previously)\b",
+    re.IGNORECASE,
+)
+EMPTY_NAME = re.compile(r"(?<=[a-z])(Manager|Helper|Util|Utils|Base|Impl)$")
+MOCKS = frozenset({"mock", "unittest.mock", "pytest_mock"})
+LEAST_WORDS = 5
+
+
+def no_markers(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """Work that is left is in the tracker, not in the files."""
+    del path
+    for number, line in enumerate(text.splitlines(), start=1):
+        if found := MARKER.search(line):
+            yield number, f"{found[0]}: put work that is left into the tracker."
+
+
+def no_machine(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """Nothing in the files belongs to one machine: no home folder, no credentials."""
+    del path
+    for number, line in enumerate(text.splitlines(), start=1):
+        if found := MACHINE_PATH.search(line):
+            yield number, f"'{found[0]}' is a path of one machine."
+        if CREDENTIALS.search(line):
+            yield number, "An address carries a user and a password."
+
+
+def locks_name_no_registry(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """A lock file holds versions and hashes; where packages come from is the reader's choice."""
+    if not path.name.startswith("requirements"):
+        return
+    for number, line in enumerate(text.splitlines(), start=1):
+        if found := REGISTRY.search(line):
+            yield number, f"'{found[0]}' ties the lock file to one registry or machine."
+
+
+def no_history(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """Comments speak in the present tense; history is in the repository."""
+    if path.suffix != ".py":
+        return
+    for number, line in enumerate(text.splitlines(), start=1):
+        if found := HISTORY.search(line):
+            yield number, f"'{found[1]}': say what is, not what was."
+
+
+def docstrings_say_something(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """A module's docstring states its job, in more words than its name; tests state their laws."""
+    if path.suffix != ".py" or path.name.startswith("test_") or not text.strip():
+        return
+    docstring = ast.get_docstring(ast.parse(text))
+    if docstring is None or len(docstring.split()) < LEAST_WORDS:
+        yield 1, "The module's docstring has to state its job, and the invariant it keeps."
+
+
+def names_mean_something(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """A class is named after what it is, in words of the glossary."""
+    if path.suffix != ".py":
+        return
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ClassDef) and (found := EMPTY_NAME.search(node.name)):
+            yield node.lineno, f"'{node.name}': '{found[0]}' says nothing about what it is."
+
+
+def no_mocks(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """Tests run real parts, or fakes that implement a port."""
+    if path.suffix != ".py":
+        return
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Import(names=names):
+                modules = {name.name for name in names}
+            case ast.ImportFrom(module=str(module), names=names):
+                modules = {module, *(f"{module}.{name.name}" for name in names)}
+            case _:
+                continue
+        if modules & MOCKS:
+            yield node.lineno, "Use the real thing, or a fake that implements the port."
+
+
+RULES: tuple[Rule, ...] = (
+    no_markers,
+    no_machine,
+    locks_name_no_registry,
+    no_history,
+    docstrings_say_something,
+    names_mean_something,
+    no_mocks,
+)
+
+
+def files(root: Path) -> Iterator[Path]:
+    """Text files of the repository, sorted; environments, builds and caches are left out."""
+    for path in sorted(root.iterdir()):
+        if path.is_symlink():
+            continue
+        if path.is_dir():
+            hidden = path.name.startswith(".") and path.name != ".ci"
+            if not (hidden or path.name in SKIPPED_FOLDERS or (path / "pyvenv.cfg").exists()):
+                yield from files(path)
+        elif path.suffix in TEXT_SUFFIXES or path.name in TEXT_NAMES:
+            yield path
+
+
+def unlocked(root: Path) -> Iterator[str]:
+    """Pinned requirements of `pyproject.toml` that a lock file does not hold at that version."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    run = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    pins = {
+        "requirements.txt": run,
+        "requirements-dev.txt": [*run, *project["dependency-groups"]["dev"]],
+    }
+    for name, requirements in pins.items():
+        locked = set(
+            re.findall(r"^[\w.-]+==[^\s;]+", (root / name).read_text("utf-8"), re.MULTILINE)
+        )
+        for requirement in requirements:
+            if re.sub(r"\[.*?\]", "", requirement) not in locked:
+                yield f"{name}:1: lacks {requirement}; run `make lock`."
+
+
+def violations(root: Path) -> Iterator[str]:
+    """Every violation under `root`, as `path:line: sentence`."""
+    for path in files(root):
+        name = path.relative_to(root).as_posix()
+        if name in SELF:
+            continue
+        text = path.read_text(encoding="utf-8")
+        for rule in RULES:
+            for line, sentence in rule(path, text):
+                yield f"{name}:{line}: {sentence}"
+
+
+def main() -> int:
+    """Print the violations of the repository in the working directory."""
+    found = [*violations(Path.cwd()), *unlocked(Path.cwd())]
+    for violation in found:
+        print(violation)
+    print(f"House rules: {len(found)} violations.")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

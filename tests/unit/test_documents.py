@@ -1,0 +1,149 @@
+"""Laws of the documents. Invariant: what they show runs, and what they refer to is there."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from streamreasoner import Reasoner, Update, config
+from streamreasoner.streaming.rejected import Reason
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted(
+    path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+)
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+
+
+def blocks(document: str, language: str) -> list[str]:
+    """The fenced blocks of a document that are marked with a language."""
+    text = (ROOT / document).read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def anchors(path: Path) -> set[str]:
+    """Anchors of the headings of a document, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", path.read_text("utf-8"), re.MULTILINE)
+    return {
+        re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings
+    }
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_lead_somewhere(document: str) -> None:
+    """Every link inside the repository leads to a file that exists, and to a heading of it."""
+    here = ROOT / document
+    broken = []
+    for target, anchor in LINK.findall(here.read_text("utf-8")):
+        path = here.parent / target if target else here
+        if not path.exists() or (anchor and anchor not in anchors(path)):
+            broken.append(f"{target}#{anchor}")
+
+    assert broken == []
+
+
+def test_the_readme_has_a_program_that_is_accepted() -> None:
+    """The rules that the README shows are a program without errors."""
+    (program,) = blocks("README.md", "prolog")
+
+    Reasoner.from_rules(program)
+
+
+def test_the_readme_has_python_that_runs() -> None:
+    """The README's Python example runs, and derives what its comments say."""
+    (example,) = blocks("README.md", "python")
+    names: dict[str, object] = {}
+
+    exec(compile(example, "README.md", "exec"), names)  # noqa: S102 - our own text
+
+    reasoner = names["reasoner"]
+    assert isinstance(reasoner, Reasoner)
+    assert [fact[0] for fact in reasoner.facts("triple")] == [names["tom"]]
+
+
+def traces_of_the_worked_example() -> list[set[tuple[tuple[str], int, int]]]:
+    """The traces that docs/semantics.md shows, as (arguments, iteration, multiplicity)."""
+    tables = (ROOT / "docs/semantics.md").read_text("utf-8").split("| fact | iteration 1 |")[1:]
+    traces = []
+    for table in tables:
+        found = set()
+        for line in table.split("\n\n")[0].splitlines()[2:]:
+            name, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+            fact = (name[len("`reach(") : -len(")`")],)
+            found |= {
+                (fact, iteration, int(cell.split()[0]))
+                for iteration, cell in enumerate(cells[:-1], start=1)
+                if cell
+            }
+        traces.append(found)
+    return traces
+
+
+def test_the_worked_example_is_what_happens() -> None:
+    """The traces that docs/semantics.md shows are those of the reasoner, epoch by epoch."""
+    (program,) = [block for block in blocks("docs/semantics.md", "") if ":-" in block]
+    reasoner = Reasoner.from_rules(program)
+    edges = [("a", "b"), ("a", "c"), ("b", "c"), ("c", "b")]
+    epochs = [
+        [Update("source", ("a",)), *(Update("edge", edge) for edge in edges)],
+        [Update("edge", ("a", "b"), -1)],
+        [Update("edge", ("a", "c"), -1)],
+    ]
+
+    traces = []
+    for epoch in epochs:
+        reasoner.apply(epoch)
+        traces.append(set(reasoner.trace("reach")))
+
+    assert traces == traces_of_the_worked_example()
+
+
+def test_the_readme_has_a_configuration_that_is_accepted(tmp_path: Path) -> None:
+    """The configuration that the README shows is valid as it stands."""
+    (text,) = blocks("README.md", "toml")
+
+    accepted = config.parse(tomllib.loads(text), {}, tmp_path)
+
+    assert accepted.kafka.input_topics == ("triples",)
+
+
+def test_every_configuration_key_is_documented_with_its_default() -> None:
+    """The reference in docs/operations.md lists the keys of the code, and no other."""
+    table = (ROOT / "docs/operations.md").read_text("utf-8")
+    documented = dict(re.findall(r"^\| `([a-z]+\.[a-z_]+)` \| (.+?) \| ", table, re.MULTILINE))
+    smallest = {
+        "kafka": {"bootstrap_servers": "host:1", "input_topics": ["in"], "output_topic": "out"},
+        "rules": {"program": "rho-df"},
+        "state": {"directory": "state"},
+    }
+    defaults = config.parse(smallest, {}, Path("/"))
+    expected = {}
+    for section in fields(defaults):
+        values = getattr(defaults, section.name)
+        for key in fields(values):
+            value = getattr(values, key.name)
+            expected[f"{section.name}.{key.name}"] = (
+                "required"
+                if key.name in smallest.get(section.name, {})
+                else "none"
+                if value == {}
+                else f"`{value}`".replace("`out-", "`<output_topic>-").replace(
+                    "/state/", "<directory>/"
+                )
+            )
+
+    assert documented == expected
+
+
+def test_every_reason_for_rejection_is_documented() -> None:
+    """The classes of dead letters in docs/operations.md are those of the codec, each once."""
+    text = (ROOT / "docs/operations.md").read_text("utf-8")
+    table = text.split("| class | the message |")[1].split("\n\n")[0]
+    classes = [cell for line in table.splitlines() for cell in line.split("|")[1:2]]
+    documented = re.findall(r"`([a-z0-9-]+)`", " ".join(classes))
+
+    assert sorted(documented) == sorted(reason.value for reason in Reason)

@@ -1,0 +1,158 @@
+"""Laws of the repository. Invariant: each law holds here, and fails on a planted violation."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import house
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+PLANTED = {
+    "a marker": ("x.py", '"""A module that does one thing."""\n# TODO later\n', 2),
+    "a home folder": ("x.md", "Data is in /home/someone/data.\n", 1),
+    "a password": ("x.toml", 'url = "https://user:secret@host/"\n', 1),
+    "a registry in a lock file": ("requirements.txt", "--index-url https://host/simple\n", 1),
+    "a file address in a lock file": ("requirements-dev.txt", "x @ file:wheels/x.whl\n", 1),
+    "a comment on history": ("x.py", '"""A module that does one thing."""\n# We now use ids\n', 2),
+    "a module without a docstring": ("x.py", "X = 1\n", 1),
+    "a docstring that repeats the name": ("x.py", '"""The x module."""\n', 1),
+    "an empty name": ("x.py", '"""A module that does one thing."""\nclass FactManager: ...\n', 2),
+    "a mock": ("x.py", '"""A module that does one thing."""\nfrom unittest import mock\n', 2),
+}
+
+
+def test_the_repository_keeps_its_house_rules() -> None:
+    """No file of the repository violates a house rule."""
+    assert list(house.violations(ROOT)) == []
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_violation_is_found(name: str, tmp_path: Path) -> None:
+    """Each house rule finds a violation of it, in the file and line where it stands."""
+    file, text, line = PLANTED[name]
+    (tmp_path / file).write_text(text, encoding="utf-8")
+
+    found = list(house.violations(tmp_path))
+
+    assert len(found) == 1
+    assert found[0].startswith(f"{file}:{line}: ")
+
+
+def test_the_lock_files_hold_every_pinned_requirement() -> None:
+    """What `pyproject.toml` pins is in the lock files at that version."""
+    assert list(house.unlocked(ROOT)) == []
+
+
+def test_a_stale_lock_file_is_found(tmp_path: Path) -> None:
+    """A version that differs between `pyproject.toml` and a lock file is reported."""
+    for name in ("pyproject.toml", "requirements.txt", "requirements-dev.txt"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    lock = tmp_path / "requirements.txt"
+    lock.write_text(lock.read_text("utf-8").replace("\nnumpy==", "\nnumpy==0."), encoding="utf-8")
+
+    found = list(house.unlocked(tmp_path))
+
+    assert len(found) == 1
+    assert found[0].startswith("requirements.txt:1: lacks numpy==")
+
+
+def test_every_locked_requirement_has_a_hash() -> None:
+    """Installation can refuse what the lock files do not know by content."""
+    for name in ("requirements.txt", "requirements-dev.txt"):
+        lines = (ROOT / name).read_text("utf-8").splitlines()
+        bare = [
+            line
+            for line, after in zip(lines, [*lines[1:], ""], strict=True)
+            if "==" in line and not line.startswith(" ") and "--hash=sha256:" not in after
+        ]
+
+        assert bare == []
+
+
+def lint_imports(root: Path) -> subprocess.CompletedProcess[str]:
+    """Run import-linter on the package and contracts that stand in `root`."""
+    script = "import sys; from importlinter.cli import lint_imports_command; lint_imports_command()"
+    return subprocess.run(
+        [sys.executable, "-c", script, "--no-cache"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def copied_package(tmp_path: Path) -> Path:
+    """A folder with a copy of the package and its import contracts."""
+    shutil.copytree(
+        ROOT / "streamreasoner",
+        tmp_path / "streamreasoner",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
+    shutil.copy(ROOT / ".importlinter", tmp_path / ".importlinter")
+    return tmp_path
+
+
+def test_the_import_contracts_hold(copied_package: Path) -> None:
+    """The package imports only downwards, and third parties only in their adapters."""
+    finished = lint_imports(copied_package)
+
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
+WRONG_IMPORTS = {
+    "a lower layer opens an upper one": (
+        "errors.py",
+        "import streamreasoner.engine",
+        "Layers open downwards BROKEN",
+    ),
+    "neighbours know each other": (
+        "storage/planted.py",
+        "import streamreasoner.metrics",
+        "Layers open downwards BROKEN",
+    ),
+    "a module has no place": (
+        "misc.py",
+        "import streamreasoner.errors",
+        "Layers open downwards BROKEN",
+    ),
+    "Spark leaves its adapter": (
+        "engine/planted.py",
+        "import pyspark.sql",
+        "Spark is known to streaming BROKEN",
+    ),
+    "Delta Lake leaves its adapter": (
+        "streaming/planted.py",
+        "import deltalake",
+        "Delta Lake is known to storage BROKEN",
+    ),
+    "a Kafka client leaves its adapter": (
+        "metrics/planted.py",
+        "import confluent_kafka",
+        "Kafka clients are known to streaming, the broker and the Kafka commands BROKEN",
+    ),
+    "numba leaves the kernels": (
+        "engine/planted.py",
+        "import numba",
+        "Numba is known to the kernels BROKEN",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_IMPORTS)
+def test_a_planted_wrong_import_breaks_its_contract(name: str, copied_package: Path) -> None:
+    """A wrong import anywhere in the package fails the check, and the report names the contract."""
+    file, statement, report = WRONG_IMPORTS[name]
+    module = copied_package / "streamreasoner" / file
+    with module.open("a", encoding="utf-8") as source:
+        source.write(f"\n{statement}\n")
+
+    finished = lint_imports(copied_package)
+
+    assert finished.returncode == 1, finished.stdout + finished.stderr
+    assert report in " ".join(finished.stdout.split())
