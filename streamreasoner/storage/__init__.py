@@ -1,0 +1,10 @@
+"""Durable state: the Delta tables `terms`, `trace` and `changes`, and nothing else.
+
+`Tables` is the whole interface; the other modules are one noun each.
+"""
+
+from __future__ import annotations
+
+from streamreasoner.storage.tables import StorageStatistics, Tables
+
+__all__ = ["StorageStatistics", "Tables"]

@@ -1,0 +1,121 @@
+"""Durable step 1: one epoch into three tables at once. Invariant: an epoch is in all of them once.
+
+Delta has no transaction over several tables, so the appends run in parallel, each with the
+application's transaction version = epoch, and whether an epoch is complete is *derived*:
+
+- `trace` records every epoch, even one without rows. Its commit says which other tables hold rows
+  of that epoch (`requires`) and which epoch came before (`previous`).
+- `terms` and `changes` record only the epochs that have rows for them: most epochs need two
+  commits, not three.
+- An epoch is complete when `trace` has it and every table in `requires` has it too. `version` is
+  the last complete epoch.
+
+A crash leaves any subset of the appends of one epoch e behind, never of two: e+1 begins only when
+all appends of e have been answered. So at the next start exactly one of these holds:
+
+| `trace` has e | a table of `requires` lacks e | then |
+|---|---|---|
+| no | maybe | version is the epoch before e; e is replayed, tables that have e skip it |
+| yes | yes | version is `previous`; e is replayed, `trace` skips it, the missing table gets it |
+| yes | no | version is e; a replay of e changes nothing |
+
+The replay writes the same rows, because evaluation is deterministic, because the state is restored
+from epochs below e, and because terms that the crashed e appended are loaded first and so keep
+their ids. An epoch that follows an incomplete one without replaying it is refused, and so is an
+epoch that is replayed with other offsets than it had.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamreasoner.errors import StateError
+from streamreasoner.storage import layout, log
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from streamreasoner.storage.log import EpochRecord
+    from streamreasoner.storage.table import Table
+
+
+def complete_version(tables: Mapping[str, Table], record: EpochRecord | None) -> int | None:
+    """The last epoch that every table holds, given the last record of `trace`."""
+    if record is None:
+        return None
+    complete = all(_has(tables[name], record.epoch) for name in record.requires)
+    return record.epoch if complete else record.previous
+
+
+def incomplete_epoch(tables: Mapping[str, Table], version: int | None) -> int | None:
+    """The epoch that a crash cut short, None if there is none.
+
+    Raises:
+        StateError: Tables are further apart than one crash can leave them.
+    """
+    ahead = {table.epoch for table in tables.values() if _has_more(table, version)}
+    if len(ahead) > 1:
+        raise StateError(
+            f"The tables are at {_positions(tables)}, which no crash leaves behind. "
+            "Restore all of them from one backup, or delete the state and start from the beginning."
+        )
+    return ahead.pop() if ahead else None
+
+
+def check_epoch(epoch: int, version: int | None, incomplete: int | None) -> None:
+    """Refuse an epoch that skips the replay of an incomplete one.
+
+    Raises:
+        StateError: Says which epoch must be replayed.
+    """
+    if incomplete is not None and epoch != incomplete:
+        raise StateError(
+            f"Epoch {incomplete} was cut short by a crash and must be replayed before epoch "
+            f"{epoch}. The Spark checkpoint does not belong to this state; restore both from the "
+            "same moment."
+        )
+    if epoch < 0:
+        raise ValueError(f"Epoch {epoch} is negative; version is {version}.")
+
+
+def check_replay(record: EpochRecord, offsets: log.Offsets) -> None:
+    """Refuse a replay that read other input than the epoch did the first time.
+
+    Raises:
+        StateError: Shows both ranges.
+    """
+    if record.offsets != offsets:
+        raise StateError(
+            f"Epoch {record.epoch} is in the tables with offsets {record.offsets}, but is replayed "
+            f"with {offsets}. The Spark checkpoint does not belong to this state: restore the "
+            "checkpoint, or delete the state and start from the beginning."
+        )
+
+
+def last_record(trace: Table) -> EpochRecord | None:
+    """The record of the last epoch in `trace`.
+
+    Raises:
+        StateError: The commit that carries it is gone.
+    """
+    if trace.epoch is None:
+        return None
+    record = log.epoch_record(trace.directory, trace.identity.app_id, trace.epoch)
+    if record is None:
+        raise StateError(
+            f"The log of {trace.directory} no longer has the commit of epoch {trace.epoch}. "
+            "Restore the table from a backup, or delete the state and start from the beginning."
+        )
+    return record
+
+
+def _has(table: Table, epoch: int) -> bool:
+    return table.epoch is not None and table.epoch >= epoch
+
+
+def _has_more(table: Table, version: int | None) -> bool:
+    return table.epoch is not None and (version is None or table.epoch > version)
+
+
+def _positions(tables: Mapping[str, Table]) -> str:
+    return ", ".join(f"{name}: {tables[name].epoch}" for name in layout.NAMES)

@@ -1,0 +1,155 @@
+"""Encoded rows as Arrow columns of the tables. Invariant: no loop over rows, only over columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamreasoner.storage import layout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.collection.updates import TraceRows
+
+    Files = list[tuple[pa.Table, dict[str, str]]]
+    DecodedChanges = tuple[str, Sequence[pa.Array], NDArray[np.int8]]
+
+
+def term_files(start: int, terms: pa.Array, epoch: int, max_arity: int) -> Files:
+    """Rows of `terms` for the ids from `start` on, as files to append.
+
+    Args:
+        start: Id of the first term.
+        terms: Canonical N-Triples.
+        epoch: The epoch that saw them first.
+        max_arity: Of the program.
+    """
+    if not len(terms):
+        return []
+    schema = layout.file_schema(layout.TERMS, max_arity)
+    ids = np.arange(start, start + len(terms), dtype=np.int64)
+    columns = [
+        pa.array(ids),
+        terms.cast(pa.large_string()),
+        _constant(epoch, len(terms), pa.int64()),
+    ]
+    return [(pa.Table.from_arrays(columns, schema=schema), {})]
+
+
+def trace_files(trace: Iterable[TraceRows], epoch: int, max_arity: int) -> Files:
+    """Rows of `trace` of one epoch, one file for each predicate.
+
+    Raises:
+        ValueError: A predicate has more arguments than the table has columns.
+    """
+    by_predicate: dict[str, list[TraceRows]] = {}
+    for rows in trace:
+        if len(rows.multiplicity):
+            by_predicate.setdefault(rows.predicate, []).append(rows)
+    return [
+        (
+            trace_table(
+                np.concatenate([part.args for part in parts]),
+                np.concatenate([part.iteration for part in parts]),
+                np.concatenate([part.multiplicity for part in parts]),
+                epoch,
+                max_arity,
+            ),
+            {"predicate": predicate},
+        )
+        for predicate, parts in sorted(by_predicate.items())
+    ]
+
+
+def trace_table(
+    args: NDArray[np.int32],
+    iteration: NDArray[np.int32],
+    multiplicity: NDArray[np.int64],
+    epoch: int | NDArray[np.int64],
+    max_arity: int,
+) -> pa.Table:
+    """Columns of one data file of `trace`; the predicate is in the log, unused arguments are null.
+
+    Raises:
+        ValueError: The rows have more arguments than the table has columns.
+    """
+    count, arity = args.shape
+    if arity > max_arity:
+        raise ValueError(f"A fact has {arity} arguments, the table holds {max_arity}.")
+    schema = layout.file_schema(layout.TRACE, max_arity)
+    columns = [
+        *(pa.array(args[:, position].astype(np.int64)) for position in range(arity)),
+        *(pa.nulls(count, pa.int64()) for _ in range(max_arity - arity)),
+        pa.array(iteration.astype(np.int32, copy=False)),
+        _constant(epoch, count, pa.int64()) if isinstance(epoch, int) else pa.array(epoch),
+        pa.array(multiplicity.astype(np.int64, copy=False)),
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def change_files(
+    changes: pa.Table | Sequence[DecodedChanges], epoch: int, ts: datetime, max_arity: int
+) -> Files:
+    """Rows of `changes` of one epoch, as files to append.
+
+    Args:
+        changes: A table with the columns predicate, args and multiplicity; or, for each predicate,
+            its name, the decoded arguments (one string array for each position) and +1 or -1.
+        epoch: The epoch.
+        ts: Time of the epoch, with a time zone.
+        max_arity: Of the program.
+    """
+    parts = _change_columns(changes)
+    count = len(parts)
+    if not count:
+        return []
+    schema = layout.file_schema(layout.CHANGES, max_arity)
+    columns = [
+        _constant(epoch, count, schema.field("epoch").type),
+        _constant(ts, count, schema.field("ts").type),
+        *(parts.column(name) for name in ("predicate", "args", "multiplicity")),
+    ]
+    return [(pa.Table.from_arrays(columns, names=schema.names).cast(schema), {})]
+
+
+def _change_columns(changes: pa.Table | Sequence[DecodedChanges]) -> pa.Table:
+    if isinstance(changes, pa.Table):
+        return changes
+    parts = [
+        pa.table(
+            {
+                "predicate": _constant(predicate, len(multiplicity), pa.string()),
+                "args": _lists(columns, len(multiplicity)),
+                "multiplicity": pa.array(multiplicity, pa.int8()),
+            }
+        )
+        for predicate, columns, multiplicity in changes
+        if len(multiplicity)
+    ]
+    return pa.concat_tables(parts) if parts else pa.table({})
+
+
+def _lists(columns: Sequence[pa.Array], count: int) -> pa.Array:
+    # Columns one after the other, then taken row by row: n arrays become one list column.
+    arity = len(columns)
+    offsets = pa.array(np.arange(count + 1, dtype=np.int32) * arity)
+    if arity == 0:
+        return pa.ListArray.from_arrays(offsets, pa.array([], pa.large_string()))
+    values = pa.concat_arrays([_whole(column).cast(pa.large_string()) for column in columns])
+    order = (np.arange(count)[:, None] + np.arange(arity)[None, :] * count).ravel()
+    return pa.ListArray.from_arrays(offsets, pc.take(values, pa.array(order)))
+
+
+def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _constant(value: object, count: int, kind: pa.DataType) -> pa.Array:
+    return pa.repeat(pa.scalar(value, kind), count)

@@ -1,0 +1,235 @@
+"""The durable state of one application. Invariant: `commit` is idempotent, epoch by epoch.
+
+Each table is written by a thread of its own, so the appends of an epoch run at the same time.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from streamreasoner.errors import StateError
+from streamreasoner.storage import commit, layout, log, restore, rows, table
+from streamreasoner.storage.maintain import Maintenance
+from streamreasoner.storage.table import Identity, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+    from types import TracebackType
+
+    import pyarrow as pa
+
+    from streamreasoner.collection.updates import TraceRows
+    from streamreasoner.storage.log import Offsets
+    from streamreasoner.storage.restore import TermDictionary
+
+
+@dataclass(frozen=True, slots=True)
+class StorageStatistics:
+    """What the tables amount to.
+
+    Attributes:
+        bytes: Size of the data files of the newest snapshots.
+        compactions: Merges of data files since the start of the process.
+        maintenance_failures: Maintenance runs that were given up since then.
+    """
+
+    bytes: int
+    compactions: int
+    maintenance_failures: int
+
+
+class Tables:
+    """The tables `terms`, `trace` and `changes` of one application and program.
+
+    One thread calls; one process writes. Open with `Tables.open`.
+    """
+
+    def __init__(self, directory: Path, tables: dict[str, Table], *, history: int) -> None:
+        self.directory = directory
+        self._tables = tables
+        self._record = commit.last_record(tables[layout.TRACE])
+        self._version = commit.complete_version(tables, self._record)
+        self._incomplete = commit.incomplete_epoch(tables, self._version)
+        self._terms = sum(file.rows for file in tables[layout.TERMS].files())
+        self._bytes = sum(file.size for each in tables.values() for file in each.files())
+        self._maintenance = Maintenance(list(tables.values()), history=history)
+        self._writers = {
+            name: ThreadPoolExecutor(1, thread_name_prefix=f"write-{name}") for name in tables
+        }
+        self._commits = 0
+
+    @classmethod
+    def open(
+        cls,
+        directory: Path | str,
+        app_id: str,
+        program_hash: str,
+        max_arity: int,
+        *,
+        create: bool = True,
+        history: int = 1000,
+    ) -> Tables:
+        """Open the tables of an application, creating those of a new one.
+
+        Args:
+            directory: State directory; the tables are its subdirectories.
+            app_id: Application id, also the id of the Delta transactions.
+            program_hash: Hash of the canonical program.
+            max_arity: Largest arity of the program.
+            create: Whether to create tables where there are none.
+            history: Epochs that time travel reaches back at least; older ones may be summed up.
+
+        Raises:
+            StateError: There are no tables and `create` is false, some are missing, damaged, or
+                they belong to another application or program.
+        """
+        root = Path(directory)
+        identity = Identity(app_id, program_hash, max_arity)
+        missing = [name for name in layout.NAMES if not table.exists(root / name)]
+        if missing and not create:
+            raise StateError(f"{root} holds no state: {', '.join(missing)} are not there.")
+        if 0 < len(missing) < len(layout.NAMES):
+            _refuse_lost_tables(root, missing, identity)
+        for name in missing:
+            table.create(root / name, name, identity)
+        tables = {name: Table(root / name, name, identity) for name in layout.NAMES}
+        return cls(root, tables, history=history)
+
+    def version(self) -> int | None:
+        """The last epoch that all tables hold, None before the first."""
+        return self._version
+
+    @property
+    def terms_stored(self) -> int:
+        """Number of terms in `terms`; the next new term has this id."""
+        return self._terms
+
+    def commit(  # noqa: PLR0917  # the order in which an epoch is made
+        self,
+        epoch: int,
+        ts: datetime,
+        terms: tuple[int, pa.LargeStringArray],
+        trace: Sequence[TraceRows],
+        changes: pa.Table | Sequence[rows.DecodedChanges],
+        offsets: Offsets,
+    ) -> None:
+        """Durable step 1: append one epoch to all tables; returns when it is on the disk.
+
+        Args:
+            epoch: Larger than every epoch before, or the one that is being replayed.
+            ts: Time of the epoch, with a time zone; a column of `changes`.
+            terms: Id of the first term given, and the terms from that id on. Terms that the
+                table has are skipped.
+            trace: Signed differences of the trace; ids and iterations as the engine gives them.
+            changes: Decoded changes, see `rows.change_files`.
+            offsets: Input range: topic -> partition -> offsets, kept with the epoch.
+
+        Raises:
+            StateError: The epoch does not follow what the tables hold, another process writes, or
+                the disk refuses. The process must restart.
+        """
+        commit.check_epoch(epoch, self._version, self._incomplete)
+        if self._record is not None and self._record.epoch == epoch:
+            commit.check_replay(self._record, offsets)
+        if self._version is not None and epoch <= self._version:
+            return
+        arity = self._tables[layout.TRACE].identity.max_arity
+        start, new_terms = self._new_terms(*terms)
+        files = {
+            layout.TERMS: rows.term_files(start, new_terms, epoch, arity),
+            layout.CHANGES: rows.change_files(changes, epoch, ts, arity),
+            layout.TRACE: rows.trace_files(trace, epoch, arity),
+        }
+        requires = tuple(name for name in (layout.TERMS, layout.CHANGES) if files[name])
+        record = log.EpochRecord(epoch, self._version, requires, offsets)
+        appended = [
+            self._writers[name].submit(self._tables[name].append, files[name], record)
+            for name in (*requires, layout.TRACE)
+        ]
+        self._bytes += sum(_results(appended))
+        self._terms += len(new_terms)
+        self._version, self._incomplete, self._record = epoch, None, record
+        self._commits += 1
+
+    def offsets(self, epoch: int) -> Offsets | None:
+        """The input range that an epoch was committed with; None if its commit is forgotten."""
+        if self._record is not None and self._record.epoch == epoch:
+            return self._record.offsets
+        trace = self._tables[layout.TRACE]
+        record = log.epoch_record(trace.directory, trace.identity.app_id, epoch)
+        return None if record is None else record.offsets
+
+    def restore(self, before: int, dictionary: TermDictionary) -> Iterator[TraceRows]:
+        """Load all terms into the dictionary, then give the trace of the epochs below `before`.
+
+        Terms are loaded at the first step of the iterator, one block a predicate follows.
+
+        Raises:
+            StateError: A table is damaged, or the dictionary holds other terms.
+        """
+        restore.restore_terms(self._tables[layout.TERMS], dictionary)
+        yield from restore.restore_trace(self._tables[layout.TRACE], before)
+
+    def maintain_if_due(self) -> bool:
+        """Start merging, checkpointing and vacuuming in the background when enough was written.
+
+        Returns:
+            Whether a run was started.
+        """
+        return self._version is not None and self._maintenance.start_if_due(
+            self._commits, self._version
+        )
+
+    def statistics(self) -> StorageStatistics:
+        """Size of the state and work done on it so far."""
+        return StorageStatistics(
+            bytes=self._bytes + self._maintenance.bytes_gained,
+            compactions=self._maintenance.compactions,
+            maintenance_failures=self._maintenance.failures,
+        )
+
+    def close(self) -> None:
+        """Wait for writers and maintenance; the tables are complete without it."""
+        self._maintenance.wait()
+        for writer in self._writers.values():
+            writer.shutdown()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _new_terms(self, start: int, terms: pa.LargeStringArray) -> tuple[int, pa.Array]:
+        if start > self._terms:
+            raise StateError(
+                f"Terms begin at id {start}, but the table holds ids below {self._terms} only."
+            )
+        return self._terms, terms[self._terms - start :]
+
+
+def _results(futures: Sequence[Future[int]]) -> list[int]:
+    # Every future is waited for before the first error is raised: no writer is left running.
+    errors = [error for future in futures if (error := future.exception()) is not None]
+    if errors:
+        raise errors[0]
+    return [future.result() for future in futures]
+
+
+def _refuse_lost_tables(root: Path, missing: Sequence[str], identity: Identity) -> None:
+    present = [name for name in layout.NAMES if name not in missing]
+    used = [name for name in present if Table(root / name, name, identity).epoch is not None]
+    if used:
+        raise StateError(
+            f"{root} has {', '.join(used)} but not {', '.join(missing)}. Restore what is missing "
+            "from a backup, or delete the state and start from the beginning."
+        )

@@ -1,0 +1,198 @@
+"""Maintenance: merging, checkpointing and forgetting behind the stream."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+
+import pytest
+from deltalake import DeltaTable
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from storage_builders import changes, commit_one, open_tables, restored, trace_rows
+
+from streamreasoner.errors import StateError
+from streamreasoner.storage import layout, log, maintain
+from streamreasoner.storage.datafile import DataFile
+from streamreasoner.storage.table import Identity, Table
+
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from(["p", "q"]),
+        st.integers(0, 3),
+        st.integers(0, 2),
+        st.sampled_from([-2, -1, 1, 2]),
+    ),
+    max_size=6,
+)
+
+
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(epochs=st.lists(ROWS, min_size=1, max_size=6), history=st.integers(0, 7))
+def test_merging_is_invisible(tmp_path_factory, epochs, history):
+    """The state at every epoch within the history is the same before and after a merge."""
+    directory = tmp_path_factory.mktemp("state")
+    with open_tables(directory, arity=2) as tables:
+        for epoch, rows in enumerate(epochs):
+            by_predicate = {
+                name: [((arg, 1), iteration, m) for p, arg, iteration, m in rows if p == name]
+                for name in "pq"
+            }
+            commit_one(
+                tables, epoch, trace=[trace_rows(name, *by_predicate[name]) for name in "pq"]
+            )
+        last = len(epochs) - 1
+        horizon = last - history
+        within = range(max(horizon, 0) + 1, last + 2)
+        expected = {before: _state(epochs[:before]) for before in within}
+        assert {before: restored(tables, before)[0] for before in within} == expected
+
+        trace = Table(directory / "trace", "trace", Identity("test-application", "program-hash", 2))
+        for predicate in "pq":
+            files = [file for file in trace.files() if file.predicate == predicate]
+            if files:
+                maintain.merge(trace, files, horizon)
+
+        assert {before: restored(tables, before)[0] for before in within} == expected
+        assert len(trace.files()) <= 2
+
+
+def test_a_run_in_the_background_loses_nothing(tmp_path):
+    """Epochs keep coming while files are merged and checkpointed; every one of them is kept."""
+    epochs = 2 * layout.CHECKPOINT_INTERVAL + 5
+    started = 0
+    with open_tables(tmp_path, history=3) as tables:
+        for epoch in range(epochs):
+            commit_one(
+                tables, epoch, new_terms=[f"t{epoch}"], changed=[changes("p", ((f"t{epoch}",), 1))]
+            )
+            started += tables.maintain_if_due()
+    assert started >= 1
+    statistics = tables.statistics()
+    assert statistics.compactions >= 3
+    assert statistics.maintenance_failures == 0
+
+    with open_tables(tmp_path) as tables:
+        found, dictionary = restored(tables, epochs)
+        assert found == {"triple": {((epoch, 1, 2), 0): 1 for epoch in range(epochs)}}
+        assert len(dictionary) == epochs
+        assert tables.statistics().bytes == statistics.bytes
+    for name in layout.NAMES:
+        assert len(list((tmp_path / name / "_delta_log").glob("*.checkpoint.parquet"))) >= 1
+        snapshot = DeltaTable(tmp_path / name)
+        assert snapshot.to_pyarrow_table().num_rows == epochs
+        assert len(snapshot.file_uris()) < epochs
+        assert snapshot.transaction_version("test-application") == epochs - 1
+
+
+def test_nothing_is_due_before_enough_was_written(tmp_path):
+    """A quiet pipeline is left alone."""
+    with open_tables(tmp_path) as tables:
+        assert not tables.maintain_if_due()
+        commit_one(tables, 0)
+        assert not tables.maintain_if_due()
+
+
+def test_facts_that_cancelled_leave_no_row(tmp_path):
+    """Merging drops what sums to zero, also when nothing at all is left."""
+    with open_tables(tmp_path, arity=1) as tables:
+        for epoch in range(4):
+            row = trace_rows("p", ((7,), 0, 1 if epoch % 2 == 0 else -1))
+            commit_one(tables, epoch, trace=[row])
+        trace = Table(tmp_path / "trace", "trace", Identity("test-application", "program-hash", 1))
+        maintain.merge(trace, trace.files(), 3)
+
+        assert trace.files() == []
+        commit_one(tables, 4, trace=[trace_rows("p", ((8,), 0, 1))])
+        assert restored(tables, 5)[0] == {"p": {((8,), 0): 1}}
+
+
+def test_files_nobody_uses_are_deleted_after_an_hour(tmp_path):
+    """Vacuum removes merged files and files of crashed epochs, old ones only, and no live one."""
+    with open_tables(tmp_path) as tables:
+        for epoch in range(4):
+            commit_one(tables, epoch)
+        trace = Table(tmp_path / "trace", "trace", Identity("test-application", "program-hash", 3))
+        orphan, young = (tmp_path / "trace" / f"part-{name}.parquet" for name in ("old", "new"))
+        for path in (orphan, young):
+            path.write_bytes(b"cut short by a crash")
+        two_hours_ago = time.time() - 7200
+        os.utime(orphan, (two_hours_ago, two_hours_ago))
+        maintain.checkpoint(trace)
+        maintain.forget(trace)
+
+        assert not orphan.exists()
+        assert young.exists()
+        commit_one(tables, 4)
+        assert len(restored(tables, 5)[0]["triple"]) == 5
+    open_tables(tmp_path).close()
+
+
+def test_files_of_like_size_are_merged():
+    """Small files of one partition go together; a big file waits for others of its size."""
+
+    def file(name, rows, predicate="p"):
+        return DataFile(name, 100, rows, {"predicate": predicate})
+
+    small = [file(f"small{n}", 1 + n) for n in range(9)]
+    big = [file("big", 1_000_000)]
+    few = [file(f"few{n}", 1, "q") for n in range(3)]
+
+    assert maintain.mergeable([*small, *big, *few]) == [small]
+
+
+def test_one_merge_reads_a_bounded_number_of_rows():
+    """Files that together exceed the bound are not all merged at once."""
+    files = [DataFile(f"f{n}", 1, 1_100_000, {}) for n in range(16)]
+
+    assert [sum(file.rows for file in group) for group in maintain.mergeable(files)] == []
+    files = [DataFile(f"f{n}", 1, 1_040_000, {}) for n in range(16)]
+    assert [len(group) for group in maintain.mergeable(files)] == [8]
+
+
+def test_another_remover_is_noticed(tmp_path):
+    """A merge beside somebody else's merge is given up instead of doubling rows."""
+    with open_tables(tmp_path) as tables:
+        for epoch in range(4):
+            commit_one(tables, epoch)
+        identity = Identity("test-application", "program-hash", 3)
+        ours, theirs = (Table(tmp_path / "trace", "trace", identity) for _ in range(2))
+        files = ours.files()
+        maintain.merge(theirs, files, -1)
+        with pytest.raises(StateError, match="has removed files"):
+            maintain.merge(ours, files, -1)
+
+        assert len(restored(tables, 4)[0]["triple"]) == 4
+
+
+def test_a_stalled_writer_does_not_write_into_the_past(tmp_path):
+    """Commits that came and were cleaned up while a process stood still are not overwritten."""
+    identity = Identity("test-application", "program-hash", 3)
+    with open_tables(tmp_path) as tables:
+        commit_one(tables, 0)
+        stalled = Table(tmp_path / "trace", "trace", identity)
+        commit_one(tables, 1)
+        commit_one(tables, 2)
+        maintain.checkpoint(stalled)
+        for version in range(3):
+            log.commit_path(tmp_path / "trace", version).unlink()
+
+        with pytest.raises(StateError, match=r"has written to .* for long"):
+            stalled.append([], log.EpochRecord(1, 0, (), {}))
+
+
+def _state(epochs):
+    state = {}
+    for name in "pq":
+        counts = Counter()
+        for rows in epochs:
+            for predicate, arg, iteration, multiplicity in rows:
+                if predicate == name:
+                    counts[(arg, 1), iteration] += multiplicity
+        kept = {key: count for key, count in counts.items() if count}
+        if kept:
+            state[name] = kept
+    return state

@@ -1,0 +1,440 @@
+"""The facade: opening, committing, replaying, restoring."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+from storage_builders import (
+    APP,
+    NOW,
+    changes,
+    commit_one,
+    offsets,
+    open_tables,
+    restored,
+    terms,
+    trace_rows,
+)
+
+from streamreasoner.errors import StateError
+from streamreasoner.storage import log
+
+
+def test_new_tables_hold_no_epoch(tmp_path):
+    """Before the first commit there is no version, no term and nothing to restore."""
+    with open_tables(tmp_path / "state") as tables:
+        assert tables.version() is None
+        assert tables.terms_stored == 0
+        assert restored(tables, 10)[0] == {}
+
+
+def test_tables_are_plain_delta(tmp_path):
+    """Every table has reader version 1, writer version 2, and names its application and program."""
+    open_tables(tmp_path).close()
+
+    for name in ("terms", "trace", "changes"):
+        table = DeltaTable(tmp_path / name)
+        protocol = table.protocol()
+        assert (protocol.min_reader_version, protocol.min_writer_version) == (1, 2)
+        assert table.metadata().configuration["streamreasoner.applicationId"] == APP
+    assert DeltaTable(tmp_path / "trace").metadata().partition_columns == ["predicate"]
+
+
+def test_an_epoch_survives_reopening(tmp_path):
+    """What was committed is what the next process finds: version, offsets, terms and trace."""
+    with open_tables(tmp_path) as tables:
+        tables.commit(
+            0,
+            NOW,
+            (0, terms("a", "b", "c")),
+            [
+                trace_rows("triple", ((0, 1, 2), 0, 2), ((0, 1, 1), 3, -1)),
+                trace_rows("edge", ((2, 0), 1, 5)),
+            ],
+            [changes("triple", (("a", "b", "c"), 1))],
+            offsets(0),
+        )
+
+    with open_tables(tmp_path, create=False) as tables:
+        assert tables.version() == 0
+        assert tables.offsets(0) == offsets(0)
+        found, dictionary = restored(tables, 1)
+
+    assert found == {
+        "triple": {((0, 1, 2), 0): 2, ((0, 1, 1), 3): -1},
+        "edge": {((2, 0), 1): 5},
+    }
+    assert dictionary.terms(0, len(dictionary)) == terms("a", "b", "c")
+
+
+def test_restore_sums_epochs_below_the_one_that_is_replayed(tmp_path):
+    """Differences of a fact are summed, what sums to zero is gone, later epochs are left out."""
+    with open_tables(tmp_path) as tables:
+        commit_one(tables, 0, trace=[trace_rows("p", ((7,), 0, 1), ((8,), 0, 1))])
+        commit_one(tables, 1, trace=[trace_rows("p", ((7,), 0, -1), ((8,), 0, 3), ((8,), 1, 1))])
+        commit_one(tables, 2, trace=[trace_rows("p", ((9,), 0, 1))])
+
+        assert restored(tables, 2)[0] == {"p": {((8,), 0): 4, ((8,), 1): 1}}
+        assert restored(tables, 1)[0] == {"p": {((7,), 0): 1, ((8,), 0): 1}}
+
+
+def test_time_travel_reads_epochs_up_to_a_moment(tmp_path):
+    """Any reader sees the state after epoch N as the sum over `epoch <= N`."""
+    duckdb = pytest.importorskip("duckdb")
+    with open_tables(tmp_path) as tables:
+        for epoch in range(4):
+            commit_one(tables, epoch, trace=[trace_rows("p", ((1, epoch), 0, 1), ((1, 9), 1, 1))])
+
+    trace = DeltaTable(tmp_path / "trace").to_pyarrow_dataset()
+    query = "select a1, sum(multiplicity) from trace where epoch <= 1 group by a1 order by a1"
+    assert duckdb.from_arrow(trace).query("trace", query).fetchall() == [(0, 1), (1, 1), (9, 2)]
+
+
+def test_changes_are_readable_without_the_dictionary(tmp_path):
+    """`changes` holds decoded arguments, the epoch, its time in UTC and the sign."""
+    with open_tables(tmp_path) as tables:
+        commit_one(
+            tables,
+            5,
+            changed=[
+                changes("triple", (("s", "p", "o"), 1), (("s", "p", "x"), -1)),
+                changes("edge", (("s", "o"), 1)),
+                ("flag", [], np.array([-1], np.int8)),
+            ],
+        )
+
+    rows = DeltaTable(tmp_path / "changes").to_pyarrow_table().to_pylist()
+    iri = "<http://example.org/{}>".format
+    assert [(row["predicate"], row["args"], row["multiplicity"]) for row in rows] == [
+        ("triple", [iri("s"), iri("p"), iri("o")], 1),
+        ("triple", [iri("s"), iri("p"), iri("x")], -1),
+        ("edge", [iri("s"), iri("o")], 1),
+        ("flag", [], -1),
+    ]
+    assert {(row["epoch"], row["ts"]) for row in rows} == {(5, NOW)}
+
+
+def test_changes_may_be_an_arrow_table(tmp_path):
+    """A table with predicate, args and multiplicity is taken as it is."""
+    table = pa.table(
+        {"predicate": ["p"], "args": [["<a>"]], "multiplicity": pa.array([1], pa.int8())}
+    )
+    with open_tables(tmp_path) as tables:
+        commit_one(tables, 0, changed=table)
+
+    assert DeltaTable(tmp_path / "changes").to_pyarrow_table().column("args").to_pylist() == [
+        ["<a>"]
+    ]
+
+
+def test_an_epoch_without_rows_is_recorded_once(tmp_path):
+    """An epoch that changes nothing moves the version with one commit, to `trace` alone."""
+    with open_tables(tmp_path) as tables:
+        commit_one(tables, 0, trace=[])
+        assert tables.version() == 0
+
+    assert DeltaTable(tmp_path / "trace").version() == 1
+    assert DeltaTable(tmp_path / "terms").version() == 0
+    with open_tables(tmp_path) as tables:
+        assert (tables.version(), tables.offsets(0)) == (0, offsets(0))
+
+
+def test_replaying_a_complete_epoch_changes_nothing(tmp_path):
+    """The same epoch committed again, by the same or another process, is committed once."""
+    for _ in range(2):
+        with open_tables(tmp_path) as tables:
+            for _ in range(2):
+                tables.commit(
+                    0,
+                    NOW,
+                    (0, terms("a")),
+                    [trace_rows("p", ((0,), 0, 1))],
+                    [changes("p", (("a",), 1))],
+                    offsets(0),
+                )
+
+    for name in ("terms", "trace", "changes"):
+        assert DeltaTable(tmp_path / name).to_pyarrow_table().num_rows == 1
+
+
+FULL = {"terms", "trace", "changes"}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        set(),
+        {"terms"},
+        {"trace"},
+        {"changes"},
+        {"terms", "trace"},
+        {"terms", "changes"},
+        {"trace", "changes"},
+        FULL,
+    ],
+    ids=lambda written: "+".join(sorted(written)) or "nothing",
+)
+def test_a_crash_between_appends_is_completed_by_the_replay(tmp_path, written):
+    """Whichever tables a crashed epoch reached, its replay adds exactly what is missing."""
+    _two_epochs(tmp_path / "whole")
+    _two_epochs(tmp_path / "crashed")
+    for name in FULL - written:
+        _forget_last_commit(tmp_path / "crashed" / name)
+
+    with open_tables(tmp_path / "crashed") as tables:
+        assert tables.version() == (1 if written == FULL else 0)
+        found, dictionary = restored(tables, 1)
+        assert found == {"p": {((0,), 0): 1}}
+        known = len(dictionary)
+        ids = dictionary.encode(terms("b"))
+        tables.commit(
+            1,
+            NOW,
+            (known, dictionary.terms(known, len(dictionary))),
+            [trace_rows("p", ((int(ids[0]),), 0, 1))],
+            [changes("p", (("b",), 1))],
+            offsets(1),
+        )
+        assert tables.version() == 1
+
+    for name in FULL:
+        whole, crashed = (
+            DeltaTable(tmp_path / run / name).to_pyarrow_table().to_pylist()
+            for run in ("whole", "crashed")
+        )
+        assert sorted(map(str, crashed)) == sorted(map(str, whole))
+
+
+def test_an_incomplete_epoch_must_be_replayed(tmp_path):
+    """Going on with the next epoch after a crash is refused: rows would be missing for ever."""
+    _two_epochs(tmp_path)
+    _forget_last_commit(tmp_path / "changes")
+
+    with open_tables(tmp_path) as tables, pytest.raises(StateError, match="Epoch 1 was cut short"):
+        commit_one(tables, 2)
+
+
+def test_a_replay_with_other_input_is_refused(tmp_path):
+    """A lost checkpoint reuses epoch numbers for other data; the recorded offsets give it away."""
+    with open_tables(tmp_path) as tables:
+        commit_one(tables, 0)
+        with pytest.raises(StateError, match="checkpoint does not belong"):
+            tables.commit(0, NOW, (0, terms()), [], [], offsets(7))
+
+
+def test_two_writers_do_not_both_write(tmp_path):
+    """The second of two processes to write an epoch is told about the other."""
+    with open_tables(tmp_path) as first, open_tables(tmp_path) as second:
+        commit_one(first, 0)
+        with pytest.raises(StateError, match="Another process with application id"):
+            commit_one(second, 0)
+        with pytest.raises(StateError, match="restart the process"):
+            commit_one(second, 0)
+        commit_one(first, 1)
+
+    assert DeltaTable(tmp_path / "trace").to_pyarrow_table().num_rows == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"program": "another"}, "program hash 'program-hash', this run has 'another'"),
+        ({"app": "another"}, "application id 'test-application', this run has 'another'"),
+        ({"arity": 5}, "has the columns"),
+    ],
+)
+def test_tables_of_somebody_else_are_refused(tmp_path, change, message):
+    """Another application, program or layout is refused with both names and a way out."""
+    open_tables(tmp_path).close()
+
+    with pytest.raises(StateError, match=message):
+        open_tables(tmp_path, **change)
+
+
+def test_missing_state_is_not_created_when_it_must_exist(tmp_path):
+    """Without `create`, an empty directory is an error, not a fresh start."""
+    with pytest.raises(StateError, match="holds no state"):
+        open_tables(tmp_path, create=False)
+
+
+def test_a_lost_table_is_refused(tmp_path):
+    """One table deleted beside others with epochs is a loss, not a fresh start."""
+    with open_tables(tmp_path) as tables:
+        commit_one(tables, 0, new_terms=["a"])
+    shutil.rmtree(tmp_path / "changes")
+
+    with pytest.raises(StateError, match="but not changes"):
+        open_tables(tmp_path)
+
+
+def test_an_interrupted_creation_is_completed(tmp_path):
+    """A crash while the tables were being created leaves nothing that blocks the next start."""
+    open_tables(tmp_path).close()
+    shutil.rmtree(tmp_path / "changes")
+    (tmp_path / "changes" / "_delta_log").mkdir(parents=True)
+
+    with open_tables(tmp_path) as tables:
+        commit_one(tables, 0, changed=[changes("p", (("a",), 1))])
+        assert tables.version() == 0
+
+
+def test_tables_that_are_two_epochs_apart_are_refused(tmp_path):
+    """Only one epoch can be cut short; more means that tables come from different moments."""
+    with open_tables(tmp_path) as tables:
+        commit_one(tables, 0)
+        commit_one(tables, 1, changed=[changes("p", (("a",), 1))])
+        commit_one(tables, 2)
+    for _ in range(2):
+        _forget_last_commit(tmp_path / "trace")
+    with open_tables(tmp_path) as tables:
+        assert tables.version() == 0
+    _two_epochs(tmp_path / "other")
+    shutil.rmtree(tmp_path / "terms")
+    shutil.copytree(tmp_path / "other" / "terms", tmp_path / "terms")
+    _set_last_epoch(tmp_path / "terms", 3)
+
+    with pytest.raises(StateError, match="which no crash leaves behind"):
+        open_tables(tmp_path)
+
+
+def test_terms_that_the_table_has_are_skipped(tmp_path):
+    """The caller may give terms from any id on; a gap is refused."""
+    with open_tables(tmp_path) as tables:
+        tables.commit(0, NOW, (0, terms("a", "b")), [], [], offsets(0))
+        tables.commit(1, NOW, (0, terms("a", "b", "c")), [], [], offsets(1))
+        assert tables.terms_stored == 3
+        assert restored(tables, 2)[1].terms(0, 3) == terms("a", "b", "c")
+        with pytest.raises(StateError, match="begin at id 5"):
+            tables.commit(2, NOW, (5, terms("f")), [], [], offsets(2))
+
+
+def test_a_dictionary_of_another_program_is_refused(tmp_path):
+    """Constants of the program come first in the dictionary; other constants are other state."""
+    with open_tables(tmp_path) as tables:
+        commit_one(tables, 0, new_terms=["a", "b"])
+
+        _, dictionary = restored(tables, 0)
+        dictionary = type(dictionary)()
+        dictionary.encode(terms("b"))
+        with pytest.raises(StateError, match="has id 0 in"):
+            list(tables.restore(1, dictionary))
+
+
+def test_offsets_of_the_last_epochs_are_remembered(tmp_path):
+    """The range of an epoch comes from its commit; an unknown epoch has none."""
+    with open_tables(tmp_path) as tables:
+        for epoch in range(3):
+            commit_one(tables, epoch)
+        assert [tables.offsets(epoch) for epoch in range(4)] == [*map(offsets, range(3)), None]
+
+
+@pytest.mark.parametrize("content", [b"", b'{"add": {"path": "par', b"\xff\xfe"])
+def test_a_damaged_last_commit_is_refused(tmp_path, content):
+    """A commit that a power cut emptied or shortened is named, with what to do, not skipped."""
+    with open_tables(tmp_path) as tables:
+        commit_one(tables, 0)
+        commit_one(tables, 1)
+    path = log.commit_path(tmp_path / "trace", 2)
+    path.write_bytes(content)
+
+    with pytest.raises(StateError, match=f"{path.name}.* Delete this one file"):
+        open_tables(tmp_path)
+
+    path.unlink()
+    with open_tables(tmp_path) as tables:
+        assert tables.version() == 0
+        commit_one(tables, 1)
+        assert restored(tables, 2)[0] == {"triple": {((e, 1, 2), 0): 1 for e in range(2)}}
+
+
+def test_a_hole_in_the_log_is_refused(tmp_path):
+    """A commit that is gone from the middle is named."""
+    with open_tables(tmp_path) as tables:
+        for epoch in range(3):
+            commit_one(tables, epoch)
+    log.commit_path(tmp_path / "trace", 2).unlink()
+
+    with pytest.raises(StateError, match="has no version 2"):
+        open_tables(tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["missing", "shorter", "overwritten"])
+def test_a_damaged_data_file_is_refused(tmp_path, damage):
+    """A data file that is gone, short or not Parquet stops the restore with its name."""
+    with open_tables(tmp_path) as tables:
+        commit_one(tables, 0)
+    (path,) = (tmp_path / "trace").glob("*.parquet")
+    size = path.stat().st_size
+    match damage:
+        case "missing":
+            path.unlink()
+        case "shorter":
+            path.write_bytes(path.read_bytes()[:-7])
+        case "overwritten":
+            path.write_bytes(bytes(size))
+
+    with pytest.raises(StateError, match=path.name), open_tables(tmp_path) as tables:
+        restored(tables, 1)
+
+
+def test_predicates_may_be_any_text(tmp_path):
+    """A predicate named by an IRI, a space or a percent sign is a partition like any other."""
+    names = ["http://example.org/a b%20c?d=e&f", "Ünïcode/..", "p"]
+    with open_tables(tmp_path) as tables:
+        commit_one(tables, 0, trace=[trace_rows(name, ((1,), 0, 1)) for name in names])
+
+    with open_tables(tmp_path) as tables:
+        assert sorted(restored(tables, 1)[0]) == sorted(names)
+    column = DeltaTable(tmp_path / "trace").to_pyarrow_table().column("predicate").to_pylist()
+    assert sorted(column) == sorted(names)
+
+
+def test_a_full_or_forbidden_disk_is_one_message(tmp_path, monkeypatch):
+    """An error of the disk is a StateError, and nothing more is written by that process."""
+    with open_tables(tmp_path) as tables:
+        commit_one(tables, 0)
+        with monkeypatch.context() as patch:
+            patch.setattr("os.fsync", _no_space)
+            with pytest.raises(StateError, match=r"cannot be written: .*No space left"):
+                commit_one(tables, 1)
+        with pytest.raises(StateError, match="restart the process"):
+            commit_one(tables, 1)
+
+    with open_tables(tmp_path) as tables:
+        assert tables.version() == 0
+        commit_one(tables, 1)
+        assert tables.version() == 1
+
+
+def _no_space(_descriptor):
+    raise OSError(28, "No space left on device")
+
+
+def _two_epochs(directory):
+    with open_tables(directory) as tables:
+        for epoch, name in enumerate("ab"):
+            commit_one(
+                tables,
+                epoch,
+                trace=[trace_rows("p", ((epoch,), 0, 1))],
+                new_terms=[name],
+                changed=[changes("p", ((name,), 1))],
+            )
+
+
+def _forget_last_commit(table):
+    log.commits(table)[-1][1].unlink()
+
+
+def _set_last_epoch(table, epoch):
+    path = log.commits(table)[-1][1]
+    actions = log.read_actions(path)
+    for action in actions:
+        if "txn" in action:
+            action["txn"]["version"] = epoch
+    path.write_text("".join(f"{json.dumps(action)}\n" for action in actions), encoding="utf-8")
