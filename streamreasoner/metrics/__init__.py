@@ -1,0 +1,9 @@
+"""What the pipeline tells the outside: metrics for Prometheus, whether it is alive and ready."""
+
+from __future__ import annotations
+
+from streamreasoner.metrics.exporter import Exporter
+from streamreasoner.metrics.health import Health
+from streamreasoner.metrics.observer import PrometheusObserver, Sources
+
+__all__ = ["Exporter", "Health", "PrometheusObserver", "Sources"]

@@ -1,0 +1,133 @@
+"""An HTTP server for Prometheus and for supervisors. Invariant: it only answers, it never changes.
+
+| path       | answers                                                              |
+|------------|----------------------------------------------------------------------|
+| `/metrics` | the metrics, in the format that the scraper accepts                    |
+| `/healthz` | 200 while the process lives and no batch is stuck, else 503            |
+| `/readyz`  | 200 while the state is restored and the query runs, else 503           |
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Final, Self
+
+from prometheus_client.exposition import choose_encoder
+
+from streamreasoner.errors import EnvironmentSetupError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from streamreasoner.metrics.observer import PrometheusObserver
+
+TEXT: Final = "text/plain; charset=utf-8"
+CLIENT_SECONDS: Final = 10.0
+
+_logger = logging.getLogger(__name__)
+
+
+class Exporter:
+    """Serves an observer's metrics and health until closed.
+
+    Args:
+        observer: What to serve.
+        host: Address to listen on; loopback unless a container or a firewall guards it.
+        port: Port to listen on; 0 chooses a free one.
+
+    Raises:
+        EnvironmentSetupError: The port is in use or the address is not one of this machine.
+    """
+
+    def __init__(
+        self, observer: PrometheusObserver, host: str = "127.0.0.1", port: int = 9464
+    ) -> None:
+        try:
+            self._server = _Server((host, port), _Handler)
+        except OSError as error:
+            raise EnvironmentSetupError(
+                f"Metrics cannot be served on {host}:{port} ({error.strerror}). Choose another "
+                "metrics.host or metrics.port, or set metrics.port to 0 for no metrics."
+            ) from error
+        self._server.observer = observer
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, name="exporter"
+        )
+        self._thread.start()
+
+    @property
+    def host(self) -> str:
+        """The address it listens on."""
+        return str(self._server.server_address[0])
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        return int(self._server.server_address[1])
+
+    def close(self) -> None:
+        """Stop answering and free the port."""
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    observer: PrometheusObserver
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    server_version = "streamreasoner"
+    sys_version = ""
+    timeout = CLIENT_SECONDS
+
+    def do_GET(self) -> None:
+        """Answer one request."""
+        observer = self.server.observer
+        match self.path.split("?")[0]:
+            case "/metrics":
+                encode, kind = choose_encoder(self.headers.get("Accept", ""))
+                self._answer(HTTPStatus.OK, kind, encode(observer.registry))
+            case "/healthz":
+                self._say(*observer.health.is_alive())
+            case "/readyz":
+                self._say(*observer.health.is_ready())
+            case _:
+                paths = "There are /metrics, /healthz and /readyz.\n"
+                self._answer(HTTPStatus.NOT_FOUND, TEXT, paths.encode())
+
+    def do_HEAD(self) -> None:
+        """Answer one request without its body."""
+        self.do_GET()
+
+    def _say(self, is_well: bool, line: str) -> None:  # noqa: FBT001  # the pair of a Health answer
+        status = HTTPStatus.OK if is_well else HTTPStatus.SERVICE_UNAVAILABLE
+        self._answer(status, TEXT, f"{line}\n".encode())
+
+    def _answer(self, status: HTTPStatus, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the inherited name
+        """Scrapes are not worth a line, except to those who look for one."""
+        _logger.debug(format, *args)

@@ -1,0 +1,47 @@
+"""Alive and ready. Invariant: alive means that no batch is stuck, ready that batches are taken."""
+
+from __future__ import annotations
+
+import time
+
+
+class Health:
+    """What `/healthz` and `/readyz` answer from; set by one thread, read by others.
+
+    Args:
+        batch_timeout: Seconds after which a batch counts as stuck.
+    """
+
+    def __init__(self, batch_timeout: float) -> None:
+        self._batch_timeout = batch_timeout
+        self._ready = False
+        self._started: tuple[int, float] | None = None
+
+    def ready(self, *, is_ready: bool) -> None:
+        """Say that the state is restored and the query runs, or that it no longer does."""
+        self._ready = is_ready
+
+    def batch_started(self, epoch: int) -> None:
+        """A batch begins."""
+        self._started = (epoch, time.monotonic())
+
+    def batch_finished(self) -> None:
+        """The batch is done."""
+        self._started = None
+
+    def is_alive(self) -> tuple[bool, str]:
+        """Whether no batch is stuck, and one line that says what is the case."""
+        started = self._started
+        if started is None:
+            return True, "ok: no batch is running"
+        epoch, since = started
+        seconds = time.monotonic() - since
+        if seconds > self._batch_timeout:
+            return False, f"batch {epoch} has been running for {seconds:.0f} s"
+        return True, f"ok: batch {epoch} is running"
+
+    def is_ready(self) -> tuple[bool, str]:
+        """Whether the query takes batches, and one line that says what is the case."""
+        if not self._ready:
+            return False, "the state is being restored, or the query has stopped"
+        return True, "ok: the query is running"

@@ -1,0 +1,252 @@
+"""What happens in the pipeline as Prometheus metrics. Invariant: no label holds a term.
+
+Names begin with `streamreasoner_` and end in their base unit; labels are few and bounded: stage,
+sign, class of rejection, topic and partition. Each observer has a registry of its own, so that
+several pipelines in one process do not mix.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from streamreasoner.metrics.health import Health
+from streamreasoner.metrics.histogram import BatchHistogram
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sized
+
+    from numpy.typing import NDArray
+    from prometheus_client.core import Metric
+
+    from streamreasoner.engine.epoch import EpochResult
+    from streamreasoner.engine.ports import Statistics
+
+SECONDS: Final = (
+    *(0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.4),
+    *(0.5, 0.75, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0),
+)
+ITERATIONS: Final = (0, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 50, 100, 1000, 10_000, 100_000)
+STAGES: Final = ("read", "decode", "evaluate", "store", "publish")
+
+
+class StorageSizes(Protocol):
+    """The part of `streamreasoner.storage.StorageStatistics` that is shown."""
+
+    @property
+    def bytes(self) -> int:
+        """Size of the data files."""
+
+    @property
+    def compactions(self) -> int:
+        """Merges since the start."""
+
+    @property
+    def maintenance_failures(self) -> int:
+        """Maintenance runs that were given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where sizes come from.
+
+    Attributes:
+        state: Size of the engine's state; asked after each batch, on its thread.
+        terms: The dictionary; asked for its length after each batch.
+        storage: Size of the tables; asked after each batch.
+        lag: Messages not yet read: (topic, partition) -> number; asked at each scrape, on the
+            exporter's thread, so it must be safe to call there and must not wait long.
+    """
+
+    state: Callable[[], Statistics]
+    terms: Sized
+    storage: Callable[[], StorageSizes]
+    lag: Callable[[], Mapping[tuple[str, str], int]]
+
+
+class PrometheusObserver:
+    """Observes a pipeline; `registry` holds its metrics and `health` its state.
+
+    Args:
+        batch_timeout: Seconds after which a batch counts as stuck.
+        backend: Name of the backend, shown in `streamreasoner_build_info`.
+    """
+
+    def __init__(self, batch_timeout: float = 600.0, backend: str = "columnar") -> None:
+        self.registry = CollectorRegistry()
+        self.health = Health(batch_timeout)
+        self._sources: Sources | None = None
+        self._merged = (0, 0)
+        self._batch_metrics()
+        self._state_metrics()
+        ProcessCollector(registry=self.registry)
+        self.registry.register(_Lag(self))
+        self._gauge(
+            "build_info",
+            "Always 1; the labels say what is running.",
+            "version",
+            "python",
+            "backend",
+        ).labels(_version(), platform.python_version(), backend).set(1)
+
+    def _batch_metrics(self) -> None:
+        self._stages = self._histogram(
+            "stage_duration_seconds", "Duration of one stage of a batch.", SECONDS, "stage"
+        )
+        self._batch = self._histogram(
+            "batch_duration_seconds", "Duration of a batch, all durable steps included.", SECONDS
+        )
+        self._latency = BatchHistogram(
+            "streamreasoner_end_to_end_latency_seconds",
+            "From Kafka's timestamp of an input message to the commit of its epoch's output.",
+            SECONDS,
+        )
+        self.registry.register(self._latency)
+        self._iterations = self._histogram(
+            "epoch_iterations", "Iterations touched by an epoch, over all strata.", ITERATIONS
+        )
+        self._messages = self._counter("input_messages", "Messages read from the input topics.")
+        self._updates = self._counter("updates", "Updates evaluated.")
+        self._derived = self._counter(
+            "derived_changes", "Derived facts that became present (+1) or absent (-1).", "sign"
+        )
+        self._published = self._counter("published_changes", "Changes on the output topic.")
+        self._rejected = self._counter(
+            "rejected", "Messages on the dead-letter topic, by class of mistake.", "class"
+        )
+        self._batches = self._counter("batches", "Batches finished.")
+        self._epoch = self._gauge("epoch", "The last epoch that is finished.")
+        self._event_lag = self._gauge(
+            "event_time_lag_seconds", "Time of the batch minus the largest event time in it."
+        )
+        for stage in STAGES:
+            self._stages.labels(stage)
+        for sign in ("+1", "-1"):
+            self._derived.labels(sign)
+
+    def _state_metrics(self) -> None:
+        self._present = self._gauge("facts", "Facts present: the closure.")
+        self._asserted = self._gauge("facts_asserted", "Facts present by assertion.")
+        self._held = self._gauge("facts_held", "Facts held, present or not.")
+        self._below_zero = self._gauge(
+            "facts_below_zero", "Facts retracted more often than asserted."
+        )
+        self._counts = self._gauge("counts", "Pairs of fact and iteration with a multiplicity.")
+        self._terms = self._gauge("terms", "Terms in the dictionary.")
+        self._state_bytes = self._gauge("state_bytes", "Memory of the engine's state.")
+        self._storage_bytes = self._gauge("storage_bytes", "Data files of the Delta tables.")
+        self._compactions = self._counter("compactions", "Merges of data files.")
+        self._failures = self._counter(
+            "maintenance_failures", "Maintenance runs that were given up."
+        )
+
+    def watch(self, sources: Sources) -> None:
+        """Show sizes from now on; shows them once right away, before the first batch."""
+        self._sources = sources
+        self._sample()
+
+    def batch_started(self, epoch: int, rows: int) -> None:
+        """A batch of `rows` messages begins."""
+        self.health.batch_started(epoch)
+        self._messages.inc(rows)
+
+    def stage(self, name: str, seconds: float) -> None:
+        """A stage of the batch took this long."""
+        self._stages.labels(name).observe(seconds)
+
+    def epoch_evaluated(self, result: EpochResult) -> None:
+        """The engine has taken the epoch."""
+        self._updates.inc(result.updates)
+        self._iterations.observe(result.iterations)
+        for changes in result.derived:
+            gained = int(np.count_nonzero(changes.multiplicity > 0))
+            self._derived.labels("+1").inc(gained)
+            self._derived.labels("-1").inc(len(changes.multiplicity) - gained)
+
+    def published(
+        self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]
+    ) -> None:
+        """The epoch's transaction is committed."""
+        self._published.inc(changes)
+        for reason, number in rejected.items():
+            self._rejected.labels(reason).inc(number)
+        self._latency.observe(latencies)
+
+    def event_time(self, ts: int) -> None:
+        """The largest event time of the batch, in milliseconds since 1970-01-01 UTC."""
+        self._event_lag.set(time.time() - ts / 1000)
+
+    def batch_finished(self, epoch: int, seconds: float) -> None:
+        """All durable steps of the batch are done."""
+        self._batch.observe(seconds)
+        self._batches.inc()
+        self._epoch.set(epoch)
+        self._sample()
+        self.health.batch_finished()
+
+    def lag(self) -> Mapping[tuple[str, str], int]:
+        """Messages not yet read, by topic and partition; empty if nobody says."""
+        return {} if self._sources is None else self._sources.lag()
+
+    def _sample(self) -> None:
+        if self._sources is None:
+            return
+        state = self._sources.state()
+        self._present.set(state.present)
+        self._asserted.set(state.asserted)
+        self._held.set(state.facts)
+        self._below_zero.set(state.below_zero)
+        self._counts.set(state.counts)
+        self._state_bytes.set(state.bytes)
+        self._terms.set(len(self._sources.terms))
+        storage = self._sources.storage()
+        self._storage_bytes.set(storage.bytes)
+        compactions, failures = self._merged
+        self._compactions.inc(storage.compactions - compactions)
+        self._failures.inc(storage.maintenance_failures - failures)
+        self._merged = (storage.compactions, storage.maintenance_failures)
+
+    def _counter(self, name: str, documentation: str, *labels: str) -> Counter:
+        return Counter(f"streamreasoner_{name}", documentation, labels, registry=self.registry)
+
+    def _gauge(self, name: str, documentation: str, *labels: str) -> Gauge:
+        return Gauge(f"streamreasoner_{name}", documentation, labels, registry=self.registry)
+
+    def _histogram(
+        self, name: str, documentation: str, buckets: tuple[float, ...], *labels: str
+    ) -> Histogram:
+        return Histogram(
+            f"streamreasoner_{name}", documentation, labels, buckets=buckets, registry=self.registry
+        )
+
+
+class _Lag(Collector):
+    """Asks for the consumer's lag when Prometheus asks."""
+
+    def __init__(self, observer: PrometheusObserver) -> None:
+        self._observer = observer
+
+    def collect(self) -> Iterator[Metric]:
+        family = GaugeMetricFamily(
+            "streamreasoner_consumer_lag_messages",
+            "Messages in the input topics that no batch has read yet.",
+            labels=("topic", "partition"),
+        )
+        for (topic, partition), messages in self._observer.lag().items():
+            family.add_metric([topic, partition], messages)
+        yield family
+
+
+def _version() -> str:
+    try:
+        return version("streamreasoner")
+    except PackageNotFoundError:
+        return "source"

@@ -1,0 +1,161 @@
+"""Every query of the dashboard, on a real Prometheus that scraped a real pipeline."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+import tomllib
+import urllib.request
+from pathlib import Path
+
+import pytest
+import yaml
+from pipelines import DEADLINE_SECONDS, await_published, new_case, produce, triple
+from prometheus_server import Prometheus, free_port, localised
+
+from streamreasoner import jvm
+from streamreasoner.app import pipeline
+from streamreasoner.streaming.session import CONNECTOR
+
+# PySpark leaves it to the collector to close its sockets.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+DASHBOARD = json.loads((DEPLOY / "grafana/dashboards/streamreasoner.json").read_text("utf-8"))
+QUERIES = [
+    pytest.param(target["expr"], id=f"{panel['title']} {target['refId']}")
+    for panel in DASHBOARD["panels"]
+    for target in panel.get("targets", [])
+]
+ALERTS = [
+    pytest.param(rule["expr"], id=rule["alert"])
+    for group in yaml.safe_load((DEPLOY / "prometheus/rules.yml").read_text("utf-8"))["groups"]
+    for rule in group["rules"]
+]
+RULES = """
+@prefix ex: <http://example.org/> .
+[?x, ex:reaches, ?y] :- [?x, ex:next, ?y] .
+[?x, ex:reaches, ?z] :- [?x, ex:reaches, ?y], [?y, ex:next, ?z] .
+"""
+NODES = 6
+SCRAPES = 8
+
+
+@pytest.fixture(scope="module")
+def scraped(broker, tmp_path_factory):
+    """Prometheus beside a pipeline that has asserted and retracted a chain, with some rubbish.
+
+    The pipeline takes Spark's options from the deployed configuration, its jars from Ivy's.
+    """
+    directory = tmp_path_factory.mktemp("dashboard")
+    port = free_port()
+    options = tomllib.loads((DEPLOY / "streamreasoner.toml").read_text())["spark"]["options"]
+    case = new_case(
+        broker,
+        directory,
+        RULES,
+        metrics={"port": port},
+        spark={
+            "options": options | {"spark.jars": f"{jvm.jars('connector', [CONNECTOR])}/*"},
+        },
+    )
+    config = localised(directory / "prometheus", f"127.0.0.1:{port}")
+    with pipeline(case.config), Prometheus(config, directory) as prometheus:
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        sent = 0
+        # Traffic goes on until there are enough scrapes for a rate.
+        while (prometheus.value("count_over_time(streamreasoner_epoch[5m])") or 0) < SCRAPES:
+            assert time.monotonic() < deadline
+            await_published(case, produce(case, _chain(1 if sent % 2 == 0 else -1)))
+            sent += 1
+        if sent % 2 == 0:
+            await_published(case, produce(case, _chain(1)))
+            sent += 1
+        _await(lambda: prometheus.value("sum(streamreasoner_input_messages_total)"), sent * NODES)
+        yield prometheus, port, sent
+
+
+def _chain(diff):
+    now = int(time.time() * 1000)
+    for n in range(NODES - 1):
+        a, b = (f"<http://example.org/n{number}>" for number in (n, n + 1))
+        yield triple(a, "<http://example.org/next>", b, diff=diff, ts=now)
+    yield b"rubbish"
+
+
+def _await(read, wanted):
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while (found := read()) != wanted:
+        assert time.monotonic() < deadline, (found, wanted)
+        time.sleep(0.2)
+
+
+def _filled_in(expression):
+    """The expression with Grafana's variables replaced as Grafana does."""
+    found = expression.replace("$__rate_interval", "20s").replace("$instance", ".+")
+    assert "$" not in found
+    return found
+
+
+@pytest.mark.parametrize("expression", QUERIES)
+def test_every_query_of_the_dashboard_has_data(scraped, expression):
+    """A query of a panel gives numbers for a pipeline that works."""
+    series = scraped[0].values(_filled_in(expression), 60)
+
+    assert series
+    assert any(math.isfinite(value) for values in series.values() for value in values)
+
+
+@pytest.mark.parametrize("expression", ALERTS)
+def test_alerts_tell_what_is_wrong_and_nothing_else(scraped, expression):
+    """The server understands each alert; only the rubbish, a sixth of the input, is reported."""
+    firing = scraped[0].values(expression, 1)
+
+    # How slow the first batches are, which compile, is the machine's affair.
+    if "latency" not in expression:
+        assert bool(firing) == ("rejected" in expression)
+
+
+def test_the_numbers_are_those_of_the_run(scraped):
+    """Counters say what was sent, gauges what holds, and nothing is left unread."""
+    prometheus, _, sent = scraped
+    pairs = NODES * (NODES - 1) // 2
+    asserted = NODES - 1
+    expected = {
+        "streamreasoner_input_messages_total": sent * NODES,
+        "streamreasoner_updates_total": sent * asserted,
+        'streamreasoner_rejected_total{class="not-json"}': sent,
+        'streamreasoner_derived_changes_total{sign="+1"}': (sent + 1) // 2 * pairs,
+        'streamreasoner_derived_changes_total{sign="-1"}': (sent - 1) // 2 * pairs,
+        "streamreasoner_published_changes_total": sent * pairs,
+        "streamreasoner_end_to_end_latency_seconds_count": sent * NODES,
+        "streamreasoner_facts": asserted + pairs,
+        "streamreasoner_facts_asserted": asserted,
+        "streamreasoner_facts_below_zero": 0,
+        "sum(streamreasoner_consumer_lag_messages)": 0,
+        "count(streamreasoner_consumer_lag_messages)": 2,
+        "streamreasoner_maintenance_failures_total": 0,
+    }
+    _await(lambda: {name: prometheus.value(name) for name in expected}, expected)
+
+
+def test_every_stage_of_a_batch_is_timed(scraped):
+    """Each stage has one duration for each batch, and together they are not longer than it."""
+    prometheus, _, _ = scraped
+    batches = prometheus.value("streamreasoner_batches_total")
+    counts = prometheus.values("streamreasoner_stage_duration_seconds_count", 1)
+
+    assert {dict(labels)["stage"] for labels in counts} == {
+        *("read", "decode", "evaluate", "store", "publish")
+    }
+    assert {values[-1] for values in counts.values()} == {batches}
+    stages = prometheus.value("sum(streamreasoner_stage_duration_seconds_sum)")
+    assert 0 < stages <= prometheus.value("streamreasoner_batch_duration_seconds_sum")
+
+
+def test_a_running_pipeline_is_healthy_and_ready(scraped):
+    """Supervisors see 200 on both while the query runs."""
+    for path in ("healthz", "readyz"):
+        with urllib.request.urlopen(f"http://127.0.0.1:{scraped[1]}/{path}", timeout=10) as answer:
+            assert answer.status == 200
