@@ -1,0 +1,1 @@
+"""Scripts that measure, one claim each."""

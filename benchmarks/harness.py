@@ -78,5 +78,5 @@ def save(path: Path | None, figures: dict[str, Any]) -> None:
 
 def _cell(value: object) -> str:
     if isinstance(value, float):
-        return f"{value:,.3f}" if abs(value) < 10 else f"{value:,.1f}"
+        return f"{value:,.3f}"
     return f"{value:,}" if isinstance(value, int) else str(value)

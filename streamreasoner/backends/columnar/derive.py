@@ -2,7 +2,7 @@
 
 Deltas are applied one after the other. A combination of body facts is counted when the last of its
 deltas is applied: a match whose delta still waits is read as it was before the settle, and so is
-the applied fact itself in the atoms after the one it drives. What each adds telescopes to new - old.
+the applied fact itself in the atoms after the one it drives. The parts telescope to new - old.
 
 A delta plan is interpreted depth first: bind the arguments of the delta's fact, probe the next
 arrangement, take each transition of each match, and at the end add the product of the signs to the

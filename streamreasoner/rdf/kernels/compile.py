@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _Function = TypeVar("_Function", bound="Callable[..., object]")
 
 
+_njit: Any = numba.njit  # its stubs do not know `_nrt`
 # Kernels make no arrays, so nothing in them needs numba's reference counts, which cost a sixth of
 # the time of a large load.
 _OPTIONS = {"cache": True, "nogil": True, "_nrt": False}
@@ -19,9 +20,9 @@ _OPTIONS = {"cache": True, "nogil": True, "_nrt": False}
 
 def kernel(function: _Function) -> _Function:
     """Compile at the first call; later processes load the machine code from the cache."""
-    return cast("_Function", numba.njit(**_OPTIONS)(function))
+    return cast("_Function", _njit(**_OPTIONS)(function))
 
 
 def inlined(function: _Function) -> _Function:
     """As `kernel`, for leaves so small that a call would cost more than their work."""
-    return cast("_Function", numba.njit(**_OPTIONS, forceinline=True)(function))
+    return cast("_Function", _njit(**_OPTIONS, forceinline=True)(function))

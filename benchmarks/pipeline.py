@@ -1,0 +1,341 @@
+"""From Kafka to Kafka: reasoning beside passing through, in one run.
+
+    python benchmarks/pipeline.py [--scale 10] [--rounds 3] [--messages 200] [--json FILE]
+
+Two pipelines read the same topic through the same code: one runs rho-df and publishes what it
+derives, the other runs no rules and publishes what it reads. Claims: a backlog of single-triple
+JSON messages is worked off at least half as fast with reasoning; and with LUBM(10) loaded, at 20
+messages a second, median and 95th percentile of the latency are within 1.3 times the other's.
+Latency is from the append of a message to the input topic, as the broker stamps it, to the receipt
+of its first change by a read_committed consumer. The pipelines take turns, so that neither has the
+machine's better moments, and each starts from its own tables every time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from confluent_kafka import Consumer, Producer, TopicPartition
+from kafka import KafkaAdminClient
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks import harness
+from streamreasoner import app
+from streamreasoner.broker import Broker
+from streamreasoner.config import load
+from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.rdf.ntriples import read
+from streamreasoner.streaming.ports import NullObserver
+from streamreasoner.streaming.topics import create_topics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+RULES = {"rho-df": "derived", "pass-through": "all"}
+INPUT = "triples"
+PARTITIONS = 4
+RATE = 20
+CLOSE, HALF = 1.3, 0.5  # the claims: latency within, throughput at least
+WARM_UP = 40
+BACKLOG = 600_000
+DEADLINE = 300
+TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+CLASS = "<http://swat.cse.lehigh.edu/onto/univ-bench.owl#FullProfessor>"
+
+
+class EventLog(NullObserver):
+    """An observer that writes what it is told as lines of JSON."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("a", buffering=1)
+        self._rows = 0
+        self._stages: dict[str, float] = {}
+
+    def batch_started(self, epoch: int, rows: int) -> None:
+        """Begin a line."""
+        self._rows, self._stages = rows, {}
+
+    def stage(self, name: str, seconds: float) -> None:
+        """Note a stage."""
+        self._stages[name] = seconds
+
+    def published(
+        self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]
+    ) -> None:
+        """Nothing may be rejected here."""
+        assert not rejected, rejected
+
+    def batch_finished(self, epoch: int, seconds: float) -> None:
+        """End the line."""
+        line = {"rows": self._rows, "at": time.time(), "seconds": seconds, "stages": self._stages}
+        self._file.write(json.dumps(line) + "\n")
+
+
+def main() -> int:
+    """Measure, print the tables, and fail if a claim does not hold."""
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--scale", type=int, default=10, choices=(1, 10, 50))
+    arguments.add_argument("--rounds", type=int, default=3)
+    arguments.add_argument("--messages", type=int, default=200, help="timed ones in each round")
+    arguments.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
+    arguments.add_argument("--child", nargs=2, type=Path, help=argparse.SUPPRESS)
+    options = arguments.parse_args()
+    if options.child:
+        config, log = options.child
+        app.run(load(config), EventLog(log))
+        return 0
+    files = harness.lubm(options.scale)
+    with tempfile.TemporaryDirectory(prefix="streamreasoner-bench-") as name, Broker() as broker:
+        figures = measure(Path(name), broker.bootstrap_servers, files, options)
+    figures = {**harness.machine(), "scale": options.scale, **figures}
+    report(figures)
+    harness.save(options.json, figures)
+    ratios = figures["ratios"]
+    latency = max(ratios["p50"], ratios["p95"])
+    return 0 if latency <= CLOSE and ratios["catch_up"] >= HALF else 1
+
+
+def measure(
+    directory: Path, servers: str, files: list[Path], options: argparse.Namespace
+) -> dict[str, Any]:
+    """Backlog first, then the latency rounds in turn."""
+    create_input(servers)
+    configs = {name: configure(directory, servers, name) for name in RULES}
+    total = produce_files(servers, files)
+    print(f"{total:,} messages wait in {PARTITIONS} partitions.", flush=True)
+    catch_up = {}
+    for name, config in configs.items():
+        log = directory / f"{name}.jsonl"
+        with pipeline(config, log):
+            await_rows(log, total)
+        catch_up[name] = rates(events(log))
+        print(f"{name}: {catch_up[name]}", flush=True)
+    latencies: dict[str, list[float]] = {name: [] for name in RULES}
+    stages: dict[str, list[dict[str, Any]]] = {name: [] for name in RULES}
+    for number in range(options.rounds):
+        for name, config in configs.items():
+            log = directory / f"{name}-{number}.jsonl"
+            subjects = [f"<urn:bench:{name}:{number}:{i}>" for i in range(options.messages)]
+            with pipeline(config, log):
+                warm_up = [f"<urn:warm:{name}:{number}:{i}>" for i in range(WARM_UP)]
+                measure_latency(servers, name, warm_up)
+                found = measure_latency(servers, name, subjects)
+            latencies[name] += found
+            stages[name] += events(log)[-options.messages // 2 :]
+            print(f"{name}, round {number}: {percentiles(found)}", flush=True)
+    rows = {
+        name: {**catch_up[name], **percentiles(latencies[name]), **stage_medians(stages[name])}
+        for name in RULES
+    }
+    ours, floor = rows["rho-df"], rows["pass-through"]
+    return {
+        "messages": total,
+        "pipelines": rows,
+        "ratios": {
+            "catch_up": ours["messages_per_second"] / floor["messages_per_second"],
+            "p50": ours["p50_ms"] / floor["p50_ms"],
+            "p95": ours["p95_ms"] / floor["p95_ms"],
+        },
+    }
+
+
+def create_input(servers: str) -> None:
+    """The input topic, stamped by the broker."""
+    admin = KafkaAdminClient(bootstrap_servers=servers)
+    configs = {"message.timestamp.type": "LogAppendTime"}
+    admin.create_topics(
+        {INPUT: {"num_partitions": PARTITIONS, "replication_factor": 1, "configs": configs}}
+    )
+    admin.close()
+
+
+def configure(directory: Path, servers: str, name: str) -> Path:
+    """A pipeline's configuration file and its topics."""
+    program = "rho-df" if name == "rho-df" else "./none.dl"
+    (directory / "none.dl").write_text("")
+    path = directory / f"{name}.toml"
+    path.write_text(
+        f'[kafka]\nbootstrap_servers = "{servers}"\ninput_topics = ["{INPUT}"]\n'
+        f'output_topic = "{name}"\n[rules]\nprogram = "{program}"\n'
+        f'[state]\ndirectory = "{name}"\n[pipeline]\napp_id = "{name}"\n'
+        f'[output]\ninclude = "{RULES[name]}"\n[metrics]\nport = 0\n[log]\nlevel = "warning"\n'
+    )
+    create_topics(load(path).kafka, 1, 1)
+    return path
+
+
+def produce_files(servers: str, files: list[Path]) -> int:
+    """Every triple of the files as one JSON message; returns how many."""
+    producer = Producer({"bootstrap.servers": servers, "linger.ms": 20, "acks": 1})
+    dictionary = Dictionary()
+    count = 0
+    for path in files:
+        for block in read(path, dictionary):
+            columns = (dictionary.decode(block[:, i]).to_pylist() for i in range(3))
+            for triple in zip(*columns, strict=True):
+                send(producer, *triple)
+            count += len(block)
+    producer.flush()
+    return count
+
+
+def send(producer: Producer, subject: str, predicate: str, object_: str, **callback: Any) -> None:
+    """One message; waits while the producer's queue is full."""
+    value = json.dumps({"s": subject, "p": predicate, "o": object_, "diff": 1})
+    while True:
+        try:
+            producer.produce(INPUT, value, **callback)
+        except BufferError:
+            producer.poll(0.05)
+        else:
+            producer.poll(0)
+            return
+
+
+@contextmanager
+def pipeline(config: Path, log: Path) -> Iterator[None]:
+    """A pipeline in a process of its own, ended with SIGTERM."""
+    log.touch()
+    process = subprocess.Popen(
+        [sys.executable, __file__, "--child", str(config), str(log)], start_new_session=True
+    )
+    try:
+        yield
+        if process.poll() is not None:
+            raise SystemExit(f"The pipeline {config.stem} ended with {process.returncode}.")
+    finally:
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGTERM)
+        process.wait(DEADLINE)
+
+
+def events(log: Path) -> list[dict[str, Any]]:
+    """The finished batches."""
+    return [json.loads(line) for line in log.read_text().splitlines()]
+
+
+def await_rows(log: Path, total: int) -> None:
+    """Return when batches with this many rows are finished."""
+    deadline = time.monotonic() + DEADLINE
+    while sum(event["rows"] for event in events(log)) < total:
+        if time.monotonic() > deadline:
+            raise SystemExit(f"{log.stem} has not caught up after {DEADLINE} seconds.")
+        time.sleep(0.2)
+
+
+def rates(batches: list[dict[str, Any]]) -> dict[str, float]:
+    """Messages a second from the start of the first batch until the backlog is worked off."""
+    start = batches[0]["at"] - batches[0]["seconds"]
+    done, end = 0, start
+    for batch in batches:
+        if done < BACKLOG:
+            done, end = done + batch["rows"], batch["at"]
+    return {
+        "messages_per_second": round(done / (end - start)),
+        "evaluate_share": round(
+            sum(b["stages"]["evaluate"] for b in batches) / sum(b["seconds"] for b in batches), 3
+        ),
+    }
+
+
+def measure_latency(servers: str, topic: str, subjects: list[str]) -> list[float]:
+    """Milliseconds from append to receipt, for one message per subject at RATE a second."""
+    received: dict[str, float] = {}
+    done = threading.Event()
+    consumer = at_end(servers, topic)
+    reader = threading.Thread(target=receive, args=(consumer, set(subjects), received, done))
+    reader.start()
+    appended: dict[str, float] = {}
+    producer = Producer({"bootstrap.servers": servers, "linger.ms": 0, "acks": 1})
+    start = time.monotonic()
+    for i, subject in enumerate(subjects):
+        while (pause := start + i / RATE - time.monotonic()) > 0:
+            producer.poll(pause)
+
+        def delivered(error: object, message: Any, subject: str = subject) -> None:
+            assert error is None, error
+            appended[subject] = message.timestamp()[1]
+
+        send(producer, subject, TYPE, CLASS, callback=delivered)
+    producer.flush()
+    if not done.wait(DEADLINE):
+        raise SystemExit(f"{len(subjects) - len(received)} changes did not arrive.")
+    reader.join()
+    return [received[subject] - appended[subject] for subject in subjects]
+
+
+def at_end(servers: str, topic: str) -> Consumer:
+    """A consumer of what comes to a topic's one partition from now on."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "bench",
+            "isolation.level": "read_committed",
+            "enable.auto.commit": False,
+        }
+    )
+    partition = TopicPartition(topic, 0)
+    _, partition.offset = consumer.get_watermark_offsets(partition)
+    consumer.assign([partition])
+    return consumer
+
+
+def receive(
+    consumer: Consumer, subjects: set[str], received: dict[str, float], done: threading.Event
+) -> None:
+    """Note when the first change of each subject arrives."""
+    while len(received) < len(subjects):
+        message = consumer.poll(1.0)
+        if message is None or message.error():
+            continue
+        subject = message.key().decode()
+        if subject in subjects:
+            received.setdefault(subject, time.time() * 1000)
+    consumer.close()
+    done.set()
+
+
+def percentiles(milliseconds: list[float]) -> dict[str, float]:
+    """Median and 95th percentile."""
+    return {
+        "p50_ms": round(float(np.percentile(milliseconds, 50)), 1),
+        "p95_ms": round(float(np.percentile(milliseconds, 95)), 1),
+    }
+
+
+def stage_medians(batches: list[dict[str, Any]]) -> dict[str, float]:
+    """Median milliseconds of each stage, in small batches."""
+    names = ("read", "decode", "evaluate", "store", "publish")
+    return {
+        f"{name}_ms": round(float(np.median([b["stages"].get(name, 0) for b in batches])) * 1000, 2)
+        for name in names
+    }
+
+
+def report(figures: dict[str, Any]) -> None:
+    """Print the figures, a column for each pipeline."""
+    rows = figures["pipelines"]
+    lines = [(key, *(row[key] for row in rows.values())) for key in rows["rho-df"]]
+    title = f"LUBM({figures['scale']}), {figures['messages']:,} messages, then {RATE} a second"
+    harness.print_table(title, ("figure", *rows), lines)
+    header = ("rho-df / pass-through", "ratio")
+    harness.print_table("Against passing through", header, list(figures["ratios"].items()))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
