@@ -1,0 +1,118 @@
+"""LUBM(1) through a real pipeline: every line produced, a random tenth retracted.
+
+The data lies beside the repository (see benchmarks/harness.py) and is not part of it: where it is
+absent, the test is skipped and says so.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import duckdb
+import pytest
+from deltalake import DeltaTable
+from kafka import KafkaProducer
+from pipelines import await_published, changes, net, new_case, no_change_twice, triple
+
+from benchmarks import harness
+from streamreasoner import rulesets
+from streamreasoner.app import pipeline
+from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.rdf.ntriples import read
+
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+
+
+def lines():
+    """Every line of univ-bench and LUBM(1) as three canonical terms, repeats included."""
+    dictionary = Dictionary()
+    for file in harness.lubm(1):
+        for block in read(file, dictionary):
+            columns = (dictionary.decode(block[:, i]).to_pylist() for i in range(3))
+            yield from zip(*columns, strict=True)
+
+
+def produce_all(case, values):
+    """Send values through kafka-python, spread over the partitions; the last of each as records."""
+    producer = KafkaProducer(bootstrap_servers=case.kafka.bootstrap_servers, linger_ms=20)
+    topic = case.kafka.input_topics[0]
+    partitions = sorted(producer.partitions_for(topic))
+    last = {}
+    for number, value in enumerate(values):
+        partition = partitions[number % len(partitions)]
+        last[partition] = producer.send(topic, value=value, partition=partition)
+    producer.flush()
+    producer.close()
+    return [future.get(30) for future in last.values()]
+
+
+def materialized(kept, directory):
+    """The closure and the trace that `streamreasoner materialize` writes for the triples."""
+    source = directory / "kept.nt"
+    source.write_text("".join(f"{s} {p} {o} .\n" for s, p, o in kept), encoding="utf-8")
+    command = [sys.executable, "-m", "streamreasoner", "materialize", "rho-df", str(source)]
+    subprocess.run([*command, "--output", str(directory), "--trace"], check=True, cwd=root())
+    with duckdb.connect() as connection:
+        rows = connection.execute(
+            "select column0, column1, column2, column3::int, column4::bigint from read_csv(?,"
+            " header=false, all_varchar=true, delim=',', quote='\"', escape='\"')",
+            [str(directory / "triple.trace.csv")],
+        ).fetchall()
+    closure = (directory / "triple.nt").read_text(encoding="utf-8").splitlines()
+    return closure, rows
+
+
+def root():
+    """The repository."""
+    return Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.skipif(
+    not harness.DATA.exists(),
+    reason=f"{harness.DATA} with the LUBM data is absent; see benchmarks/harness.py",
+)
+def test_lubm_through_the_pipeline(broker, tmp_path):
+    """Output sums to the closure minus the asserted facts, and the trace is materialize's."""
+    case = new_case(broker, tmp_path, rulesets.text("rho-df"), partitions=4)
+    asserted = list(lines())
+    rng = random.Random(0)
+    gone = rng.sample(asserted, len(asserted) // 10)
+    kept = list((Counter(asserted) - Counter(gone)).elements())
+
+    assert len(asserted) == 103_367
+    with pipeline(case.config) as started:
+        await_published(case, produce_all(case, (triple(*one) for one in asserted)))
+        await_published(case, produce_all(case, (triple(*one, diff=-1) for one in gone)))
+        started.query.stop()
+        started.query.wait()
+
+    closure, trace = materialized(kept, tmp_path)
+    found = changes(case)
+    derived = {tuple(line[:-2].split(" ", 2)) for line in closure} - set(kept)
+
+    assert no_change_twice(found)
+    assert {args for _, args in net(found)} == derived
+    assert Counter(stored_trace(case)) == Counter(trace)
+
+
+def stored_trace(case):
+    """The trace in the Delta tables, decoded and summed over epochs by DuckDB."""
+    tables = case.config.state.directory / "tables"
+    trace = DeltaTable(tables / "trace").to_pyarrow_dataset()
+    terms = DeltaTable(tables / "terms").to_pyarrow_dataset()
+    with duckdb.connect() as connection:
+        connection.register("trace", trace)
+        connection.register("terms", terms)
+        return connection.execute("""
+            select s.term, p.term, o.term, t.iteration, t.multiplicity from (
+                select a0, a1, a2, iteration, sum(multiplicity)::bigint as multiplicity
+                from trace group by all having multiplicity <> 0
+            ) t
+            join terms s on s.id = t.a0
+            join terms p on p.id = t.a1
+            join terms o on o.id = t.a2
+        """).fetchall()
