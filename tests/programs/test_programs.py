@@ -1,0 +1,144 @@
+"""Golden programs: what each epoch changes and what the trace is in the end, however it is run."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from driver import Driver
+from oracle import derivations
+from programs.cases import read_all
+
+from streamreasoner import rulesets
+
+CASES = read_all()
+every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+
+CUTS = {
+    "one epoch": lambda updates: [updates],
+    "singletons": lambda updates: [[update] for update in updates],
+    "backwards": lambda updates: [[update] for update in reversed(updates)],
+    "shuffled": lambda updates: _shuffled(updates, random.Random(1)),
+    "shuffled again": lambda updates: _shuffled(updates, random.Random(2)),
+}
+"""Ways to cut the updates of a case into epochs."""
+
+
+def _shuffled(updates, generator):
+    """Epochs of one to four updates, in random order."""
+    left = generator.sample(updates, len(updates))
+    epochs = []
+    while left:
+        size = generator.randint(1, 4)
+        epochs.append(left[:size])
+        del left[:size]
+    return epochs
+
+
+def _run(driver, epochs):
+    """Apply the epochs; the changes of derived facts of each, as (fact, sign)."""
+    return [
+        [
+            (fact, sign)
+            for part in driver.apply(epoch).derived
+            for fact, sign in zip(
+                driver.facts(part.predicate, part.args), part.multiplicity.tolist(), strict=True
+            )
+        ]
+        for epoch in epochs
+    ]
+
+
+@every_case
+def test_what_is_expected_is_what_the_oracle_says(case):
+    """The golden file is the oracle's answer; `python tests/programs/rewrite.py` writes it."""
+    assert case.expected.read_text("utf-8") == case.render(case.changes, case.traces[-1])
+
+
+@every_case
+def test_every_rule_derives_something(case):
+    """No rule of a golden program is idle: each has a derivation after one of the epochs."""
+    states = [dict.fromkeys(facts, 0) for facts in case.closures]
+    idle = [
+        rule
+        for rule in case.checked.rules
+        if not any(list(derivations(rule, state, 0)) for state in states)
+    ]
+
+    assert idle == []
+
+
+@every_case
+def test_as_written(case):
+    """Epoch by epoch the changes of derived facts are the golden ones, and so is the trace."""
+    driver = Driver(case.checked)
+    changes, closures, traces = [], [], []
+    for epoch in case.epochs:
+        changes += _run(driver, [epoch])
+        closures.append(driver.closure())
+        traces.append(driver.trace())
+
+    assert case.render(changes, traces[-1]) == case.expected.read_text("utf-8")
+    assert tuple(closures) == case.closures
+    assert tuple(traces) == case.traces
+
+
+@every_case
+@pytest.mark.parametrize("cut", CUTS)
+def test_cut_otherwise(case, cut):
+    """However the updates are cut and ordered, the trace in the end is the golden one."""
+    driver = Driver(case.checked)
+    _run(driver, CUTS[cut](case.updates))
+
+    assert driver.trace() == case.traces[-1]
+    assert driver.closure() == case.closures[-1]
+
+
+@every_case
+@pytest.mark.parametrize("cut", CUTS)
+def test_retracting_everything_at_the_end(case, cut):
+    """Taking back every update, in any cut and order, leaves no fact and no count."""
+    driver = Driver(case.checked)
+    _run(driver, case.epochs)
+    inverse = [(predicate, args, -multiplicity) for predicate, args, multiplicity in case.updates]
+    _run(driver, CUTS[cut](inverse))
+    statistics = driver.reasoner.engine.statistics()
+
+    assert driver.trace() == {}
+    assert (statistics.facts, statistics.counts, statistics.present) == (0, 0, 0)
+
+
+@every_case
+def test_restored_between_any_two_epochs(case):
+    """A reasoner that takes over the trace between two epochs goes on as if nothing happened."""
+    for cut in range(1, len(case.epochs)):
+        original, heir = Driver(case.checked), Driver(case.checked)
+        before = _run(original, case.epochs[:cut])
+        terms = original.reasoner.dictionary
+        heir.reasoner.dictionary.encode(terms.terms(0, len(terms)))
+        heir.reasoner.engine.restore(map(original.reasoner.engine.trace, case.checked.arities))
+        changes = before + _run(heir, case.epochs[cut:])
+
+        assert case.render(changes, heir.trace()) == case.expected.read_text("utf-8")
+
+
+def test_an_erased_person_is_in_no_fact_of_the_trace():
+    """After all that was asserted about a person is retracted, no fact and no count names them."""
+    case = CASES["erasure-of-a-person"]
+    person = "<http://example.org/anna>"
+    driver = Driver(case.checked)
+    *others, erasure = case.epochs
+    _run(driver, others)
+
+    assert any(person in args for _, args in driver.trace())
+
+    _run(driver, [erasure])
+
+    assert not any(person in args for _, args in driver.trace())
+
+
+def test_every_ruleset_has_a_golden_program():
+    """Each packaged ruleset is named by a case, which shows each of its rules derive something."""
+    named = {case.checked.program.source for case in CASES.values()}
+
+    assert {f"{name}.dl" for name in rulesets.names()} <= named
