@@ -1,0 +1,87 @@
+"""Delta plans: one per body atom, new before it, old after it, filters as early as they can be."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamreasoner.analysis import check_text
+from streamreasoner.plan.algebra import (
+    Age,
+    Arrangement,
+    Column,
+    Delta,
+    DeltaPlan,
+    Filter,
+    Join,
+    Operator,
+    Pattern,
+    PlanError,
+    Value,
+)
+from streamreasoner.plan.lower import lower
+
+EX = "@prefix ex: <http://example.org/> .\n"
+
+
+def plans(text):
+    """The delta plans of a program of one stratum."""
+    (stratum,) = lower(check_text(EX + text)).strata
+    return stratum.plans
+
+
+def test_every_atom_drives_a_plan_with_new_before_it_and_old_after_it():
+    """Δ(A ⋈ B ⋈ C) = ΔA ⋈ old B ⋈ old C + new A ⋈ ΔB ⋈ old C + new A ⋈ new B ⋈ ΔC."""
+    found = [
+        (plan.delta.predicate, {join.pattern.predicate: join.age for join in plan.joins})
+        for plan in plans("h(?w, ?z) :- a(?w, ?x), b(?x, ?y), c(?y, ?z).")
+    ]
+
+    assert found == [
+        ("a", {"b": Age.OLD, "c": Age.OLD}),
+        ("b", {"a": Age.NEW, "c": Age.OLD}),
+        ("c", {"a": Age.NEW, "b": Age.NEW}),
+    ]
+
+
+def test_joins_follow_bound_variables():
+    """An atom that shares a variable is joined before one that does not, wherever it stands."""
+    plan = plans("h(?w, ?z) :- a(?w, ?x), c(?y, ?z), b(?x, ?y).")[0]
+
+    assert [(join.pattern.predicate, join.key) for join in plan.joins] == [("b", (0,)), ("c", (0,))]
+
+
+def test_filters_run_as_soon_as_their_columns_are_bound():
+    """A comparison of one atom's variables comes before the join, one of two atoms' after it."""
+    plan = plans("h(?x) :- a(?x, ?y), b(?y, ?z), ?x < 3, ?x != ?z.")[0]
+
+    assert [type(node) for node in plan.nodes] == [Delta, Filter, Join, Filter]
+
+
+def test_arrangements_are_partial_on_constants_and_shared():
+    """Two rules that look the same triples up by the same position share one arrangement."""
+    found = {
+        join.arrangement
+        for plan in plans(
+            "p(?x, ?z) :- e(?x, ?y), [?y, ex:knows, ?z].\n"
+            "p(?x, ?z) :- p(?x, ?y), [?y, ex:knows, ?z], ?x != ?z.\n"
+        )
+        for join in plan.joins
+        if join.pattern.predicate == "triple"
+    }
+
+    assert found == {Arrangement("triple", ((1, "<http://example.org/knows>"),), (0,))}
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x, _: Filter(x, Column("z"), Operator.LT, Value('"1"')),
+        lambda x, _: DeltaPlan(x, Pattern("h", (Column("x"), Column("z")))),
+        lambda x, y: DeltaPlan(Join(x, y, Age.OLD), Pattern("h", (None,))),
+    ],
+)
+def test_a_plan_that_reads_what_is_not_bound_cannot_be_built(build):
+    """Filters and heads with unbound columns, and heads with open positions, are refused."""
+    left = Delta(Pattern("a", (Column("x"), Column("y"))))
+    with pytest.raises(PlanError):
+        build(left, Pattern("b", (Column("y"), None)))

@@ -1,0 +1,109 @@
+"""The Python API: rdflib terms and Python values in and out."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from rdflib import RDF, RDFS, BNode, Literal, URIRef
+
+from streamreasoner import Reasoner, Update
+from streamreasoner.errors import DataError, ProgramError
+
+EX = "http://example.org/"
+PATHS = "path(?x, ?y) :- edge(?x, ?y).\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z).\n"
+
+
+def edge(x, y, multiplicity=1):
+    """An update of `edge`."""
+    return Update("edge", (x, y), multiplicity)
+
+
+def test_a_diff_says_what_became_present_and_absent():
+    """An epoch returns its changes, asserted and derived, and the derived ones apart."""
+    reasoner = Reasoner.from_rules(PATHS)
+    first = reasoner.apply([edge(1, 2), edge(2, 3)])
+    second = reasoner.apply([edge(2, 3, -1)])
+
+    assert {update.args for update in first.derived} == {(1, 2), (2, 3), (1, 3)}
+    assert set(second.absent) == {
+        edge(2, 3, -1),
+        Update("path", (2, 3), -1),
+        Update("path", (1, 3), -1),
+    }
+    assert second.present == ()
+    assert (first.epoch, second.epoch) == (0, 1)
+    assert reasoner.facts("path") == {(1, 2)}
+
+
+def test_a_trace_tells_iterations_and_multiplicities():
+    """A fact that is derived in two ways has an entry for each iteration it is derived at."""
+    reasoner = Reasoner.from_rules(PATHS)
+    reasoner.apply([edge(1, 2), edge(2, 3), edge(1, 3)])
+
+    assert reasoner.trace("path") == {
+        ((1, 2), 1, 1),
+        ((2, 3), 1, 1),
+        ((1, 3), 1, 1),
+        ((1, 3), 2, 1),
+    }
+    assert reasoner.trace("edge") == {((1, 2), 0, 1), ((2, 3), 0, 1), ((1, 3), 0, 1)}
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        URIRef(EX + "a"),
+        BNode("b"),
+        Literal("été", lang="fr"),
+        Literal("2026-01-01", datatype=URIRef("http://www.w3.org/2001/XMLSchema#date")),
+        "plain",
+        7,
+        Decimal("1.50"),
+        2.5,
+        True,
+    ],
+)
+def test_terms_come_back_as_they_went_in(term):
+    """Every kind of term makes the round trip through a rule."""
+    reasoner = Reasoner.from_rules("copy(?x) :- given(?x).")
+    reasoner.apply([Update("given", (term,))])
+    ((found,),) = reasoner.facts("copy")
+
+    assert found == term
+    assert type(found) is type(term)
+
+
+def test_files_and_rdflib_vocabulary(tmp_path):
+    """Facts loaded from a file and facts asserted in Python meet in one state."""
+    path = tmp_path / "facts.nt"
+    path.write_text(f"<{EX}tom> <{RDF.type}> <{EX}Cat> .\n")
+    reasoner = Reasoner.from_rules("rho-df")
+    reasoner.load(path)
+    diff = reasoner.apply([Update.triple(URIRef(EX + "Cat"), RDFS.subClassOf, URIRef(EX + "Pet"))])
+
+    assert diff.derived == (Update.triple(URIRef(EX + "tom"), RDF.type, URIRef(EX + "Pet")),)
+
+
+def test_mistakes_are_named():
+    """Unknown predicates, wrong arities and refused rules say what was found and allowed."""
+    reasoner = Reasoner.from_rules(PATHS)
+    with pytest.raises(DataError, match=r"no predicate 'road'; it has edge/2, path/2, triple/3"):
+        reasoner.apply([Update("road", (1, 2))])
+    with pytest.raises(DataError, match=r"'edge' has 2 arguments in the program, not 3"):
+        reasoner.apply([Update("edge", (1, 2, 3))])
+    with pytest.raises(DataError, match="no predicate 'road'"):
+        reasoner.facts("road")
+    with pytest.raises(ProgramError, match="SR"):
+        Reasoner.from_rules("path(?x, ?y) :- edge(?x).")
+    assert reasoner.facts("edge") == set()
+
+
+def test_an_epoch_that_fails_in_the_middle_changes_nothing():
+    """A bad update after good ones undoes the good ones."""
+    reasoner = Reasoner.from_rules(PATHS)
+    with pytest.raises(DataError):
+        reasoner.apply([edge(1, 2), Update("road", (1, 2))])
+
+    assert reasoner.facts("edge") == set()
+    assert reasoner.apply([]).changes == ()
