@@ -1,0 +1,200 @@
+"""Composition root: a configuration becomes a running pipeline.
+
+Invariant: what a start opened is closed in reverse order, whichever step of it failed.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from streamreasoner import jvm
+from streamreasoner.analysis.load import load_program
+from streamreasoner.metrics.exporter import Exporter
+from streamreasoner.metrics.observer import PrometheusObserver, Sources
+from streamreasoner.reasoner import Reasoner
+from streamreasoner.storage import Tables
+from streamreasoner.streaming import session
+from streamreasoner.streaming.batch import EpochRunner, Parts, Selection
+from streamreasoner.streaming.clients import check_topics
+from streamreasoner.streaming.codec import Codec
+from streamreasoner.streaming.lag import Lag
+from streamreasoner.streaming.lock import StateLock
+from streamreasoner.streaming.offsets import Checkpoint
+from streamreasoner.streaming.ports import Observers
+from streamreasoner.streaming.query import Query
+from streamreasoner.streaming.recovery import resume
+from streamreasoner.streaming.sink import Sink
+from streamreasoner.streaming.source import read_stream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+    from streamreasoner.analysis.check import CheckedProgram
+    from streamreasoner.config import Config
+    from streamreasoner.streaming.ports import PipelineObserver
+    from streamreasoner.streaming.recovery import Resume
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A started pipeline.
+
+    Attributes:
+        reasoner: Its state; belongs to the thread of the batches while the query runs.
+        query: Its query; `stop` it, then `wait`.
+    """
+
+    reasoner: Reasoner
+    query: Query
+
+
+@contextmanager
+def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterator[Pipeline]:
+    """Start a pipeline; at the end it finishes the batch that runs, and closes.
+
+    Args:
+        config: The configuration.
+        observer: Told about every batch, besides the metrics.
+
+    Raises:
+        StreamReasonerError: A step of the start failed, or a batch did.
+    """
+    with ExitStack() as stack:
+        metrics = _metrics(config, stack)
+        watcher = Observers(*(one for one in (metrics, observer) if one is not None))
+        jvm.java(newest=session.NEWEST_JAVA)
+        program = load_program(config.rules.program)
+        check_topics(config.kafka)
+        lock = StateLock(config.state.directory)
+        stack.callback(lock.close)
+        sink = Sink(config.kafka, config.pipeline.app_id, config.pipeline.transaction_timeout)
+        stack.callback(sink.close)
+        tables, checkpoint, point = _recover(config, program, sink, stack)
+        # Spark takes seconds to start, and so may the state: they come up side by side.
+        starting = _start_spark(config, lock, stack)
+        reasoner = Reasoner(program, recursion_limit=config.rules.recursion_limit)
+        reasoner.engine.restore(tables.restore(point.before, reasoner.dictionary))
+        _log.info("State restored; the next epoch is %d.", point.before)
+        parts = Parts(
+            checkpoint=checkpoint,
+            codec=Codec(reasoner.dictionary, program.arities, config.pipeline.max_message_bytes),
+            engine=reasoner.engine,
+            selection=Selection(
+                closure=config.output.include == "all", predicates=frozenset(program.outputs)
+            ),
+            dictionary=reasoner.dictionary,
+            tables=tables,
+            sink=sink,
+            program_hash=program.hash,
+            observer=watcher,
+        )
+        runner = EpochRunner(parts, point)
+        if metrics is not None:
+            lag = Lag(config.kafka, config.pipeline.app_id, lambda: runner.position)
+            _watch(metrics, reasoner, tables, lag, stack)
+        stream = read_stream(
+            starting.result().spark, config.kafka, config.pipeline.max_offsets_per_trigger
+        )
+        query = Query(stream, runner, watcher, config.pipeline.batch_timeout)
+        query.start(
+            config.pipeline.app_id,
+            config.state.checkpoint_directory,
+            config.pipeline.trigger_interval,
+        )
+        stack.callback(query.wait)
+        stack.callback(query.stop)
+        if metrics is not None:
+            metrics.health.ready(is_ready=True)
+            stack.callback(metrics.health.ready, is_ready=False)
+        _log.info("Reading %s.", ", ".join(config.kafka.input_topics))
+        yield Pipeline(reasoner, query)
+
+
+def run(config: Config, observer: PipelineObserver | None = None) -> None:
+    """Run a pipeline until SIGTERM or SIGINT; the batch that runs then is finished.
+
+    Raises:
+        StreamReasonerError: The pipeline cannot start, or failed.
+    """
+    running: list[Query] = []
+
+    def stop(number: int, _: FrameType | None) -> None:
+        _log.info("Stopping on %s.", signal.Signals(number).name)
+        if not running:
+            # Still starting: nothing is in flight, so leave by unwinding what is open.
+            raise SystemExit(0)
+        running[0].stop()
+
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        with pipeline(config, observer) as started:
+            running.append(started.query)
+            started.query.wait()
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _recover(
+    config: Config, program: CheckedProgram, sink: Sink, stack: ExitStack
+) -> tuple[Tables, Checkpoint, Resume]:
+    """Fence earlier processes, then reconcile progress topic, tables and checkpoint."""
+    marker = sink.start()
+    tables = Tables.open(
+        config.state.directory / "tables",
+        config.pipeline.app_id,
+        program.hash,
+        max(program.arities.values()),
+    )
+    stack.callback(tables.close)
+    checkpoint = Checkpoint.read(config.state.checkpoint_directory)
+    return tables, checkpoint, resume(marker, tables, checkpoint, program.hash)
+
+
+def _start_spark(config: Config, lock: StateLock, stack: ExitStack) -> Future[session.Session]:
+    starter = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="spark-start"))
+    starting = starter.submit(
+        session.start,
+        config.pipeline.app_id,
+        config.state.directory,
+        config.spark.options,
+        lock.descriptor,
+    )
+    stack.callback(_stop_spark, starting)
+    return starting
+
+
+def _stop_spark(starting: Future[session.Session]) -> None:
+    if starting.exception() is None:
+        starting.result().stop()
+
+
+def _metrics(config: Config, stack: ExitStack) -> PrometheusObserver | None:
+    """Serve metrics from the first moment on: a start that restores a large state takes long."""
+    if config.metrics.port == 0:
+        return None
+    observer = PrometheusObserver(config.pipeline.batch_timeout)
+    stack.enter_context(Exporter(observer, config.metrics.host, config.metrics.port))
+    return observer
+
+
+def _watch(
+    metrics: PrometheusObserver, reasoner: Reasoner, tables: Tables, lag: Lag, stack: ExitStack
+) -> None:
+    stack.callback(lag.close)
+    metrics.watch(
+        Sources(
+            state=reasoner.engine.statistics,
+            terms=reasoner.dictionary,
+            storage=tables.statistics,
+            lag=lag,
+        )
+    )

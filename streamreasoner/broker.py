@@ -1,0 +1,268 @@
+"""A single-node Kafka for demos, tests and benchmarks, on loopback, with no container.
+
+Invariant: the broker does not outlive the process that started it, even one killed by SIGKILL.
+
+    with Broker() as broker:
+        produce_to(broker.bootstrap_servers)
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import logging
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kafka import KafkaAdminClient
+from kafka.errors import KafkaError
+
+from streamreasoner import jvm
+from streamreasoner.errors import BrokerError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+KAFKA_VERSION = "4.3.0"
+_COORDINATES = (
+    f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}",
+    "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4",
+)
+# One core's worth of JVM: start-up time and memory matter here, peak throughput does not.
+_JVM_FLAGS = ("-Xms64m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_READY_SECONDS = 60.0
+_STOP_SECONDS = 15.0
+_PORT_ATTEMPTS = 3
+
+_PROPERTIES = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller_port}
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+log.dirs={data}
+auto.create.topics.enable=false
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+broker.heartbeat.interval.ms=1000
+broker.session.timeout.ms=4000
+log.cleaner.dedupe.buffer.size=4194304
+num.network.threads=2
+num.io.threads=2
+"""
+
+_LOGGING = """\
+status=error
+appender.console.type=Console
+appender.console.name=console
+appender.console.layout.type=PatternLayout
+appender.console.layout.pattern=%d %p %c{1}: %m%n
+rootLogger.level=warn
+rootLogger.appenderRef.console.ref=console
+"""
+
+_log = logging.getLogger(__name__)
+
+
+def is_downloaded() -> bool:
+    """Whether the broker's jars are in the cache, so that a start needs no network."""
+    return jvm.jars_directory(f"kafka-{KAFKA_VERSION}", _COORDINATES).is_dir()
+
+
+class Broker:
+    """An embedded single-node KRaft broker as a context manager.
+
+    The ports are chosen at the first start and kept, so that clients survive `kill` and `start`.
+
+    Args:
+        directory: Where data, configuration and log are kept; a broker started on a directory of
+            an earlier one continues its topics. None means a temporary directory, removed by
+            `stop`.
+    """
+
+    def __init__(self, directory: Path | None = None) -> None:
+        self._temporary = directory is None
+        self._directory = directory
+        self._ports: tuple[int, int] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._kin: jvm.Kin | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """`host:port` for clients; known once started."""
+        if self._ports is None:
+            raise BrokerError("The embedded broker has not been started.")
+        return f"127.0.0.1:{self._ports[0]}"
+
+    @property
+    def directory(self) -> Path:
+        """Where data, configuration and `broker.log` are; known once started."""
+        if self._directory is None:
+            raise BrokerError("The embedded broker has not been started.")
+        return self._directory
+
+    @property
+    def log_file(self) -> Path:
+        """What the broker printed, over all its starts."""
+        return self.directory / "broker.log"
+
+    @property
+    def pid(self) -> int | None:
+        """Process id while running, else None."""
+        return self._process.pid if self._process is not None else None
+
+    def start(self) -> None:
+        """Start and wait until the broker answers an administrative request.
+
+        Raises:
+            EnvironmentSetupError: Java or the jars are missing.
+            BrokerError: The broker does not come up; the message ends with the log's last lines.
+        """
+        if self._process is not None:
+            raise BrokerError("The embedded broker is running already.")
+        command = jvm.java()
+        libraries = jvm.jars(f"kafka-{KAFKA_VERSION}", _COORDINATES)
+        if self._directory is None:
+            self._directory = Path(tempfile.mkdtemp(prefix="streamreasoner-kafka-"))
+        self._directory.mkdir(parents=True, exist_ok=True)
+        java = [command, *_JVM_FLAGS, f"-Dlog4j2.configurationFile={self._write_logging()}"]
+        java += ["-cp", f"{libraries}/*"]
+        # Another process can take a free port before Kafka binds it; only a first start may move.
+        attempts = 1 if self._ports else _PORT_ATTEMPTS
+        for attempt in range(1, attempts + 1):
+            ports = self._ports or (_free_port(), _free_port())
+            try:
+                self._launch(java, ports)
+            except BrokerError as error:
+                self.kill()
+                if attempt == attempts or "Address already in use" not in str(error):
+                    self._remove_if_temporary()
+                    raise
+            except BaseException:
+                self.kill()
+                self._remove_if_temporary()
+                raise
+            else:
+                self._ports = ports
+                return
+
+    def stop(self) -> None:
+        """Stop gracefully, by force after a deadline; removes a temporary directory."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                _log.warning("The broker did not stop within %s s: killing it.", _STOP_SECONDS)
+        self.kill()
+        self._remove_if_temporary()
+
+    def kill(self) -> None:
+        """Kill the broker at once (SIGKILL); its data stay, and `start` continues with them."""
+        if self._kin is not None:
+            self._kin.close()
+        if self._process is not None:
+            self._process.wait()
+        self._process = self._kin = None
+
+    def _launch(self, java: list[str], ports: tuple[int, int]) -> None:
+        properties = self._write_properties(ports)
+        self._kin = jvm.Kin()
+        with self.log_file.open("ab") as log:
+            group = self._kin.group
+            if not (self.directory / "data" / "meta.properties").exists():
+                cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+                form = [*java, "kafka.tools.StorageTool", "format", f"--cluster-id={cluster}"]
+                form += ["-c", str(properties)]
+                result = subprocess.run(
+                    form,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    check=False,
+                    process_group=group,
+                )
+                if result.returncode != 0:
+                    raise self._failure("Formatting the embedded broker's storage failed")
+            self._process = subprocess.Popen(
+                [*java, "kafka.Kafka", str(properties)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                process_group=group,
+            )
+        self._await_ready(f"127.0.0.1:{ports[0]}")
+
+    def _await_ready(self, address: str) -> None:
+        deadline = time.monotonic() + _READY_SECONDS
+        host, port = address.split(":")
+        while time.monotonic() < deadline:
+            if self._process is not None and self._process.poll() is not None:
+                raise self._failure("The embedded broker stopped while starting")
+            with contextlib.suppress(OSError, KafkaError):
+                # The client backs off for seconds when refused, so it asks only an open port.
+                socket.create_connection((host, int(port)), timeout=1).close()
+                admin = KafkaAdminClient(bootstrap_servers=address, request_timeout_ms=5_000)
+                try:
+                    if admin.describe_cluster()["brokers"]:
+                        return
+                finally:
+                    admin.close()
+            time.sleep(0.05)
+        raise self._failure(f"The embedded broker did not answer within {_READY_SECONDS} s")
+
+    def _write_properties(self, ports: tuple[int, int]) -> Path:
+        path = self.directory / "server.properties"
+        data = self.directory / "data"
+        path.write_text(_PROPERTIES.format(port=ports[0], controller_port=ports[1], data=data))
+        return path
+
+    def _write_logging(self) -> Path:
+        path = self.directory / "log4j2.properties"
+        path.write_text(_LOGGING)
+        return path
+
+    def _failure(self, what: str) -> BrokerError:
+        lines = self.log_file.read_text(errors="replace").splitlines()
+        said = [line for line in lines if not line.startswith("\tat ")][-12:]
+        return BrokerError(f"{what}. The end of {self.log_file}:\n" + "\n".join(said))
+
+    def _remove_if_temporary(self) -> None:
+        if self._temporary and self._directory is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            self._directory = None
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,312 @@
+"""Configuration: one TOML file, environment variables over it, checked once.
+
+Invariant: a `Config` that exists is valid; every problem of a refused one is listed, each with its
+key, what was found and what is allowed.
+
+An environment variable `STREAMREASONER_<SECTION>__<KEY>` wins over the file: lists are comma
+separated, tables are TOML inline tables (`{ "security.protocol" = "SSL" }`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path  # noqa: TC003 - dataclass fields are read at run time
+from typing import TYPE_CHECKING, Any
+
+from streamreasoner import config_values as values
+from streamreasoner.errors import ConfigError
+from streamreasoner.jvm import CACHE_VARIABLE, REPOSITORY_VARIABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from streamreasoner.config_values import Kind
+
+_PREFIX = "STREAMREASONER_"
+_OTHER_VARIABLES = frozenset({CACHE_VARIABLE, REPOSITORY_VARIABLE})
+_REQUIRED = object()
+
+
+def _key(kind: Kind, default: Any = _REQUIRED) -> Any:
+    return field(metadata={"kind": kind, "default": default})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaConfig:
+    """`[kafka]`: where updates come from and changes go to.
+
+    Attributes:
+        bootstrap_servers: `host:port`, comma separated.
+        input_topics: Topics of updates.
+        output_topic: Topic of changes.
+        dead_letter_topic: Topic of rejected messages; default `<output_topic>-dead-letter`.
+        progress_topic: Compacted one-partition topic with the last published batch of each
+            application; default `<output_topic>-progress`.
+        starting_offsets: Where a pipeline without a checkpoint starts: `earliest` or `latest`.
+        options: Client options under the names that Java and librdkafka share, given to both.
+        consumer_options: More options for the input, under their Java names.
+        producer_options: More options for output, progress and checks, under librdkafka's names.
+    """
+
+    bootstrap_servers: str = _key(values.SERVERS)
+    input_topics: tuple[str, ...] = _key(values.TOPICS)
+    output_topic: str = _key(values.TOPIC)
+    dead_letter_topic: str = _key(values.TOPIC, lambda got: f"{got['output_topic']}-dead-letter")
+    progress_topic: str = _key(values.TOPIC, lambda got: f"{got['output_topic']}-progress")
+    starting_offsets: str = _key(values.one_of("earliest", "latest"), "earliest")
+    options: Mapping[str, str] = _key(values.OPTIONS, {})
+    consumer_options: Mapping[str, str] = _key(values.OPTIONS, {})
+    producer_options: Mapping[str, str] = _key(values.OPTIONS, {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulesConfig:
+    """`[rules]`: what is to be derived.
+
+    Attributes:
+        program: A ruleset's name, or the path of a rule file, relative to the configuration file.
+        recursion_limit: Iterations after which an epoch fails instead of running for ever.
+    """
+
+    program: str | Path = _key(values.PROGRAM)  # noqa: RUF009 - a key, not a default
+    recursion_limit: int = _key(values.whole(1, 2**31 - 2), 100_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateConfig:
+    """`[state]`: what survives a restart.
+
+    Attributes:
+        directory: Tables, lock and log; created if absent, relative to the configuration file.
+        checkpoint_directory: Spark's checkpoint; default `<directory>/checkpoint`.
+    """
+
+    directory: Path = _key(values.PATH)  # noqa: RUF009 - a key, not a shared default
+    checkpoint_directory: Path = _key(  # noqa: RUF009 - a key, not a shared default
+        values.PATH, lambda got: got["directory"] / "checkpoint"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineConfig:
+    """`[pipeline]`: how batches are cut and guarded.
+
+    Attributes:
+        app_id: Names this pipeline in tables, progress topic and transactions; never change it.
+        max_offsets_per_trigger: Most messages in a batch.
+        max_message_bytes: Longest message that is read; a longer one is rejected. Raise the limits
+            of the output and dead-letter topics with it: a derived fact joins several messages.
+        trigger_interval: Seconds from one batch's start to the next; 0 means as soon as possible.
+        batch_timeout: Seconds after which a batch counts as stuck and the process exits.
+        transaction_timeout: Seconds after which Kafka aborts an open transaction.
+    """
+
+    app_id: str = _key(values.NAME, "streamreasoner")
+    max_offsets_per_trigger: int = _key(values.whole(1, 10_000_000), 200_000)
+    max_message_bytes: int = _key(values.whole(1, 10_000_000), 102_400)
+    trigger_interval: float = _key(values.seconds(0, 86_400), 0.0)
+    batch_timeout: float = _key(values.seconds(1, 86_400), 600.0)
+    transaction_timeout: float = _key(values.seconds(1, 900), 60.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputConfig:
+    """`[output]`: which changes are published.
+
+    Attributes:
+        include: `derived` for the closure without the asserted facts, `all` for the closure.
+    """
+
+    include: str = _key(values.one_of("derived", "all"), "derived")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsConfig:
+    """`[metrics]`: where Prometheus scrapes.
+
+    Attributes:
+        host: Address to listen on.
+        port: Port to listen on; 0 means no metrics.
+    """
+
+    host: str = _key(values.TEXT, "127.0.0.1")
+    port: int = _key(values.whole(0, 65_535), 9464)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogConfig:
+    """`[log]`: what is written to standard error.
+
+    Attributes:
+        level: `debug`, `info`, `warning` or `error`.
+        format: `text` for people, `json` for machines.
+    """
+
+    level: str = _key(values.one_of("debug", "info", "warning", "error"), "info")
+    format: str = _key(values.one_of("text", "json"), "text")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkConfig:
+    """`[spark]`: settings of Spark itself.
+
+    Attributes:
+        options: `spark.*` settings that win over the ones chosen here.
+    """
+
+    options: Mapping[str, str] = _key(values.SPARK_OPTIONS, {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """The whole configuration, one attribute per section of the file."""
+
+    kafka: KafkaConfig
+    rules: RulesConfig
+    state: StateConfig
+    pipeline: PipelineConfig
+    output: OutputConfig
+    metrics: MetricsConfig
+    log: LogConfig
+    spark: SparkConfig
+
+
+_SECTIONS: dict[str, type[Any]] = {
+    "kafka": KafkaConfig,
+    "rules": RulesConfig,
+    "state": StateConfig,
+    "pipeline": PipelineConfig,
+    "output": OutputConfig,
+    "metrics": MetricsConfig,
+    "log": LogConfig,
+    "spark": SparkConfig,
+}
+
+
+def load(path: Path, environment: Mapping[str, str] | None = None) -> Config:
+    """Read and check a configuration file and the environment over it.
+
+    Args:
+        path: The TOML file.
+        environment: Variables to use; None means those of the process.
+
+    Raises:
+        ConfigError: The file cannot be read or something in it is not allowed.
+    """
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"Cannot read the configuration {path}: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}.") from None
+    return parse(
+        raw, os.environ if environment is None else environment, path.absolute().parent, str(path)
+    )
+
+
+def parse(
+    raw: Mapping[str, Any],
+    environment: Mapping[str, str],
+    directory: Path,
+    name: str = "configuration",
+) -> Config:
+    """Check a parsed TOML document and the environment over it.
+
+    Args:
+        raw: Section -> key -> value.
+        environment: Variables; those without the prefix are ignored.
+        directory: What relative paths in the document are relative to.
+        name: How messages call the document.
+
+    Raises:
+        ConfigError: Lists every problem, one line each.
+    """
+    problems: list[str] = []
+    found: dict[str, dict[str, tuple[str, Any]]] = {section: {} for section in _SECTIONS}
+    for section, table in raw.items():
+        if section not in _SECTIONS:
+            problems.append(_unknown(f"[{section}]", section, "section", _SECTIONS))
+        elif not isinstance(table, dict):
+            problems.append(f"{section}: found {values.show(table)}, allowed: a table [{section}]")
+        else:
+            found[section] |= {key: (f"{section}.{key}", value) for key, value in table.items()}
+    for variable, section, key, value in _overrides(environment, problems):
+        found[section][key] = (variable, value)
+    sections = {
+        section: _section(section, table, directory, problems) for section, table in found.items()
+    }
+    if problems:
+        lines = "\n".join(f"  {problem}" for problem in problems)
+        raise ConfigError(f"{name} is not a valid configuration:\n{lines}")
+    return Config(**sections)
+
+
+def _section(
+    section: str,
+    found: Mapping[str, tuple[str, Any]],
+    directory: Path,
+    problems: list[str],
+) -> Any:
+    fields = {one.name: one for one in dataclasses.fields(_SECTIONS[section])}
+    problems.extend(
+        _unknown(where, key, "key", fields)
+        for key, (where, _) in found.items()
+        if key not in fields
+    )
+    got: dict[str, Any] = {}
+    complete = True
+    for name, one in fields.items():
+        kind: Kind = one.metadata["kind"]
+        default = one.metadata["default"]
+        try:
+            if name in found:
+                got[name] = kind.read(found[name][1], directory)
+            elif default is _REQUIRED:
+                problems.append(f"{section}.{name}: missing, it must be {kind.allowed}")
+                complete = False
+            elif not callable(default):
+                got[name] = default
+            elif complete:
+                got[name] = default(got)
+        except ValueError as error:
+            where, value = found[name]
+            hint = f" ({error})" if str(error) else ""
+            problems.append(
+                f"{where}: found {values.show(value, secret=kind.secret)}, "
+                f"allowed: {kind.allowed}{hint}" + _guess(value, kind.choices)
+            )
+            complete = False
+    return _SECTIONS[section](**got) if complete else None
+
+
+def _overrides(
+    environment: Mapping[str, str], problems: list[str]
+) -> Iterator[tuple[str, str, str, str]]:
+    """Yield (variable, section, key, text) of each variable that names a known key."""
+    known = {
+        f"{_PREFIX}{section}__{one.name}".upper(): (section, one.name)
+        for section, kind in _SECTIONS.items()
+        for one in dataclasses.fields(kind)
+    }
+    for variable, text in sorted(environment.items()):
+        if not variable.startswith(_PREFIX) or variable in _OTHER_VARIABLES:
+            continue
+        if variable in known:
+            yield (variable, *known[variable], text)
+        else:
+            problems.append(_unknown(variable, variable, "environment variable", known))
+
+
+def _unknown(where: str, word: str, what: str, known: Mapping[str, Any]) -> str:
+    guess = _guess(word, tuple(known))
+    shown = guess or f". Known: {', '.join(known)}"
+    return f"{where}: unknown {what}{shown}"
+
+
+def _guess(found: object, choices: tuple[str, ...]) -> str:
+    close = difflib.get_close_matches(str(found), choices, n=1)
+    return f". Did you mean {close[0]}?" if close else ""

@@ -1,0 +1,195 @@
+"""Kinds of configuration value: TOML value or environment text -> checked Python value.
+
+Invariant: `Kind.read` returns a value of the documented type or raises ValueError; the text of the
+error adds to `Kind.allowed`, it does not repeat it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SHOWN = 60
+_RULESET = re.compile(r"[a-z][a-z0-9-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of value.
+
+    Attributes:
+        allowed: Completes the sentence "it must be ...".
+        check: Value and directory of the file -> checked value; raises ValueError.
+        choices: The few texts that are allowed, for suggestions; empty when there are many.
+        secret: Whether a refused value must not be shown: it may hold a password.
+    """
+
+    allowed: str
+    check: Callable[[Any, Path], Any]
+    choices: tuple[str, ...] = ()
+    secret: bool = False
+
+    def read(self, value: Any, directory: Path) -> Any:
+        """The checked value; raises ValueError when it is not allowed."""
+        return self.check(value, directory)
+
+
+def show(value: object, *, secret: bool = False) -> str:
+    """The value as it stands in a message, cut when long."""
+    if secret:
+        return "a value that is not shown"
+    text = repr(value) if not isinstance(value, str) else f'"{value}"'
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def one_of(*choices: str) -> Kind:
+    """Exactly one of a few words."""
+
+    def check(value: Any, _: Path) -> str:
+        if value not in choices:
+            raise ValueError
+        return str(value)
+
+    return Kind(" or ".join(f'"{choice}"' for choice in choices), check, choices)
+
+
+def whole(least: int, most: int) -> Kind:
+    """A whole number in a range."""
+
+    def check(value: Any, _: Path) -> int:
+        number = int(value) if isinstance(value, str) else value
+        if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
+            raise ValueError
+        return number
+
+    return _plain(f"a whole number from {least} to {most}", check)
+
+
+def seconds(least: float, most: float) -> Kind:
+    """A duration in seconds in a range."""
+
+    def check(value: Any, _: Path) -> float:
+        number = float(value) if isinstance(value, str) else value
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise TypeError
+        if not math.isfinite(number) or not least <= number <= most:
+            raise ValueError
+        return float(number)
+
+    return _plain(f"seconds, a number from {least:g} to {most:g}", check)
+
+
+def _plain(allowed: str, check: Callable[[Any, Path], Any]) -> Kind:
+    """A kind whose check may fail with Python's own words, which users need not see."""
+
+    def quiet(value: Any, directory: Path) -> Any:
+        try:
+            return check(value, directory)
+        except (ValueError, TypeError):
+            raise ValueError from None
+
+    return Kind(allowed, quiet)
+
+
+def _text(value: Any, _: Path) -> str:
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise ValueError
+    return value
+
+
+def _path(value: Any, directory: Path) -> Path:
+    return directory / Path(_text(value, directory)).expanduser()
+
+
+def _program(value: Any, directory: Path) -> str | Path:
+    text = _text(value, directory)
+    return text if _RULESET.fullmatch(text) else _path(text, directory)
+
+
+def _matching(pattern: str) -> Callable[[Any, Path], str]:
+    compiled = re.compile(pattern)
+
+    def check(value: Any, directory: Path) -> str:
+        if compiled.fullmatch(_text(value, directory)) is None:
+            raise ValueError
+        return str(value)
+
+    return check
+
+
+_topic = _matching(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
+_server = _matching(r"(\[[0-9a-fA-F:]+\]|[^\s:,/]+):[0-9]{1,5}")
+
+
+def _topics(value: Any, directory: Path) -> tuple[str, ...]:
+    names = value.split(",") if isinstance(value, str) else value
+    if not isinstance(names, list) or not names:
+        raise ValueError
+    topics = tuple(
+        _topic(name.strip() if isinstance(name, str) else name, directory) for name in names
+    )
+    if len(set(topics)) != len(topics):
+        raise ValueError("a topic is listed twice")
+    return topics
+
+
+def _servers(value: Any, directory: Path) -> str:
+    return ",".join(_server(one.strip(), directory) for one in _text(value, directory).split(","))
+
+
+def _options(value: Any, _: Path) -> dict[str, str]:
+    if isinstance(value, str):
+        try:
+            value = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            raise ValueError from None
+    if not isinstance(value, dict):
+        raise ValueError  # noqa: TRY004 - one exception type for "not allowed"
+    options: dict[str, str] = {}
+    for name, setting in _flat(value):
+        if isinstance(setting, bool):
+            options[name] = str(setting).lower()
+        elif isinstance(setting, str | int | float):
+            options[name] = str(setting)
+        else:
+            raise ValueError(f"{name} is neither text, number nor true/false")  # noqa: TRY004
+    return options
+
+
+def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """TOML reads an unquoted `a.b = 1` as a nested table; option names are the joined path."""
+    pairs: list[tuple[str, Any]] = []
+    for name, setting in table.items():
+        if isinstance(setting, dict):
+            pairs += _flat(setting, f"{prefix}{name}.")
+        else:
+            pairs.append((prefix + name, setting))
+    return pairs
+
+
+def _spark_options(value: Any, directory: Path) -> dict[str, str]:
+    options = _options(value, directory)
+    for name in options:
+        if not name.startswith("spark."):
+            raise ValueError(f'{name} does not start with "spark."')
+    return options
+
+
+TEXT = Kind("text", _text)
+PROGRAM = Kind("the name of a ruleset, or a path with a / or a . in it", _program)
+PATH = Kind("a path", _path)
+NAME = Kind('a name of letters, digits, ".", "_" and "-"', _matching(r"[a-zA-Z0-9._-]{1,200}"))
+TOPIC = Kind('a topic name of letters, digits, ".", "_" and "-"', _topic)
+TOPICS = Kind('a list of topic names of letters, digits, ".", "_" and "-"', _topics)
+SERVERS = Kind('"host:port", comma separated', _servers)
+OPTIONS = Kind("a table of names and texts, numbers or true/false", _options, secret=True)
+SPARK_OPTIONS = Kind(
+    "a table of spark.* names and texts, numbers or true/false", _spark_options, secret=True
+)

@@ -1,0 +1,217 @@
+"""The Java side: which `java` runs, where its jars come from and where they are kept.
+
+Invariant: a directory of jars that this module returns is complete; a download that is cut short is
+never seen, because jars are retrieved next to the cache and renamed into it.
+
+Environment variables:
+    STREAMREASONER_CACHE_DIR: where jars are kept; default `$XDG_CACHE_HOME/streamreasoner`.
+    STREAMREASONER_MAVEN_REPOSITORY: the one Maven repository that is asked; default Maven Central.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import importlib.util
+import logging
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import quoteattr
+
+from streamreasoner.errors import EnvironmentSetupError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+CACHE_VARIABLE = "STREAMREASONER_CACHE_DIR"
+REPOSITORY_VARIABLE = "STREAMREASONER_MAVEN_REPOSITORY"
+MAVEN_CENTRAL = "https://repo1.maven.org/maven2/"
+OLDEST_JAVA = 17
+
+_RESOLVE_SECONDS = 600
+# The watcher leads the process group; its pipe closes when the starter is gone, however it died.
+_WATCHER = ("/bin/sh", "-c", "read -r _; kill -9 0")
+_log = logging.getLogger(__name__)
+
+
+def java(*, newest: int | None = None) -> str:
+    """Path of the `java` command, from JAVA_HOME or else PATH.
+
+    Args:
+        newest: The newest major version that the caller can run on; None means any.
+
+    Raises:
+        EnvironmentSetupError: There is none, or its version is not supported.
+    """
+    allowed = f"{OLDEST_JAVA} or newer" if newest is None else f"{OLDEST_JAVA} to {newest}"
+    advice = f"Install a Java runtime, version {allowed}, and put it on PATH or set JAVA_HOME."
+    home = os.environ.get("JAVA_HOME")
+    command = shutil.which("java", path=str(Path(home, "bin"))) if home else shutil.which("java")
+    if command is None:
+        where = f"JAVA_HOME is {home}, which has no bin/java" if home else "no java on PATH"
+        raise EnvironmentSetupError(f"Java is missing: {where}. {advice}")
+    try:
+        result = subprocess.run(
+            [command, "-version"], capture_output=True, text=True, check=False, timeout=60
+        )
+        said = result.stderr
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EnvironmentSetupError(f"Java at {command} does not run: {error}. {advice}") from None
+    version = re.search(r'version "(?:1\.)?(\d+)', said)
+    if version is None:
+        raise EnvironmentSetupError(f"{command} -version does not name a Java version. {advice}")
+    major = int(version[1])
+    if major < OLDEST_JAVA or (newest is not None and major > newest):
+        raise EnvironmentSetupError(f"Java {major} at {command} is not supported. {advice}")
+    return command
+
+
+class Kin:
+    """A process group that dies with this process, even if that is killed by SIGKILL.
+
+    Children join it with `Popen(..., process_group=kin.group)`.
+    """
+
+    def __init__(self) -> None:
+        self._watcher = subprocess.Popen(_WATCHER, stdin=subprocess.PIPE, process_group=0)
+
+    @property
+    def group(self) -> int:
+        """Id of the process group."""
+        return self._watcher.pid
+
+    def close(self) -> None:
+        """Kill what is left of the group."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._watcher.pid, signal.SIGKILL)
+        self._watcher.wait()
+        if self._watcher.stdin is not None:
+            self._watcher.stdin.close()
+
+
+def cache_directory() -> Path:
+    """The user's cache directory of this program; it need not exist yet."""
+    if chosen := os.environ.get(CACHE_VARIABLE):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "streamreasoner"
+
+
+def ivy_settings() -> Path:
+    """An Ivy settings file that asks one repository only, so nothing else can supply a jar.
+
+    Raises:
+        EnvironmentSetupError: The cache directory cannot be written.
+    """
+    repository = os.environ.get(REPOSITORY_VARIABLE, MAVEN_CENTRAL)
+    text = (
+        '<ivysettings><settings defaultResolver="maven"/><resolvers>'
+        f'<ibiblio name="maven" m2compatible="true" root={quoteattr(repository)}/>'
+        "</resolvers></ivysettings>\n"
+    )
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    path = _writable_cache() / f"ivysettings-{digest}.xml"
+    if not path.exists():
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+            file.write(text)
+        Path(file.name).replace(path)
+    return path
+
+
+def jars(name: str, coordinates: Sequence[str]) -> Path:
+    """A directory with the jars of some Maven modules and of all they depend on.
+
+    Args:
+        name: Readable part of the directory's name.
+        coordinates: `organisation:module:revision` of each module.
+
+    Raises:
+        EnvironmentSetupError: Java is missing, the repository cannot be reached, or the cache
+            directory cannot be written.
+    """
+    wanted = jars_directory(name, coordinates)
+    if wanted.is_dir():
+        return wanted
+    cache = _writable_cache()
+    with _locked(cache / ".lock"):
+        if not wanted.is_dir():
+            _log.info("Downloading %s and its dependencies into %s.", name, wanted)
+            scratch = Path(tempfile.mkdtemp(prefix=".download-", dir=cache))
+            try:
+                _retrieve(coordinates, scratch)
+                (scratch / "jars").rename(wanted)
+            finally:
+                shutil.rmtree(scratch, ignore_errors=True)
+    return wanted
+
+
+def jars_directory(name: str, coordinates: Sequence[str]) -> Path:
+    """Where `jars` puts these modules; the directory exists once they have been downloaded."""
+    digest = hashlib.sha256(" ".join(coordinates).encode()).hexdigest()[:12]
+    return cache_directory() / f"{name}-{digest}"
+
+
+def _retrieve(coordinates: Sequence[str], scratch: Path) -> None:
+    modules = [coordinate.split(":") for coordinate in coordinates]
+    dependencies = "".join(
+        f'<dependency org="{organisation}" name="{module}" rev="{revision}" conf="default"/>'
+        for organisation, module, revision in modules
+    )
+    (scratch / "ivy.xml").write_text(
+        '<ivy-module version="2.0"><info organisation="local" module="jars"/>'
+        f"<dependencies>{dependencies}</dependencies></ivy-module>\n"
+    )
+    command = [java(), "-jar", str(_ivy_jar()), "-settings", str(ivy_settings())]
+    command += ["-cache", str(scratch / "cache"), "-ivy", str(scratch / "ivy.xml")]
+    command += ["-confs", "default", "-types", "jar", "bundle"]
+    command += ["-retrieve", f"{scratch}/jars/[artifact]-[revision](-[classifier]).[ext]"]
+    try:
+        result = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=_RESOLVE_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        raise EnvironmentSetupError(
+            f"Downloading {', '.join(coordinates)} took more than {_RESOLVE_SECONDS} s."
+        ) from None
+    if result.returncode != 0 or not (scratch / "jars").is_dir():
+        repository = os.environ.get(REPOSITORY_VARIABLE, MAVEN_CENTRAL)
+        last = "\n".join((result.stdout + result.stderr).strip().splitlines()[-8:])
+        raise EnvironmentSetupError(
+            f"Cannot download {', '.join(coordinates)} from {repository}. Check the network, or "
+            f"set {REPOSITORY_VARIABLE} to a mirror. Ivy said:\n{last}"
+        )
+
+
+def _ivy_jar() -> Path:
+    spec = importlib.util.find_spec("pyspark")
+    roots = [] if spec is None else list(spec.submodule_search_locations or [])
+    found = [jar for root in roots for jar in Path(root, "jars").glob("ivy-*.jar")]
+    if not found:
+        raise EnvironmentSetupError("PySpark's jars are missing: reinstall the package pyspark.")
+    return found[0]
+
+
+def _writable_cache() -> Path:
+    cache = cache_directory()
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=cache):
+            return cache
+    except OSError as error:
+        raise EnvironmentSetupError(
+            f"The cache directory {cache} cannot be written ({error.strerror}). "
+            f"Set {CACHE_VARIABLE} to a directory that can."
+        ) from None
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

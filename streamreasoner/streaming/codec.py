@@ -1,0 +1,320 @@
+"""A batch of Kafka messages -> encoded updates and rejections.
+
+Invariant: every row is either counted in exactly one update or rejected with exactly one reason,
+and the same rows in the same order give the same ids.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamreasoner.collection.updates import Updates
+from streamreasoner.errors import TermError
+from streamreasoner.rdf.terms import canonical, to_ntriples
+from streamreasoner.streaming import timestamps
+from streamreasoner.streaming.messages import FactMessage, decode_triple, holds_nul, read_any
+from streamreasoner.streaming.rejected import Reason, Rejected, RejectedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.rdf.dictionary import Dictionary
+    from streamreasoner.streaming.messages import Argument, TripleMessage
+
+JSON = "application/json"
+TRIPLE = "triple"
+
+_INVALID_ID = -1
+_IRI, _BLANK, _LITERAL = b"<"[0], b"_"[0], b'"'[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What a batch amounts to.
+
+    Attributes:
+        updates: Encoded updates; a predicate may come more than once.
+        rejected: Refused rows, ascending.
+        event_time: Largest event time of the accepted rows, milliseconds since 1970; None if there
+            are none.
+    """
+
+    updates: tuple[Updates, ...]
+    rejected: tuple[Rejected, ...]
+    event_time: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Group:
+    """Rows of one predicate, not yet encoded.
+
+    Attributes:
+        predicate: Its name.
+        rows: Rows of the batch, int64 of shape (n,).
+        args: One column of texts for each argument, n rows each.
+        diff: int64 of shape (n,).
+        ts: Event time as found, n of them.
+    """
+
+    predicate: str
+    rows: NDArray[np.int64]
+    args: tuple[pa.LargeStringArray, ...]
+    diff: NDArray[np.int64]
+    ts: Sequence[str | int | None]
+
+
+class Codec:
+    """Decodes batches for one program.
+
+    Args:
+        dictionary: Takes the terms.
+        arities: Predicates of the program and their arities; `triple` is always known.
+        max_message_bytes: Longest value that is looked at.
+    """
+
+    def __init__(
+        self, dictionary: Dictionary, arities: Mapping[str, int], max_message_bytes: int
+    ) -> None:
+        self._dictionary = dictionary
+        self._arities = {**arities, TRIPLE: 3}
+        self._max_bytes = max_message_bytes
+
+    def decode(self, batch: pa.Table) -> Decoded:
+        """Decode the rows of a batch.
+
+        Args:
+            batch: Columns `value` (binary), `timestamp` (Kafka's, any Arrow timestamp) and
+                `headers` (list of key and value), n rows, in the order that decides about ids.
+        """
+        refused: dict[int, RejectedError] = {}
+        self._check_envelopes(batch, refused)
+        appended = append_milliseconds(batch)
+        latest: list[int] = []
+        updates: list[Updates] = []
+        for group in self._groups(batch, refused):
+            times = timestamps.milliseconds(group.ts, appended[group.rows])
+            _check_times(group, times, refused)
+            _check_diff(group, refused)
+            if group.predicate == TRIPLE:
+                _check_kinds(group, refused)
+            keep = _kept(group, refused)
+            ids = self._encode(group, keep, refused)
+            good = (ids != _INVALID_ID).all(axis=1)
+            if good.any():
+                updates.append(Updates(group.predicate, ids[good], group.diff[keep][good]))
+                latest.append(int(times[keep][good].max()))
+        return Decoded(
+            updates=tuple(updates),
+            rejected=tuple(
+                Rejected(row, refused[row].reason, refused[row].detail) for row in sorted(refused)
+            ),
+            event_time=max(latest, default=None),
+        )
+
+    def _check_envelopes(self, batch: pa.Table, refused: dict[int, RejectedError]) -> None:
+        lengths = pc.fill_null(pc.binary_length(batch.column("value")), 0).to_numpy()
+        for row in np.flatnonzero(lengths == 0):
+            refused[int(row)] = RejectedError(
+                Reason.EMPTY_VALUE, "The message has no value; retract with a negative diff."
+            )
+        for row in np.flatnonzero(lengths > self._max_bytes):
+            refused[int(row)] = RejectedError(
+                Reason.OVERSIZED,
+                f"The value has {lengths[row]} bytes; allowed are {self._max_bytes}.",
+            )
+        headers = batch.column("headers")
+        if headers.null_count < len(headers):
+            for row in np.flatnonzero(headers.is_valid().to_numpy()):
+                _check_content_type(int(row), headers[int(row)].as_py(), refused)
+
+    def _groups(self, batch: pa.Table, refused: dict[int, RejectedError]) -> list[_Group]:
+        column = batch.column("value")
+        values = column.to_pylist()
+        careful = _mentions_nul(column)
+        if values and not refused and not careful:
+            # Nearly every batch is nothing but triples: one try for all of them.
+            with contextlib.suppress(ValueError, RecursionError):
+                triples = [decode_triple(value) for value in values]
+                return [_triples(range(len(triples)), triples)]
+        return self._groups_one_by_one(values, refused, careful=careful)
+
+    def _groups_one_by_one(
+        self, values: Sequence[bytes], refused: dict[int, RejectedError], *, careful: bool
+    ) -> list[_Group]:
+        triples: dict[int, TripleMessage] = {}
+        facts: dict[str, dict[int, FactMessage]] = {}
+        for row, value in enumerate(values):
+            if row in refused:
+                continue
+            try:
+                message = read_any(value)
+                if isinstance(message, FactMessage):
+                    self._check_fact(message)
+                    texts: tuple[Argument, ...] = tuple(message.args)
+                else:
+                    texts = (message.s, message.p, message.o)
+                if careful and holds_nul(texts):
+                    raise RejectedError(Reason.NUL, "A term holds the character NUL.")  # noqa: TRY301
+            except RejectedError as error:
+                refused[row] = error
+                continue
+            if isinstance(message, FactMessage):
+                facts.setdefault(message.predicate, {})[row] = message
+            else:
+                triples[row] = message
+        groups = [_facts(name, list(found), found) for name, found in sorted(facts.items())]
+        if triples:
+            groups.insert(0, _triples(list(triples), list(triples.values())))
+        return groups
+
+    def _check_fact(self, message: FactMessage) -> None:
+        arity = self._arities.get(message.predicate)
+        if arity is None:
+            known = ", ".join(sorted(self._arities))
+            raise RejectedError(
+                Reason.UNKNOWN_PREDICATE,
+                f"The program has no predicate {message.predicate[:80]!r}; it has {known}.",
+            )
+        if len(message.args) != arity:
+            raise RejectedError(
+                Reason.WRONG_ARITY,
+                f"{message.predicate} has {arity} arguments; found {len(message.args)}.",
+            )
+        try:
+            message.args = [
+                one if isinstance(one, str) else to_ntriples(one) for one in message.args
+            ]
+        except (TermError, ValueError) as error:
+            raise RejectedError(Reason.NUMBER_OUT_OF_RANGE, str(error)) from None
+
+    def _encode(
+        self, group: _Group, keep: NDArray[np.bool_], refused: dict[int, RejectedError]
+    ) -> NDArray[np.int32]:
+        """Ids of the kept rows, int32 of shape (kept, arity); -1 where a term is refused."""
+        rows = group.rows[keep]
+        ids = np.empty((len(rows), len(group.args)), dtype=np.int32)
+        for position, texts in enumerate(group.args):
+            kept = texts if len(rows) == len(texts) else texts.filter(pa.array(keep))
+            ids[:, position] = self._dictionary.encode_validated(kept)
+            for index in np.flatnonzero(ids[:, position] == _INVALID_ID):
+                refused.setdefault(int(rows[index]), _why_no_term(kept[index].as_py()))
+        return ids
+
+
+def append_milliseconds(batch: pa.Table) -> NDArray[np.int64]:
+    """Kafka's timestamps of a batch, int64 milliseconds since 1970."""
+    column = batch.column("timestamp").cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
+    return np.asarray(column.to_numpy(), dtype=np.int64)
+
+
+def _mentions_nul(values: pa.ChunkedArray) -> bool:
+    """Whether the bytes hold the end of an escaped NUL anywhere; scans memory, not rows."""
+    texts = (chunk.buffers()[2] for chunk in values.chunks)
+    raw = [text.to_pybytes() for text in texts if text is not None]
+    return any(b"u0000" in one or b"U0000" in one for one in raw)
+
+
+def _triples(rows: Sequence[int], messages: Sequence[TripleMessage]) -> _Group:
+    return _Group(
+        TRIPLE,
+        np.asarray(rows, dtype=np.int64),
+        (
+            pa.array([message.s for message in messages], pa.large_string()),
+            pa.array([message.p for message in messages], pa.large_string()),
+            pa.array([message.o for message in messages], pa.large_string()),
+        ),
+        np.array([message.diff for message in messages], dtype=np.int64),
+        [message.ts for message in messages],
+    )
+
+
+def _facts(predicate: str, rows: Sequence[int], found: Mapping[int, FactMessage]) -> _Group:
+    messages = list(found.values())
+    columns = zip(*(message.args for message in messages), strict=True)
+    return _Group(
+        predicate,
+        np.asarray(rows, dtype=np.int64),
+        tuple(pa.array(column, pa.large_string()) for column in columns),
+        np.array([message.diff for message in messages], dtype=np.int64),
+        [message.ts for message in messages],
+    )
+
+
+def _check_content_type(
+    row: int, headers: Sequence[Mapping[str, object]], refused: dict[int, RejectedError]
+) -> None:
+    for header in headers:
+        if str(header["key"]).lower() == "content-type":
+            value = header["value"]
+            found = value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
+            if found.split(";")[0].strip().lower() != JSON:
+                detail = f"The content type is {found[:80]!r}; allowed is {JSON}."
+                refused.setdefault(row, RejectedError(Reason.CONTENT_TYPE, detail))
+
+
+def _check_times(
+    group: _Group, times: NDArray[np.int64], refused: dict[int, RejectedError]
+) -> None:
+    for index in np.flatnonzero(times == timestamps.INVALID):
+        detail = f"ts is {str(group.ts[int(index)])[:60]!r}; allowed is {timestamps.ALLOWED}."
+        refused[int(group.rows[index])] = RejectedError(Reason.BAD_TIMESTAMP, detail)
+
+
+def _check_diff(group: _Group, refused: dict[int, RejectedError]) -> None:
+    for row in group.rows[group.diff == 0]:
+        refused.setdefault(
+            int(row), RejectedError(Reason.DIFF_ZERO, "diff is 0, which says nothing.")
+        )
+
+
+def _check_kinds(group: _Group, refused: dict[int, RejectedError]) -> None:
+    """RDF: a subject is an IRI or a blank node, a predicate is an IRI."""
+    subjects, predicates = (_first_bytes(column) for column in group.args[:2])
+    for index in np.flatnonzero(subjects == _LITERAL):
+        detail = f"The subject {group.args[0][index].as_py()[:80]} is a literal."
+        refused.setdefault(int(group.rows[index]), RejectedError(Reason.SUBJECT_KIND, detail))
+    for index in np.flatnonzero((predicates == _LITERAL) | (predicates == _BLANK)):
+        detail = f"The predicate {group.args[1][index].as_py()[:80]} is not an IRI."
+        refused.setdefault(int(group.rows[index]), RejectedError(Reason.PREDICATE_KIND, detail))
+
+
+def _first_bytes(texts: pa.LargeStringArray) -> NDArray[np.uint8]:
+    """First byte of each text, 0 for an empty one; uint8 of shape (n,)."""
+    _, offsets, data = texts.buffers()
+    starts = np.frombuffer(offsets, dtype=np.int64, count=len(texts) + 1, offset=8 * texts.offset)
+    first = np.zeros(len(texts), dtype=np.uint8)
+    filled = starts[1:] > starts[:-1]
+    if data is not None:
+        first[filled] = np.frombuffer(data, dtype=np.uint8)[starts[:-1][filled]]
+    return first
+
+
+def _kept(group: _Group, refused: Mapping[int, RejectedError]) -> NDArray[np.bool_]:
+    if not refused:
+        return np.ones(len(group.rows), dtype=np.bool_)
+    return ~np.isin(group.rows, np.fromiter(refused, dtype=np.int64))
+
+
+def _why_no_term(text: str) -> RejectedError:
+    match text[:1]:
+        case "<":
+            reason = Reason.INVALID_IRI
+        case "_":
+            reason = Reason.INVALID_BLANK_NODE
+        case '"':
+            reason = Reason.INVALID_LITERAL
+        case _:
+            reason = Reason.NOT_A_TERM
+    try:
+        canonical(text)
+    except TermError as error:
+        return RejectedError(reason, str(error))
+    return RejectedError(reason, f"{text[:80]!r} is not a term in N-Triples syntax.")

@@ -1,0 +1,71 @@
+"""The lock on a state directory. Invariant: while it is held, no other pipeline uses the directory.
+
+The lock belongs to an open file, so the kernel drops it however the holders die, and a child that
+inherits the file holds it too: a JVM that outlives its driver keeps the next driver out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from typing import TYPE_CHECKING
+
+from streamreasoner.errors import EnvironmentSetupError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_PATIENCE_SECONDS = 10.0
+
+
+class StateLock:
+    """Exclusive use of a state directory from construction to `close`.
+
+    Args:
+        directory: The state directory; created if absent, readable by its owner only.
+        patience: Seconds to wait for a holder that may be about to end.
+
+    Raises:
+        EnvironmentSetupError: Another process holds it, or the directory cannot be written.
+    """
+
+    def __init__(self, directory: Path, *, patience: float = _PATIENCE_SECONDS) -> None:
+        path = directory / "lock"
+        try:
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise EnvironmentSetupError(
+                f"The directory {directory} (state.directory) cannot be used: {error.strerror}."
+            ) from None
+        deadline = time.monotonic() + patience
+        while not self._try():
+            if time.monotonic() >= deadline:
+                holder = path.read_text().strip() or "unknown"
+                os.close(self._descriptor)
+                raise EnvironmentSetupError(
+                    f"The directory {directory} (state.directory) is in use by process {holder}. "
+                    "Stop it, or choose another directory."
+                )
+            time.sleep(0.1)
+        os.ftruncate(self._descriptor, 0)
+        os.write(self._descriptor, f"{os.getpid()}\n".encode())
+
+    @property
+    def descriptor(self) -> int:
+        """The open file; a child that inherits it keeps the lock until it dies."""
+        return self._descriptor
+
+    def close(self) -> None:
+        """Let go of the directory."""
+        with contextlib.suppress(OSError):
+            os.close(self._descriptor)
+
+    def _try(self) -> bool:
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

@@ -1,0 +1,157 @@
+"""What a pipeline needs from its neighbours. Invariant: no Spark, Kafka or Delta is known here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from streamreasoner.collection.updates import TraceRows, Updates
+    from streamreasoner.engine.epoch import EpochResult
+    from streamreasoner.rdf.dictionary import Dictionary
+
+    Offsets = dict[str, dict[str, list[int]]]
+    DecodedChanges = tuple[str, Sequence[pa.Array], NDArray[np.int8]]
+
+
+class PipelineObserver(Protocol):
+    """Told what happens, on the thread that does it; it must not raise and must not block."""
+
+    def batch_started(self, epoch: int, rows: int) -> None:
+        """A batch of `rows` messages begins."""
+
+    def stage(self, name: str, seconds: float) -> None:
+        """A stage took this long: `read`, `decode`, `evaluate`, `store` or `publish`."""
+
+    def epoch_evaluated(self, result: EpochResult) -> None:
+        """The engine has taken the epoch; nothing of it is durable yet."""
+
+    def published(
+        self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]
+    ) -> None:
+        """The epoch's transaction is committed.
+
+        Args:
+            changes: Changes written to the output topic.
+            rejected: Messages written to the dead-letter topic, by reason class.
+            latencies: Seconds from Kafka's timestamp of each input message to the commit.
+        """
+
+    def event_time(self, ts: int) -> None:
+        """The largest event time of the batch, in milliseconds since 1970-01-01 UTC."""
+
+    def batch_finished(self, epoch: int, seconds: float) -> None:
+        """All durable steps of the batch are done."""
+
+
+class NullObserver:
+    """An observer that looks away."""
+
+    def batch_started(self, epoch: int, rows: int) -> None:
+        """Do nothing."""
+
+    def stage(self, name: str, seconds: float) -> None:
+        """Do nothing."""
+
+    def epoch_evaluated(self, result: EpochResult) -> None:
+        """Do nothing."""
+
+    def published(
+        self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]
+    ) -> None:
+        """Do nothing."""
+
+    def event_time(self, ts: int) -> None:
+        """Do nothing."""
+
+    def batch_finished(self, epoch: int, seconds: float) -> None:
+        """Do nothing."""
+
+
+class Observers:
+    """Several observers as one.
+
+    Args:
+        observers: Told in this order.
+    """
+
+    def __init__(self, *observers: PipelineObserver) -> None:
+        self._observers = observers
+
+    def batch_started(self, epoch: int, rows: int) -> None:
+        """Tell all."""
+        for one in self._observers:
+            one.batch_started(epoch, rows)
+
+    def stage(self, name: str, seconds: float) -> None:
+        """Tell all."""
+        for one in self._observers:
+            one.stage(name, seconds)
+
+    def epoch_evaluated(self, result: EpochResult) -> None:
+        """Tell all."""
+        for one in self._observers:
+            one.epoch_evaluated(result)
+
+    def published(
+        self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]
+    ) -> None:
+        """Tell all."""
+        for one in self._observers:
+            one.published(changes, rejected, latencies)
+
+    def event_time(self, ts: int) -> None:
+        """Tell all."""
+        for one in self._observers:
+            one.event_time(ts)
+
+    def batch_finished(self, epoch: int, seconds: float) -> None:
+        """Tell all."""
+        for one in self._observers:
+            one.batch_finished(epoch, seconds)
+
+
+class Tables(Protocol):
+    """The durable state of one application; see `streamreasoner.storage.Tables`."""
+
+    def version(self) -> int | None:
+        """The last epoch that every table holds, None before the first."""
+
+    def offsets(self, epoch: int) -> Offsets | None:
+        """Input range of an epoch: topic -> partition -> [first, next]."""
+
+    def restore(self, before: int, dictionary: Dictionary) -> Iterable[TraceRows]:
+        """Load the terms, then give the trace of the epochs below `before`."""
+
+    def commit(  # noqa: PLR0917 - the interface of storage.Tables
+        self,
+        epoch: int,
+        ts: datetime,
+        terms: tuple[int, pa.LargeStringArray],
+        trace: Sequence[TraceRows],
+        changes: Sequence[DecodedChanges],
+        offsets: Offsets,
+    ) -> None:
+        """Append an epoch to every table that does not have it; durable when it returns."""
+
+    def maintain_if_due(self) -> bool:
+        """Start background maintenance when enough was written; say whether."""
+
+    def close(self) -> None:
+        """Wait for writers and maintenance."""
+
+
+class Engine(Protocol):
+    """The part of `streamreasoner.engine.epoch.Engine` that a pipeline drives."""
+
+    def apply(self, epoch: int, updates: Iterable[Updates]) -> EpochResult:
+        """Take one epoch of input and say what it changed; on an error nothing changes."""
+
+    def restore(self, rows: Iterable[TraceRows]) -> None:
+        """Take the trace of an earlier run."""

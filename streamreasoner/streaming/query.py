@@ -1,0 +1,156 @@
+"""The streaming query: Spark's batches through an `EpochRunner` until told to stop.
+
+Invariant: once `stop` is called no further batch begins, and the one that runs is finished first.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from pyspark.errors import StreamingQueryException
+
+from streamreasoner.errors import BrokerError, StreamReasonerError
+from streamreasoner.streaming.offsets import Checkpoint
+from streamreasoner.streaming.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from streamreasoner.streaming.batch import EpochRunner
+    from streamreasoner.streaming.ports import PipelineObserver
+
+_LOOK_SECONDS = 0.5
+_COMMIT_SECONDS = 10.0
+_log = logging.getLogger(__name__)
+
+
+class _StopRequestedError(Exception):
+    """Ends a query between two batches."""
+
+
+class Query:
+    """A running query.
+
+    Args:
+        stream: The input.
+        runner: Runs each batch.
+        observer: Told when a batch begins and ends.
+        batch_timeout: Seconds after which a batch counts as stuck.
+    """
+
+    def __init__(
+        self,
+        stream: DataFrame,
+        runner: EpochRunner,
+        observer: PipelineObserver,
+        batch_timeout: float,
+    ) -> None:
+        self._stream = stream
+        self._runner = runner
+        self._observer = observer
+        self._watchdog = Watchdog(batch_timeout)
+        self._batch = threading.Lock()
+        self._wake = threading.Event()
+        self._stopping = False
+        self._error: BaseException | None = None
+        self._query: StreamingQuery | None = None
+        self._checkpoint: Path | None = None
+
+    def start(self, name: str, checkpoint: Path, trigger_interval: float) -> None:
+        """Start the query.
+
+        Args:
+            name: Name of the query.
+            checkpoint: Directory of Spark's checkpoint.
+            trigger_interval: Seconds from one batch to the next, 0 for as soon as possible.
+        """
+        self._checkpoint = checkpoint
+        self._query = (
+            self._stream.writeStream.queryName(name)
+            .option("checkpointLocation", str(checkpoint))
+            .trigger(processingTime=f"{int(trigger_interval * 1000)} milliseconds")
+            .foreachBatch(self._on_batch)
+            .start()
+        )
+
+    def stop(self) -> None:
+        """Ask the query to end after the batch that runs; returns at once."""
+        self._stopping = True
+        self._wake.set()
+
+    def wait(self) -> None:
+        """Return when the query has ended because of `stop`.
+
+        Raises:
+            StreamReasonerError: It ended because of an error.
+        """
+        query = self._query
+        if query is None:
+            return
+        try:
+            while query.isActive and not self._wake.wait(_LOOK_SECONDS):
+                pass
+            if self._error is None and self._stopping:
+                self._await_commit()
+                query.stop()
+                self._watchdog.close()
+                return
+            query.awaitTermination()
+        except StreamingQueryException as error:
+            if self._stopping and isinstance(self._error, _StopRequestedError):
+                return
+            raise self._explain(error) from error
+
+    def _on_batch(self, frame: DataFrame, epoch: int) -> None:
+        with self._batch:
+            try:
+                if self._stopping:
+                    raise _StopRequestedError  # noqa: TRY301 - an error ends the query in Spark too
+                with self._watchdog.guard(epoch):
+                    self._run(frame, epoch)
+            except BaseException as error:
+                self._error = error
+                self._wake.set()
+                raise
+
+    def _run(self, frame: DataFrame, epoch: int) -> None:
+        start = time.perf_counter()
+        batch = frame.toArrow()
+        self._observer.batch_started(epoch, len(batch))
+        self._observer.stage("read", time.perf_counter() - start)
+        self._runner.run(batch, epoch)
+        self._observer.batch_finished(epoch, time.perf_counter() - start)
+
+    def _await_commit(self) -> None:
+        """Let Spark commit the last batch: a restart then has nothing to repeat."""
+        assert self._checkpoint is not None  # noqa: S101 - set by start
+        with self._batch:
+            last = self._runner.next - 1
+        deadline = time.monotonic() + _COMMIT_SECONDS
+        while Checkpoint.read(self._checkpoint).committed < last and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    def _explain(self, error: StreamingQueryException) -> StreamReasonerError:
+        if isinstance(self._error, StreamReasonerError):
+            return self._error
+        if self._error is not None:
+            _log.debug("The batch failed.", exc_info=self._error)
+            kind = type(self._error).__name__
+            return StreamReasonerError(
+                f"Batch {self._runner.next} failed, and nothing of it is lost: {kind}: "
+                f"{self._error}. Set log.level to debug to see where; please report it."
+            )
+        return BrokerError(f"Spark ended the query: {_cause(error)}")
+
+
+def _cause(error: StreamingQueryException) -> str:
+    """The innermost cause, without Java's stack."""
+    text = str(error).split("JVM stacktrace")[0].strip()
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " ".join(lines[:3])

@@ -1,0 +1,59 @@
+"""Input that is refused. Invariant: a message is either an update or has exactly one reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Reason(Enum):
+    """Why a message is refused; the value is the `class` header on the dead-letter topic."""
+
+    EMPTY_VALUE = "empty-value"
+    OVERSIZED = "oversized"
+    CONTENT_TYPE = "unsupported-content-type"
+    NOT_UTF8 = "not-utf8"
+    NOT_JSON = "not-json"
+    LONE_SURROGATE = "lone-surrogate"
+    NUL = "nul-character"
+    NOT_AN_OBJECT = "not-an-object"
+    UNKNOWN_FIELD = "unknown-field"
+    MISSING_FIELD = "missing-field"
+    MIXED_SHAPES = "mixed-shapes"
+    WRONG_TYPE = "wrong-type"
+    NUMBER_OUT_OF_RANGE = "number-out-of-range"
+    DIFF_ZERO = "diff-zero"
+    DIFF_OUT_OF_RANGE = "diff-out-of-range"
+    BAD_TIMESTAMP = "bad-timestamp"
+    UNKNOWN_PREDICATE = "unknown-predicate"
+    WRONG_ARITY = "wrong-arity"
+    NOT_A_TERM = "not-a-term"
+    INVALID_IRI = "invalid-iri"
+    INVALID_BLANK_NODE = "invalid-blank-node"
+    INVALID_LITERAL = "invalid-literal"
+    SUBJECT_KIND = "literal-as-subject"
+    PREDICATE_KIND = "predicate-not-an-iri"
+
+
+class RejectedError(ValueError):
+    """Raised inside the codec for one message; never leaves it."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """One refused message of a batch.
+
+    Attributes:
+        row: Its row in the batch.
+        reason: The class of mistake.
+        detail: One sentence that says what was found and what is allowed.
+    """
+
+    row: int
+    reason: Reason
+    detail: str

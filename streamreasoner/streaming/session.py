@@ -1,0 +1,153 @@
+"""The Spark session: classic local mode, on loopback, tuned for small batches.
+
+Invariant: the JVM does not outlive this process, holds the state lock while it lives, and listens
+on loopback only.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from streamreasoner import jvm
+from streamreasoner.errors import EnvironmentSetupError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from py4j.java_gateway import JavaGateway
+
+# The complete set of connector jars exists for 4.0.0; it runs on every 4.0.x.
+CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
+# Java 24 took the security manager away, which Hadoop's client still asks for.
+NEWEST_JAVA = 23
+
+_LOG_LINES = 15
+_FLAGS = (
+    # One driver on few cores: the serial collector needs no threads of its own.
+    "-XX:+UseSerialGC",
+    "-XX:-UsePerfData",
+    f"-Dlog4j2.configurationFile=file:{Path(__file__).with_name('log4j2.properties')}",
+)
+
+_TUNING = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    "spark.sql.streaming.pollingDelay": "1ms",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.sql.streaming.numRecentProgressUpdates": "2",
+    # Safe with one driver only, which the state lock and the transactional id see to.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.locality.wait": "0s",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A running Spark and what it takes to end it.
+
+    Attributes:
+        spark: The session.
+        log_file: What the JVM printed.
+    """
+
+    spark: SparkSession
+    log_file: Path
+    _gateway: JavaGateway
+    _kin: jvm.Kin
+
+    def stop(self) -> None:
+        """Stop Spark and its JVM."""
+        with suppress(Py4JError, OSError):
+            self.spark.stop()
+        with suppress(Py4JError, OSError):
+            self._gateway.shutdown()
+        # PySpark keeps the gateway for the next session of the process; this one is over.
+        SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
+        self._kin.close()
+        process: subprocess.Popen[bytes] = self._gateway.proc
+        process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
+
+
+def start(
+    app_id: str, directory: Path, options: Mapping[str, str], lock_descriptor: int
+) -> Session:
+    """Start Spark; the connector's jars are downloaded once.
+
+    Args:
+        app_id: Name of the application.
+        directory: Where the JVM's log goes.
+        options: `spark.*` settings over the ones chosen here.
+        lock_descriptor: The state lock, which the JVM inherits.
+
+    Raises:
+        EnvironmentSetupError: Java is missing or too old, or Spark does not start.
+    """
+    java = jvm.java(newest=NEWEST_JAVA)
+    os.environ.setdefault("JAVA_HOME", str(Path(java).resolve().parent.parent))
+    settings = {
+        "spark.master": "local[2]",
+        "spark.app.name": app_id,
+        "spark.jars.packages": CONNECTOR,
+        "spark.jars.ivySettings": str(jvm.ivy_settings()),
+        "spark.jars.ivy": str(jvm.cache_directory() / "ivy"),
+        "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": " ".join(_FLAGS),
+        **_TUNING,
+        **options,
+    }
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    log_file = directory / "spark.log"
+    kin = jvm.Kin()
+    with log_file.open("wb") as log:
+        try:
+            gateway = launch_gateway(  # type: ignore[no-untyped-call]
+                conf,
+                {
+                    "stdout": log,
+                    "stderr": subprocess.STDOUT,
+                    "pass_fds": (lock_descriptor,),
+                    "process_group": kin.group,
+                },
+            )
+            context = SparkContext(conf=conf, gateway=gateway)
+        except (PySparkRuntimeError, Py4JError, OSError) as error:
+            kin.close()
+            raise EnvironmentSetupError(
+                f"Spark does not start. The end of {log_file}:\n{tail(log_file)}"
+            ) from error
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    return Session(SparkSession(context), log_file, gateway, kin)
+
+
+def tail(log_file: Path) -> str:
+    """The last lines of a log that say something."""
+    lines = [
+        line
+        for line in log_file.read_text(errors="replace").splitlines()
+        if line.strip() and not line.lstrip().startswith("at ")
+    ]
+    return "\n".join(lines[-_LOG_LINES:])

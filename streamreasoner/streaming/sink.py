@@ -1,0 +1,207 @@
+"""Durable step 2: one Kafka transaction for each epoch.
+
+Invariant: changes, dead letters and the marker of an epoch become visible together or never, and
+the marker of the last visible epoch is the last record of this application on the progress topic.
+
+After any error of a transaction its outcome is unknown, so none is retried here: the process ends,
+the next one fences this one with `init_transactions` and reads the marker.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+
+from streamreasoner.errors import BrokerError, StateError
+from streamreasoner.streaming.clients import (
+    ANSWER_SECONDS,
+    librdkafka,
+    refused_option,
+    unreachable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from confluent_kafka import Message as KafkaMessage
+
+    from streamreasoner.config import KafkaConfig
+    from streamreasoner.streaming.output import Header, Message, Outgoing
+
+_INIT_SECONDS = 60.0
+# A message may outgrow a client's default of 1 MB; the topic's own limit is what counts.
+_MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+_SERVE_EVERY = 10_000
+
+
+class Marker(msgspec.Struct, frozen=True):
+    """The record on the progress topic: the last published batch of one application.
+
+    Attributes:
+        batch: Its id, which is its epoch.
+        offsets: Its input range: topic -> partition -> [first, next].
+        program_hash: Hash of the canonical program that evaluated it.
+    """
+
+    batch: int
+    offsets: dict[str, dict[str, list[int]]]
+    program_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """Everything that becomes visible with an epoch.
+
+    Attributes:
+        changes: Changes for the output topic, one item for each predicate.
+        headers: Headers of every change.
+        dead_letters: Refused messages for the dead-letter topic.
+        marker: Says that the epoch is published.
+    """
+
+    changes: Sequence[Outgoing]
+    headers: list[Header]
+    dead_letters: Iterable[Message]
+    marker: Marker
+
+
+class Sink:
+    """The transactional producer of one application.
+
+    Args:
+        kafka: Cluster and topics.
+        app_id: Application id, also the transactional id and the key of the marker.
+        transaction_timeout: Seconds after which Kafka aborts an open transaction.
+    """
+
+    def __init__(self, kafka: KafkaConfig, app_id: str, transaction_timeout: float) -> None:
+        self._kafka = kafka
+        self._app_id = app_id
+        try:
+            self._producer = Producer(
+                librdkafka(
+                    kafka,
+                    transactional_id=app_id,
+                    transaction_timeout_ms=int(transaction_timeout * 1000),
+                    linger_ms=5,
+                    queue_buffering_max_messages=1_000_000,
+                    message_max_bytes=_MAX_MESSAGE_BYTES,
+                    # The partitioner of Java clients, so that a key has one partition everywhere.
+                    partitioner="murmur2_random",
+                )
+            )
+        except KafkaException as error:
+            raise (refused_option(error) or BrokerError(str(error.args[0]))) from None
+
+    def start(self) -> Marker | None:
+        """Fence every earlier process of this application, then read its last marker.
+
+        Raises:
+            BrokerError: Kafka does not answer or refuses.
+            StateError: The marker was not written by this program.
+        """
+        try:
+            self._producer.init_transactions(_INIT_SECONDS)
+        except KafkaException as error:
+            raise self._error("open transactions", error) from None
+        return self._read_marker()
+
+    def publish(self, publication: Publication) -> None:
+        """Write one epoch in one transaction; visible to read_committed when it returns.
+
+        Raises:
+            BrokerError: The transaction failed; whether it is visible is unknown, so the process
+                must end.
+        """
+        producer = self._producer
+        try:
+            producer.begin_transaction()
+            for part in publication.changes:
+                self._produce_changes(part, publication.headers)
+            for letter in publication.dead_letters:
+                self._produce(
+                    self._kafka.dead_letter_topic, letter.value, letter.key, letter.headers
+                )
+            marker = msgspec.json.encode(publication.marker)
+            self._produce(self._kafka.progress_topic, marker, self._app_id.encode(), [])
+            # librdkafka bounds the commit by the transaction timeout; a shorter one loses track.
+            producer.commit_transaction(-1)
+        except KafkaException as error:
+            raise self._error(f"publish epoch {publication.marker.batch}", error) from None
+
+    def close(self) -> None:
+        """Drop the connection; an open transaction is aborted by the next start or by Kafka."""
+        self._producer.purge()
+
+    def _produce_changes(self, part: Outgoing, headers: list[Header]) -> None:
+        topic = self._kafka.output_topic
+        for index, (value, key) in enumerate(zip(part.values, part.keys, strict=True), start=1):
+            self._produce(topic, value, key, headers)
+            if index % _SERVE_EVERY == 0:
+                self._producer.poll(0)
+
+    def _produce(
+        self, topic: str, value: bytes | None, key: bytes | None, headers: list[Any]
+    ) -> None:
+        while True:
+            try:
+                self._producer.produce(topic, value, key, headers=headers)
+            except BufferError:
+                self._producer.poll(0.1)
+            else:
+                return
+
+    def _read_marker(self) -> Marker | None:
+        topic = self._kafka.progress_topic
+        consumer = Consumer(
+            librdkafka(
+                self._kafka,
+                group_id=f"{self._app_id}-progress",
+                isolation_level="read_committed",
+                enable_auto_commit=False,
+                enable_partition_eof=True,
+                auto_offset_reset="earliest",
+            )
+        )
+        last: bytes | None = None
+        try:
+            consumer.assign([TopicPartition(topic, 0, 0)])
+            while (message := self._next(consumer)) is not None:
+                if message.key() == self._app_id.encode():
+                    last = message.value()
+        finally:
+            consumer.close()
+        try:
+            return None if last is None else msgspec.json.decode(last, type=Marker)
+        except msgspec.DecodeError as error:
+            raise StateError(
+                f"The record of {self._app_id} on {topic} is not a marker of this program: {error}."
+            ) from None
+
+    def _next(self, consumer: Consumer) -> KafkaMessage | None:
+        """The next record, None at the end; read_committed ends before open transactions."""
+        message = consumer.poll(ANSWER_SECONDS)
+        if message is None:
+            raise unreachable(self._kafka, f"reading {self._kafka.progress_topic}")
+        error = message.error()
+        if error is None:
+            return message
+        if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
+            return None
+        raise BrokerError(f"Cannot read the topic {self._kafka.progress_topic}: {error.str()}.")
+
+    def _error(self, what: str, error: KafkaException) -> BrokerError:
+        cause = error.args[0]
+        fenced = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)  # noqa: SLF001
+        if cause.code() in fenced:
+            return BrokerError(
+                f"Cannot {what}: another process with pipeline.app_id {self._app_id} has taken "
+                "over. Only one may run; stop the other, or give this one another app_id."
+            )
+        return BrokerError(
+            f"Cannot {what} at {self._kafka.bootstrap_servers}: {cause.str()}. Nothing is lost: "
+            "start the process again when Kafka is well."
+        )

@@ -1,0 +1,37 @@
+"""The input as a streaming DataFrame. Invariant: lost or expired input ends the query, loudly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from streamreasoner.config import KafkaConfig
+
+COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
+
+
+def read_stream(spark: SparkSession, kafka: KafkaConfig, max_offsets_per_trigger: int) -> DataFrame:
+    """Messages of the input topics, with the columns of `COLUMNS`.
+
+    Args:
+        spark: The session.
+        kafka: Cluster, topics and options.
+        max_offsets_per_trigger: Most messages in a batch.
+    """
+    # An idle broker holds a fetch back for fetch.max.wait.ms, 500 by default: a floor to latency.
+    client = {"isolation.level": "read_committed", "fetch.max.wait.ms": "5"}
+    client |= {**kafka.options, **kafka.consumer_options}
+    reader = (
+        spark.readStream.format("kafka")
+        .option("subscribe", ",".join(kafka.input_topics))
+        .option("startingOffsets", kafka.starting_offsets)
+        .option("failOnDataLoss", "true")
+        .option("includeHeaders", "true")
+        .option("maxOffsetsPerTrigger", str(max_offsets_per_trigger))
+        .option("kafka.bootstrap.servers", kafka.bootstrap_servers)
+    )
+    for name, value in client.items():
+        reader = reader.option(f"kafka.{name}", value)
+    return reader.load().select(*COLUMNS)

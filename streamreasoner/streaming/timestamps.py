@@ -1,0 +1,81 @@
+"""Event times. Invariant: whether a text is a time does not depend on the batch it comes in."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+ALLOWED = "ISO 8601 with a time zone (2026-01-01T00:00:00.000Z) or milliseconds since 1970"
+INVALID = np.iinfo(np.int64).min
+
+# Years 1 to 9999, the range of a TIMESTAMP in the tables.
+_FIRST_MS = -62_135_596_800_000
+_LAST_MS = 253_402_300_799_999
+_SHAPE = re.compile(
+    r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)\d*(Z|[+-]\d\d:?\d\d)", re.ASCII
+)
+_MICROSECONDS = pa.timestamp("us", "UTC")
+
+
+def milliseconds(
+    times: Sequence[str | int | None], default: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Event times in milliseconds since 1970-01-01 UTC.
+
+    Args:
+        times: ISO 8601 texts, milliseconds, or None for the default of the row; n of them.
+        default: int64 of shape (n,).
+
+    Returns:
+        int64 of shape (n,), `INVALID` where a time is not one.
+    """
+    result = default.copy()
+    texts = [row for row, time in enumerate(times) if isinstance(time, str)]
+    if texts:
+        result[texts] = _parse(pa.array([times[row] for row in texts], pa.string()))
+    if len(texts) < len(times):
+        for row, time in enumerate(times):
+            if isinstance(time, int):
+                result[row] = time if _FIRST_MS <= time <= _LAST_MS else INVALID
+    return result
+
+
+def iso(ts: int) -> str:
+    """ISO 8601 in UTC with milliseconds, for times that `milliseconds` gave."""
+    seconds, thousandths = divmod(ts, 1000)
+    text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{text:0>19}.{thousandths:03}Z"
+
+
+def instant(ts: int) -> datetime:
+    """The same time as an aware datetime."""
+    return datetime.fromtimestamp(ts // 1000, UTC).replace(microsecond=ts % 1000 * 1000)
+
+
+def _parse(texts: pa.Array) -> NDArray[np.int64]:
+    """Halve until the texts that are not times stand alone: one bad text costs log n casts."""
+    try:
+        micros = texts.cast(_MICROSECONDS).cast(pa.int64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        if len(texts) == 1:
+            return np.array([_parse_one(texts[0].as_py())], dtype=np.int64)
+        middle = len(texts) // 2
+        return np.concatenate([_parse(texts[:middle]), _parse(texts[middle:])])
+    return np.asarray(micros // 1000, dtype=np.int64)
+
+
+def _parse_one(text: str) -> int:
+    # Arrow refuses digits beyond microseconds, which some producers send; they are cut off.
+    match = _SHAPE.fullmatch(text)
+    if match is None or match[1] + match[2] == text:
+        return INVALID
+    return int(_parse(pa.array([match[1] + match[2]]))[0])

@@ -1,0 +1,164 @@
+"""Topics and the clients of the command line. Invariant: a topic that exists is never changed."""
+
+from __future__ import annotations
+
+import logging
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError
+
+from streamreasoner.errors import BrokerError
+from streamreasoner.streaming.clients import ANSWER_SECONDS, kafka_python, unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator
+
+    from streamreasoner.config import KafkaConfig
+
+# A derived fact joins terms of several messages, and a dead letter adds headers to a full one.
+_LARGE = {"max.message.bytes": str(8 * 1024 * 1024)}
+_PROGRESS = {
+    "cleanup.policy": "compact",
+    # Small segments: compaction leaves the active one alone, and every start reads the topic.
+    "segment.bytes": str(4 * 1024 * 1024),
+    "segment.ms": str(60 * 60 * 1000),
+    "min.cleanable.dirty.ratio": "0.1",
+}
+# kafka-python reports every lost connection; what matters comes as an exception.
+logging.getLogger("kafka").setLevel(logging.CRITICAL)
+
+
+def create_topics(kafka: KafkaConfig, partitions: int, replication: int) -> dict[str, bool]:
+    """Create what a pipeline needs; each topic and whether it was created now.
+
+    Args:
+        kafka: Cluster and names.
+        partitions: Of input and output topics; the progress topic has one.
+        replication: Copies of each topic.
+
+    Raises:
+        BrokerError: Kafka does not answer or refuses.
+    """
+    plan: dict[str, tuple[int, dict[str, str]]]
+    plan = dict.fromkeys(kafka.input_topics, (partitions, {}))
+    plan[kafka.output_topic] = (partitions, _LARGE)
+    plan[kafka.dead_letter_topic] = (1, _LARGE)
+    plan[kafka.progress_topic] = (1, _PROGRESS)
+    created: dict[str, bool] = {}
+    with _answers(kafka):
+        admin = KafkaAdminClient(**_bounded(kafka))
+    try:
+        for name, (count, configs) in plan.items():
+            topic = {
+                "num_partitions": count,
+                "replication_factor": replication,
+                "configs": configs,
+            }
+            try:
+                admin.create_topics({name: topic}, wait_for_metadata=True)
+                created[name] = True
+            except TopicAlreadyExistsError:
+                created[name] = False
+            except KafkaError as error:
+                raise BrokerError(
+                    f"Kafka refuses to create the topic {name}: {_reason(error)}"
+                ) from None
+    finally:
+        admin.close()
+    return created
+
+
+def produce(
+    kafka: KafkaConfig, topic: str, messages: Iterable[tuple[bytes | None, bytes]]
+) -> Iterator[int]:
+    """Send messages (key, value); yields the number sent so far, all delivered at the end.
+
+    Raises:
+        BrokerError: Kafka does not answer, lacks the topic or refuses a message.
+    """
+    with _answers(kafka):
+        producer = KafkaProducer(
+            **kafka_python(kafka),
+            linger_ms=20,
+            batch_size=131_072,
+            acks="all",
+            max_block_ms=int(ANSWER_SECONDS * 1000),
+        )
+    try:
+        try:
+            producer.partitions_for(topic)
+        except KafkaTimeoutError:
+            raise _no_topic(kafka, topic) from None
+        last = None
+        for count, (key, value) in enumerate(messages, start=1):
+            last = producer.send(topic, value=value, key=key)
+            if last.failed():
+                break
+            yield count
+        producer.flush()
+        if last is not None:
+            last.get(ANSWER_SECONDS)
+    except KafkaError as error:
+        raise BrokerError(f"Kafka did not take a message for {topic}: {_reason(error)}") from None
+    finally:
+        producer.close()
+
+
+def consume(
+    kafka: KafkaConfig, topic: str, *, from_beginning: bool
+) -> Generator[tuple[bytes | None, bytes | None], None, None]:
+    """Committed messages (key, value) of a topic, for ever.
+
+    Raises:
+        BrokerError: Kafka does not answer or lacks the topic.
+    """
+    with _answers(kafka):
+        consumer = KafkaConsumer(
+            **kafka_python(kafka),
+            isolation_level="read_committed",
+            enable_auto_commit=False,
+            auto_offset_reset="earliest" if from_beginning else "latest",
+        )
+    try:
+        numbers = consumer.partitions_for_topic(topic)
+        if not numbers:
+            raise _no_topic(kafka, topic)
+        partitions = [TopicPartition(topic, number) for number in sorted(numbers)]
+        consumer.assign(partitions)
+        if from_beginning:
+            consumer.seek_to_beginning(*partitions)
+        for message in consumer:
+            yield message.key, message.value
+    except KafkaError as error:
+        raise BrokerError(f"Kafka cannot be read from: {_reason(error)}") from None
+    finally:
+        consumer.close()
+
+
+def _reason(error: KafkaError) -> str:
+    """What the broker or the client says, without the request that it says it of."""
+    text = str(error)
+    said = re.search(r"error_message='([^']*)'", text)
+    return said[1] if said else f"{text.rstrip('.')}."
+
+
+def _no_topic(kafka: KafkaConfig, topic: str) -> BrokerError:
+    return BrokerError(
+        f"Kafka at {kafka.bootstrap_servers} has no topic {topic}. "
+        "Create with: streamreasoner topics create --config FILE"
+    )
+
+
+@contextmanager
+def _answers(kafka: KafkaConfig) -> Iterator[None]:
+    try:
+        yield
+    except KafkaError as error:
+        raise unreachable(kafka, error) from None
+
+
+def _bounded(kafka: KafkaConfig) -> dict[str, object]:
+    return {**kafka_python(kafka), "request_timeout_ms": int(ANSWER_SECONDS * 1000)}

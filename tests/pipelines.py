@@ -1,0 +1,224 @@
+"""Building blocks of tests with a real pipeline: configurations, topics, producers, readers.
+
+Input is produced by kafka-python, output is read by kafka-python: clients that the pipeline's own
+hot path does not use.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+
+from streamreasoner.config import parse
+from streamreasoner.streaming.topics import create_topics
+
+DEADLINE_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Case:
+    """One pipeline of its own: unique topics, an application id and a state directory.
+
+    Attributes:
+        raw: The configuration as a TOML document.
+        directory: Where configuration, rules and state are.
+    """
+
+    raw: dict
+    directory: Path
+
+    @property
+    def config(self):
+        """The checked configuration."""
+        return parse(self.raw, {}, self.directory)
+
+    @property
+    def file(self):
+        """The configuration as a file."""
+        path = self.directory / "streamreasoner.toml"
+        path.write_text(
+            "\n".join(
+                f"[{section}]\n" + "\n".join(f"{key} = {toml(v)}" for key, v in table.items())
+                for section, table in self.raw.items()
+            )
+        )
+        return path
+
+    @property
+    def kafka(self):
+        """The section [kafka]."""
+        return self.config.kafka
+
+
+def toml(value):
+    """A TOML value; strings, numbers, booleans and lists are written as in JSON."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f'"{name}" = {toml(one)}' for name, one in value.items()) + "}"
+    return json.dumps(value)
+
+
+def new_case(broker, directory, rules, *, partitions=2, topics=True, **sections):
+    """A case with rules given as text, and its topics."""
+    name = uuid.uuid4().hex[:12]
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "rules.dl").write_text(rules)
+    raw = {
+        "kafka": {
+            "bootstrap_servers": broker if isinstance(broker, str) else broker.bootstrap_servers,
+            "input_topics": [f"in-{name}"],
+            "output_topic": f"out-{name}",
+        },
+        "rules": {"program": "./rules.dl"},
+        "state": {"directory": "state"},
+        "pipeline": {"app_id": f"app-{name}", "batch_timeout": 120},
+        "metrics": {"port": 0},
+    }
+    for section, table in sections.items():
+        raw[section] = {**raw.get(section, {}), **table}
+    case = Case(raw, directory)
+    if topics:
+        create_topics(case.kafka, partitions, 1)
+    return case
+
+
+def triple(s, p, o, diff=1, **fields):
+    """The JSON value of an update of a triple."""
+    return json.dumps({"s": s, "p": p, "o": o, "diff": diff, **fields}).encode()
+
+
+def fact(predicate, *args, diff=1, **fields):
+    """The JSON value of an update of a fact."""
+    return json.dumps({"predicate": predicate, "args": list(args), "diff": diff, **fields}).encode()
+
+
+def produce(case, messages):
+    """Send values, or (value, headers, key), spread over the partitions; returns when delivered."""
+    producer = KafkaProducer(bootstrap_servers=case.kafka.bootstrap_servers, linger_ms=5)
+    topic = case.kafka.input_topics[0]
+    partitions = itertools.cycle(sorted(producer.partitions_for(topic)))
+    try:
+        sent = []
+        for message in messages:
+            value, headers, key = message if isinstance(message, tuple) else (message, None, None)
+            sent.append(
+                producer.send(
+                    topic, value=value, key=key, headers=headers, partition=next(partitions)
+                )
+            )
+        return [one.get(30) for one in sent]
+    finally:
+        producer.close()
+
+
+def committed(case, topic):
+    """All committed messages of a topic up to its present end."""
+    consumer = KafkaConsumer(
+        bootstrap_servers=case.kafka.bootstrap_servers,
+        isolation_level="read_committed",
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+    )
+    try:
+        partitions = [
+            TopicPartition(topic, n) for n in sorted(consumer.partitions_for_topic(topic))
+        ]
+        consumer.assign(partitions)
+        consumer.seek_to_beginning(*partitions)
+        ends = consumer.end_offsets(partitions)
+        found = []
+        while any(consumer.position(one) < ends[one] for one in partitions):
+            for messages in consumer.poll(timeout_ms=200).values():
+                found += messages
+        return found
+    finally:
+        consumer.close()
+
+
+def changes(case):
+    """The committed changes of the output topic, as (fact, diff, epoch), in offset order."""
+    return [parse_change(message.value) for message in committed(case, case.kafka.output_topic)]
+
+
+def parse_change(value):
+    """One change as (fact, diff, epoch); a fact is its predicate and arguments."""
+    found = json.loads(value)
+    if "s" in found:
+        return ("triple", (found["s"], found["p"], found["o"])), found["diff"], found["epoch"]
+    return (found["predicate"], tuple(found["args"])), found["diff"], found["epoch"]
+
+
+def net(found):
+    """Sum of the diffs of each fact, zeros left out; no sum may leave 0 and 1."""
+    sums = Counter()
+    for one, diff, _ in found:
+        sums[one] += diff
+    assert set(sums.values()) <= {0, 1}
+    return {one for one, total in sums.items() if total}
+
+
+def no_change_twice(found):
+    """Whether within each epoch every fact changes at most once."""
+    seen = Counter((one, epoch) for one, _, epoch in found)
+    return all(times == 1 for times in seen.values())
+
+
+def eventually(read, wanted):
+    """Read until the result is wanted, or fail with the last result after the deadline."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while (found := read()) != wanted:
+        if time.monotonic() > deadline:
+            assert found == wanted
+        time.sleep(0.1)
+    return found
+
+
+def published(case):
+    """The input offsets up to which epochs are published, by partition; {} before the first."""
+    markers = committed(case, case.kafka.progress_topic)
+    if not markers:
+        return {}
+    ranges = json.loads(markers[-1].value)["offsets"][case.kafka.input_topics[0]]
+    return {int(partition): end for partition, (_, end) in ranges.items()}
+
+
+def await_published(case, sent):
+    """Wait until every sent message is in a published epoch."""
+    wanted = {}
+    for record in sent:
+        wanted[record.partition] = max(wanted.get(record.partition, 0), record.offset + 1)
+
+    def behind():
+        done = published(case)
+        return {p: end for p, end in wanted.items() if done.get(p, 0) < end}
+
+    eventually(behind, {})
+
+
+def spawn(arguments, log):
+    """A Python process with the project's tests and package importable."""
+    root = Path(__file__).resolve().parents[1]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(root), str(root / "tests")]),
+        "PYTHONUNBUFFERED": "1",
+    }
+    return subprocess.Popen(
+        [sys.executable, *map(str, arguments)], stdout=log, stderr=log, env=environment, cwd=root
+    )
+
+
+def terminate(process):
+    """Ask a process to stop and return its exit code."""
+    process.send_signal(signal.SIGTERM)
+    return process.wait(DEADLINE_SECONDS)

@@ -1,0 +1,155 @@
+"""The configuration: checked once, every problem with its key."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from streamreasoner import config
+from streamreasoner.errors import ConfigError
+
+HERE = Path("/etc/reasoner")
+MINIMAL = {
+    "kafka": {"bootstrap_servers": "localhost:9092", "input_topics": ["in"], "output_topic": "out"},
+    "rules": {"program": "rho-df"},
+    "state": {"directory": "state"},
+}
+
+
+def parse(environment=None, **sections):
+    """The minimal document with sections merged into it."""
+    raw = {
+        name: {**MINIMAL.get(name, {}), **sections.get(name, {})}
+        for name in {**MINIMAL, **sections}
+    }
+    return config.parse(raw, environment or {}, HERE)
+
+
+def problems(environment=None, **sections):
+    """The lines of the refusal."""
+    with pytest.raises(ConfigError) as caught:
+        parse(environment, **sections)
+    return [line.strip() for line in str(caught.value).splitlines()[1:]]
+
+
+def test_defaults_follow_from_what_is_given():
+    """Only six keys are needed; names and places derive from them."""
+    found = parse()
+    assert found.kafka.dead_letter_topic == "out-dead-letter"
+    assert found.kafka.progress_topic == "out-progress"
+    assert found.state.directory == HERE / "state"
+    assert found.state.checkpoint_directory == HERE / "state" / "checkpoint"
+    assert found.rules.program == "rho-df"
+    assert parse(rules={"program": "mine.dl"}).rules.program == HERE / "mine.dl"
+    assert found.metrics.host == "127.0.0.1"
+
+
+def test_the_environment_wins_over_the_file():
+    """Lists are comma separated, tables are inline TOML."""
+    found = parse(
+        {
+            "STREAMREASONER_KAFKA__INPUT_TOPICS": "a, b",
+            "STREAMREASONER_KAFKA__OPTIONS": '{ "security.protocol" = "SSL", a.b = 1, c = true }',
+            "STREAMREASONER_PIPELINE__TRIGGER_INTERVAL": "1.5",
+            "STREAMREASONER_METRICS__PORT": "0",
+            "STREAMREASONER_CACHE_DIR": "/tmp/cache",  # noqa: S108 - never opened
+            "OTHER": "x",
+        },
+        pipeline={"trigger_interval": 3},
+    )
+    assert found.kafka.input_topics == ("a", "b")
+    assert found.kafka.options == {"security.protocol": "SSL", "a.b": "1", "c": "true"}
+    assert found.pipeline.trigger_interval == 1.5
+    assert found.metrics.port == 0
+
+
+@pytest.mark.parametrize(
+    ("sections", "said"),
+    [
+        ({"kafka": {"bootstrap_servers": "localhost"}}, r"kafka.bootstrap_servers: .*host:port"),
+        ({"kafka": {"bootstrap_servers": 9092}}, r"kafka.bootstrap_servers: found 9092"),
+        ({"kafka": {"input_topics": []}}, r"kafka.input_topics: found \[\]"),
+        ({"kafka": {"input_topics": ["a", "a"]}}, r"kafka.input_topics: .*listed twice"),
+        ({"kafka": {"output_topic": "a b"}}, r'kafka.output_topic: found "a b"'),
+        ({"kafka": {"output_topic": ".."}}, r"kafka.output_topic: "),
+        ({"kafka": {"starting_offsets": "lastest"}}, r".*Did you mean latest\?"),
+        ({"kafka": {"options": {"a": []}}}, r"kafka.options: found a value that is not shown"),
+        ({"kafka": {"topic": "x"}}, r"kafka.topic: unknown key"),
+        ({"kafka": {"output_topics": "x"}}, r"kafka.output_topics: .*Did you mean output_topic\?"),
+        ({"rules": {"program": ""}}, r"rules.program: "),
+        ({"rules": {"recursion_limit": True}}, r"rules.recursion_limit: found True"),
+        ({"rules": {"recursion_limit": 0}}, r"rules.recursion_limit: found 0"),
+        ({"state": {"directory": 3}}, r"state.directory: found 3"),
+        ({"pipeline": {"app_id": "a/b"}}, r'pipeline.app_id: found "a/b"'),
+        ({"pipeline": {"batch_timeout": "fast"}}, r'pipeline.batch_timeout: found "fast"'),
+        ({"pipeline": {"batch_timeout": float("nan")}}, r"pipeline.batch_timeout: "),
+        ({"output": {"include": "ALL"}}, r"output.include: "),
+        ({"metrics": {"port": 70000}}, r"metrics.port: found 70000"),
+        ({"log": {"level": "warn"}}, r'.*"warning".*Did you mean warning\?'),
+        ({"spark": {"options": {"driver.memory": "1g"}}}, r"spark.options: .*does not start with"),
+        ({"sparc": {}}, r"\[sparc\]: unknown section. Did you mean spark\?"),
+        ({"kafka2": 1}, r"\[kafka2\]: unknown section"),
+    ],
+)
+def test_one_mistake_is_one_line(sections, said):
+    """Each names the key, what was found and what is allowed."""
+    raw = {**MINIMAL}
+    for name, table in sections.items():
+        raw[name] = {**raw.get(name, {}), **table} if isinstance(table, dict) else table
+    with pytest.raises(ConfigError) as caught:
+        config.parse(raw, {}, HERE)
+    [line] = [line.strip() for line in str(caught.value).splitlines()[1:]]
+    assert re.match(said, line), line
+
+
+def test_all_mistakes_are_told_at_once():
+    """A user fixes the file once, not once per mistake."""
+    found = problems(
+        {"STREAMREASONER_METRICS__PORT": "x", "STREAMREASONER_KAFKA_X": "1"},
+        kafka={"output_topic": 1, "foo": 2},
+        log={"format": "xml"},
+    )
+    assert len(found) == 5
+    assert sum("STREAMREASONER_METRICS__PORT" in line for line in found) == 1
+
+
+def test_missing_keys_are_named():
+    """An empty document lacks what has no default."""
+    with pytest.raises(ConfigError) as caught:
+        config.parse({}, {}, HERE)
+    for key in (
+        "kafka.bootstrap_servers",
+        "kafka.input_topics",
+        "rules.program",
+        "state.directory",
+    ):
+        assert f"{key}: missing" in str(caught.value)
+
+
+def test_passwords_are_not_shown():
+    """A refused table of options may hold secrets."""
+    found = problems(kafka={"options": {"sasl.password": ["hunter2"]}})
+    assert "hunter2" not in "".join(found)
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path):
+    """Missing, not TOML, not text."""
+    path = tmp_path / "c.toml"
+    with pytest.raises(ConfigError, match=r"Cannot read .*c\.toml"):
+        config.load(path)
+    path.write_text("[kafka\n")
+    with pytest.raises(ConfigError, match=r"not valid TOML.*line 1"):
+        config.load(path)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match="not valid TOML"):
+        config.load(path)
+
+
+def test_every_key_is_documented():
+    """The docstring of a section lists its keys in the order of the fields."""
+    for section in config._SECTIONS.values():  # noqa: SLF001
+        listed = re.findall(r"^        (\w+): ", section.__doc__, re.MULTILINE)
+        assert listed == [one.name for one in dataclasses.fields(section)]

@@ -1,0 +1,89 @@
+"""Java is found and judged before anything needs it; downloads are whole or absent."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from streamreasoner import jvm
+from streamreasoner.errors import EnvironmentSetupError
+
+
+@pytest.fixture
+def java(tmp_path, monkeypatch):
+    """Puts a `java` on an otherwise empty PATH that says it is of some version."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    def install(version):
+        command = tmp_path / "java"
+        command.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2026' >&2\n")
+        command.chmod(0o755)
+        return str(command)
+
+    return install
+
+
+def test_no_java(java, monkeypatch, tmp_path):
+    """The message says what to install and where it was looked for."""
+    assert java
+    with pytest.raises(EnvironmentSetupError, match=r"no java on PATH.*17 to 23"):
+        jvm.java(newest=23)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    with pytest.raises(EnvironmentSetupError, match=r"JAVA_HOME is .*nowhere"):
+        jvm.java()
+
+
+@pytest.mark.parametrize("version", ["17.0.15", "21", "23.0.1"])
+def test_a_good_java(java, version):
+    """The command is returned."""
+    command = java(version)
+    assert jvm.java(newest=23) == command
+
+
+@pytest.mark.parametrize("version", ["1.8.0_292", "11.0.2", "24"])
+def test_too_old_or_too_new(java, version):
+    """The message names the version that was found."""
+    java(version)
+    with pytest.raises(EnvironmentSetupError, match=r"Java (8|11|24) at .* not supported"):
+        jvm.java(newest=23)
+
+
+def test_something_else_called_java(java, tmp_path):
+    """A `java` that says nothing is refused."""
+    java("17")
+    (tmp_path / "java").write_text("#!/bin/sh\n")
+    with pytest.raises(EnvironmentSetupError, match="does not name a Java version"):
+        jvm.java()
+
+
+def test_a_failed_download_leaves_nothing(monkeypatch, tmp_path):
+    """No repository: the message names it, and the next attempt starts anew."""
+    monkeypatch.setenv(jvm.CACHE_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(jvm.REPOSITORY_VARIABLE, "http://127.0.0.1:1/")
+    with pytest.raises(
+        EnvironmentSetupError, match=r"Cannot download .* from http://127\.0\.0\.1:1/"
+    ):
+        jvm.jars("nothing", ["org.example:nothing:1"])
+    assert not jvm.jars_directory("nothing", ["org.example:nothing:1"]).exists()
+    assert [path for path in tmp_path.iterdir() if path.name.startswith(".download")] == []
+
+
+def test_a_cache_that_cannot_be_written_is_named(monkeypatch, tmp_path):
+    """The message names the variable that moves it."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(jvm.CACHE_VARIABLE, str(tmp_path / "file" / "cache"))
+    with pytest.raises(EnvironmentSetupError, match=jvm.CACHE_VARIABLE):
+        jvm.ivy_settings()
+
+
+def test_kin_dies_with_close(tmp_path):
+    """Closing the group kills its members."""
+    import subprocess  # noqa: PLC0415
+
+    kin = jvm.Kin()
+    child = subprocess.Popen(["/bin/sleep", "60"], process_group=kin.group, cwd=tmp_path)
+    assert os.getpgid(child.pid) == kin.group
+    kin.close()
+    assert child.wait(10) == -9

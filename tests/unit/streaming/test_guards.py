@@ -1,0 +1,107 @@
+"""The lock on the state and the watchdog over a batch, each with real processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from streamreasoner.errors import EnvironmentSetupError
+from streamreasoner.streaming.lock import StateLock
+from streamreasoner.streaming.watchdog import EXIT_CODE
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def python(code, **options):
+    """A Python process that runs some code."""
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        text=True,
+        **options,
+    )
+
+
+def test_one_holder_at_a_time(tmp_path):
+    """A second lock is refused with the holder's process id until the first is closed."""
+    first = StateLock(tmp_path / "state")
+    with pytest.raises(EnvironmentSetupError, match=rf"in use by process {os.getpid()}"):
+        StateLock(tmp_path / "state", patience=0)
+    first.close()
+    StateLock(tmp_path / "state", patience=0).close()
+
+
+def test_a_killed_holder_leaves_no_lock(tmp_path):
+    """SIGKILL frees the directory, and a child that inherited the lock keeps it."""
+    code = f"""
+        import subprocess, sys, time
+        from pathlib import Path
+        from streamreasoner.streaming.lock import StateLock
+        lock = StateLock(Path({str(tmp_path)!r}))
+        child = subprocess.Popen(["sleep", "60"], pass_fds=[lock.descriptor])
+        print(child.pid, flush=True)
+        time.sleep(60)
+    """
+    holder = python(code, stdout=subprocess.PIPE)
+    child = int(holder.stdout.readline())
+    holder.kill()
+    holder.wait()
+    holder.stdout.close()
+    with pytest.raises(EnvironmentSetupError, match="in use"):
+        StateLock(tmp_path, patience=0)
+    os.kill(child, 9)
+    StateLock(tmp_path, patience=10).close()
+
+
+def test_a_directory_that_cannot_be_made_is_named(tmp_path):
+    """The message names the key."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(EnvironmentSetupError, match=r"state\.directory"):
+        StateLock(tmp_path / "file" / "state")
+
+
+STUCK = """
+    import ctypes, sys, time
+    from streamreasoner.streaming.watchdog import Watchdog
+    watchdog = Watchdog(0.3, grace=0.3)
+    for epoch in range(3):
+        with watchdog.guard(epoch):
+            pass
+    with watchdog.guard(7):
+        {wait}
+"""
+
+
+def test_a_stuck_batch_ends_the_process():
+    """The message names batch and key, and shows where it stands."""
+    process = python(STUCK.format(wait="time.sleep(60)"), stderr=subprocess.PIPE)
+    said = process.communicate(timeout=30)[1]
+    assert process.returncode == EXIT_CODE
+    assert "Batch 7 did not finish" in said
+    assert "pipeline.batch_timeout" in said
+    assert 'File "<string>", line' in said
+
+
+def test_a_batch_stuck_in_native_code_ends_the_process_too():
+    """Code that holds the interpreter lock stops every thread but faulthandler's."""
+    process = python(STUCK.format(wait="ctypes.PyDLL(None).sleep(60)"), stderr=subprocess.PIPE)
+    said = process.communicate(timeout=30)[1]
+    assert process.returncode not in (0, EXIT_CODE)
+    assert "Timeout" in said
+
+
+def test_a_batch_in_time_is_left_alone():
+    """Batches that end, and a watchdog that is closed, end nothing."""
+    code = """
+        from streamreasoner.streaming.watchdog import Watchdog
+        watchdog = Watchdog(30)
+        with watchdog.guard(1):
+            pass
+        watchdog.close()
+    """
+    assert python(code).wait(timeout=30) == 0

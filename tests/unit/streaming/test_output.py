@@ -1,0 +1,90 @@
+"""Changes as JSON: what is written is what the codec reads."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamreasoner.collection.updates import Changes
+from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.streaming.output import (
+    decode_changes,
+    encode_changes,
+    encode_updates,
+    sort_changes,
+)
+
+TS = 1767225600123
+terms = st.text(max_size=8).map(to_ntriples)
+
+
+def changes_of(predicate, rows, dictionary):
+    """Changes of one predicate, all +1."""
+    ids = [[dictionary.intern(term) for term in row] for row in rows]
+    arity = len(rows[0])
+    return Changes(
+        predicate,
+        np.array(ids, np.int32).reshape(len(rows), arity),
+        np.ones(len(rows), np.int8),
+    )
+
+
+@given(st.lists(st.tuples(terms, terms, terms), min_size=1, max_size=5), st.text(min_size=1))
+def test_json_holds_the_terms(rows, predicate):
+    """Whatever characters terms and predicates hold, the JSON decodes to them."""
+    dictionary = Dictionary()
+    for name, read in (
+        ("triple", lambda found: (found["s"], found["p"], found["o"])),
+        (predicate, lambda found: (found.get("predicate"), *found.get("args", ()))),
+    ):
+        if name == "triple" and predicate == "triple":
+            continue
+        [decoded] = decode_changes([changes_of(name, rows, dictionary)], dictionary)
+        outgoing = encode_changes(decoded, TS, 7)
+        wanted = rows if name == "triple" else [(name, *row) for row in rows]
+        found = [json.loads(value) for value in outgoing.values]
+        assert [read(one) for one in found] == wanted
+        assert [one["diff"] for one in found] == [1] * len(rows)
+        assert {one["ts"] for one in found} == {"2026-01-01T00:00:00.123Z"}
+        assert {one["epoch"] for one in found} == {7}
+        assert outgoing.keys == [row[0].encode() for row in rows]
+
+
+def test_a_fact_without_arguments_has_no_key():
+    """`rain` has an empty list of arguments and lands on any partition."""
+    outgoing = encode_changes(("rain", [], np.array([-1], np.int8)), 0, 1)
+    assert outgoing.keys == [None]
+    assert json.loads(outgoing.values[0]) == {
+        "predicate": "rain", "args": [], "diff": -1, "ts": "1970-01-01T00:00:00.000Z", "epoch": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("diff", [1, -1, 12])
+def test_updates_are_input(diff):
+    """What `produce` sends is an update of a triple with the diff that was asked for."""
+    columns = [
+        pa.array([one], pa.large_string()) for one in ("<http://e/s>", "<http://e/p>", '"x"')
+    ]
+    outgoing = encode_updates(columns, diff)
+    assert json.loads(outgoing.values[0]) == {
+        "s": "<http://e/s>", "p": "<http://e/p>", "o": '"x"', "diff": diff,
+    }  # fmt: skip
+
+
+def test_order_does_not_depend_on_the_engine():
+    """Changes are written by predicate and ids, however the engine lists them."""
+    rows = np.array([[2, 1], [1, 2], [1, 1]], np.int32)
+    signs = np.array([1, -1, 1], np.int8)
+    one, two = Changes("b", rows, signs), Changes("a", rows[::-1], signs[::-1])
+    for order in ([one, two], [two, one]):
+        found = sort_changes(order)
+        assert [each.predicate for each in found] == ["a", "b"]
+        for each in found:
+            assert each.args.tolist() == [[1, 1], [1, 2], [2, 1]]
+            assert each.multiplicity.tolist() == [1, -1, 1]
