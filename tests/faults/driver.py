@@ -1,0 +1,118 @@
+"""A pipeline that kills itself: `driver.py CONFIG POINT EPOCH`.
+
+At the named point of the first epoch that is not below EPOCH the process sends itself SIGKILL. The
+point `ignore-marker` kills nothing: it forgets what is published, the bug that the fault tests
+must be able to see.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+from streamreasoner import app
+from streamreasoner.config import load
+from streamreasoner.storage import layout
+from streamreasoner.storage.table import Table
+from streamreasoner.streaming.ports import NullObserver
+from streamreasoner.streaming.sink import Sink
+
+
+def die():
+    """End as a crash does: no handler, no cleaning up."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class DieAfterStage(NullObserver):
+    """Dies when a stage of the batch is done: `read`, `decode`, ..., `publish`, or the batch."""
+
+    def __init__(self, point, epoch):
+        self.point, self.from_epoch, self.epoch = point, epoch, -1
+
+    def batch_started(self, epoch, _rows):
+        """Note the epoch."""
+        self.epoch = epoch
+
+    def stage(self, name, _seconds):
+        """Die if this is the stage."""
+        if name == self.point and self.epoch >= self.from_epoch:
+            die()
+
+    def batch_finished(self, epoch, _seconds):
+        """Die if this is the point."""
+        if self.point == "finished" and epoch >= self.from_epoch:
+            die()
+
+
+def die_within_store(epoch):
+    """Durable step 1, cut: `changes` has the epoch, `trace` has not."""
+    append, appended = Table.append, threading.Event()
+
+    def cut(self, files, record):
+        if (
+            record.epoch >= epoch
+            and self.name == layout.TRACE
+            and layout.CHANGES in record.requires
+        ):
+            appended.wait()
+            die()
+        result = append(self, files, record)
+        if record.epoch >= epoch and self.name == layout.CHANGES:
+            appended.set()
+        return result
+
+    Table.append = cut
+
+
+def die_within_publish(epoch):
+    """Durable step 2, cut: every message is with the broker, the transaction is open."""
+    publish = Sink.publish
+
+    def cut(self, publication):
+        if publication.marker.batch >= epoch:
+            commit = self._producer
+            self._producer = Uncommitted(commit)
+        publish(self, publication)
+
+    Sink.publish = cut
+
+
+class Uncommitted:
+    """A producer that dies instead of committing."""
+
+    def __init__(self, producer):
+        self.producer = producer
+
+    def commit_transaction(self, _):
+        """Die, after the messages have been acknowledged."""
+        assert self.producer.flush() == 0
+        die()
+
+    def __getattr__(self, name):
+        return getattr(self.producer, name)
+
+
+def ignore_marker():
+    """Publish every replayed epoch again."""
+    recover = app.resume
+    app.resume = lambda *parts: replace(recover(*parts), published=-1)
+
+
+def main():
+    """Run the pipeline with one point armed."""
+    config, point, epoch = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    match point:
+        case "within-store":
+            die_within_store(epoch)
+        case "within-publish":
+            die_within_publish(epoch)
+        case "ignore-marker":
+            ignore_marker()
+    app.run(load(config), DieAfterStage(point, epoch))
+
+
+main()

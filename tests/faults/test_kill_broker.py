@@ -1,0 +1,60 @@
+"""SIGKILL of the broker under a running pipeline: it recovers, or says so and is started again."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from graphs import RULES, expected, random_edges
+from pipelines import (
+    changes,
+    eventually,
+    net,
+    new_case,
+    no_change_twice,
+    produce,
+    published,
+    spawn,
+    terminate,
+    triple,
+)
+
+from streamreasoner.broker import Broker
+
+
+@pytest.mark.timeout(900)
+def test_the_broker_is_killed_twice(tmp_path):
+    """Input before, between and after the crashes is evaluated once, with restarts if need be."""
+    rng = random.Random(5)
+    with Broker(tmp_path / "kafka") as broker, (tmp_path / "driver.log").open("ab") as log:
+        case = new_case(broker, tmp_path / "case", RULES)
+        command = ["-m", "streamreasoner", "run", "--config", case.file]
+        process, sent, exits = spawn(command, log), [], []
+        try:
+            for crash in range(3):
+                now = list(random_edges(rng, 100))
+                records = produce(case, (triple(*args, diff=diff) for args, diff in now))
+                sent += now
+                wanted = {one.partition: one.offset + 1 for one in records}
+
+                def behind():
+                    nonlocal process
+                    if process.poll() is not None:
+                        exits.append(process.returncode)
+                        process = spawn(command, log)
+                    done = published(case)
+                    return any(done.get(p, 0) < end for p, end in wanted.items())  # noqa: B023
+
+                eventually(behind, False)  # noqa: FBT003
+                if crash < 2:
+                    broker.kill()
+                    broker.start()
+            assert terminate(process) in (0, 1)
+        finally:
+            process.kill()
+            process.wait()
+        assert all(code == 1 for code in exits)
+        assert "Traceback" not in (tmp_path / "driver.log").read_text()
+        found = changes(case)
+    assert no_change_twice(found)
+    assert net(found) == expected(sent)

@@ -1,0 +1,115 @@
+"""SIGKILL of the driver at every durable step, and at random: exactly once, or the test is red."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import threading
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from graphs import RULES, expected, random_edges
+from pipelines import (
+    await_published,
+    changes,
+    eventually,
+    net,
+    new_case,
+    no_change_twice,
+    produce,
+    published,
+    spawn,
+    terminate,
+    triple,
+)
+
+DRIVER = Path(__file__).with_name("driver.py")
+# Before step 1, within it, after it, within step 2, after it, before Spark commits.
+POINTS = ("read", "evaluate", "within-store", "store", "within-publish", "publish", "finished")
+
+
+@contextmanager
+def running(arguments, case):
+    """A driver process, killed at the end if it still runs; its output goes to a file."""
+    with (case.directory / "driver.log").open("ab") as log:
+        process = spawn(arguments, log)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+
+def run_to_the_end(case, records):
+    """Start as a user does, wait until all input is published, stop: exit code 0."""
+    with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
+        await_published(case, records)
+        assert terminate(process) == 0
+
+
+def test_killed_at_every_durable_step(broker, tmp_path):
+    """Killed at one point after the other, the output is that of a run without crashes."""
+    case = new_case(broker, tmp_path, RULES, pipeline={"max_offsets_per_trigger": 10})
+    sent = list(random_edges(random.Random(1), 400))
+    records = produce(case, (triple(*args, diff=diff) for args, diff in sent))
+    for number, point in enumerate(POINTS):
+        arguments = [DRIVER, case.file, point, 3 * number + 2]
+        with running(arguments, case) as process:
+            assert process.wait(120) == -signal.SIGKILL, (case.directory / "driver.log").read_text()
+        found = changes(case)
+        assert no_change_twice(found), point
+        assert net(found) is not None, point
+    run_to_the_end(case, records)
+    found = changes(case)
+    assert no_change_twice(found)
+    assert net(found) == expected(sent)
+
+
+def test_the_check_sees_a_missing_marker(broker, tmp_path):
+    """Without the marker a crash after the commit publishes twice, and the check notices."""
+    case = new_case(broker, tmp_path, RULES, pipeline={"max_offsets_per_trigger": 10})
+    records = produce(
+        case, (triple(*args, diff=1) for args, _ in random_edges(random.Random(2), 30))
+    )
+    with running([DRIVER, case.file, "publish", 0], case) as process:
+        assert process.wait(120) == -signal.SIGKILL
+    with running([DRIVER, case.file, "ignore-marker", 0], case) as process:
+        await_published(case, records)
+        assert terminate(process) == 0
+    assert not no_change_twice(changes(case))
+
+
+@pytest.mark.timeout(900)
+def test_killed_at_random_under_load(broker, tmp_path):
+    """Killed five times while input keeps coming: nothing is lost, nothing comes twice."""
+    case = new_case(broker, tmp_path, RULES)
+    rng = random.Random(3)
+    sent, records, done = [], [], threading.Event()
+
+    def load():
+        while not done.is_set():
+            now = list(random_edges(rng, 20))
+            records.extend(produce(case, (triple(*args, diff=diff) for args, diff in now)))
+            sent.extend(now)
+
+    loader = threading.Thread(target=load)
+    loader.start()
+    try:
+        for _ in range(5):
+            before = published(case)
+            with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
+                eventually(lambda: published(case) != before or process.poll(), True)  # noqa: B023, FBT003
+                # The moment is what is random here; nothing waits for it.
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(rng.uniform(0.0, 1.5))
+                assert process.poll() is None, (case.directory / "driver.log").read_text()
+                process.kill()
+    finally:
+        done.set()
+        loader.join()
+    run_to_the_end(case, records)
+    found = changes(case)
+    assert no_change_twice(found)
+    assert net(found) == expected(sent)

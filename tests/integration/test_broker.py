@@ -1,0 +1,90 @@
+"""The embedded broker: starts, survives a crash of itself, does not survive its starter."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
+
+from streamreasoner.broker import Broker
+from streamreasoner.errors import BrokerError
+
+
+def test_a_killed_broker_comes_back_with_its_data(tmp_path):
+    """After SIGKILL a start on the same ports continues the same topics."""
+    with Broker(tmp_path) as broker:
+        address = broker.bootstrap_servers
+        admin = KafkaAdminClient(bootstrap_servers=address)
+        admin.create_topics({"t": {"num_partitions": 1, "replication_factor": 1}})
+        admin.close()
+        producer = KafkaProducer(bootstrap_servers=address)
+        producer.send("t", b"before").get(30)
+        producer.close()
+        broker.kill()
+        with pytest.raises(OSError, match="refused"):
+            socket.create_connection(("127.0.0.1", int(address.split(":")[1])))
+        broker.start()
+        assert broker.bootstrap_servers == address
+        consumer = KafkaConsumer("t", bootstrap_servers=address, auto_offset_reset="earliest")
+        assert next(consumer).value == b"before"
+        consumer.close()
+    assert (tmp_path / "data" / "meta.properties").exists()
+
+
+def test_a_temporary_directory_is_removed():
+    """A broker without a directory leaves none behind."""
+    with Broker() as broker:
+        directory = broker.directory
+        assert broker.log_file.exists()
+    assert not directory.exists()
+
+
+def test_a_broker_that_cannot_start_says_why(tmp_path):
+    """The message ends with what Kafka said."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "meta.properties").write_text("version=1\ncluster.id=x\nnode.id=7\n")
+    with pytest.raises(BrokerError, match=r"stopped while starting(.|\n)*node id"):
+        Broker(tmp_path).start()
+
+
+def test_the_broker_dies_with_a_killed_starter(tmp_path):
+    """SIGKILL of the process that started it ends the broker too."""
+    code = f"""
+import os, sys
+from pathlib import Path
+from streamreasoner.broker import Broker
+broker = Broker(Path({str(tmp_path)!r}))
+broker.start()
+print(broker.pid, flush=True)
+sys.stdin.read()
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment,
+    ) as starter:
+        broker = int(starter.stdout.readline())
+        os.kill(broker, 0)
+        starter.send_signal(signal.SIGKILL)
+        starter.wait()
+    deadline = time.monotonic() + 30
+    while is_running(broker):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def is_running(pid):
+    """Whether a process exists and is no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

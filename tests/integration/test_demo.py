@@ -1,0 +1,85 @@
+"""The demo as a user starts it: a process of its own, on a real broker, Spark and Delta."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+
+def demo(*arguments, directory):
+    """The demo in plain text, with its temporary files below a directory."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "streamreasoner", "demo", "--plain", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(directory)},
+    )
+
+
+def left_behind(directory):
+    """Processes that name the directory, and temporary files of the demo."""
+    commands = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            commands.append(path.read_bytes().decode(errors="replace"))
+        except OSError:
+            continue
+    running = [command for command in commands if str(directory) in command]
+    return running, sorted(path.name for path in directory.glob("streamreasoner-demo-*"))
+
+
+def test_the_demo_ends_with_an_equal_closure(tmp_path):
+    """A few seconds of stream with schema changes: exit 0, equal, and nothing is left behind."""
+    process = demo("--duration", "6", "--rate", "60", "--seed", "7", directory=tmp_path)
+    out, err = process.communicate(timeout=400)
+
+    assert err == ""
+    assert process.returncode == 0
+    assert "The closure kept up to date is equal to the evaluation from scratch." in out
+    assert re.search(
+        r"^ +schema: \w+ sub\w+Of \w+ \w+: [\d,]+ derived facts go$", out, re.MULTILINE
+    )
+    assert re.search(r"The first derived change came \d+\.\d s after the start\.", out)
+    rows = re.findall(r"([\d,]+) rows   from scratch +([\d,]+)   equal", out)
+    assert len(rows) == 2
+    assert all(kept == scratch and int(kept.replace(",", "")) > 1000 for kept, scratch in rows)
+    assert left_behind(tmp_path) == ([], [])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_stream_is_compared(tmp_path, number):
+    """Ctrl-C or SIGTERM in the middle of the stream ends it, and the comparison follows."""
+    process = demo("--duration", "600", directory=tmp_path)
+    seen = []
+    for line in process.stdout:
+        seen.append(line)
+        if "epoch" in line:
+            process.send_signal(number)
+            break
+    out, err = process.communicate(timeout=200)
+
+    assert err == ""
+    assert "Interrupted after" in out
+    assert "equal to the evaluation from scratch" in out
+    assert process.returncode == 0
+    assert left_behind(tmp_path) == ([], [])
+
+
+def test_a_used_directory_is_refused(tmp_path):
+    """A state directory that holds something is left alone, with one message and exit 1."""
+    (tmp_path / "mine.txt").write_text("mine")
+    process = demo("--state", str(tmp_path), directory=tempfile.gettempdir())
+    out, err = process.communicate(timeout=60)
+
+    assert process.returncode == 1
+    assert err == f"error: The directory {tmp_path} (--state) is not empty. Choose another one.\n"
+    assert out == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

@@ -1,0 +1,119 @@
+"""Input of every malformed kind, between good input, on a real pipeline."""
+
+from __future__ import annotations
+
+import pytest
+from pipelines import await_published, changes, committed, fact, net, new_case, produce, triple
+
+from streamreasoner.app import pipeline
+from streamreasoner.streaming.rejected import Reason
+
+# PySpark leaves it to the collector to close its sockets.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+
+RULES = """
+path(?x, ?y) :- edge(?x, ?y) .
+[?x, <http://example.org/q>, ?y] :- [?x, <http://example.org/p>, ?y] .
+"""
+
+S, P, OBJECT = "<http://example.org/s>", "<http://example.org/p>", "<http://example.org/o>"
+
+MALFORMED = {
+    "no value": (None, Reason.EMPTY_VALUE),
+    "empty value": (b"", Reason.EMPTY_VALUE),
+    "too long": (triple(S, P, '"' + "x" * 200_000 + '"'), Reason.OVERSIZED),
+    "another content type": (
+        (triple(S, P, OBJECT), [("content-type", b"text/turtle")], None),
+        Reason.CONTENT_TYPE,
+    ),
+    "not UTF-8": (b'{"s":"\xff\xfe"}', Reason.NOT_UTF8),
+    "not JSON": (b"{s:1}", Reason.NOT_JSON),
+    "cut short": (triple(S, P, OBJECT)[:-5], Reason.NOT_JSON),
+    "two documents": (triple(S, P, OBJECT) * 2, Reason.NOT_JSON),
+    "byte order mark": (b"\xef\xbb\xbf" + triple(S, P, OBJECT), Reason.NOT_JSON),
+    "nested too deeply": (b"[" * 100_000, Reason.NOT_JSON),
+    "raw NUL": (b'{"s":"\0"}', Reason.NOT_JSON),
+    "half a surrogate pair": (
+        b'{"s":"<http://e/\\ud800>","p":"<http://e/p>","o":"<http://e/o>","diff":1}',
+        Reason.LONE_SURROGATE,
+    ),
+    "NUL in JSON": (triple(S, P, '"a\0b"'), Reason.NUL),
+    "NUL in N-Triples": (triple(S, P, r'"a\u0000b"'), Reason.NUL),
+    "an array": (b"[1]", Reason.NOT_AN_OBJECT),
+    "a string": (b'"<http://e/s>"', Reason.NOT_AN_OBJECT),
+    "unknown field": (triple(S, P, OBJECT, graph="<http://e/g>"), Reason.UNKNOWN_FIELD),
+    "no object": (b'{"s":"<http://e/s>","p":"<http://e/p>","diff":1}', Reason.MISSING_FIELD),
+    "no diff": (b'{"predicate":"edge","args":["<http://e/s>",1]}', Reason.MISSING_FIELD),
+    "both shapes": (triple(S, P, OBJECT, predicate="edge", args=[]), Reason.MIXED_SHAPES),
+    "number as subject": (triple(1, P, OBJECT), Reason.WRONG_TYPE),
+    "null argument": (fact("edge", S, None), Reason.WRONG_TYPE),
+    "nested argument": (fact("edge", S, [OBJECT]), Reason.WRONG_TYPE),
+    "diff as text": (triple(S, P, OBJECT, diff="1"), Reason.WRONG_TYPE),
+    "diff with a fraction": (triple(S, P, OBJECT, diff=1.5), Reason.WRONG_TYPE),
+    "diff as boolean": (triple(S, P, OBJECT, diff=True), Reason.WRONG_TYPE),
+    "infinite number": (
+        b'{"predicate":"edge","args":["<http://e/s>",1e999],"diff":1}',
+        Reason.NUMBER_OUT_OF_RANGE,
+    ),
+    "diff zero": (triple(S, P, OBJECT, diff=0), Reason.DIFF_ZERO),
+    "diff too large": (triple(S, P, OBJECT, diff=1_000_001), Reason.DIFF_OUT_OF_RANGE),
+    "diff of many digits": (triple(S, P, OBJECT, diff=10**40), Reason.DIFF_OUT_OF_RANGE),
+    "time without zone": (triple(S, P, OBJECT, ts="2026-01-01T00:00:00"), Reason.BAD_TIMESTAMP),
+    "no such day": (triple(S, P, OBJECT, ts="2026-02-30T00:00:00Z"), Reason.BAD_TIMESTAMP),
+    "time after year 9999": (triple(S, P, OBJECT, ts=10**15), Reason.BAD_TIMESTAMP),
+    "unknown predicate": (fact("edgy", S, OBJECT), Reason.UNKNOWN_PREDICATE),
+    "wrong arity": (fact("edge", S), Reason.WRONG_ARITY),
+    "bare word": (triple("s", P, OBJECT), Reason.NOT_A_TERM),
+    "empty term": (triple("", P, OBJECT), Reason.NOT_A_TERM),
+    "relative IRI": (triple("<s>", P, OBJECT), Reason.INVALID_IRI),
+    "IRI with a blank": (triple("<http://e/a b>", P, OBJECT), Reason.INVALID_IRI),
+    "IRI as injection": (triple(S, P, "<http://e/o> . <http://e/x>"), Reason.INVALID_IRI),
+    "blank node without label": (triple("_:", P, OBJECT), Reason.INVALID_BLANK_NODE),
+    "open literal": (triple(S, P, '"abc'), Reason.INVALID_LITERAL),
+    "bad language tag": (triple(S, P, '"abc"@1'), Reason.INVALID_LITERAL),
+    "bad escape": (triple(S, P, r'"a\qb"'), Reason.INVALID_LITERAL),
+    "literal as subject": (triple('"s"', P, OBJECT), Reason.SUBJECT_KIND),
+    "literal as predicate": (triple(S, '"p"', OBJECT), Reason.PREDICATE_KIND),
+    "blank node as predicate": (triple(S, "_:p", OBJECT), Reason.PREDICATE_KIND),
+}
+
+
+def test_malformed_input_goes_to_the_dead_letter_topic(broker, tmp_path):
+    """Every malformed message goes there raw, with its reason and place; good input flows on."""
+    case = new_case(broker, tmp_path, RULES)
+    key = b"\x00any key\xff"
+    messages, kinds = [], []
+    for number, (value, reason) in enumerate(MALFORMED.values()):
+        message = value if isinstance(value, tuple) else (value, [("trace-id", b"7")], key)
+        messages += [message, fact("edge", S, number)]
+        kinds += [(message, reason), None]
+    with pipeline(case.config):
+        sent = produce(case, messages)
+        await_published(case, sent)
+    assert (
+        {one for one, *_ in changes(case)}
+        == net(changes(case))
+        == {
+            ("path", (S, f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>'))
+            for number in range(len(MALFORMED))
+        }
+    )
+    letters = {
+        (int(headers["partition"]), int(headers["offset"])): (record, headers)
+        for record in committed(case, case.kafka.dead_letter_topic)
+        if (headers := dict(record.headers))
+    }
+    assert len(letters) == len(committed(case, case.kafka.dead_letter_topic)) == len(MALFORMED)
+    for record, kind in zip(sent, kinds, strict=True):
+        if kind is None:
+            assert (record.partition, record.offset) not in letters
+            continue
+        (value, given, message_key), reason = kind
+        letter, headers = letters[record.partition, record.offset]
+        assert headers["class"].decode() == reason.value, headers
+        assert headers["topic"].decode() == case.kafka.input_topics[0]
+        assert headers["reason"].decode()
+        assert letter.value == value
+        assert letter.key == message_key
+        assert letter.headers[: len(given)] == given
+    assert {reason for _, reason in MALFORMED.values()} == set(Reason)

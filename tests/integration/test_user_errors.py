@@ -1,0 +1,107 @@
+"""Mistakes of users: one clear message, exit code 1, no traceback, nothing left running."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+
+import pytest
+from pipelines import new_case, spawn
+
+RULES = "path(?x, ?y) :- edge(?x, ?y) .\n"
+
+
+def run(case, monkeypatch=None, **environment):
+    """What `streamreasoner run` says, and its exit code."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    process = spawn(["-m", "streamreasoner", "run", "--config", case.file], subprocess.PIPE)
+    said, also = process.communicate(timeout=120)
+    return process.returncode, (said + also).decode()
+
+
+def assert_refused(answer, *words):
+    """One message, with these words in it."""
+    code, said = answer
+    assert code == 1, said
+    assert said.startswith("error: ")
+    assert said.count("error:") == 1
+    assert "Traceback" not in said
+    for word in words:
+        assert word in said, said
+
+
+@pytest.fixture
+def case(broker, tmp_path):
+    """A good case to spoil."""
+    return new_case(broker, tmp_path, RULES)
+
+
+def test_unknown_key(case):
+    """A misspelt key is not silently ignored."""
+    case.raw["kafka"]["output_topik"] = "x"
+    assert_refused(run(case), "kafka.output_topik", "Did you mean output_topic?")
+
+
+def test_environment_variable_with_a_wrong_value(case, monkeypatch):
+    """The variable is named, not only the key."""
+    answer = run(case, monkeypatch, STREAMREASONER_METRICS__PORT="metrics")
+    assert_refused(answer, "STREAMREASONER_METRICS__PORT", "0 to 65535")
+
+
+def test_unreachable_broker(case):
+    """The address and its key are named."""
+    case.raw["kafka"]["bootstrap_servers"] = "127.0.0.1:1"
+    assert_refused(run(case), "127.0.0.1:1", "kafka.bootstrap_servers", "did not answer")
+
+
+def test_client_option_that_nobody_knows(case):
+    """The refusal names the option and the table it may be in."""
+    case.raw["kafka"]["producer_options"] = {"acsk": "all"}
+    assert_refused(run(case), "acsk", "kafka.producer_options")
+
+
+def test_missing_topics(broker, tmp_path):
+    """All missing topics are named with their keys, and the command that creates them."""
+    case = new_case(broker, tmp_path, RULES, topics=False)
+    words = [f"{case.kafka.output_topic} (kafka.output_topic)", "streamreasoner topics create"]
+    assert_refused(run(case), case.kafka.input_topics[0], *words)
+
+
+def test_wrong_rules(case):
+    """The diagnostics name file, line and column."""
+    (case.directory / "rules.dl").write_text("path(?x, ?y) :- edge(?x, ?z) .\n")
+    assert_refused(run(case), "rules.dl:1:", "SR")
+
+
+def test_missing_rules(case):
+    """The file is named."""
+    (case.directory / "rules.dl").unlink()
+    assert_refused(run(case), "rules.dl")
+
+
+def test_missing_java(case, monkeypatch, tmp_path):
+    """The message says which Java is needed and where it was looked for."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert_refused(run(case, monkeypatch, PATH=str(tmp_path)), "Java is missing", "17")
+
+
+def test_port_in_use(case):
+    """The port and its key are named."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        case.raw["metrics"]["port"] = port
+        assert_refused(run(case), str(port), "metrics.port")
+
+
+def test_state_directory_that_cannot_be_used(case):
+    """A file where the directory should be."""
+    (case.directory / "state").write_text("")
+    assert_refused(run(case), "state.directory")
+
+
+def test_spark_that_does_not_start(case):
+    """A setting that Spark refuses: the end of Spark's log is shown, without its stack."""
+    case.raw["log"] = {"level": "error"}
+    case.raw["spark"] = {"options": {"spark.driver.memory": "1x"}}
+    assert_refused(run(case), "Spark does not start", "1x")
