@@ -1,0 +1,30 @@
+"""`streamreasoner topics`: the topics of a pipeline."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - typer reads it
+from typing import Annotated
+
+import typer
+
+from streamreasoner.config import load
+from streamreasoner.streaming.topics import create_topics
+
+app = typer.Typer(help="The topics of a pipeline.", no_args_is_help=True)
+
+
+@app.callback()
+def topics() -> None:
+    """The topics of a pipeline."""
+
+
+@app.command()
+def create(
+    config: Annotated[Path, typer.Option(help="The configuration file (TOML).")],
+    partitions: Annotated[int, typer.Option(min=1, help="Of input and output topics.")] = 2,
+    replication: Annotated[int, typer.Option(min=1, help="Copies of each topic.")] = 1,
+) -> None:
+    """Create the input, output, dead-letter and progress topics that do not exist yet."""
+    created = create_topics(load(config).kafka, partitions, replication)
+    for name, now in created.items():
+        print(f"{name}: {'created' if now else 'exists'}")

@@ -1,0 +1,1 @@
+"""The demonstration: a university streams through a real broker and pipeline on this machine."""

@@ -1,0 +1,26 @@
+"""Work on threads that nobody has to wait for. Invariant: what ends the work is in its future."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def background(name: str, work: Callable[[], None]) -> Future[None]:
+    """Do something on a daemon thread: a process that fails or is interrupted ends without it."""
+    done: Future[None] = Future()
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - it is raised where the result is taken
+            done.set_exception(error)
+        else:
+            done.set_result(None)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return done

@@ -1,0 +1,134 @@
+"""The running state against an evaluation from scratch.
+
+Invariant: the two sides share the program and the input, nothing else.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from streamreasoner.collection.updates import Updates
+from streamreasoner.demo.names import sentence
+from streamreasoner.lang.ast import TRIPLE
+from streamreasoner.reasoner import Reasoner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.demo.change import Change
+
+Fact = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One collection, kept up to date and evaluated from scratch.
+
+    Attributes:
+        what: What is compared.
+        kept: Its rows as they were kept up to date.
+        scratch: Its rows from scratch.
+        differences: The first few rows that differ, one sentence each.
+    """
+
+    what: str
+    kept: int
+    scratch: int
+    differences: tuple[str, ...]
+
+    @property
+    def equal(self) -> bool:
+        """Whether no row differs."""
+        return not self.differences
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Both comparisons.
+
+    Attributes:
+        asserted: Facts whose updates do not cancel.
+        seconds: How long the evaluation from scratch took.
+        comparisons: The output topic and the trace.
+    """
+
+    asserted: int
+    seconds: float
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def equal(self) -> bool:
+        """Whether the running state is what an evaluation from scratch gives."""
+        return all(one.equal for one in self.comparisons)
+
+
+def compare(given: Iterable[Change], published: Iterable[Change], running: Reasoner) -> Verdict:
+    """Evaluate the sum of the input from scratch and compare.
+
+    Args:
+        given: Every message of the input.
+        published: Every committed message of the output.
+        running: The reasoner of a pipeline that has stopped.
+    """
+    asserted, derived = _sum(given), _sum(published)
+    start = time.perf_counter()
+    fresh = Reasoner(running.program)
+    fresh.engine.apply(0, [_encoded(asserted, fresh)])
+    seconds = time.perf_counter() - start
+    closure = _texts(fresh.engine.facts(TRIPLE), fresh)
+    wanted = {fact: 1 for fact in closure if asserted.get(fact, 0) <= 0}
+    output = _compare("output topic, summed up", derived, wanted)
+    trace = _compare("trace with multiplicities", _trace(running), _trace(fresh))
+    return Verdict(len(asserted), seconds, (output, trace))
+
+
+def _sum(changes: Iterable[Change]) -> dict[Fact, int]:
+    sums: Counter[Fact] = Counter()
+    for change in changes:
+        sums[change.fact] += change.diff
+    return {fact: multiplicity for fact, multiplicity in sums.items() if multiplicity}
+
+
+def _encoded(facts: Mapping[Fact, int], reasoner: Reasoner) -> Updates:
+    ids = [[reasoner.dictionary.intern(term) for term in fact] for fact in facts]
+    return Updates(
+        TRIPLE,
+        np.array(ids, np.int32).reshape(len(facts), 3),
+        np.fromiter(facts.values(), np.int64, len(facts)),
+    )
+
+
+def _texts(args: NDArray[np.int32], reasoner: Reasoner) -> Iterator[Fact]:
+    columns = [reasoner.dictionary.decode(args[:, i]).to_pylist() for i in range(args.shape[1])]
+    return zip(*columns, strict=True)
+
+
+def _trace(reasoner: Reasoner) -> dict[tuple[Fact, int], int]:
+    rows = reasoner.engine.trace(TRIPLE)
+    keys = zip(_texts(rows.args, reasoner), rows.iteration.tolist(), strict=True)
+    return dict(zip(keys, rows.multiplicity.tolist(), strict=True))
+
+
+def _compare(what: str, kept: Mapping[Any, int], scratch: Mapping[Any, int]) -> Comparison:
+    keys = (key for key in chain(kept, scratch) if kept.get(key, 0) != scratch.get(key, 0))
+    differences = (
+        f"{_row(key)}: {kept.get(key, 0)} kept up to date, {scratch.get(key, 0)} from scratch"
+        for key in dict.fromkeys(keys)
+    )
+    return Comparison(what, len(kept), len(scratch), tuple(islice(differences, 5)))
+
+
+def _row(key: Any) -> str:
+    match key:
+        case (tuple() as fact, int() as iteration):
+            return f"{sentence(fact)}, iteration {iteration}"
+        case _:
+            return sentence(key)

@@ -1,0 +1,88 @@
+"""Topics read from their beginning, committed messages only.
+
+Invariant: `everything` ends at the last stable offset that the topic has when it begins, so no
+message of a committed transaction is missed and none of an open one is seen.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import KafkaError
+
+from streamreasoner.demo.change import Change
+from streamreasoner.errors import BrokerError
+from streamreasoner.streaming.clients import kafka_python
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Generator, Iterator
+
+    from streamreasoner.config import KafkaConfig
+    from streamreasoner.demo.tally import Tally
+
+_POLL_SECONDS = 0.2
+_MOST_SECONDS = 120.0
+
+
+def follow(kafka: KafkaConfig, topic: str, tally: Tally, stop: threading.Event) -> None:
+    """Hand changes to the tally as they are committed, until told to stop.
+
+    Raises:
+        BrokerError: Kafka does not answer.
+    """
+    with _reading(kafka, topic) as consumer:
+        while not stop.is_set():
+            if changes := _poll(consumer):
+                tally.received(changes)
+
+
+def everything(kafka: KafkaConfig, topic: str) -> Generator[Change, None, None]:
+    """Every committed message of a topic, from the beginning to its present end.
+
+    Raises:
+        BrokerError: Kafka does not answer in time.
+    """
+    with _reading(kafka, topic) as consumer:
+        ends = consumer.end_offsets(list(consumer.assignment()))
+        deadline = time.monotonic() + _MOST_SECONDS
+        while any(consumer.position(partition) < end for partition, end in ends.items()):
+            if time.monotonic() > deadline:
+                raise BrokerError(f"Kafka did not give all of {topic} within {_MOST_SECONDS:g} s.")
+            yield from _poll(consumer)
+
+
+@contextmanager
+def _reading(kafka: KafkaConfig, topic: str) -> Iterator[Any]:
+    try:
+        consumer = KafkaConsumer(
+            **kafka_python(kafka), isolation_level="read_committed", enable_auto_commit=False
+        )
+    except KafkaError as error:
+        raise BrokerError(f"Kafka cannot be read from: {error}.") from None
+    try:
+        numbers = sorted(consumer.partitions_for_topic(topic) or ())
+        partitions = [TopicPartition(topic, number) for number in numbers]
+        consumer.assign(partitions)
+        consumer.seek_to_beginning(*partitions)
+        yield consumer
+    except KafkaError as error:
+        raise BrokerError(f"Kafka cannot be read from: {error}.") from None
+    finally:
+        consumer.close()
+
+
+def _poll(consumer: Any) -> list[Change]:
+    batches = consumer.poll(timeout_ms=int(_POLL_SECONDS * 1000), max_records=10_000)
+    return [_change(record.value) for batch in batches.values() for record in batch]
+
+
+def _change(value: bytes) -> Change:
+    message = json.loads(value)
+    return Change(
+        (message["s"], message["p"], message["o"]), message["diff"], message.get("epoch", -1)
+    )

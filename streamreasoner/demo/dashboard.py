@@ -1,0 +1,221 @@
+"""The demo on a terminal, live. Invariant: threads change data; only rich's refresh draws it."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.console import Console, Group
+from rich.layout import Layout
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+from streamreasoner.demo.history import History, spark
+from streamreasoner.demo.names import sentence
+from streamreasoner.demo.report import summary_lines, verdict_lines
+from streamreasoner.demo.university import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import ConsoleOptions, RenderableType, RenderResult
+
+    from streamreasoner.demo.change import Change
+    from streamreasoner.demo.comparison import Verdict
+    from streamreasoner.demo.producer import News
+    from streamreasoner.demo.tally import Snapshot
+    from streamreasoner.demo.view import Step, Summary
+
+_REFRESHES = 5
+_SPARK_WIDTH = 28
+_NEWS_LINES = 5
+_SCHEMA_LINES = 6
+_SCHEMA_WIDTH = 78
+_WIDE = 110
+
+
+class Dashboard:
+    """Draws the start as a list of steps, then the stream on the whole screen.
+
+    Args:
+        duration: Seconds that the stream will last.
+        console: Where to draw.
+    """
+
+    def __init__(self, duration: float, console: Console | None = None) -> None:
+        self._console = console or Console()
+        self._duration = duration
+        self._steps: dict[str, Step] = {}
+        self._spinner = Spinner("dots", style="cyan")
+        self._news: deque[str] = deque(maxlen=_NEWS_LINES)
+        self._schema: deque[str] = deque(maxlen=_SCHEMA_LINES)
+        self._history = History()
+        self._snapshot: Snapshot | None = None
+        self._elapsed = 0.0
+        self._live: Live | None = None
+
+    def step(self, step: Step) -> None:
+        """Keep the step; the list is drawn from the first one on."""
+        self._steps[step.what] = step
+        if self._live is None:
+            self._begin(screen=False)
+
+    def stream(self) -> None:
+        """Leave the list of steps behind and take the screen."""
+        self.close()
+        self._begin(screen=True)
+
+    def tell(self, news: News) -> None:
+        """Keep the sentence; schema changes have a place of their own."""
+        (self._schema if news.kind is Kind.SCHEMA else self._news).append(news.sentence)
+
+    def show(self, snapshot: Snapshot, elapsed: float) -> None:
+        """Keep the totals."""
+        self._history.add(snapshot, elapsed)
+        self._snapshot, self._elapsed = snapshot, elapsed
+
+    def finish(self, reason: str) -> None:
+        """Give the screen back."""
+        self.close()
+        self._console.print(f"{reason}\n", style="bold", highlight=False)
+
+    def conclude(self, summary: Summary, verdict: Verdict) -> None:
+        """Print run and result below the steps of the start."""
+        for line in summary_lines(summary):
+            self._console.print(line, highlight=False)
+        *lines, result = verdict_lines(verdict)
+        self._console.print()
+        for line in lines:
+            self._console.print(line, highlight=False, markup=False)
+        self._console.print(f"\n{result}", style="bold green" if verdict.equal else "bold red")
+
+    def close(self) -> None:
+        """Stop drawing."""
+        live, self._live = self._live, None
+        if live is not None:
+            live.stop()
+
+    def render(self) -> RenderableType:
+        """The screen as it is now."""
+        if self._snapshot is None:
+            return self._start()
+        return self._screen(self._snapshot)
+
+    def _begin(self, *, screen: bool) -> None:
+        self._live = Live(
+            console=self._console,
+            get_renderable=self.render,
+            refresh_per_second=_REFRESHES,
+            screen=screen,
+            vertical_overflow="crop",
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._live.start(refresh=True)
+
+    def _start(self) -> Table:
+        table = Table.grid(padding=(0, 1))
+        for step in list(self._steps.values()):
+            if step.seconds is None:
+                table.add_row(self._spinner, Text(step.what, style="cyan"), "")
+            else:
+                seconds = Text(f"{step.seconds:5.1f} s", style="dim")
+                table.add_row(Text("✓", style="green"), step.what, seconds)
+        return table
+
+    def _screen(self, snapshot: Snapshot) -> Layout:
+        layout = Layout()
+        layout.split_column(
+            Layout(self._head(snapshot), size=3),
+            Layout(name="middle", ratio=1),
+            Layout(name="news", size=max(_NEWS_LINES, _SCHEMA_LINES) + 2),
+        )
+        layout["middle"].split_row(
+            Layout(_panel("stream", self._totals(snapshot)), size=_SPARK_WIDTH + 18),
+            Layout(_panel("derived changes, as committed", _Latest(snapshot.latest)), ratio=1),
+        )
+        schema = _panel("schema changes", _lines(self._schema, "bold yellow"))
+        university = _panel("university", _lines(self._news, "dim"))
+        layout["news"].split_row(
+            Layout(schema, ratio=3, minimum_size=_SCHEMA_WIDTH),
+            Layout(university, ratio=2, visible=self._console.width >= _WIDE),
+        )
+        return layout
+
+    def _head(self, snapshot: Snapshot) -> Panel:
+        head = Table.grid(expand=True, padding=(0, 1))
+        head.add_column()
+        head.add_column(ratio=1)
+        head.add_column(justify="right")
+        head.add_row(
+            Text("streamreasoner demo", style="bold cyan"),
+            ProgressBar(self._duration, min(self._elapsed, self._duration)),
+            f"{self._elapsed:.0f} / {self._duration:.0f} s   epoch [bold]{snapshot.epoch:,}[/]"
+            f"   Ctrl-C: compare now",
+        )
+        return Panel(head, border_style="cyan")
+
+    def _totals(self, snapshot: Snapshot) -> Group:
+        table = Table.grid(padding=(0, 2))
+        table.add_column(style="dim", width=11)
+        table.add_column(justify="right")
+        table.add_column()
+        table.add_row(
+            "updates in",
+            f"[bold]{snapshot.updates_in:,}",
+            f"[green]+{snapshot.asserted_in:,}[/] [red]-{snapshot.retracted_in:,}[/]",
+        )
+        table.add_row(
+            "derived out",
+            f"[bold]{snapshot.plus + snapshot.minus:,}",
+            f"[green]+{snapshot.plus:,}[/] [red]-{snapshot.minus:,}[/]",
+        )
+        table.add_row("latency", *_latency(snapshot))
+        table.add_row("asserted", f"{snapshot.facts:,}", "facts")
+        table.add_row("derived", f"[bold]{snapshot.derived:,}", "facts")
+        table.add_row("terms", f"{snapshot.terms:,}", "")
+        table.add_row("iterations", f"{snapshot.iterations}", "in the last epoch")
+        sparks = Table.grid(padding=(0, 2))
+        sparks.add_column(style="dim", width=11)
+        sparks.add_column(no_wrap=True)
+        for label, series, style in (
+            ("updates/s", self._history.updates, "cyan"),
+            ("derived/s", self._history.changes, "green"),
+            ("p50 ms", self._history.medians, "magenta"),
+        ):
+            sparks.add_row(label, Text(spark(series, _SPARK_WIDTH), style=style))
+        return Group(table, Text(), sparks)
+
+
+class _Latest:
+    """The newest changes, as many as there is room for."""
+
+    def __init__(self, changes: Sequence[Change]) -> None:
+        self._changes = changes
+
+    def __rich_console__(self, _: Console, options: ConsoleOptions) -> RenderResult:
+        room = options.height or len(self._changes)
+        for change in self._changes[-room:]:
+            sign, style = ("+", "green") if change.diff > 0 else ("-", "red")
+            line = f"{sign} {sentence(change.fact)}"
+            yield Text(line, style=style, no_wrap=True, overflow="ellipsis")
+
+
+def _panel(title: str, content: RenderableType) -> Panel:
+    return Panel(content, title=title, title_align="left", border_style="dim")
+
+
+def _lines(lines: Sequence[str], style: str) -> Text:
+    return Text("\n".join(list(lines)), style=style, no_wrap=True, overflow="ellipsis")
+
+
+def _latency(snapshot: Snapshot) -> tuple[str, str]:
+    if not len(snapshot.recent):
+        return "-", ""
+    median, high = np.percentile(snapshot.recent, (50, 95)) * 1000
+    return f"[bold]{median:,.0f}[/] ms", f"p95 {high:,.0f} ms"

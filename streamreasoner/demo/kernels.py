@@ -1,0 +1,49 @@
+"""Every kernel that an epoch runs, run once. Invariant: it touches no state but its own.
+
+A first run on a machine compiles machine code for as long as a broker and Spark take to start.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from streamreasoner.lang.ast import TRIPLE
+from streamreasoner.reasoner import Reasoner
+from streamreasoner.streaming.codec import Codec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streamreasoner.analysis.check import CheckedProgram
+
+_MESSAGES = (
+    b'{"s":"<a:B>","p":"<http://www.w3.org/2000/01/rdf-schema#subClassOf>","o":"<a:C>","diff":%d}',
+    b'{"s":"<a:x>","p":"<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>","o":"<a:B>","diff":%d}',
+    b'{"s":"<a:x>","p":"<a:name>","o":"\\"x\\"@EN","diff":%d}',
+)
+
+
+def prepare(program: CheckedProgram) -> None:
+    """Compile the kernels, or load them from the cache, by running them on a few facts."""
+    reasoner = Reasoner(program)
+    codec = Codec(reasoner.dictionary, program.arities, max_message_bytes=1024)
+    for epoch, batch in enumerate(_batches()):
+        result = reasoner.engine.apply(epoch, codec.decode(batch).updates)
+        for changes in result.derived:
+            reasoner.dictionary.decode(changes.args[:, 0])
+    reasoner.dictionary.terms(0, len(reasoner.dictionary))
+    reasoner.engine.statistics()
+    Reasoner(program).engine.restore([reasoner.engine.trace(TRIPLE)])
+
+
+def _batches() -> Iterator[pa.Table]:
+    for diff in (1, -1):
+        yield pa.table(
+            {
+                "value": pa.array([message % diff for message in _MESSAGES], pa.binary()),
+                "timestamp": pa.array([0] * len(_MESSAGES), pa.timestamp("us", "UTC")),
+                "headers": pa.nulls(len(_MESSAGES)),
+            }
+        )

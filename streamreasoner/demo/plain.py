@@ -1,0 +1,68 @@
+"""The demo as lines of text, for logs and pipes. Invariant: about one line of totals a second."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from streamreasoner.demo.report import status, summary_lines, verdict_lines
+from streamreasoner.demo.university import Kind
+
+if TYPE_CHECKING:
+    from streamreasoner.demo.comparison import Verdict
+    from streamreasoner.demo.producer import News
+    from streamreasoner.demo.tally import Snapshot
+    from streamreasoner.demo.view import Step, Summary
+
+
+class PlainView:
+    """Prints to standard output."""
+
+    def __init__(self) -> None:
+        self._printing = threading.Lock()
+        self._last: tuple[float, int] | None = None
+
+    def step(self, step: Step) -> None:
+        """Print a step twice: it may take minutes on a first run."""
+        if step.seconds is None:
+            self._print(f"{step.began:6.1f} s  {step.what} ...")
+        else:
+            self._print(f"{step.began + step.seconds:6.1f} s  {step.what}: {step.seconds:.1f} s")
+
+    def stream(self) -> None:
+        """Begin a new paragraph."""
+        self._print("")
+
+    def tell(self, news: News) -> None:
+        """Print what is no everyday event."""
+        if news.kind is not Kind.LIFE:
+            self._print(f"        {news.kind.value}: {news.sentence}")
+
+    def show(self, snapshot: Snapshot, elapsed: float) -> None:
+        """Print the totals when a second has passed."""
+        if self._last is None:
+            self._last = (elapsed, snapshot.updates_in)
+        then, updates = self._last
+        if elapsed - then >= 1:
+            self._last = (elapsed, snapshot.updates_in)
+            self._print(
+                status(snapshot, elapsed, (snapshot.updates_in - updates) / (elapsed - then))
+            )
+
+    def finish(self, reason: str) -> None:
+        """Say why the stream is over."""
+        self._print(f"\n{reason}")
+
+    def conclude(self, summary: Summary, verdict: Verdict) -> None:
+        """Print run and result."""
+        for line in (*summary_lines(summary), "", *verdict_lines(verdict)):
+            self._print(line)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _print(self, line: str) -> None:
+        with self._printing:
+            sys.stdout.write(f"{line}\n")
+            sys.stdout.flush()

@@ -1,0 +1,155 @@
+"""The demo from its start to its verdict.
+
+Invariant: whatever happens, broker, Spark and temporary files are gone when `run` is left.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamreasoner import app, broker, config
+from streamreasoner.analysis.load import load_program
+from streamreasoner.broker import Broker
+from streamreasoner.demo import kernels
+from streamreasoner.demo.comparison import compare
+from streamreasoner.demo.consumer import everything
+from streamreasoner.demo.start import Start
+from streamreasoner.demo.stream import Stream
+from streamreasoner.demo.tally import Tally
+from streamreasoner.demo.view import Summary
+from streamreasoner.errors import (
+    BrokerError,
+    ConfigError,
+    EnvironmentSetupError,
+    StreamReasonerError,
+)
+from streamreasoner.streaming.topics import create_topics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streamreasoner.config import Config
+    from streamreasoner.demo.stream import Options
+    from streamreasoner.demo.view import View
+
+_RULES = "rho-df"
+_PARTITIONS = 3
+
+
+def run(options: Options, view: View) -> bool:
+    """Run the demo; whether the closure is equal to an evaluation from scratch.
+
+    Raises:
+        StreamReasonerError: Something does not start, or fails.
+        KeyboardInterrupt: Interrupted outside of the stream; inside it ends the stream only.
+    """
+    with ExitStack() as stack:
+        directory = stack.enter_context(_workspace(options.state))
+        stack.callback(view.close)
+        try:
+            return _run(options, view, directory, stack)
+        except KeyboardInterrupt:
+            view.finish("Interrupted: stopping what runs.")
+            raise
+        except StreamReasonerError:
+            # Clients wait long for a server that is gone; the message comes when all is stopped.
+            view.finish("Something has failed: stopping what runs.")
+            raise
+
+
+def _run(options: Options, view: View, directory: Path, stack: ExitStack) -> bool:
+    start = Start(view)
+    compiled = start.aside(
+        "Kernels: compiled, or loaded from the cache",
+        partial(kernels.prepare, load_program(_RULES)),
+    )
+    server = Broker(directory / "kafka")
+    settings = _start_broker(start, stack, server, directory)
+    tally = Tally()
+    with start.step("Pipeline: Spark and its Kafka connector, tables, query"):
+        pipeline = stack.enter_context(app.pipeline(settings, tally))
+        compiled.result()
+    tally.watch(pipeline.reasoner)
+    stream = stack.enter_context(
+        Stream(options, settings.kafka, pipeline, tally, view, partial(_watch, server))
+    )
+    with start.step("The university opens: first derived changes"):
+        stream.await_first_change()
+    first_change = start.elapsed()
+    view.stream()
+    began = time.monotonic()
+    reason = stream.watch(began)
+    seconds = time.monotonic() - began
+    view.finish(reason)
+    stream.drain()
+    given, published = (
+        everything(settings.kafka, topic)
+        for topic in (*settings.kafka.input_topics, settings.kafka.output_topic)
+    )
+    verdict = compare(given, published, pipeline.reasoner)
+    view.conclude(Summary(tally.snapshot(), seconds, first_change), verdict)
+    return verdict.equal
+
+
+@contextmanager
+def _workspace(chosen: Path | None) -> Iterator[Path]:
+    if chosen is None:
+        directory = Path(tempfile.mkdtemp(prefix="streamreasoner-demo-"))
+        try:
+            yield directory
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+        return
+    try:
+        chosen.mkdir(parents=True, exist_ok=True)
+        used = any(chosen.iterdir())
+    except OSError as error:
+        raise EnvironmentSetupError(
+            f"The directory {chosen} (--state) cannot be used: {error.strerror}."
+        ) from None
+    if used:
+        raise ConfigError(f"The directory {chosen} (--state) is not empty. Choose another one.")
+    yield chosen.absolute()
+
+
+def _start_broker(start: Start, stack: ExitStack, server: Broker, directory: Path) -> Config:
+    download = "" if broker.is_downloaded() else "downloaded once, then "
+    with start.step(f"Kafka: {download}a broker on this machine"):
+        stack.enter_context(server)
+    settings = _settings(server.bootstrap_servers, directory / "pipeline")
+    with start.step(f"Kafka: topics, {_PARTITIONS} partitions"):
+        create_topics(settings.kafka, _PARTITIONS, 1)
+    return settings
+
+
+def _settings(servers: str, directory: Path) -> Config:
+    raw = {
+        "kafka": {
+            "bootstrap_servers": servers,
+            "input_topics": ["university"],
+            "output_topic": "derived",
+        },
+        "rules": {"program": _RULES},
+        "metrics": {"port": 0},
+        "state": {"directory": str(directory)},
+        # Half the processor time until Spark is up; its peak throughput does not matter here.
+        "spark": {"options": {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1"}},
+    }
+    # The demo is what it is: variables of the environment are meant for other pipelines.
+    return config.parse(raw, {}, directory)
+
+
+def _watch(server: Broker) -> None:
+    """Raise if the broker has ended; its exit status stays for the broker to take."""
+    how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    ended = None if server.pid is None else os.waitid(os.P_PID, server.pid, how)
+    if ended is not None:
+        by = "exited with" if ended.si_code == os.CLD_EXITED else "was ended by signal"
+        raise BrokerError(f"The embedded broker {by} {ended.si_status} in the middle of the demo.")

@@ -1,0 +1,92 @@
+"""The schema of the university. Invariant: every amendment is one edge that facts depend on.
+
+A small schema in the manner of LUBM's univ-bench, deep enough for chains of derivations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streamreasoner.rdf import vocabulary
+
+UNIVERSITY = "http://example.org/university#"
+TYPE = f"<{vocabulary.RDF_TYPE}>"
+
+Triple = tuple[str, str, str]
+"""Subject, predicate and object in N-Triples syntax."""
+
+_SUB_CLASS_OF = f"<{vocabulary.RDFS_SUB_CLASS_OF}>"
+_SUB_PROPERTY_OF = f"<{vocabulary.RDFS_SUB_PROPERTY_OF}>"
+_DOMAIN = f"<{vocabulary.RDFS_DOMAIN}>"
+_RANGE = f"<{vocabulary.RDFS_RANGE}>"
+
+_CLASSES = """
+    FullProfessor Professor, AssociateProfessor Professor, AssistantProfessor Professor,
+    Professor Faculty, Lecturer Faculty, PostDoc Faculty, Faculty Employee,
+    Technician Employee, Employee Person, UndergraduateStudent Student, GraduateStudent Student,
+    Student Person, Person Agent, Department Organization, University Organization,
+    Organization Agent, GraduateCourse Course, Course Work, JournalArticle Article,
+    ConferencePaper Article, Article Publication, Thesis Publication, Publication Work
+"""
+_PROPERTIES = """
+    headOf worksFor, worksFor memberOf, studiesAt memberOf, memberOf affiliatedWith,
+    subOrganizationOf affiliatedWith, teacherOf involvedIn, takesCourse involvedIn,
+    assistantOf involvedIn, advisor knows, leadAuthorOf authorOf, authorOf created
+"""
+_DOMAINS = """
+    worksFor Employee, studiesAt Student, memberOf Person, affiliatedWith Agent,
+    teacherOf Faculty, takesCourse Student, advisor Student, knows Person, authorOf Person
+"""
+_RANGES = """
+    memberOf Organization, teacherOf Course, takesCourse Course, involvedIn Course,
+    advisor Professor, knows Person, authorOf Publication
+"""
+_AMENDMENTS = (
+    ("takesCourse", _SUB_PROPERTY_OF, "involvedIn"),
+    ("Person", _SUB_CLASS_OF, "LibraryUser"),
+    ("Lecturer", _SUB_CLASS_OF, "Faculty"),
+    ("Student", _SUB_CLASS_OF, "Person"),
+    ("affiliatedWith", _DOMAIN, "Insured"),
+    ("Faculty", _SUB_CLASS_OF, "Employee"),
+    ("GraduateStudent", _SUB_CLASS_OF, "Employee"),
+    # Person is below Agent, so this edge closes a cycle: classes support each other.
+    ("Agent", _SUB_CLASS_OF, "Person"),
+    ("memberOf", _SUB_PROPERTY_OF, "affiliatedWith"),
+    ("teacherOf", _DOMAIN, "Faculty"),
+    ("involvedIn", _SUB_PROPERTY_OF, "interestedIn"),
+    ("authorOf", _DOMAIN, "Researcher"),
+)
+
+
+def name(local: str) -> str:
+    """The IRI of a local name of the university, in N-Triples syntax."""
+    return f"<{UNIVERSITY}{local}>"
+
+
+def _edges(pairs: str, predicate: str) -> tuple[Triple, ...]:
+    words = (pair.split() for pair in pairs.split(","))
+    return tuple((name(left), predicate, name(right)) for left, right in words)
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """Edges between classes and properties.
+
+    Attributes:
+        edges: Those that hold at the opening.
+        amendments: Those that come and go while data is there; some of `edges` among them.
+    """
+
+    edges: tuple[Triple, ...]
+    amendments: tuple[Triple, ...]
+
+
+SCHEMA = Schema(
+    edges=(
+        *_edges(_CLASSES, _SUB_CLASS_OF),
+        *_edges(_PROPERTIES, _SUB_PROPERTY_OF),
+        *_edges(_DOMAINS, _DOMAIN),
+        *_edges(_RANGES, _RANGE),
+    ),
+    amendments=tuple((name(left), edge, name(right)) for left, edge, right in _AMENDMENTS),
+)

@@ -1,0 +1,60 @@
+"""The start, step by step. Invariant: a view hears of every step twice, or of its failure never.
+
+Broker and kernels are brought up side by side: the one is Java's work, the other Python's.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamreasoner.demo.background import background
+from streamreasoner.demo.view import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
+
+    from streamreasoner.demo.view import View
+
+
+class Start:
+    """Times the steps of a start from the moment the process began.
+
+    Args:
+        view: Told about each step.
+    """
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._process_began = _process_began()
+
+    def elapsed(self) -> float:
+        """Seconds since the process began."""
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - self._process_began
+
+    @contextmanager
+    def step(self, what: str) -> Iterator[None]:
+        """Show and time a step."""
+        began = self.elapsed()
+        self._view.step(Step(what, began))
+        yield
+        self._view.step(Step(what, began, self.elapsed() - began))
+
+    def aside(self, what: str, work: Callable[[], None]) -> Future[None]:
+        """Do a step on another thread."""
+
+        def run() -> None:
+            with self.step(what):
+                work()
+
+        return background(what, run)
+
+
+def _process_began() -> float:
+    """When this process began, in seconds since the machine booted; see proc_pid_stat(5)."""
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    return int(fields[19]) / os.sysconf("SC_CLK_TCK")

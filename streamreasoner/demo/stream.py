@@ -1,0 +1,149 @@
+"""The stream of a demo, while it flows. Invariant: no error of a thread stays in that thread."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import wait
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from streamreasoner.demo.background import background
+from streamreasoner.demo.consumer import follow
+from streamreasoner.demo.producer import Producer
+from streamreasoner.errors import BrokerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+    from pathlib import Path
+    from typing import Self
+
+    from streamreasoner.app import Pipeline
+    from streamreasoner.config import KafkaConfig
+    from streamreasoner.demo.tally import Tally
+    from streamreasoner.demo.view import View
+
+_LOOK_SECONDS = 0.2
+_SETTLE_SECONDS = 120.0
+_FAREWELL_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the demo runs.
+
+    Attributes:
+        duration: Seconds of stream.
+        rate: Updates per second.
+        seed: Of the university.
+        state: Where broker and pipeline keep their files; None for a temporary directory.
+    """
+
+    duration: float
+    rate: float
+    seed: int
+    state: Path | None
+
+
+class Stream:
+    """The threads around a running pipeline; leaving it stops and joins them.
+
+    Args:
+        options: How long and how fast.
+        kafka: The cluster and its topics.
+        pipeline: Reads the input and publishes the changes.
+        tally: The pipeline's observer.
+        view: Told what happens.
+        watch_broker: Raises if the broker has ended.
+    """
+
+    def __init__(  # noqa: PLR0917 - the parts of the demo, wired once
+        self,
+        options: Options,
+        kafka: KafkaConfig,
+        pipeline: Pipeline,
+        tally: Tally,
+        view: View,
+        watch_broker: Callable[[], None],
+    ) -> None:
+        self._options = options
+        self._pipeline = pipeline
+        self._tally = tally
+        self._view = view
+        self._watch_broker = watch_broker
+        self._end = threading.Event()
+        self._unfollow = threading.Event()
+        self._producer = Producer(kafka, options.seed, options.rate, tally, view.tell, self._end)
+        self._follow = partial(follow, kafka, kafka.output_topic, tally, self._unfollow)
+        self._running: list[Future[None]] = []
+
+    def __enter__(self) -> Self:
+        works: dict[str, Callable[[], None]] = {
+            "query": self._pipeline.query.wait,
+            "consumer": self._follow,
+            "producer": self._producer.run,
+        }
+        self._running = [background(name, work) for name, work in works.items()]
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._end.set()
+        self._unfollow.set()
+        self._pipeline.query.stop()
+        # After a failure a client may wait minutes for a broker that is gone.
+        wait(self._running, None if kind is None else _FAREWELL_SECONDS)
+
+    def await_first_change(self) -> None:
+        """Return when the first derived change has been received.
+
+        Raises:
+            StreamReasonerError: A thread failed, or nothing is derived for minutes.
+        """
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        while not self._tally.first_change.wait(_LOOK_SECONDS):
+            self._check()
+            if time.monotonic() > deadline:
+                raise BrokerError(f"Nothing was derived within {_SETTLE_SECONDS:g} s.")
+
+    def watch(self, began: float) -> str:
+        """Show the stream until its time is over or Ctrl-C; says which.
+
+        Raises:
+            StreamReasonerError: A thread failed.
+        """
+        try:
+            while (elapsed := time.monotonic() - began) < self._options.duration:
+                self._check()
+                self._view.show(self._tally.snapshot(), elapsed)
+                self._end.wait(_LOOK_SECONDS)
+        except KeyboardInterrupt:
+            return f"Interrupted after {time.monotonic() - began:.0f} s."
+        return "The time is over."
+
+    def drain(self) -> None:
+        """Stop sending, let everything through, then stop the pipeline.
+
+        Raises:
+            StreamReasonerError: A thread failed, or not everything came through in time.
+        """
+        self._end.set()
+        query, _, producer = self._running
+        producer.result()
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        while not self._tally.await_settled(_LOOK_SECONDS):
+            self._check()
+            if time.monotonic() > deadline:
+                raise BrokerError(
+                    f"The stream was not consumed and published within {_SETTLE_SECONDS:g} s."
+                )
+        self._pipeline.query.stop()
+        query.result()
+
+    def _check(self) -> None:
+        """Raise what ended a thread or the broker before its time."""
+        self._watch_broker()
+        for running in self._running:
+            if running.done():
+                running.result()

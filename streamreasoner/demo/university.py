@@ -1,0 +1,241 @@
+"""A university as a stream of updates, without end and the same for the same seed.
+
+Invariant: every prefix of the stream retracts only what it has asserted, and asserts nothing twice.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from streamreasoner.demo.names import short
+from streamreasoner.demo.schema import SCHEMA, TYPE, name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from streamreasoner.demo.schema import Triple
+
+_DEPARTMENTS = ("Physics", "Informatics", "History", "Biology", "Linguistics")
+_FIRST_NAMES = (
+    *("Ada", "Alan", "Barbara", "Claude", "Donald", "Edsger", "Frances", "Grace", "Hedy", "Ivan"),
+    *("Jim", "Karen", "Leslie", "Margaret", "Niklaus", "Ole", "Radia", "Robin", "Shafi", "Tony"),
+)
+_RANKS = ("PostDoc", "Lecturer", "AssistantProfessor", "AssociateProfessor", "FullProfessor")
+_PROFESSORS = _RANKS[2:]
+_PAPERS = ("JournalArticle", "ConferencePaper", "Thesis")
+_STAFF, _STUDENTS, _COURSES, _PUBLICATIONS = 12, 36, 8, 10
+# Of the updates after the opening; leaving retracts in bursts, so the share hovers around this.
+_RETRACTED_SHARE = 0.25
+
+
+class Kind(Enum):
+    """Which part of the stream an event belongs to."""
+
+    OPENING = "opening"
+    LIFE = "life"
+    SCHEMA = "schema"
+
+
+@dataclass(frozen=True, slots=True)
+class TripleUpdate:
+    """One triple that is asserted (+1) or retracted (-1)."""
+
+    triple: Triple
+    diff: int
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happens at the university.
+
+    Attributes:
+        kind: Which part of the stream it belongs to.
+        sentence: What happens, for people.
+        updates: What it asserts and retracts, at least one.
+    """
+
+    kind: Kind
+    sentence: str
+    updates: tuple[TripleUpdate, ...]
+
+
+def university(seed: int, schema_every: int) -> Iterator[Event]:
+    """The stream: the opening, then life with a schema change now and then, for ever.
+
+    Args:
+        seed: The same seed gives the same stream.
+        schema_every: Updates from one schema change to the next, at least.
+    """
+    campus = _Campus(random.Random(seed))  # noqa: S311 - a story, not a secret
+    yield campus.schema()
+    for department in _DEPARTMENTS:
+        yield campus.open_department(department)
+    since = 0
+    while True:
+        event = campus.amend() if since >= schema_every else campus.live()
+        since = 0 if event.kind is Kind.SCHEMA else since + len(event.updates)
+        yield event
+
+
+class _Campus:
+    """Who and what is at the university, and every triple asserted about it."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        # Dictionaries for their order: sets of strings iterate differently in every process.
+        self._about: defaultdict[str, dict[Triple, None]] = defaultdict(dict)
+        self._asserted: dict[Triple, None] = {}
+        self._staff: list[str] = []
+        self._students: list[str] = []
+        self._courses: list[str] = []
+        self._papers: list[str] = []
+        self._amended: list[Triple] = []
+        self._next_amendment = 0
+        self._named = 0
+        self._lived = self._retracted = 0
+
+    def schema(self) -> Event:
+        """The schema, before anything else."""
+        updates = self._assert(SCHEMA.edges)
+        return Event(Kind.OPENING, f"a schema of {len(updates)} edges", updates)
+
+    def open_department(self, department: str) -> Event:
+        """A department with its people, courses and papers."""
+        place = name(department)
+        updates = self._assert(
+            ((place, TYPE, name("Department")), (place, name("subOrganizationOf"), name("Campus")))
+        )
+        for count, arrive in (
+            (_STAFF, self._hire),
+            (_COURSES, self._open_course),
+            (_STUDENTS, self._enrol),
+            (_PUBLICATIONS, self._publish),
+        ):
+            for _ in range(count):
+                updates += arrive(place)[1]
+        sentence = f"{department} opens with {_STAFF} staff and {_STUDENTS} students"
+        return Event(Kind.OPENING, sentence, updates)
+
+    def live(self) -> Event:
+        """Something ordinary: someone or something comes, changes or goes."""
+        comings: tuple[Callable[[str], tuple[str, tuple[TripleUpdate, ...]]], ...]
+        comings = (self._hire, self._enrol, self._enrol, self._open_course, self._publish)
+        goings = (self._leave, self._graduate, self._graduate, self._end_course, self._withdraw)
+        if self._retracted < _RETRACTED_SHARE * self._lived and self._chance.random() < 0.5:  # noqa: PLR2004
+            sentence, updates = self._chance.choice((*goings, self._promote))()
+        else:
+            place = name(self._chance.choice(_DEPARTMENTS))
+            sentence, updates = self._chance.choice(comings)(place)
+        self._lived += len(updates)
+        self._retracted += sum(update.diff < 0 for update in updates)
+        return Event(Kind.LIFE, sentence, updates)
+
+    def amend(self) -> Event:
+        """A change of the schema: the next amendment, or an earlier one undone."""
+        undo = len(self._amended) > 1 or (self._amended and self._chance.random() < 0.5)  # noqa: PLR2004
+        if undo:
+            edge = self._amended.pop(0)
+        else:
+            edge = SCHEMA.amendments[self._next_amendment % len(SCHEMA.amendments)]
+            self._next_amendment += 1
+            self._amended.append(edge)
+        if edge in self._asserted:
+            done, updates = "withdrawn", self._retract((edge,))
+        else:
+            done = "restored" if edge in SCHEMA.edges else "added"
+            updates = self._assert((edge,))
+        return Event(Kind.SCHEMA, f"{' '.join(map(short, edge))} {done}", updates)
+
+    def _hire(self, place: str) -> tuple[str, tuple[TripleUpdate, ...]]:
+        person, rank = self._person(), self._chance.choice(_RANKS)
+        facts = [(person, TYPE, name(rank)), (person, name("worksFor"), place), _named(person)]
+        if self._courses:
+            facts.append((person, name("teacherOf"), self._chance.choice(self._courses)))
+        self._staff.append(person)
+        return f"{short(person)} joins {short(place)} as {rank}", self._assert(facts)
+
+    def _enrol(self, place: str) -> tuple[str, tuple[TripleUpdate, ...]]:
+        person = self._person()
+        graduate = self._chance.random() < 0.3  # noqa: PLR2004
+        kind = "GraduateStudent" if graduate else "UndergraduateStudent"
+        facts = [(person, TYPE, name(kind)), (person, name("studiesAt"), place), _named(person)]
+        facts += [(person, name("takesCourse"), course) for course in self._some(self._courses, 2)]
+        if graduate:
+            facts += [(person, name("advisor"), teacher) for teacher in self._some(self._staff, 1)]
+            facts += [(person, name("assistantOf"), one) for one in self._some(self._courses, 1)]
+        self._students.append(person)
+        return f"{short(person)} enrols in {short(place)}", self._assert(facts)
+
+    def _open_course(self, place: str) -> tuple[str, tuple[TripleUpdate, ...]]:
+        course = self._new(short(place))
+        kind = self._chance.choice(("Course", "GraduateCourse"))
+        facts = [(course, TYPE, name(kind))]
+        facts += [(one, name("teacherOf"), course) for one in self._some(self._staff, 1)]
+        facts += [(one, name("takesCourse"), course) for one in self._some(self._students, 3)]
+        self._courses.append(course)
+        return f"the course {short(course)} begins", self._assert(facts)
+
+    def _publish(self, _: str) -> tuple[str, tuple[TripleUpdate, ...]]:
+        paper = self._new("Paper")
+        lead, *others = self._some([*self._staff, *self._students], 3)
+        facts = [(paper, TYPE, name(self._chance.choice(_PAPERS)))]
+        facts += [(lead, name("leadAuthorOf"), paper)]
+        facts += [(other, name("authorOf"), paper) for other in others]
+        self._papers.append(paper)
+        return f"{short(lead)} publishes {short(paper)}", self._assert(facts)
+
+    def _promote(self) -> tuple[str, tuple[TripleUpdate, ...]]:
+        person = self._chance.choice(self._staff)
+        old = next(fact for fact in self._about[person] if fact[0] == person and fact[1] == TYPE)
+        rank = self._chance.choice([one for one in _RANKS if name(one) != old[2]])
+        updates = self._retract((old,)) + self._assert(((person, TYPE, name(rank)),))
+        return f"{short(person)}, {short(old[2])}, is now {rank}", updates
+
+    def _leave(self) -> tuple[str, tuple[TripleUpdate, ...]]:
+        return self._go(self._staff, "leaves")
+
+    def _graduate(self) -> tuple[str, tuple[TripleUpdate, ...]]:
+        return self._go(self._students, "graduates")
+
+    def _end_course(self) -> tuple[str, tuple[TripleUpdate, ...]]:
+        return self._go(self._courses, "ends")
+
+    def _withdraw(self) -> tuple[str, tuple[TripleUpdate, ...]]:
+        return self._go(self._papers, "is withdrawn")
+
+    def _go(self, kin: list[str], how: str) -> tuple[str, tuple[TripleUpdate, ...]]:
+        """Retract all that is asserted about one of *kin*; the last one stays."""
+        if len(kin) == 1:
+            return self._enrol(name(_DEPARTMENTS[0]))
+        one = kin.pop(self._chance.randrange(len(kin)))
+        return f"{short(one)} {how}", self._retract(tuple(self._about[one]))
+
+    def _assert(self, facts: tuple[Triple, ...] | list[Triple]) -> tuple[TripleUpdate, ...]:
+        new = [fact for fact in dict.fromkeys(facts) if fact not in self._asserted]
+        for fact in new:
+            self._asserted[fact] = None
+            self._about[fact[0]][fact] = self._about[fact[2]][fact] = None
+        return tuple(TripleUpdate(fact, 1) for fact in new)
+
+    def _retract(self, facts: tuple[Triple, ...]) -> tuple[TripleUpdate, ...]:
+        for fact in facts:
+            del self._asserted[fact], self._about[fact[0]][fact], self._about[fact[2]][fact]
+        return tuple(TripleUpdate(fact, -1) for fact in facts)
+
+    def _some(self, many: list[str], most: int) -> list[str]:
+        return self._chance.sample(many, min(most, len(many)))
+
+    def _person(self) -> str:
+        return self._new(self._chance.choice(_FIRST_NAMES))
+
+    def _new(self, stem: str) -> str:
+        self._named += 1
+        return name(f"{stem}{self._named}")
+
+
+def _named(person: str) -> Triple:
+    return (person, name("name"), f'"{short(person)}"')

@@ -1,0 +1,104 @@
+"""The totals of the demo: three threads' calls in any order give the same sums."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from streamreasoner.demo.change import Change
+from streamreasoner.demo.tally import Tally
+from streamreasoner.engine.epoch import EpochResult
+
+FACT = ("<a:x>", "<a:p>", "<a:y>")
+
+
+def take(tally, epoch, rows, changes):
+    """The calls of a batch of `rows` inputs that derives `changes` changes."""
+    tally.batch_started(epoch, rows)
+    tally.epoch_evaluated(EpochResult(epoch, rows, 7, (), (), ()))
+    tally.published(changes, {}, np.full(rows, 0.5))
+    tally.batch_finished(epoch, 0.1)
+
+
+@pytest.fixture
+def tally():
+    """A tally of two assertions and a retraction, sent."""
+    new = Tally()
+    for diff in (1, 1, -1):
+        new.sent(diff)
+    return new
+
+
+def test_inputs_and_changes_are_counted_by_sign(tally):
+    """Updates in and changes out are counted, each sign for itself."""
+    tally.received([Change(FACT, 1, 0), Change(FACT, -1, 0), Change(FACT, 1, 0)])
+
+    snapshot = tally.snapshot()
+    assert (snapshot.asserted_in, snapshot.retracted_in, snapshot.updates_in) == (2, 1, 3)
+    assert (snapshot.plus, snapshot.minus) == tally.changes() == (2, 1)
+    assert [change.diff for change in snapshot.latest] == [1, -1, 1]
+
+
+@pytest.mark.parametrize("receipt_first", [False, True])
+def test_it_is_settled_when_every_change_is_received(tally, receipt_first):
+    """Settled means evaluated and received, whichever of the two is heard of first."""
+    changes = [Change(FACT, 1, 0), Change(FACT, 1, 0)]
+    steps = [lambda: take(tally, 0, 3, 2), lambda: tally.received(changes)]
+    first, second = reversed(steps) if receipt_first else steps
+
+    first()
+    assert not tally.await_settled(0)
+    second()
+
+    assert tally.await_settled(0)
+    assert tally.snapshot().evaluated == 3
+
+
+def test_it_is_not_settled_while_input_waits(tally):
+    """Input that no epoch has taken is not settled, even if nothing is expected."""
+    take(tally, 0, 2, 0)
+
+    assert not tally.await_settled(0)
+
+
+def test_a_latency_ends_at_the_receipt_of_the_last_change(tally):
+    """Every input of an epoch counts from its append to the receipt of the epoch's last change."""
+    took = 0.5
+    before = time.time()
+    take(tally, 0, 3, 2)
+    tally.received([Change(FACT, 1, 0)])
+    assert len(tally.snapshot().all) == 0
+
+    tally.received([Change(FACT, 1, 0)])
+
+    latencies = tally.snapshot().all
+    assert latencies.shape == (3,)
+    assert np.all(latencies >= took - 1e-3)
+    assert np.all(latencies <= took + time.time() - before + 1e-3)
+
+
+def test_an_epoch_that_derives_nothing_has_no_latency(tally):
+    """Where nothing is received, nothing is timed."""
+    take(tally, 0, 3, 0)
+
+    assert tally.await_settled(0)
+    assert len(tally.snapshot().all) == 0
+
+
+def test_latencies_start_anew(tally):
+    """The latencies of the opening do not count."""
+    take(tally, 0, 3, 1)
+    tally.received([Change(FACT, 1, 0)])
+
+    tally.start_latencies()
+
+    assert len(tally.snapshot().all) == len(tally.snapshot().recent) == 0
+
+
+def test_the_last_epoch_is_shown(tally):
+    """Epoch and iterations are those of the last batch."""
+    take(tally, 4, 3, 0)
+
+    assert (tally.snapshot().epoch, tally.snapshot().iterations) == (4, 7)

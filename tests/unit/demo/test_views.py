@@ -1,0 +1,156 @@
+"""The views of the demo: what is shown says what is."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from streamreasoner.demo.change import Change
+from streamreasoner.demo.comparison import Comparison, Verdict
+from streamreasoner.demo.dashboard import Dashboard
+from streamreasoner.demo.history import History, spark
+from streamreasoner.demo.names import sentence, short
+from streamreasoner.demo.plain import PlainView
+from streamreasoner.demo.producer import News
+from streamreasoner.demo.report import conclusion, percentiles, verdict_lines
+from streamreasoner.demo.schema import TYPE, name
+from streamreasoner.demo.tally import Snapshot
+from streamreasoner.demo.university import Kind
+from streamreasoner.demo.view import Step, Summary
+
+EQUAL = Verdict(3, 0.001, (Comparison("output", 5, 5, ()), Comparison("trace", 9, 9, ())))
+DIFFERENT = Verdict(3, 0.001, (Comparison("output", 4, 5, ("Ada a Person: 0 kept",)),))
+
+
+def snapshot(**totals):
+    """A snapshot with some totals set."""
+    nothing = dict.fromkeys(
+        ("asserted_in", "retracted_in", "evaluated", "plus", "minus", "epoch", "iterations"), 0
+    )
+    nothing |= {"facts": 0, "derived": 0, "terms": 0, "latest": ()}
+    nothing |= {"recent": np.empty(0), "all": np.empty(0)}
+    return Snapshot(**nothing | totals)
+
+
+@pytest.fixture(params=[(80, 24), (130, 40), (40, 10)])
+def console(request):
+    """A terminal of some size that keeps what is drawn."""
+    width, height = request.param
+    return Console(file=io.StringIO(), width=width, height=height, force_terminal=True, record=True)
+
+
+def drawn(dashboard, console):
+    """The screen as text."""
+    console.print(dashboard.render())
+    return console.export_text()
+
+
+def test_names_are_short():
+    """A fact of the university reads like a sentence; other terms stay whole."""
+    assert sentence((name("Ada1"), TYPE, name("Lecturer"))) == "Ada1 a Lecturer"
+    assert short("<http://example.org/other>") == "<http://example.org/other>"
+    assert short('"x"') == '"x"'
+
+
+def test_sparks_follow_the_values():
+    """The highest value has the highest bar, zero the lowest, and only the last ones are shown."""
+    assert spark([9, 0, 1, 4], 3) == "▁▅█"
+    assert spark([], 3) == ""
+    assert spark([0, 0], 3) == "▁▁"
+
+
+def test_history_has_a_value_per_second():
+    """Totals in between are not counted twice."""
+    history = History()
+    for elapsed, updates in ((0, 0), (0.5, 10), (1, 40), (1.5, 60), (3, 80)):
+        history.add(snapshot(asserted_in=updates, plus=2 * updates), elapsed)
+
+    assert list(history.updates) == [40, 20]
+    assert list(history.changes) == [80, 40]
+
+
+def test_percentiles_are_in_milliseconds():
+    """Median and 95th percentile; dashes while there is none."""
+    assert percentiles(np.array([0.1, 0.2, 0.3])) == "p50 200 ms p95 290 ms"
+    assert percentiles(np.empty(0)) == "p50 - p95 -"
+
+
+def test_the_verdict_is_plain():
+    """Equal or not, with the rows on both sides and the first differences."""
+    assert "equal" in conclusion(EQUAL)
+    assert "DIFFERS" in conclusion(DIFFERENT)
+    assert any("Ada a Person: 0 kept" in line for line in verdict_lines(DIFFERENT))
+
+
+def test_plain_prints_totals_once_a_second(capsys):
+    """However often it is shown totals, plain prints a line per second, with the rate since."""
+    view = PlainView()
+    for elapsed in (0, 0.2, 1.1, 1.5, 2.1):
+        view.show(snapshot(asserted_in=int(100 * elapsed)), elapsed)
+
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("in ")[1].split("  ")[0] for line in lines] == [
+        "110 (+100/s)",
+        "210 (+100/s)",
+    ]
+
+
+def test_plain_tells_schema_changes_and_not_every_enrolment(capsys):
+    """Everyday events would drown the rest."""
+    view = PlainView()
+    view.tell(News(Kind.LIFE, "Ada1 leaves"))
+    view.tell(News(Kind.SCHEMA, "Lecturer subClassOf Faculty withdrawn: 4 derived facts go"))
+
+    out = capsys.readouterr().out
+    assert "schema: Lecturer subClassOf Faculty withdrawn: 4 derived facts go" in out
+    assert "Ada1" not in out
+
+
+def test_the_start_is_a_list_of_steps(console):
+    """Each step of the start is on the screen, with its seconds once it is done."""
+    dashboard = Dashboard(60, console)
+    dashboard.step(Step("broker", 1.0))
+    dashboard.step(Step("broker", 1.0, 2.5))
+    dashboard.step(Step("spark", 3.5))
+    dashboard.close()
+
+    text = drawn(dashboard, console)
+    assert "broker" in text
+    assert "2.5 s" in text
+    assert "spark" in text
+
+
+def test_the_newest_changes_are_at_the_bottom_of_the_screen(console):
+    """With more changes than lines, the newest ones are seen."""
+    changes = tuple(Change((f"<a:{n}>", TYPE, name("C")), 1, 0) for n in range(100))
+    dashboard = Dashboard(60, console)
+    dashboard.show(snapshot(latest=changes, plus=100), 1)
+
+    text = drawn(dashboard, console)
+    if console.height > 20:
+        assert "+ <a:99> a C" in text
+    assert "<a:0> a C" not in text
+
+
+def test_schema_changes_are_on_the_screen():
+    """A schema change and its consequences are told in full on a wide terminal."""
+    console = Console(file=io.StringIO(), width=130, height=40, record=True)
+    dashboard = Dashboard(60, console)
+    dashboard.tell(News(Kind.SCHEMA, "Lecturer subClassOf Faculty withdrawn: 4 derived facts go"))
+    dashboard.show(snapshot(), 1)
+
+    assert "Lecturer subClassOf Faculty withdrawn: 4 derived facts go" in drawn(dashboard, console)
+
+
+def test_the_result_is_printed_after_the_screen(console):
+    """What remains on the terminal is the run in numbers and the verdict."""
+    dashboard = Dashboard(60, console)
+    dashboard.conclude(Summary(snapshot(asserted_in=12), 60, 9.5), EQUAL)
+
+    text = " ".join(console.export_text().split())
+    assert "12 updates in" in text
+    assert "9.5 s after the start" in text
+    assert conclusion(EQUAL) in text
