@@ -56,9 +56,7 @@ class Kernel:
 
     def apply(self, triples: NDArray[np.int32], multiplicity: int) -> None:
         """One epoch."""
-        self.backend.add(
-            Updates("triple", triples, np.full(len(triples), multiplicity, np.int64))
-        )
+        self.backend.add(Updates("triple", triples, np.full(len(triples), multiplicity, np.int64)))
         for stratum in range(len(self.plan.strata) + 1):
             fixpoint(self.backend, stratum, LIMIT)
         self.backend.commit()
