@@ -5,8 +5,9 @@
 Claims, on one core: LUBM(50) from encoded ids to closure in under 4 s, peak memory under 3 GiB; one
 triple added or deleted in under 0.1 ms, and deletion within 1.3 times insertion; 160 thousand
 triples in under 0.1 s. Times are seconds of processor time, which a busy machine disturbs less than
-seconds of a clock; the floor, in the same run, is writing as many bytes of fresh memory as the
-state takes. Every change is undone, and the state must then be what it was.
+seconds of a clock. The load is done three times, as the first one also pays for memory that the
+machine has not used before; the floor, in the same run, is writing as many bytes of fresh memory as
+the state takes. Every change is undone, and the state must then be what it was.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from streamreasoner.rdf.values import Values
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+LOADS = 3
 SINGLES = 1000
 ROUNDS = 5
 BATCHES = (1, 8_000, 16_000, 160_000)
@@ -79,10 +81,10 @@ def main() -> int:
 
     dictionary = Dictionary()
     triples = np.concatenate([block for file in files for block in read(file, dictionary)])
-    kernel = Kernel(dictionary)
-    wall = time.perf_counter()
-    load_seconds = cpu(lambda: kernel.apply(triples, 1))
-    wall = time.perf_counter() - wall
+    loads = []
+    for _ in range(LOADS):
+        kernel = Kernel(dictionary)
+        loads.append(cpu(lambda kernel=kernel: kernel.apply(triples, 1)))
     sizes = kernel.backend.statistics()
     figures: dict[str, Any] = {
         **harness.machine(),
@@ -90,9 +92,9 @@ def main() -> int:
         "triples": len(triples),
         "facts": sizes.present,
         "inferred": kernel.derived,
-        "load_cpu_seconds": load_seconds,
-        "load_wall_seconds": wall,
-        "floor_cpu_seconds": cpu(lambda: touch(sizes.bytes)),
+        "load_seconds": statistics.median(loads),
+        "load_seconds_each": " ".join(f"{seconds:.2f}" for seconds in loads),
+        "floor_seconds": cpu(lambda: touch(sizes.bytes)),
         "bytes_per_fact": sizes.bytes / sizes.facts,
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }

@@ -14,6 +14,7 @@ from streamreasoner.backends.columnar.layout import (
     CLASS_UNITS,
     CLASS_WIDTH,
     CLASSES,
+    COUNT_SHIFT,
     EMPTY_ENTRY,
     FACT_BUFFER,
     FACT_COUNT,
@@ -169,6 +170,16 @@ def find_or_add(table: Int64s, relation: int, cells: Int32s, at: int, tag: int) 
     put(int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]]), scalars[FACT_MASK], tag, fact)
     scalars[FACT_COUNT] += 1
     return fact
+
+
+@inlined
+def foresee_drop(table: Int64s, fact: int) -> None:
+    """Ask in advance for the slot of a fact, if its first multiplicity is 0: it may be dropped."""
+    words = int32_column(table[ARENA])
+    if int64_column(table[ARENA])[fact + 1] >> COUNT_SHIFT == 0:
+        row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
+        relation = int32_column(table[CLASSES])[row + CLASS_RELATION]
+        tag_of(table, relation, words, 2 * fact + CELLS)
 
 
 @kernel

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.arrangement import arrange, withdraw
 from streamreasoner.backends.columnar.entry import presence, state_of
-from streamreasoner.backends.columnar.fact import drop, release
+from streamreasoner.backends.columnar.fact import drop, foresee_drop, release
 from streamreasoner.backends.columnar.layout import (
     ARENA,
     ARRANGED,
@@ -52,10 +52,12 @@ from streamreasoner.backends.columnar.layout import (
 from streamreasoner.backends.columnar.settle import clear_deltas
 from streamreasoner.backends.columnar.slots import LOW
 from streamreasoner.rdf.kernels.compile import kernel
-from streamreasoner.rdf.kernels.memory import int32_column, int64_column
+from streamreasoner.rdf.kernels.memory import int32_column, int64_column, prefetch
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int8s, Int32s, Int64s
+
+_AHEAD = 8  # facts between asking for a cache line and reading it
 
 
 @kernel
@@ -148,7 +150,11 @@ def commit(table: Int64s) -> None:
         entry = entries[2 * i] & LOW
         units[entry] &= ~JOURNALED
         scalars[COUNTS] += (units[entry] >> COUNT_SHIFT != 0) - (entries[2 * i + 1] != 0)
-    for i in range(scalars[JOURNALED_FACTS]):
+    count = scalars[JOURNALED_FACTS]
+    for i in range(count):
+        if i + 2 * _AHEAD < count:
+            prefetch(table[ARENA] + 8 * (facts[i + 2 * _AHEAD] & LOW))
+            foresee_drop(table, facts[i + _AHEAD] & LOW)
         fact = facts[i] & LOW
         before = facts[i] >> 32
         after = state_of(table, fact)
