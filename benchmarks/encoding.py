@@ -1,22 +1,17 @@
 """Encoding: triples a second from the bytes of an N-Triples file to ids, dictionary included.
 
-    python benchmarks/encoding.py [FILE] [--json FILE]
+    python benchmarks/encoding.py [--scale 50] [--json FILE]
 
 The claim: at least 1.5 million triples a second on one core, memory following the terms and not
 the file. A parser in Rust that makes Python terms (pyoxigraph) reads the same file in the same run.
-Without FILE, ../shared/data/lubm50.nt.xz is unpacked to a temporary file first; unpacking is not
-timed. The file is read once before, so that both find it in the page cache.
+The file is read once before, so that both find it in the page cache.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import lzma
 import os
-import platform
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,8 +19,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-DEFAULT = ROOT.parent / "shared" / "data" / "lubm50.nt.xz"
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks import harness
+
 FLOOR = 1_500_000
 ROUNDS = 3
 LINE = b"<http://example.org/s> <http://example.org/p> <http://example.org/o> .\n"
@@ -34,37 +31,22 @@ LINE = b"<http://example.org/s> <http://example.org/p> <http://example.org/o> .\
 def main() -> int:
     """Measure, print a table, and fail if the claim does not hold."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("file", nargs="?", type=Path, default=DEFAULT)
+    arguments.add_argument("--scale", type=int, default=50, choices=(1, 10, 50))
     arguments.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
     options = arguments.parse_args()
-    if not options.file.exists():
-        print(f"{options.file} is absent; give an N-Triples file as the argument.", file=sys.stderr)
-        return 2
-    with tempfile.TemporaryDirectory() as directory:
-        figures = measure(unpacked(options.file, Path(directory)))
-    print(table(figures))
-    if options.json:
-        options.json.write_text(json.dumps(figures, indent=2) + "\n")
-    return 0 if figures["triples_per_second"] >= FLOOR else 1
-
-
-def unpacked(path: Path, directory: Path) -> Path:
-    """The file itself, or an unpacked copy of an .xz file; either way in the page cache."""
-    plain = path
-    if path.suffix == ".xz":
-        plain = directory / path.stem
-        with lzma.open(path) as source, plain.open("wb") as target:
-            shutil.copyfileobj(source, target, 1 << 20)
-    with plain.open("rb") as stream:
+    _, path = harness.lubm(options.scale)
+    with path.open("rb") as stream:
         while stream.read(1 << 22):
-            pass
-    return plain
+            pass  # both readers find the file in the page cache
+    figures = {**harness.machine(), **measure(path)}
+    harness.print_table(path.name, ("figure", "value"), list(figures.items()))
+    harness.save(options.json, figures)
+    return 0 if figures["triples_per_second"] >= FLOOR else 1
 
 
 def measure(path: Path) -> dict[str, Any]:
     """All figures, ours before the peer's, so that peak memory is ours."""
     cold = first_call_seconds()
-    sys.path.insert(0, str(ROOT))
     from streamreasoner.rdf.dictionary import Dictionary  # noqa: PLC0415  (import is part of use)
     from streamreasoner.rdf.ntriples import read  # noqa: PLC0415
 
@@ -91,9 +73,6 @@ def measure(path: Path) -> dict[str, Any]:
         "pyoxigraph_triples_per_second": round(triples / peer_seconds(path)),
         "first_call_seconds_empty_cache": round(cold, 2),
         "rounds": ROUNDS,
-        "machine": f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores",
-        "python": platform.python_version(),
-        "commit": commit(),
     }
 
 
@@ -119,7 +98,7 @@ def first_call_seconds() -> float:
     with tempfile.TemporaryDirectory() as cache:
         done = subprocess.run(
             [sys.executable, "-c", code],
-            env={**os.environ, "NUMBA_CACHE_DIR": cache, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "NUMBA_CACHE_DIR": cache, "PYTHONPATH": str(harness.ROOT)},
             capture_output=True,
             text=True,
             check=True,
@@ -130,31 +109,6 @@ def first_call_seconds() -> float:
 def peak_bytes() -> int:
     """Peak resident memory of this process."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def commit() -> str:
-    """The commit that is measured."""
-    git = shutil.which("git") or "git"
-    done = subprocess.run(
-        [git, "describe", "--always", "--dirty"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout.strip() or "unknown"
-
-
-def table(figures: dict[str, Any]) -> str:
-    """The figures as plain text."""
-    width = max(map(len, figures))
-    rows = (
-        f"{name:<{width}}  {value:,}"
-        if isinstance(value, int | float)
-        else f"{name:<{width}}  {value}"
-        for name, value in figures.items()
-    )
-    return "\n".join(rows)
 
 
 if __name__ == "__main__":

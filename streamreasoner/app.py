@@ -75,11 +75,11 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         check_topics(config.kafka)
         lock = StateLock(config.state.directory)
         stack.callback(lock.close)
+        # Spark takes seconds to start, and so may the state: they come up side by side.
+        starting = _start_spark(config, lock, stack)
         sink = Sink(config.kafka, config.pipeline.app_id, config.pipeline.transaction_timeout)
         stack.callback(sink.close)
         tables, checkpoint, point = _recover(config, program, sink, stack)
-        # Spark takes seconds to start, and so may the state: they come up side by side.
-        starting = _start_spark(config, lock, stack)
         reasoner = Reasoner(program, recursion_limit=config.rules.recursion_limit)
         reasoner.engine.restore(tables.restore(point.before, reasoner.dictionary))
         _log.info("State restored; the next epoch is %d.", point.before)
@@ -160,6 +160,8 @@ def _recover(
 
 
 def _start_spark(config: Config, lock: StateLock, stack: ExitStack) -> Future[session.Session]:
+    kin = jvm.Kin()
+    stack.callback(kin.close)
     starter = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="spark-start"))
     starting = starter.submit(
         session.start,
@@ -167,13 +169,17 @@ def _start_spark(config: Config, lock: StateLock, stack: ExitStack) -> Future[se
         config.state.directory,
         config.spark.options,
         lock.descriptor,
+        kin,
     )
-    stack.callback(_stop_spark, starting)
+    stack.callback(_stop_spark, starting, kin)
     return starting
 
 
-def _stop_spark(starting: Future[session.Session]) -> None:
-    if starting.exception() is None:
+def _stop_spark(starting: Future[session.Session], kin: jvm.Kin) -> None:
+    if not starting.done():
+        # The start was refused meanwhile; nobody waits for a Spark that has nothing to do.
+        kin.close()
+    elif starting.exception() is None:
         starting.result().stop()
 
 

@@ -97,7 +97,8 @@ class PipelineConfig:
 
     Attributes:
         app_id: Names this pipeline in tables, progress topic and transactions; never change it.
-        max_offsets_per_trigger: Most messages in a batch.
+        max_offsets_per_trigger: Most messages in a batch; a batch must fit the memory of Spark
+            (spark.driver.memory, 1g unless spark.options says otherwise).
         max_message_bytes: Longest message that is read; a longer one is rejected. Raise the limits
             of the output and dead-letter topics with it: a derived fact joins several messages.
         trigger_interval: Seconds from one batch's start to the next; 0 means as soon as possible.

@@ -88,7 +88,9 @@ class Kin:
         return self._watcher.pid
 
     def close(self) -> None:
-        """Kill what is left of the group."""
+        """Kill what is left of the group; the second time does nothing."""
+        if self._watcher.returncode is not None:
+            return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._watcher.pid, signal.SIGKILL)
         self._watcher.wait()

@@ -68,11 +68,11 @@ def toml(value):
     return json.dumps(value)
 
 
-def new_case(broker, directory, rules, *, partitions=2, topics=True, **sections):
+def new_case(broker, directory, program, *, partitions=2, topics=True, **sections):
     """A case with rules given as text, and its topics."""
     name = uuid.uuid4().hex[:12]
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / "rules.dl").write_text(rules)
+    (directory / "rules.dl").write_text(program)
     raw = {
         "kafka": {
             "bootstrap_servers": broker if isinstance(broker, str) else broker.bootstrap_servers,
@@ -205,7 +205,7 @@ def await_published(case, sent):
     eventually(behind, {})
 
 
-def spawn(arguments, log):
+def spawn(arguments, log, given=None):
     """A Python process with the project's tests and package importable."""
     root = Path(__file__).resolve().parents[1]
     environment = {
@@ -214,7 +214,12 @@ def spawn(arguments, log):
         "PYTHONUNBUFFERED": "1",
     }
     return subprocess.Popen(
-        [sys.executable, *map(str, arguments)], stdout=log, stderr=log, env=environment, cwd=root
+        [sys.executable, *map(str, arguments)],
+        stdin=given,
+        stdout=log,
+        stderr=log,
+        env=environment,
+        cwd=root,
     )
 
 

@@ -10,9 +10,10 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from py4j.protocol import Py4JError
 from pyspark.errors import StreamingQueryException
 
-from streamreasoner.errors import BrokerError, StreamReasonerError
+from streamreasoner.errors import BrokerError, EnvironmentSetupError, StreamReasonerError
 from streamreasoner.streaming.offsets import Checkpoint
 from streamreasoner.streaming.watchdog import Watchdog
 
@@ -99,13 +100,19 @@ class Query:
             if self._error is None and self._stopping:
                 self._await_commit()
                 query.stop()
-                self._watchdog.close()
                 return
             query.awaitTermination()
         except StreamingQueryException as error:
             if self._stopping and isinstance(self._error, _StopRequestedError):
                 return
             raise self._explain(error) from error
+        except (Py4JError, OSError) as error:
+            raise EnvironmentSetupError(
+                "Spark's Java process is gone: it crashed, was killed or ran out of memory. Nothing"
+                " is lost: start again, and look at spark.log in the state directory if it recurs."
+            ) from error
+        finally:
+            self._watchdog.close()
 
     def _on_batch(self, frame: DataFrame, epoch: int) -> None:
         with self._batch:
@@ -144,13 +151,17 @@ class Query:
             kind = type(self._error).__name__
             return StreamReasonerError(
                 f"Batch {self._runner.next} failed, and nothing of it is lost: {kind}: "
-                f"{self._error}. Set log.level to debug to see where; please report it."
+                f"{_brief(str(self._error))}. Set log.level to debug to see where, and report it."
             )
         return BrokerError(f"Spark ended the query: {_cause(error)}")
 
 
 def _cause(error: StreamingQueryException) -> str:
     """The innermost cause, without Java's stack."""
-    text = str(error).split("JVM stacktrace")[0].strip()
+    return _brief(str(error).split("JVM stacktrace")[0])
+
+
+def _brief(text: str) -> str:
+    """The first lines of a message, as one."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return " ".join(lines[:3])

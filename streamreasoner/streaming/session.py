@@ -35,9 +35,12 @@ NEWEST_JAVA = 23
 
 _LOG_LINES = 15
 _FLAGS = (
-    # One driver on few cores: the serial collector needs no threads of its own.
+    # Compiler and collector share few cores with the driver: the cheap ones give them back sooner.
     "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
     "-XX:-UsePerfData",
+    # Hadoop runs chmod for each file it writes; this way of forking does without a helper process.
+    "-Djdk.lang.Process.launchMechanism=VFORK",
     f"-Dlog4j2.configurationFile=file:{Path(__file__).with_name('log4j2.properties')}",
 )
 
@@ -57,6 +60,10 @@ _TUNING = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.FileSystemBasedCheckpointFileManager"
     ),
+    # Without the checksum files that LocalFileSystem writes next to each file of the checkpoint.
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    # A batch is bounded by its messages; the driver's memory bounds their size.
+    "spark.driver.maxResultSize": "0",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.codegen.wholeStage": "false",
     "spark.locality.wait": "0s",
@@ -75,7 +82,6 @@ class Session:
     spark: SparkSession
     log_file: Path
     _gateway: JavaGateway
-    _kin: jvm.Kin
 
     def stop(self) -> None:
         """Stop Spark and its JVM."""
@@ -85,15 +91,19 @@ class Session:
             self._gateway.shutdown()
         # PySpark keeps the gateway for the next session of the process; this one is over.
         SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
-        self._kin.close()
         process: subprocess.Popen[bytes] = self._gateway.proc
+        process.kill()
         process.wait()
         if process.stdin is not None:
             process.stdin.close()
 
 
 def start(
-    app_id: str, directory: Path, options: Mapping[str, str], lock_descriptor: int
+    app_id: str,
+    directory: Path,
+    options: Mapping[str, str],
+    lock_descriptor: int,
+    kin: jvm.Kin,
 ) -> Session:
     """Start Spark; the connector's jars are downloaded once.
 
@@ -102,6 +112,7 @@ def start(
         directory: Where the JVM's log goes.
         options: `spark.*` settings over the ones chosen here.
         lock_descriptor: The state lock, which the JVM inherits.
+        kin: The process group of the JVM; closing it ends a start that is under way.
 
     Raises:
         EnvironmentSetupError: Java is missing or too old, or Spark does not start.
@@ -121,7 +132,6 @@ def start(
     }
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     log_file = directory / "spark.log"
-    kin = jvm.Kin()
     with log_file.open("wb") as log:
         try:
             gateway = launch_gateway(  # type: ignore[no-untyped-call]
@@ -135,12 +145,11 @@ def start(
             )
             context = SparkContext(conf=conf, gateway=gateway)
         except (PySparkRuntimeError, Py4JError, OSError) as error:
-            kin.close()
             raise EnvironmentSetupError(
                 f"Spark does not start. The end of {log_file}:\n{tail(log_file)}"
             ) from error
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    return Session(SparkSession(context), log_file, gateway, kin)
+    return Session(SparkSession(context), log_file, gateway)
 
 
 def tail(log_file: Path) -> str:

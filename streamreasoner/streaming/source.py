@@ -9,6 +9,14 @@ if TYPE_CHECKING:
 
     from streamreasoner.config import KafkaConfig
 
+_CLIENT = {
+    "isolation.level": "read_committed",
+    # An idle broker holds a fetch back for as long as this, 500 by default: a floor to latency.
+    "fetch.max.wait.ms": "5",
+    # Spark asks for the ends of the partition after each poll, so polls should be few and large.
+    "max.poll.records": "10000",
+    "max.partition.fetch.bytes": str(4 * 1024 * 1024),
+}
 COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 
 
@@ -20,9 +28,7 @@ def read_stream(spark: SparkSession, kafka: KafkaConfig, max_offsets_per_trigger
         kafka: Cluster, topics and options.
         max_offsets_per_trigger: Most messages in a batch.
     """
-    # An idle broker holds a fetch back for fetch.max.wait.ms, 500 by default: a floor to latency.
-    client = {"isolation.level": "read_committed", "fetch.max.wait.ms": "5"}
-    client |= {**kafka.options, **kafka.consumer_options}
+    client = {**_CLIENT, **kafka.options, **kafka.consumer_options}
     reader = (
         spark.readStream.format("kafka")
         .option("subscribe", ",".join(kafka.input_topics))

@@ -24,8 +24,8 @@ from streamreasoner.analysis import check_text
 from streamreasoner.app import pipeline
 from streamreasoner.errors import StateError
 
-# PySpark leaves it to the collector to close its sockets.
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 
 RULES = """
 @prefix ex: <http://example.org/> .

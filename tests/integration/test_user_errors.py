@@ -6,7 +6,7 @@ import socket
 import subprocess
 
 import pytest
-from pipelines import new_case, spawn
+from pipelines import fact, new_case, produce, spawn
 
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\n"
 
@@ -98,6 +98,14 @@ def test_state_directory_that_cannot_be_used(case):
     """A file where the directory should be."""
     (case.directory / "state").write_text("")
     assert_refused(run(case), "state.directory")
+
+
+def test_an_epoch_that_fails(broker, tmp_path):
+    """Rules that do not come to an end: the pipeline ends, and the message names the limit."""
+    rules = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"
+    case = new_case(broker, tmp_path, rules, rules={"recursion_limit": 3}, log={"level": "error"})
+    produce(case, (fact("edge", f"<http://e/{n}>", f"<http://e/{n + 1}>") for n in range(9)))
+    assert_refused(run(case), "recursion_limit")
 
 
 def test_spark_that_does_not_start(case):

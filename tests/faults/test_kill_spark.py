@@ -1,0 +1,55 @@
+"""SIGKILL of Spark's JVM: the driver ends with one message, and a restart goes on."""
+
+from __future__ import annotations
+
+import random
+
+import psutil
+from graphs import RULES, expected, random_edges
+from pipelines import (
+    DEADLINE_SECONDS,
+    await_published,
+    changes,
+    eventually,
+    net,
+    new_case,
+    no_change_twice,
+    produce,
+    published,
+    spawn,
+    terminate,
+    triple,
+)
+
+
+def test_the_driver_says_that_spark_is_gone(broker, tmp_path):
+    """Exit code 1, one line that says what to do, no traceback; nothing lost after a restart."""
+    case = new_case(broker, tmp_path, RULES)
+    sent = list(random_edges(random.Random(5), 60))
+    records = produce(case, (triple(*args, diff=diff) for args, diff in sent[:30]))
+    run = ["-m", "streamreasoner", "run", "--config", case.file]
+    log = case.directory / "driver.log"
+    with log.open("wb") as output:
+        driver = spawn(run, output)
+        eventually(lambda: bool(published(case)), True)  # noqa: FBT003
+        for child in psutil.Process(driver.pid).children(recursive=True):
+            if "java" in child.name():
+                child.kill()
+        code = driver.wait(DEADLINE_SECONDS)
+    messages = [line for line in log.read_text().splitlines() if line.startswith("error: ")]
+
+    assert code == 1
+    assert len(messages) == 1
+    assert "Spark's Java process is gone" in messages[0]
+    assert "Traceback" not in log.read_text()
+
+    records += produce(case, (triple(*args, diff=diff) for args, diff in sent[30:]))
+    with log.open("ab") as output:
+        driver = spawn(run, output)
+        await_published(case, records)
+
+        assert terminate(driver) == 0
+    found = changes(case)
+
+    assert no_change_twice(found)
+    assert net(found) == expected(sent)

@@ -1,0 +1,72 @@
+"""The Kafka commands of the command line, on a real broker."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import subprocess
+
+import pytest
+from pipelines import committed, new_case, spawn
+
+LINES = '<http://e/a> <http://e/p> "\\u00e9"@EN .\n<http://e/b> <http://e/p> <http://e/o> .\n'
+
+
+@pytest.fixture
+def case(broker, tmp_path):
+    """A case without topics."""
+    return new_case(broker, tmp_path, "", topics=False)
+
+
+def command(case, *arguments, text=None):
+    """Exit code and output of a command."""
+    arguments = [*arguments, "--config", str(case.file)]
+    process = spawn(["-m", "streamreasoner", *arguments], subprocess.PIPE, subprocess.PIPE)
+    out, error = process.communicate(None if text is None else text.encode(), timeout=120)
+    return process.returncode, out.decode() + error.decode()
+
+
+def test_topics_produce_and_consume(case):
+    """Topics are created once; what is produced from files and a pipe is what is consumed."""
+    code, said = command(case, "topics", "create", "--partitions", "1")
+    assert code == 0, said
+    assert said.count("created") == 4
+    assert command(case, "topics", "create")[1].count("exists") == 4
+
+    file = case.directory / "facts.nt.xz"
+    file.write_bytes(lzma.compress(LINES.encode()))
+    assert command(case, "produce", str(file), "--diff", "-1")[0] == 0
+    assert command(case, "produce", text="<http://e/c> <http://e/p> 'x' .\n")[0] == 1
+    assert command(case, "produce", text=LINES)[0] == 0
+    line = '{"predicate":"edge","args":[1,2],"diff":1}'
+    assert command(case, "produce", "--format", "json", text=f"\n{line}\n")[0] == 0
+
+    topic = case.kafka.input_topics[0]
+    found = [message.value.decode() for message in committed(case, topic)]
+    wanted = [
+        {"s": "<http://e/a>", "p": "<http://e/p>", "o": '"é"@en', "diff": -1},
+        {"s": "<http://e/b>", "p": "<http://e/p>", "o": "<http://e/o>", "diff": -1},
+    ]
+    assert [json.loads(value) for value in found] == [
+        *wanted,
+        *({**one, "diff": 1} for one in wanted),
+        json.loads(line),
+    ]
+    code, said = command(case, "consume", "--topic", topic, "--from-beginning", "--count", "5")
+    assert (code, said.splitlines()) == (0, found)
+
+
+def test_mistakes_are_one_message(case):
+    """A topic that is missing, a file that is missing, a diff of zero."""
+    command(case, "topics", "create")
+    for arguments, word in (
+        (["produce", "--topic", "nowhere", str(case.directory / "rules.dl")], "nowhere"),
+        (["produce", str(case.directory / "missing.nt")], "missing.nt"),
+        (["produce", "--diff", "0"], "--diff"),
+        (["consume", "--topic", "nowhere"], "nowhere"),
+    ):
+        code, said = command(case, *arguments, text="")
+        assert code == 1, said
+        assert said.count("error: ") == 1
+        assert word in said
+        assert "Traceback" not in said
