@@ -139,8 +139,6 @@ def _settings(servers: str, directory: Path) -> Config:
         "rules": {"program": _RULES},
         "metrics": {"port": 0},
         "state": {"directory": str(directory)},
-        # Half the processor time until Spark is up; its peak throughput does not matter here.
-        "spark": {"options": {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1"}},
     }
     # The demo is what it is: variables of the environment are meant for other pipelines.
     return config.parse(raw, {}, directory)

@@ -24,7 +24,6 @@ from streamreasoner.backends.columnar.layout import (
     CLASSES,
     FULL,
     GROUP_BUFFER,
-    GROUP_COUNT,
     GROUP_FIRST,
     GROUP_KEY,
     GROUP_MASK,
@@ -36,7 +35,7 @@ from streamreasoner.backends.columnar.layout import (
     SCALARS,
     SCRATCH,
 )
-from streamreasoner.backends.columnar.slots import LOW, hash_cells, put, rehash, remove
+from streamreasoner.backends.columnar.slots import LOW, delete, hash_cells, insert
 from streamreasoner.rdf.kernels.compile import inlined, kernel
 from streamreasoner.rdf.kernels.memory import int32_column, int64_column
 
@@ -97,23 +96,12 @@ def _new_group(table: Int64s, arrangement: int, count: int, tag: int) -> int:
     group = allocate(table, (GROUP_KEY + count + 1) // 2)
     if group == 0:
         return 0
-    scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     scratch = int32_column(table[SCRATCH])
     words[2 * group] = arrangement
     for i in range(count):
         words[2 * group + GROUP_KEY + i] = scratch[ARRANGED_KEY + i]
-    if 5 * (scalars[GROUP_COUNT] + 1) > 3 * (scalars[GROUP_MASK] + 1):
-        buffer = scalars[GROUP_BUFFER]
-        rehash(
-            int64_column(table[GROUP_TABLE + buffer]),
-            scalars[GROUP_MASK],
-            int64_column(table[GROUP_TABLE + 1 - buffer]),
-        )
-        scalars[GROUP_BUFFER] = 1 - buffer
-        scalars[GROUP_MASK] = 2 * scalars[GROUP_MASK] + 1
-    put(int64_column(table[GROUP_TABLE + scalars[GROUP_BUFFER]]), scalars[GROUP_MASK], tag, group)
-    scalars[GROUP_COUNT] += 1
+    insert(table, GROUP_TABLE, GROUP_MASK, tag, group)
     return group
 
 
@@ -154,7 +142,6 @@ def arrange(table: Int64s, fact: int) -> int:
 @kernel
 def withdraw(table: Int64s, fact: int) -> None:
     """Take a fact out of all its groups; a group that is left empty goes."""
-    scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     classes = int32_column(table[CLASSES])
     memberships = int32_column(table[MEMBERSHIPS])
@@ -178,8 +165,6 @@ def withdraw(table: Int64s, fact: int) -> None:
         )
         words[2 * group + GROUP_FIRST] = following
         if following == 0:
-            slots = int64_column(table[GROUP_TABLE + scalars[GROUP_BUFFER]])
-            remove(slots, scalars[GROUP_MASK], tag, group)
-            scalars[GROUP_COUNT] -= 1
+            delete(table, GROUP_TABLE, GROUP_MASK, tag, group)
             release(table, group, (GROUP_KEY + count + 1) // 2)
     words[2 * fact] &= ~ARRANGED

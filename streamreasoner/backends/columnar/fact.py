@@ -17,7 +17,6 @@ from streamreasoner.backends.columnar.layout import (
     COUNT_SHIFT,
     EMPTY_ENTRY,
     FACT_BUFFER,
-    FACT_COUNT,
     FACT_MASK,
     FACT_TABLE,
     FREE,
@@ -29,7 +28,7 @@ from streamreasoner.backends.columnar.layout import (
     TRIE_SLOTS,
     UNUSED,
 )
-from streamreasoner.backends.columnar.slots import LOW, hash_cells, mix, put, rehash, remove
+from streamreasoner.backends.columnar.slots import LOW, delete, hash_cells, insert, mix
 from streamreasoner.rdf.kernels.compile import inlined, kernel
 from streamreasoner.rdf.kernels.memory import int32_column, int64_column, prefetch
 
@@ -146,7 +145,6 @@ def find_or_add(table: Int64s, relation: int, cells: Int32s, at: int, tag: int) 
     fact = find_tagged(table, relation, cells, at, arity, tag)
     if fact != 0:
         return fact
-    scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     kind = classify(table, relation, cells, at)
     fact = allocate(table, int32_column(table[CLASSES])[kind * CLASS_WIDTH + CLASS_UNITS])
@@ -158,17 +156,7 @@ def find_or_add(table: Int64s, relation: int, cells: Int32s, at: int, tag: int) 
     base = 2 * fact + CELLS
     for j in range(arity):
         words[base + j] = cells[at + j]
-    if 5 * (scalars[FACT_COUNT] + 1) > 3 * (scalars[FACT_MASK] + 1):
-        buffer = scalars[FACT_BUFFER]
-        rehash(
-            int64_column(table[FACT_TABLE + buffer]),
-            scalars[FACT_MASK],
-            int64_column(table[FACT_TABLE + 1 - buffer]),
-        )
-        scalars[FACT_BUFFER] = 1 - buffer
-        scalars[FACT_MASK] = 2 * scalars[FACT_MASK] + 1
-    put(int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]]), scalars[FACT_MASK], tag, fact)
-    scalars[FACT_COUNT] += 1
+    insert(table, FACT_TABLE, FACT_MASK, tag, fact)
     return fact
 
 
@@ -185,13 +173,11 @@ def foresee_drop(table: Int64s, fact: int) -> None:
 @kernel
 def drop(table: Int64s, fact: int) -> None:
     """Forget a fact that has no entries and is in no arrangement."""
-    scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     classes = int32_column(table[CLASSES])
     row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
     tag = hash_cells(
         classes[row + CLASS_RELATION], words, 2 * fact + CELLS, classes[row + CLASS_ARITY]
     )
-    remove(int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]]), scalars[FACT_MASK], tag, fact)
-    scalars[FACT_COUNT] -= 1
+    delete(table, FACT_TABLE, FACT_MASK, tag, fact)
     release(table, fact, classes[row + CLASS_UNITS])

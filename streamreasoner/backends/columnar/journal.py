@@ -176,14 +176,7 @@ def rollback(table: Int64s) -> int:
     entries = int64_column(table[JOURNAL_ENTRIES])
     clear_deltas(table)
     scalars[PENDING_COUNT] = 0
-    heads = int32_column(table[INITIAL_HEADS])
-    for stratum in range(scalars[STRATA]):
-        _untouch(table, heads[stratum])
-        heads[stratum] = 0
-    heads = int32_column(table[TOUCHED_HEADS])
-    for iteration in range(scalars[ITERATION], scalars[LAST_TOUCHED] + 1):
-        _untouch(table, heads[iteration])
-        heads[iteration] = 0
+    _untouch_all(table)
     for i in range(scalars[JOURNALED_ENTRIES]):
         entry = entries[2 * i] & LOW
         flags = units[entry] & ~JOURNALED & ((1 << COUNT_SHIFT) - 1)
@@ -203,14 +196,7 @@ def accept(table: Int64s) -> int:
     """End a restore: transitions follow from the multiplicities; returns a status."""
     scalars = int64_column(table[SCALARS])
     facts = int64_column(table[JOURNAL_FACTS])
-    heads = int32_column(table[INITIAL_HEADS])
-    for stratum in range(scalars[STRATA]):
-        _untouch(table, heads[stratum])
-        heads[stratum] = 0
-    heads = int32_column(table[TOUCHED_HEADS])
-    for iteration in range(scalars[LAST_TOUCHED] + 1):
-        _untouch(table, heads[iteration])
-        heads[iteration] = 0
+    _untouch_all(table)
     for i in range(scalars[JOURNALED_FACTS]):
         status = retransition(table, facts[i] & LOW)
         if status != OK:
@@ -262,6 +248,20 @@ def _copy_args(words: Int32s, fact: int, target: Int32s, row: int) -> None:
     base = 2 * fact + CELLS
     for j in range(target.shape[1]):
         target[row, j] = words[base + j]
+
+
+@kernel
+def _untouch_all(table: Int64s) -> None:
+    """Empty the lists of touched facts that are still to come."""
+    scalars = int64_column(table[SCALARS])
+    heads = int32_column(table[INITIAL_HEADS])
+    for stratum in range(scalars[STRATA]):
+        _untouch(table, heads[stratum])
+        heads[stratum] = 0
+    heads = int32_column(table[TOUCHED_HEADS])
+    for iteration in range(scalars[ITERATION], scalars[LAST_TOUCHED] + 1):
+        _untouch(table, heads[iteration])
+        heads[iteration] = 0
 
 
 @kernel

@@ -44,6 +44,7 @@ PENDING_CELLS = 27  # int32: their arguments
 CLASS_SIZES = 28  # int32 by class: number of deltas, while they are applied
 ADDRESSES = 29
 
+# Mask, buffer and count of a table follow each other: `slots.insert` counts on it.
 # Scalars -----------------------------------------------------------------------------------------
 TOP = 0  # first free unit of the arena
 CAPACITY = 1  # units of the arena

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamreasoner.backends.columnar.layout import SCALARS
 from streamreasoner.rdf.kernels.compile import inlined, kernel
+from streamreasoner.rdf.kernels.memory import int64_column
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int32s, Int64s
@@ -72,3 +74,31 @@ def remove(slots: Int64s, mask: int, tag: int, identifier: int) -> None:
             slots[gap] = slot
             gap = i
     slots[gap] = 0
+
+
+@kernel
+def insert(table: Int64s, column: int, at: int, tag: int, identifier: int) -> None:
+    """Add an id to the table in *column*; its mask, buffer and count are the scalars from *at* on.
+
+    A table that is three fifths full is rehashed into its other buffer first.
+    """
+    scalars = int64_column(table[SCALARS])
+    mask = scalars[at]
+    buffer = scalars[at + 1]
+    if 5 * (scalars[at + 2] + 1) > 3 * (mask + 1):
+        target = int64_column(table[column + 1 - buffer])
+        rehash(int64_column(table[column + buffer]), mask, target)
+        buffer = 1 - buffer
+        mask = 2 * mask + 1
+        scalars[at] = mask
+        scalars[at + 1] = buffer
+    put(int64_column(table[column + buffer]), mask, tag, identifier)
+    scalars[at + 2] += 1
+
+
+@kernel
+def delete(table: Int64s, column: int, at: int, tag: int, identifier: int) -> None:
+    """Take an id out of the table that `insert` added it to."""
+    scalars = int64_column(table[SCALARS])
+    remove(int64_column(table[column + scalars[at + 1]]), scalars[at], tag, identifier)
+    scalars[at + 2] -= 1
