@@ -18,6 +18,7 @@ from streamreasoner.backends.columnar.layout import (
     CLASSES,
     COUNT_SHIFT,
     EMPTY_ENTRY,
+    FREE_NODE,
     FULL,
     INITIAL_HEADS,
     JOURNAL_ENTRIES,
@@ -154,8 +155,12 @@ def touch(table: Int64s, fact: int, entry: int) -> None:
         heads = int32_column(table[TOUCHED_HEADS])
         at = iteration
         scalars[LAST_TOUCHED] = max(scalars[LAST_TOUCHED], iteration)
-    scalars[TOUCHED_COUNT] += 1
-    node = scalars[TOUCHED_COUNT]
+    node = scalars[FREE_NODE]
+    if node != 0:
+        scalars[FREE_NODE] = nodes[node] >> 32
+    else:
+        scalars[TOUCHED_COUNT] += 1
+        node = scalars[TOUCHED_COUNT]
     nodes[node] = (heads[at] << 32) | fact
     heads[at] = node
     int64_column(table[ARENA])[entry] |= TOUCHED

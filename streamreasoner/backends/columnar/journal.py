@@ -25,6 +25,7 @@ from streamreasoner.backends.columnar.layout import (
     COUNT_SHIFT,
     COUNTS,
     EMPTY_ENTRY,
+    FREE_NODE,
     INITIAL_HEADS,
     ITERATION,
     JOURNAL_ENTRIES,
@@ -314,5 +315,6 @@ def _end(table: Int64s) -> None:
     scalars[JOURNALED_FACTS] = 0
     scalars[JOURNALED_ENTRIES] = 0
     scalars[TOUCHED_COUNT] = 0
+    scalars[FREE_NODE] = 0
     scalars[ITERATION] = 0
     scalars[LAST_TOUCHED] = 0

@@ -69,6 +69,7 @@ ASSERTED = 19
 BELOW_ZERO = 20
 COUNTS = 21
 PENDING_COUNT = 22
+FREE_NODE = 23  # first node of touched lists that was used up
 SCALAR_COUNT = 32
 
 # Records -----------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from streamreasoner.backends.columnar.layout import (
     DELTA_ZERO,
     DELTAS,
     DISPATCH,
+    FREE_NODE,
     INITIAL_HEADS,
     ITERATION,
     JOURNAL_FACTS,
@@ -89,8 +90,11 @@ def settle(table: Int64s, iteration: int) -> int:
         at = iteration
     node = heads[at]
     heads[at] = 0
+    first = node
+    last = node
     while node != 0:
         fact = nodes[node] & LOW
+        last = node
         node = nodes[node] >> 32
         before = 0
         upto = 0
@@ -114,6 +118,9 @@ def settle(table: Int64s, iteration: int) -> int:
         units[here] = (units[here] & ~TOUCHED) + change
         if change != 0:
             _add_delta(table, fact, change)
+    if first != 0:
+        nodes[last] = (scalars[FREE_NODE] << 32) | LOW
+        scalars[FREE_NODE] = first
     return scalars[DELTA_COUNT]
 
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from streamreasoner.backends.columnar.compile import ProgramTables
 
 _ID_LIMIT = (1 << 31) - 1  # facts, entries and nodes are int32
+_LEAST_FACT = 24  # bytes of a record without arguments and links
+_LEAST_ENTRY = 16  # bytes of an entry, and of a group with a key
 _FIRST_TABLE_SIZE = 1 << 12
 _FREE_SIZES = 1024
 _LARGE_JOURNAL = 1 << 22
@@ -28,18 +30,19 @@ class State:
 
     def __init__(self, tables: ProgramTables) -> None:
         units = reservable(8, at_most=_ID_LIMIT)
-        ids = reservable(8, at_most=_ID_LIMIT)
+        facts = reservable(_LEAST_FACT, at_most=_ID_LIMIT)
+        entries = reservable(_LEAST_ENTRY, at_most=_ID_LIMIT)
         self._reserved = {
             layout.ARENA: Reserved(np.int64, units, huge_pages=True),
-            layout.FACT_TABLE: Reserved(np.int64, 4 * ids, huge_pages=True),
-            layout.FACT_TABLE + 1: Reserved(np.int64, 4 * ids, huge_pages=True),
-            layout.GROUP_TABLE: Reserved(np.int64, 4 * ids, huge_pages=True),
-            layout.GROUP_TABLE + 1: Reserved(np.int64, 4 * ids, huge_pages=True),
-            layout.JOURNAL_FACTS: Reserved(np.int64, ids, huge_pages=True),
-            layout.JOURNAL_ENTRIES: Reserved(np.int64, 2 * ids, huge_pages=True),
-            layout.TOUCHED_NODES: Reserved(np.int64, _ID_LIMIT, huge_pages=True),
+            layout.FACT_TABLE: Reserved(np.int64, 4 * facts, huge_pages=True),
+            layout.FACT_TABLE + 1: Reserved(np.int64, 4 * facts, huge_pages=True),
+            layout.GROUP_TABLE: Reserved(np.int64, 4 * entries, huge_pages=True),
+            layout.GROUP_TABLE + 1: Reserved(np.int64, 4 * entries, huge_pages=True),
+            layout.JOURNAL_FACTS: Reserved(np.int64, facts, huge_pages=True),
+            layout.JOURNAL_ENTRIES: Reserved(np.int64, 2 * entries, huge_pages=True),
+            layout.TOUCHED_NODES: Reserved(np.int64, entries + 1, huge_pages=True),
             layout.TOUCHED_HEADS: Reserved(np.int32, _ID_LIMIT),
-            layout.DELTAS: Reserved(np.int32, ids, huge_pages=True),
+            layout.DELTAS: Reserved(np.int32, facts, huge_pages=True),
         }
         self.scalars = np.zeros(layout.SCALAR_COUNT, np.int64)
         self._arrays = {
