@@ -81,7 +81,7 @@ class StateConfig:
     """`[state]`: what survives a restart.
 
     Attributes:
-        directory: Tables, lock and log; created if absent, relative to the configuration file.
+        directory: Tables, lock, log and temporary files; created if absent, relative to the file.
         checkpoint_directory: Spark's checkpoint; default `<directory>/checkpoint`.
     """
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
@@ -82,6 +83,7 @@ class Session:
     spark: SparkSession
     log_file: Path
     _gateway: JavaGateway
+    _temporary: Path
 
     def stop(self) -> None:
         """Stop Spark and its JVM."""
@@ -96,6 +98,7 @@ class Session:
         process.wait()
         if process.stdin is not None:
             process.stdin.close()
+        shutil.rmtree(self._temporary, ignore_errors=True)
 
 
 def start(
@@ -109,7 +112,7 @@ def start(
 
     Args:
         app_id: Name of the application.
-        directory: Where the JVM's log goes.
+        directory: Where the JVM's log and temporary files go.
         options: `spark.*` settings over the ones chosen here.
         lock_descriptor: The state lock, which the JVM inherits.
         kin: The process group of the JVM; closing it ends a start that is under way.
@@ -119,14 +122,19 @@ def start(
     """
     java = jvm.java(newest=NEWEST_JAVA)
     os.environ.setdefault("JAVA_HOME", str(Path(java).resolve().parent.parent))
+    # A JVM that is killed leaves its files behind: they are here, and go with the next start.
+    temporary = directory / "tmp"
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
     settings = {
+        "spark.local.dir": str(temporary),
         "spark.master": "local[2]",
         "spark.app.name": app_id,
         "spark.jars.packages": CONNECTOR,
         "spark.jars.ivySettings": str(jvm.ivy_settings()),
         "spark.jars.ivy": str(jvm.cache_directory() / "ivy"),
         "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": " ".join(_FLAGS),
+        "spark.driver.extraJavaOptions": " ".join((*_FLAGS, f'"-Djava.io.tmpdir={temporary}"')),
         **_TUNING,
         **options,
     }
@@ -149,7 +157,7 @@ def start(
                 f"Spark does not start. The end of {log_file}:\n{tail(log_file)}"
             ) from error
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    return Session(SparkSession(context), log_file, gateway)
+    return Session(SparkSession(context), log_file, gateway, temporary)
 
 
 def tail(log_file: Path) -> str:
