@@ -107,6 +107,9 @@ class Query:
                 return
             raise self._explain(error) from error
         except (Py4JError, OSError) as error:
+            # A batch that Spark has delivered still uses the tables and the sink: it ends first.
+            with self._batch:
+                self._stopping = True
             raise EnvironmentSetupError(
                 "Spark's Java process is gone: it crashed, was killed or ran out of memory. Nothing"
                 " is lost: start again, and look at spark.log in the state directory if it recurs."
