@@ -17,7 +17,6 @@ _LEAST_FACT = 24  # bytes of a record without arguments and links
 _LEAST_ENTRY = 16  # bytes of an entry, and of a group with a key
 _FIRST_TABLE_SIZE = 1 << 12
 _FREE_SIZES = 1024
-_LARGE_JOURNAL = 1 << 22
 
 
 class State:
@@ -69,8 +68,6 @@ class State:
 
     def trim(self) -> None:
         """Give the pages of a large epoch's journal, and of outgrown tables, back."""
-        if self.scalars[layout.FACT_COUNT] < _LARGE_JOURNAL:
-            return
         idle = 1 - self.scalars[layout.FACT_BUFFER]
         for column in (
             layout.JOURNAL_FACTS,
