@@ -7,7 +7,8 @@ StreamReasonerError
 ├── DataError            a file of facts cannot be read
 ├── EngineError          an epoch failed; the state is as it was before it
 │   ├── RecursionLimitError
-│   └── MultiplicityOverflowError
+│   ├── MultiplicityOverflowError
+│   └── ArithmeticOverflowError
 ├── StateError           tables, checkpoint and topics cannot be reconciled by replay
 ├── EnvironmentSetupError  Java, a port, a lock or a directory is not available
 └── BrokerError          Kafka cannot be reached, lacks a topic or refuses a transaction
@@ -55,6 +56,10 @@ class RecursionLimitError(EngineError):
 
 class MultiplicityOverflowError(EngineError):
     """A multiplicity left the range of signed 60-bit integers."""
+
+
+class ArithmeticOverflowError(EngineError):
+    """An integer or decimal that a rule computes has a whole part outside 64 bits."""
 
 
 class StateError(StreamReasonerError):

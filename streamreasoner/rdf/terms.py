@@ -246,9 +246,12 @@ def _to_rdflib(term: Term) -> rdflib.Literal:
     """
     datatype = rdflib.URIRef(str(term.datatype))
     kind = literal_value(term.value, term.datatype).kind
-    quiet = kind in (ValueKind.EXACT, ValueKind.DOUBLE, ValueKind.BOOLEAN) or (
-        kind is ValueKind.INSTANT and _COMMON_INSTANT.fullmatch(term.value) is not None
-    )
+    quiet = kind in (
+        ValueKind.INTEGER,
+        ValueKind.EXACT,
+        ValueKind.DOUBLE,
+        ValueKind.BOOLEAN,
+    ) or (kind is ValueKind.INSTANT and _COMMON_INSTANT.fullmatch(term.value) is not None)
     if quiet and len(term.value) < _CONVERTED_CHARACTERS:
         return rdflib.Literal(term.value, datatype=datatype, normalize=False)
     literal = rdflib.Literal(term.value)

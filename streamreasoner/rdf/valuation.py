@@ -42,7 +42,10 @@ _FEBRUARY = 2
 
 
 class Kind(IntEnum):
-    """Which literals can be compared with each other: numbers (exact or double) and like kinds."""
+    """What kind of value a literal has: EXACT is a decimal, INTEGER any type of integer.
+
+    Numbers (EXACT, INTEGER, DOUBLE) can be compared with each other, else like with like.
+    """
 
     NONE = 0
     EXACT = 1
@@ -50,6 +53,7 @@ class Kind(IntEnum):
     STRING = 3
     BOOLEAN = 4
     INSTANT = 5
+    INTEGER = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +62,10 @@ class Value:
 
     Attributes:
         kind: What the other fields mean.
-        whole: EXACT: the floor; BOOLEAN: 0 or 1; INSTANT: seconds since 1970-01-01T00:00:00Z.
-        fraction: EXACT, INSTANT: what is above `whole`, in units of 1e-18, 0 <= fraction < 1e18.
-        double: EXACT, DOUBLE: the nearest IEEE double.
+        whole: of EXACT and INTEGER the floor; of BOOLEAN 0 or 1; of INSTANT seconds since
+            1970-01-01T00:00:00Z.
+        fraction: of EXACT and INSTANT what is above `whole`, in units of 1e-18, less than 1e18.
+        double: of EXACT, INTEGER and DOUBLE the nearest IEEE double.
     """
 
     kind: Kind
@@ -103,7 +108,7 @@ def _integer(lexical: str, lowest: int | None, highest: int | None) -> Value:
     if exact.kind is Kind.EXACT:
         below = lowest is not None and exact.whole < lowest
         above = highest is not None and exact.whole > highest
-        return NOTHING if below or above else exact
+        return NOTHING if below or above else Value(Kind.INTEGER, exact.whole, 0, exact.double)
     # Beyond int64 only unsignedLong has a bound that is not a power of ten away.
     number = Decimal(lexical)
     if (lowest is not None and number < lowest) or (highest is not None and number > highest):

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.rdf.kernels import comparing, table
+from streamreasoner.rdf.kernels import comparing, integers, table
 from streamreasoner.rdf.memory import Reserved
 from streamreasoner.rdf.terms import parse
 from streamreasoner.rdf.valuation import value
+from streamreasoner.rdf.vocabulary import XSD_INTEGER
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,54 +30,77 @@ class Values:
         EnvironmentSetupError: The operating system refuses the address space it reserves.
     """
 
-    __slots__ = ("_dictionary", "_double", "_fraction", "_kind", "_length", "_whole", "table")
+    __slots__ = (
+        "_dictionary",
+        "_double",
+        "_fraction",
+        "_kind",
+        "_small",
+        "_text",
+        "_whole",
+        "table",
+    )
 
     def __init__(self, dictionary: Dictionary) -> None:
         capacity = dictionary.capacity
         self._dictionary = dictionary
-        self._length = 0
         self._kind = Reserved(np.int8, capacity)
         self._whole = Reserved(np.int64, capacity)
         self._fraction = Reserved(np.int64, capacity)
         self._double = Reserved(np.float64, capacity)
+        self._small = Reserved(np.int32, comparing.SMALL_LIMIT)
+        self._text = np.zeros(integers.PREFIX_ROOM + len(integers.SUFFIX), np.uint8)
+        self._text[integers.PREFIX_ROOM :] = np.frombuffer(integers.SUFFIX, np.uint8)
         self.table: NDArray[np.int64] = np.zeros(comparing.TABLE_LENGTH, dtype=np.int64)
-        """Addresses for `kernels.comparing.compare`; valid while this object lives."""
+        """Addresses for `kernels.comparing` and others; valid while this object lives."""
         self.table[comparing.KIND] = self._kind.address
         self.table[comparing.WHOLE] = self._whole.address
         self.table[comparing.FRACTION] = self._fraction.address
         self.table[comparing.DOUBLE] = self._double.address
         self.table[comparing.HEADER_ARENA] = dictionary.header[table.ARENA]
         self.table[comparing.HEADER_STARTS] = dictionary.header[table.STARTS]
+        self.table[comparing.HEADER] = dictionary.header.ctypes.data
+        self.table[comparing.TEXT] = self._text.ctypes.data
+        self.table[comparing.SMALL] = self._small.address
 
     def __len__(self) -> int:
-        return self._length
+        return int(self.table[comparing.LENGTH])
 
     @property
     def kind(self) -> NDArray[np.int8]:
         """`valuation.Kind` by id, int8 of shape (len,)."""
-        return self._kind.array[: self._length]
+        return self._kind.array[: len(self)]
 
     @property
     def whole(self) -> NDArray[np.int64]:
         """Whole part by id, int64 of shape (len,)."""
-        return self._whole.array[: self._length]
+        return self._whole.array[: len(self)]
 
     @property
     def fraction(self) -> NDArray[np.int64]:
         """Fraction by id in units of 1e-18, int64 of shape (len,)."""
-        return self._fraction.array[: self._length]
+        return self._fraction.array[: len(self)]
 
     @property
     def double(self) -> NDArray[np.float64]:
         """Nearest double by id, float64 of shape (len,)."""
-        return self._double.array[: self._length]
+        return self._double.array[: len(self)]
 
     def extend(self) -> None:
         """Fill in the terms that came since the last call; costs nothing when there are none."""
         stop = len(self._dictionary)
-        for start in range(self._length, stop, _BATCH):
+        for start in range(len(self), stop, _BATCH):
             self._fill(start, min(start + _BATCH, stop))
-        self._length = stop
+        self.table[comparing.LENGTH] = stop
+
+    def intern_integer(self, number: int) -> int:
+        """Id of an integer of int64 as a term, new if need be; its value is filled in."""
+        self.extend()
+        term = int(integers.intern_integer(self.table, number))
+        if term == table.FULL:
+            term = self._dictionary.intern(f'"{number}"^^<{XSD_INTEGER}>')
+            self.extend()
+        return term
 
     def compare(self, left: int, right: int) -> int:
         """Order of two terms by id: -1, 0 or 1, or 2 if they are not comparable."""

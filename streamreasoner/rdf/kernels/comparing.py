@@ -4,7 +4,8 @@ State is reserved columns named by one int64 table:
 
 - `kind`, int8: a `valuation.Kind`;
 - `whole` and `fraction`, int64, and `double`, float64: the fields of `valuation.Value`;
-- `header`: the header of the dictionary, where the text of strings is read.
+- `header`: the header of the dictionary, where the text of strings is read;
+- `text` and `small`: what `integers` needs to make terms.
 """
 
 # ruff: noqa: PLR0911  (one return per case)
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.rdf.kernels.compile import kernel
+from streamreasoner.rdf.kernels.compile import inlined, kernel
 from streamreasoner.rdf.kernels.grammar import BACKSLASH, GREATER, QUOTE
 from streamreasoner.rdf.kernels.memory import (
     float64_column,
@@ -34,7 +35,13 @@ FRACTION = 2
 DOUBLE = 3
 HEADER_ARENA = 4
 HEADER_STARTS = 5
-TABLE_LENGTH = 6
+HEADER = 6  # the header itself
+LENGTH = 7  # a number: rows that are filled
+TEXT = 8  # bytes, where integers are written
+SMALL = 9  # int32: id + 1 of small integers
+TABLE_LENGTH = 10
+
+SMALL_LIMIT = 1 << 20
 
 INCOMPARABLE = 2
 
@@ -42,6 +49,7 @@ _NONE = 0
 _EXACT = 1
 _DOUBLE = 2
 _STRING = 3
+INTEGER = 6
 _PENDING = -1
 _N, _R, _T, _B, _F, _U = (ord(letter) for letter in "nrtbfu")
 _UPPER_E, _UPPER_F = ord("E"), ord("F")
@@ -63,9 +71,8 @@ def compare(values: np.ndarray, left: int, right: int) -> int:
     """
     if left == right:
         return 0
-    kinds = int8_column(values[KIND])
-    kind = signed(kinds[left])
-    other = signed(kinds[right])
+    kind = comparable(values, left)
+    other = comparable(values, right)
     if kind == _STRING and other == _STRING:
         return compare_strings(values, left, right)
     if kind == other and kind not in (_NONE, _DOUBLE):
@@ -78,6 +85,13 @@ def compare(values: np.ndarray, left: int, right: int) -> int:
             return 1
         return 0 if doubles[left] == doubles[right] else INCOMPARABLE
     return INCOMPARABLE
+
+
+@inlined
+def comparable(values: np.ndarray, term: int) -> int:
+    """Kind of a term, where integers are exact numbers like any other."""
+    kind = signed(int8_column(values[KIND])[term])
+    return _EXACT if kind == INTEGER else kind
 
 
 @kernel

@@ -133,6 +133,18 @@ def prefetch(typingctx, address):
 
 
 @intrinsic
+def call(typingctx, address, code, argument):
+    """Call the C function at an address with two int64; gives an int64."""
+
+    def codegen(context, builder, signature, arguments):
+        function = ir.FunctionType(_WORD, [_WORD, _WORD])
+        target, code, argument = arguments
+        return builder.call(builder.inttoptr(target, function.as_pointer()), [code, argument])
+
+    return types.int64(types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic
 def trailing_zeros(typingctx, word):
     """Number of zero bits below the lowest one bit of a uint64, as int64."""
 
@@ -153,3 +165,35 @@ def multiply_fold(typingctx, left, right):
         return builder.xor(high, builder.trunc(product, _WORD))
 
     return types.uint64(types.uint64, types.uint64), codegen
+
+
+@intrinsic
+def multiply_high(typingctx, left, right):
+    """High half of the signed 128-bit product of two int64; the low half is `left * right`."""
+
+    def codegen(context, builder, signature, arguments):
+        wide = ir.IntType(128)
+        product = builder.mul(builder.sext(arguments[0], wide), builder.sext(arguments[1], wide))
+        return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), _WORD)
+
+    return types.int64(types.int64, types.int64), codegen
+
+
+@intrinsic
+def double_bits(typingctx, value):
+    """The bits of a float64, as int64."""
+
+    def codegen(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], _WORD)
+
+    return types.int64(types.float64), codegen
+
+
+@intrinsic
+def double_of_bits(typingctx, bits):
+    """The float64 that has these bits, given as int64."""
+
+    def codegen(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.int64), codegen

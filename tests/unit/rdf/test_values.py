@@ -195,6 +195,21 @@ def test_extending_keeps_what_is_there():
 
     assert len(values) == 100
     assert values.whole.tolist() == list(range(100))
-    assert set(values.kind.tolist()) == {Kind.EXACT}
+    assert set(values.kind.tolist()) == {Kind.INTEGER}
     assert values.fraction.tolist() == [0] * 100
     assert math.fsum(values.double) == 4950
+
+
+def test_integers_are_interned_as_their_literals():
+    """An integer made by a kernel is the term that its text is, with its value filled in."""
+    dictionary = Dictionary()
+    values = Values(dictionary)
+    numbers = [0, 7, 7, -1, 10, 2**63 - 1, -(2**63), 123456789012345678, *range(5000), -40]
+    for number in numbers:
+        term = values.intern_integer(number)
+
+        assert dictionary.find(typed(number, "integer")) == term
+        assert values.kind[term] == Kind.INTEGER
+        assert values.whole[term] == number
+        assert values.double[term] == float(number)
+    assert len(dictionary) == len(values) == len(set(numbers))

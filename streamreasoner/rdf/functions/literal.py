@@ -1,0 +1,59 @@
+"""Literals taken apart and put together. Invariant: `canonical` undoes `literal`."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from streamreasoner.rdf.terms import Kind, Term, parse
+from streamreasoner.rdf.valuation import value
+from streamreasoner.rdf.vocabulary import XSD_STRING
+
+if TYPE_CHECKING:
+    from streamreasoner.rdf.valuation import Value
+
+_CACHED = 4096
+
+
+class Literal(NamedTuple):
+    """A literal and what it is worth.
+
+    Attributes:
+        lexical: Lexical form, unescaped.
+        language: Lower-case language tag, or None.
+        datatype: Datatype IRI (xsd:string included), None if there is a language tag.
+        value: What it is worth in a comparison.
+    """
+
+    lexical: str
+    language: str | None
+    datatype: str | None
+    value: Value
+
+
+@lru_cache(maxsize=_CACHED)
+def literal(text: str) -> Literal | None:
+    """The literal of a canonical term; None if it is an IRI or a blank node."""
+    if not text.startswith('"'):
+        return None
+    end = text.rindex('"')
+    lexical, rest = text[1:end], text[end + 1 :]
+    if "\\" in lexical:
+        lexical = parse(text).value
+    language = rest[1:] if rest.startswith("@") else None
+    datatype = None if language is not None else rest[3:-1] or XSD_STRING
+    return Literal(lexical, language, datatype, value(lexical, datatype))
+
+
+def string(text: str) -> Literal | None:
+    """The literal of a canonical term if it is a string, with or without a language tag."""
+    found = literal(text)
+    if found is None or (found.language is None and found.datatype != XSD_STRING):
+        return None
+    return found
+
+
+def canonical(lexical: str, language: str | None = None) -> str:
+    """Canonical text of a string, with or without a language tag."""
+    datatype = XSD_STRING if language is None else None
+    return str(Term(Kind.LITERAL, lexical, language, datatype))

@@ -1,0 +1,236 @@
+"""Arithmetic on terms. Invariant: exact results are rounded once, half-even, to 18 digits.
+
+Integers and decimals are Python integers in units of 1e-18, so nothing depends on a context of
+precision. Doubles follow IEEE 754 and C, where Python would raise.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from enum import IntEnum
+from functools import lru_cache
+from typing import NamedTuple, NoReturn
+
+from streamreasoner.errors import ArithmeticOverflowError
+from streamreasoner.rdf.functions.literal import literal
+from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.rdf.valuation import FRACTION_DIGITS, UNITS
+from streamreasoner.rdf.valuation import Kind as ValueKind
+from streamreasoner.rdf.vocabulary import (
+    XSD_DECIMAL,
+    XSD_DOUBLE,
+    XSD_FLOAT,
+    XSD_INTEGER,
+    XSD_INTEGER_RANGES,
+)
+
+NUMERIC = frozenset({*XSD_INTEGER_RANGES, XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT})
+"""Datatypes of numbers."""
+
+_CACHED = 4096
+_INTEGER_END = f'"^^<{XSD_INTEGER}>'
+_SHORT_INTEGER = re.compile(rf'"(-?[0-9]{{1,18}}){re.escape(_INTEGER_END)}')
+_INT64 = range(-(1 << 63), 1 << 63)
+_INT64_BITS = 63
+
+
+class Type(IntEnum):
+    """What a number counts as in arithmetic; operands are promoted to the greater of their types.
+
+    The names are those of the datatypes of results: xsd:integer, xsd:decimal, xsd:double.
+    """
+
+    INTEGER = 0
+    DECIMAL = 1
+    DOUBLE = 2
+
+
+class Number(NamedTuple):
+    """A number.
+
+    Attributes:
+        type: What it counts as.
+        units: Its exact value in units of 1e-18; 0 for doubles.
+        double: The nearest IEEE double.
+    """
+
+    type: Type
+    units: int
+    double: float
+
+
+@lru_cache(maxsize=_CACHED)
+def number(text: str) -> Number | None:
+    """The number that a canonical term is; None if it is none."""
+    if (short := _SHORT_INTEGER.fullmatch(text)) is not None:
+        whole = int(short[1])
+        return Number(Type.INTEGER, whole * UNITS, float(whole))
+    found = literal(text)
+    if found is None or found.datatype not in NUMERIC or found.value.kind is ValueKind.NONE:
+        return None
+    if found.value.kind is ValueKind.DOUBLE:
+        return Number(Type.DOUBLE, 0, found.value.double)
+    kind = Type.DECIMAL if found.datatype == XSD_DECIMAL else Type.INTEGER
+    units = found.value.whole * UNITS + found.value.fraction
+    # An exact -0 is 0, whose double is not the negative zero that its text would be.
+    return Number(kind, units, found.value.double + 0.0)
+
+
+def exact_term(units: int, *, integer: bool) -> str | None:
+    """Canonical xsd:integer or xsd:decimal of so many units of 1e-18.
+
+    Args:
+        units: The value; a multiple of 1e18 if `integer`.
+        integer: Whether it is an xsd:integer.
+
+    Returns:
+        The term; None if its whole part (the floor) is outside 64 bits.
+    """
+    if units // UNITS not in _INT64:
+        return None
+    whole, fraction = divmod(abs(units), UNITS)
+    sign = "-" if units < 0 else ""
+    if integer:
+        return f'"{sign}{whole}{_INTEGER_END}'
+    digits = f".{fraction:0{FRACTION_DIGITS}}".rstrip("0").rstrip(".")
+    return f'"{sign}{whole}{digits}"^^<{XSD_DECIMAL}>'
+
+
+def rounded(numerator: int, denominator: int) -> int:
+    """The integer nearest to a fraction, the even one of two; `denominator` is not 0."""
+    if denominator < 0:
+        numerator, denominator = -numerator, -denominator
+    floor, rest = divmod(numerator, denominator)
+    above_half = 2 * rest - denominator
+    return floor + (above_half > 0 or (above_half == 0 and floor & 1))
+
+
+def add(left: str, right: str) -> str | None:
+    """`left + right`."""
+    a, b = number(left), number(right)
+    if a is None or b is None:
+        return None
+    if (kind := max(a.type, b.type)) is Type.DOUBLE:
+        return to_ntriples(a.double + b.double)
+    return _exact("+", kind, a.units + b.units, left, right)
+
+
+def subtract(left: str, right: str) -> str | None:
+    """`left - right`."""
+    a, b = number(left), number(right)
+    if a is None or b is None:
+        return None
+    if (kind := max(a.type, b.type)) is Type.DOUBLE:
+        return to_ntriples(a.double - b.double)
+    return _exact("-", kind, a.units - b.units, left, right)
+
+
+def multiply(left: str, right: str) -> str | None:
+    """`left * right`."""
+    a, b = number(left), number(right)
+    if a is None or b is None:
+        return None
+    if (kind := max(a.type, b.type)) is Type.DOUBLE:
+        return to_ntriples(a.double * b.double)
+    return _exact("*", kind, rounded(a.units * b.units, UNITS), left, right)
+
+
+def divide(left: str, right: str) -> str | None:
+    """`left / right`: a decimal of exact numbers, which cannot be divided by zero."""
+    a, b = number(left), number(right)
+    if a is None or b is None:
+        return None
+    if max(a.type, b.type) is Type.DOUBLE:
+        return to_ntriples(_divide(a.double, b.double))
+    if b.units == 0:
+        return None
+    return _exact("/", Type.DECIMAL, rounded(a.units * UNITS, b.units), left, right)
+
+
+def remainder(left: str, right: str) -> str | None:
+    """`left % right`, with the sign of `left` (XPath `op:numeric-mod`)."""
+    a, b = number(left), number(right)
+    if a is None or b is None:
+        return None
+    if (kind := max(a.type, b.type)) is Type.DOUBLE:
+        if math.isinf(a.double) or b.double == 0:
+            return to_ntriples(math.nan)
+        return to_ntriples(math.fmod(a.double, b.double))
+    if b.units == 0:
+        return None
+    rest = abs(a.units) % abs(b.units)
+    return exact_term(-rest if a.units < 0 else rest, integer=kind is Type.INTEGER)
+
+
+def power(left: str, right: str) -> str | None:
+    """`left ** right`: an integer if both are and `right` is not negative, else a double."""
+    a, b = number(left), number(right)
+    if a is None or b is None:
+        return None
+    if max(a.type, b.type) is not Type.INTEGER or b.units < 0:
+        return to_ntriples(_power(a.double, b.double))
+    base, exponent = a.units // UNITS, b.units // UNITS
+    if abs(base) <= 1:
+        exponent = 2 - exponent % 2 if exponent > 0 else 0
+    elif exponent > _INT64_BITS:
+        _overflow("**", left, right)
+    return _exact("**", Type.INTEGER, base**exponent * UNITS, left, right)
+
+
+def negate(operand: str) -> str | None:
+    """`-operand`."""
+    a = number(operand)
+    if a is None:
+        return None
+    if a.type is Type.DOUBLE:
+        return to_ntriples(-a.double)
+    return _exact("-", a.type, -a.units, operand)
+
+
+def absolute(operand: str) -> str | None:
+    """`abs(operand)`."""
+    a = number(operand)
+    if a is None:
+        return None
+    if a.type is Type.DOUBLE:
+        return to_ntriples(abs(a.double))
+    return _exact("abs", a.type, abs(a.units), operand)
+
+
+def _exact(operator: str, kind: Type, units: int, *operands: str) -> str:
+    term = exact_term(units, integer=kind is Type.INTEGER)
+    if term is None:
+        _overflow(operator, *operands)
+    return term
+
+
+def _overflow(operator: str, *operands: str) -> NoReturn:
+    shown = [found.lexical if (found := literal(text)) else text for text in operands]
+    left, *right = shown
+    computed = f"{left} {operator} {right[0]}" if right else f"{operator}({left})"
+    raise ArithmeticOverflowError(
+        f"{computed} is outside {_INT64[0]}..{_INT64[-1]}, the range of integers and decimals;"
+        " correct the data, or multiply by 1.0e0 first to compute with doubles."
+    )
+
+
+def _divide(left: float, right: float) -> float:
+    """IEEE division; Python has none by zero."""
+    if right != 0:
+        return left / right
+    if left == 0 or math.isnan(left):
+        return math.nan
+    return math.copysign(math.inf, left) * math.copysign(1.0, right)
+
+
+def _power(base: float, exponent: float) -> float:
+    """The pow of C; Python raises where C returns an infinity or NaN (C17, F.10.4.4)."""
+    try:
+        return math.pow(base, exponent)
+    except ValueError:
+        if base != 0:
+            return math.nan
+    except OverflowError:
+        pass
+    return -math.inf if math.copysign(1.0, base) < 0 and exponent % 2 == 1 else math.inf

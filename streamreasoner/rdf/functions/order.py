@@ -1,0 +1,65 @@
+"""`min` and `max` of terms. Invariant: an answer is one of the arguments, the first of equals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from streamreasoner.rdf.functions.literal import literal
+from streamreasoner.rdf.functions.numbers import NUMERIC
+from streamreasoner.rdf.valuation import Kind
+
+if TYPE_CHECKING:
+    from streamreasoner.rdf.functions.literal import Literal
+
+
+def least(*arguments: str) -> str | None:
+    """The least argument; None if they cannot be compared."""
+    return _extreme(-1, arguments)
+
+
+def greatest(*arguments: str) -> str | None:
+    """The greatest argument; None if they cannot be compared."""
+    return _extreme(1, arguments)
+
+
+def compare(left: str, right: str) -> int | None:
+    """Order of two canonical terms by value: -1, 0 or 1; None if they are not comparable."""
+    if left == right:
+        return 0
+    a, b = literal(left), literal(right)
+    if a is None or b is None or _family(a) != _family(b) or _family(a) is Kind.NONE:
+        return None
+    if Kind.DOUBLE in (a.value.kind, b.value.kind):
+        return _sign(a.value.double, b.value.double)
+    return _sign(_key(a), _key(b))
+
+
+def _extreme(wanted: int, arguments: tuple[str, ...]) -> str | None:
+    best = arguments[0]
+    for argument in arguments[1:]:
+        found = compare(argument, best)
+        if found is None:
+            return None
+        if found == wanted:
+            best = argument
+    return best
+
+
+def _family(operand: Literal) -> Kind:
+    """What compares with each other: numbers are of one family."""
+    kind = operand.value.kind
+    return Kind.EXACT if kind is not Kind.NONE and operand.datatype in NUMERIC else kind
+
+
+def _key(operand: Literal) -> tuple[int, int, str]:
+    text = operand.lexical if operand.value.kind is Kind.STRING else ""
+    return operand.value.whole, operand.value.fraction, text
+
+
+def _sign(left: Any, right: Any) -> int | None:
+    """Order of two values of one type; None if one is NaN."""
+    if left < right:
+        return -1
+    if left > right:
+        return 1
+    return 0 if left == right else None

@@ -1,0 +1,108 @@
+"""Functions and tests of strings. Invariant: no value unless every text is a string literal.
+
+A string is an xsd:string or a language-tagged literal; positions count code points.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from functools import lru_cache
+
+from streamreasoner.rdf.functions.literal import canonical, string
+from streamreasoner.rdf.functions.numbers import Type, exact_term, number
+from streamreasoner.rdf.valuation import UNITS
+
+_PATTERNS = 512
+
+
+def concat(*arguments: str) -> str | None:
+    """All texts, one after the other; a language tag that all of them have is kept."""
+    texts = []
+    languages = set()
+    for argument in arguments:
+        found = string(argument)
+        if found is None:
+            return None
+        texts.append(found.lexical)
+        languages.add(found.language)
+    return canonical("".join(texts), languages.pop() if len(languages) == 1 else None)
+
+
+def length(text: str) -> str | None:
+    """Number of code points, an xsd:integer."""
+    found = string(text)
+    return None if found is None else exact_term(len(found.lexical) * UNITS, integer=True)
+
+
+def substring(text: str, start: str, count: str | None = None) -> str | None:
+    """The characters at positions start <= p < start + count, counted from 1, as `fn:substring`.
+
+    Positions outside the text hold no character, so any integers are legal.
+    """
+    found = string(text)
+    first = _integer(start)
+    if found is None or first is None:
+        return None
+    begin, end = max(first - 1, 0), len(found.lexical)
+    if count is not None:
+        size = _integer(count)
+        if size is None:
+            return None
+        end = max(min(end, first - 1 + size), 0)
+    return canonical(found.lexical[begin:end], found.language)
+
+
+def lower(text: str) -> str | None:
+    """The text in lower case, its language tag kept."""
+    found = string(text)
+    return None if found is None else canonical(found.lexical.lower(), found.language)
+
+
+def upper(text: str) -> str | None:
+    """The text in upper case, its language tag kept."""
+    found = string(text)
+    return None if found is None else canonical(found.lexical.upper(), found.language)
+
+
+def contains(text: str, part: str) -> bool | None:
+    """Whether `part` occurs in `text`."""
+    a, b = string(text), string(part)
+    return None if a is None or b is None else b.lexical in a.lexical
+
+
+def starts_with(text: str, part: str) -> bool | None:
+    """Whether `text` begins with `part`."""
+    a, b = string(text), string(part)
+    return None if a is None or b is None else a.lexical.startswith(b.lexical)
+
+
+def ends_with(text: str, part: str) -> bool | None:
+    """Whether `text` ends with `part`."""
+    a, b = string(text), string(part)
+    return None if a is None or b is None else a.lexical.endswith(b.lexical)
+
+
+def matches(text: str, pattern: str) -> bool | None:
+    """Whether a Python regular expression matches somewhere; None if it is not one."""
+    a, b = string(text), string(pattern)
+    if a is None or b is None:
+        return None
+    expression = _expression(b.lexical)
+    return None if expression is None else expression.search(a.lexical) is not None
+
+
+@lru_cache(maxsize=_PATTERNS)
+def _expression(pattern: str) -> re.Pattern[str] | None:
+    # Patterns may come from the data: warnings about their style concern nobody who sees them.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return re.compile(pattern)
+        except (re.error, OverflowError, RecursionError):
+            return None
+
+
+def _integer(text: str) -> int | None:
+    found = number(text)
+    return None if found is None or found.type is not Type.INTEGER else found.units // UNITS

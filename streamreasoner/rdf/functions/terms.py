@@ -1,0 +1,153 @@
+"""Parts, kinds and conversions of terms. Invariant: a test of a kind always has a value."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+
+from streamreasoner.rdf.functions.literal import canonical, literal, string
+from streamreasoner.rdf.functions.numbers import NUMERIC, number
+from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.rdf.valuation import Kind, value
+from streamreasoner.rdf.vocabulary import (
+    RDF_LANG_STRING,
+    XSD_BOOLEAN,
+    XSD_DECIMAL,
+    XSD_DOUBLE,
+    XSD_FLOAT,
+    XSD_INTEGER,
+    XSD_INTEGER_RANGES,
+)
+
+SKOLEM_DEPTH = 16
+"""How deep skolem terms may be made of skolem terms, so that rules which invent nodes end."""
+
+_SKOLEM = re.compile(r"_:sk([1-9][0-9]*)\.[0-9a-f]{32}")
+_HEX_DIGITS = 32
+_DEPTH_DIGITS = 3
+_FORMS = (
+    (XSD_INTEGER, re.compile(r"[+-]?[0-9]+")),
+    (XSD_DECIMAL, re.compile(r"[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+)")),
+)
+_BOOLEAN = frozenset({XSD_BOOLEAN})
+_DECIMAL = frozenset({XSD_DECIMAL})
+_DOUBLE = frozenset({XSD_DOUBLE, XSD_FLOAT})
+_INTEGER = frozenset(XSD_INTEGER_RANGES)
+
+
+def to_string(term: str) -> str | None:
+    """Lexical form of a literal, as an xsd:string."""
+    found = literal(term)
+    return None if found is None else canonical(found.lexical)
+
+
+def to_number(operand: str) -> str | None:
+    """A number as it is; the text of a string as xsd:integer, xsd:decimal or xsd:double.
+
+    Integers and decimals keep all their digits, however many.
+    """
+    if number(operand) is not None:
+        return operand
+    text = string(operand)
+    if text is None:
+        return None
+    for datatype, form in _FORMS:
+        if form.fullmatch(text.lexical) is not None:
+            return f'"{_plain(text.lexical)}"^^<{datatype}>'
+    found = value(text.lexical, XSD_DOUBLE)
+    return None if found.kind is Kind.NONE else to_ntriples(found.double)
+
+
+def to_text(term: str) -> str | None:
+    """IRI or lexical form as an xsd:string; None for a blank node."""
+    if is_iri(term):
+        return canonical(term[1:-1])
+    return to_string(term)
+
+
+def datatype(term: str) -> str | None:
+    """Datatype IRI of a literal."""
+    found = literal(term)
+    return None if found is None else f"<{found.datatype or RDF_LANG_STRING}>"
+
+
+def language(term: str) -> str | None:
+    """Language tag of a literal, the empty string if it has none."""
+    found = literal(term)
+    return None if found is None else canonical(found.language or "")
+
+
+def skolem(*arguments: str) -> str | None:
+    """The blank node `_:sk<depth>.<hash>` that stands for these terms; None if it is too deep.
+
+    The hash is the first 128 bits of SHA-256 over the canonical texts, joined with U+0000. The
+    depth is one more than that of the deepest argument that is such a blank node.
+    """
+    depth = 1
+    for argument in arguments:
+        if (nested := _SKOLEM.fullmatch(argument)) is not None:
+            depth = max(depth, 1 + int(nested[1][:_DEPTH_DIGITS]))
+    if depth > SKOLEM_DEPTH:
+        return None
+    digest = sha256("\0".join(arguments).encode()).hexdigest()
+    return f"_:sk{depth}.{digest[:_HEX_DIGITS]}"
+
+
+def is_iri(term: str) -> bool:
+    """Whether it is an IRI."""
+    return term.startswith("<")
+
+
+def is_blank(term: str) -> bool:
+    """Whether it is a blank node."""
+    return term.startswith("_")
+
+
+def is_literal(term: str) -> bool:
+    """Whether it is a literal, ill-typed ones included."""
+    return term.startswith('"')
+
+
+def is_string(term: str) -> bool:
+    """Whether it is an xsd:string or a language-tagged literal."""
+    return string(term) is not None
+
+
+def is_number(term: str) -> bool:
+    """Whether it is an integer, a decimal or a double."""
+    return _has_value(term, NUMERIC)
+
+
+def is_integer(term: str) -> bool:
+    """Whether it is an xsd:integer, or of a type derived from it."""
+    return _has_value(term, _INTEGER)
+
+
+def is_decimal(term: str) -> bool:
+    """Whether it is an xsd:decimal; integers are not."""
+    return _has_value(term, _DECIMAL)
+
+
+def is_double(term: str) -> bool:
+    """Whether it is an xsd:double or xsd:float."""
+    return _has_value(term, _DOUBLE)
+
+
+def is_boolean(term: str) -> bool:
+    """Whether it is an xsd:boolean."""
+    return _has_value(term, _BOOLEAN)
+
+
+def _has_value(term: str, datatypes: frozenset[str]) -> bool:
+    """Whether it is a literal of one of these datatypes with a form that the datatype has."""
+    found = literal(term)
+    if found is None or found.datatype not in datatypes:
+        return False
+    return found.value.kind is not Kind.NONE
+
+
+def _plain(lexical: str) -> str:
+    """Canonical digits of an xsd:integer or xsd:decimal of any length."""
+    whole, _, fraction = lexical.lstrip("+-").partition(".")
+    digits = (whole.lstrip("0") or "0") + f".{fraction}".rstrip("0").rstrip(".")
+    return f"-{digits}" if lexical.startswith("-") and digits != "0" else digits

@@ -1,0 +1,148 @@
+"""The total order of terms. Invariant: 0 only if the ids are equal.
+
+Blank nodes come before IRIs, and IRIs before literals; of the literals booleans come first, then
+numbers, dates and times, strings, and all other. Within a kind literals are ordered by value; ties,
+and terms without a value, by the UTF-8 bytes of their canonical text.
+
+Numbers are ordered by their nearest double, NaN after all other; of equal doubles exact numbers
+come before xsd:double and xsd:float, and are ordered exactly. Negative zero is zero.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamreasoner.rdf.kernels.comparing import (
+    DOUBLE,
+    HEADER_ARENA,
+    HEADER_STARTS,
+    INTEGER,
+    KIND,
+    compare_exact,
+    compare_strings,
+)
+from streamreasoner.rdf.kernels.compile import kernel
+from streamreasoner.rdf.kernels.grammar import LESS, QUOTE
+from streamreasoner.rdf.kernels.memory import (
+    float64_column,
+    int8_column,
+    int64_column,
+    load_byte,
+    load_word,
+    signed,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+# Other kinds of values, as in `valuation.Kind`.
+_EXACT = 1
+_DOUBLE = 2
+_STRING = 3
+_BOOLEAN = 4
+_INSTANT = 5
+
+# Kinds of terms, in their order.
+_BLANK_NODES = 0
+_IRIS = 1
+_BOOLEANS = 2
+_NUMBERS = 3
+_INSTANTS = 4
+_STRINGS = 5
+_OTHER = 6
+
+_WORD_BYTES = 8
+
+
+@kernel
+def order(values: np.ndarray, left: int, right: int) -> int:
+    """Order of two terms by id.
+
+    Args:
+        values: `Values.table`, extended up to both ids.
+        left: Id of a term.
+        right: Id of a term.
+
+    Returns:
+        -1 or 1 as left comes before or after right; 0 if the ids are equal.
+    """
+    if left == right:
+        return 0
+    rank = rank_of(values, left)
+    other = rank_of(values, right)
+    if rank != other:
+        return -1 if rank < other else 1
+    found = 0
+    if rank == _NUMBERS:
+        found = order_numbers(values, left, right)
+    elif rank in (_BOOLEANS, _INSTANTS):
+        found = compare_exact(values, left, right)
+    elif rank == _STRINGS:
+        found = compare_strings(values, left, right)
+    return found if found != 0 else compare_texts(values, left, right)
+
+
+@kernel
+def rank_of(values: np.ndarray, term: int) -> int:
+    """Which kind of terms this one belongs to."""
+    kind = signed(int8_column(values[KIND])[term])
+    if kind in (_EXACT, INTEGER, _DOUBLE):
+        rank = _NUMBERS
+    elif kind == _STRING:
+        rank = _STRINGS
+    elif kind == _BOOLEAN:
+        rank = _BOOLEANS
+    elif kind == _INSTANT:
+        rank = _INSTANTS
+    else:
+        first = load_byte(values[HEADER_ARENA] + int64_column(values[HEADER_STARTS])[term])
+        rank = _OTHER if first == QUOTE else _IRIS if first == LESS else _BLANK_NODES
+    return rank
+
+
+@kernel
+def order_numbers(values: np.ndarray, left: int, right: int) -> int:
+    """Order by (nearest double, exact before double, exact value)."""
+    doubles = float64_column(values[DOUBLE])
+    found = order_doubles(doubles[left], doubles[right])
+    if found != 0:
+        return found
+    kinds = int8_column(values[KIND])
+    left_inexact = signed(kinds[left]) == _DOUBLE
+    right_inexact = signed(kinds[right]) == _DOUBLE
+    if left_inexact != right_inexact:
+        return 1 if left_inexact else -1
+    return 0 if left_inexact else compare_exact(values, left, right)
+
+
+@kernel
+def order_doubles(left: float, right: float) -> int:
+    """Order of two doubles, NaN after all other and equal to itself."""
+    if left < right:
+        return -1
+    if left > right:
+        return 1
+    return signed(left != left) - signed(right != right)  # noqa: PLR0124  (only NaN differs from itself)
+
+
+@kernel
+def compare_texts(values: np.ndarray, left: int, right: int) -> int:
+    """Order by the bytes of the canonical texts."""
+    starts = int64_column(values[HEADER_STARTS])
+    first = values[HEADER_ARENA] + starts[left]
+    second = values[HEADER_ARENA] + starts[right]
+    first_length = starts[left + 1] - starts[left]
+    second_length = starts[right + 1] - starts[right]
+    length = min(first_length, second_length)
+    i = 0
+    while i + _WORD_BYTES <= length and load_word(first + i) == load_word(second + i):
+        i += _WORD_BYTES
+    while i < length:
+        byte = load_byte(first + i)
+        other = load_byte(second + i)
+        if byte != other:
+            return -1 if byte < other else 1
+        i += 1
+    if first_length == second_length:
+        return 0
+    return -1 if first_length < second_length else 1

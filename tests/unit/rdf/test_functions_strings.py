@@ -1,0 +1,140 @@
+"""Functions and tests of strings against Python's own."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamreasoner.rdf import functions
+from streamreasoner.rdf.functions import apply
+from streamreasoner.rdf.terms import canonical, from_ntriples, to_ntriples
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+ONE, TWO, THREE = (f'"{i}"^^<{XSD}integer>' for i in (1, 2, 3))
+MOST = f'"{(1 << 63) - 1}"^^<{XSD}integer>'
+LEAST = f'"{-(1 << 63)}"^^<{XSD}integer>'
+BIG = f'"{1 << 63}"^^<{XSD}integer>'
+SMILE = "\U0001f600"
+IRI = "<http://example.org/a>"
+
+VALUES = [
+    ("length", ['""'], f'"0"^^<{XSD}integer>'),
+    ("length", [f'"a{SMILE}"'], TWO),
+    ("length", ['"a\\n\\u0000"@en'], THREE),
+    ("length", [ONE], None),
+    ("length", [IRI], None),
+    ("length", ["_:b"], None),
+    ("length", [f'"x"^^<{XSD}anyURI>'], None),
+    ("concat", ['"a"', '"b"'], '"ab"'),
+    ("concat", ['"a"'], '"a"'),
+    ("concat", ['"a"@en', '"b"@en'], '"ab"@en'),
+    ("concat", ['"a"@en'], '"a"@en'),
+    ("concat", ['"a"@en', '"b"@en-gb'], '"ab"'),
+    ("concat", ['"a"@en', '"b"'], '"ab"'),
+    ("concat", ['"\\n"', '"\\""', '"\\\\"', '"\\u0001"'], '"\\n\\"\\\\\\u0001"'),
+    ("concat", ['"\\\\"', '"n"'], '"\\\\n"'),
+    ("concat", ['"a"', ONE], None),
+    ("concat", ['"a"', IRI], None),
+    ("substring", ['"metadata"', THREE], '"tadata"'),
+    ("substring", ['"metadata"', TWO, THREE], '"eta"'),
+    ("substring", [f'"{SMILE}b"@en', TWO], '"b"@en'),
+    ("substring", ['"abc"', LEAST], '"abc"'),
+    ("substring", ['"abc"', MOST], '""'),
+    ("substring", ['"abc"', ONE, MOST], '"abc"'),
+    ("substring", ['"abc"', LEAST, MOST], '""'),
+    ("substring", ['"abc"', MOST, MOST], '""'),
+    ("substring", ['"abc"', f'"-1"^^<{XSD}integer>', THREE], '"a"'),
+    ("substring", ['"abc"', TWO, f'"-1"^^<{XSD}integer>'], '""'),
+    ("substring", ['"abc"', f'"2"^^<{XSD}unsignedByte>', f'"01"^^<{XSD}long>'], '"b"'),
+    ("substring", ['"a\\nb"', TWO, ONE], '"\\n"'),
+    ("substring", ['"abc"', f'"1.0"^^<{XSD}decimal>'], None),
+    ("substring", ['"abc"', f'"1"^^<{XSD}double>'], None),
+    ("substring", ['"abc"', BIG], None),
+    ("substring", ['"abc"', ONE, f'"x"^^<{XSD}integer>'], None),
+    ("substring", ['"abc"', '"1"'], None),
+    ("substring", [ONE, ONE], None),
+    ("lower", ['"ÀB"@en'], '"àb"@en'),
+    ("lower", ['"A\\tB"'], '"a\\tb"'),
+    ("upper", ['"straße"'], '"STRASSE"'),
+    ("upper", ['"a\\nb"'], '"A\\nB"'),
+    ("upper", [ONE], None),
+    ("lower", [IRI], None),
+]
+
+
+@pytest.mark.parametrize(("function", "arguments", "expected"), VALUES)
+def test_functions_of_strings(function, arguments, expected):
+    """Texts are unescaped, tags kept where they can be, and other terms have no value."""
+    assert apply(function, arguments) == expected
+    assert expected is None or canonical(expected) == expected
+
+
+TRUTHS = [
+    ("contains", ['"abc"', '"b"'], True),
+    ("contains", ['"abc"@en', '"b"@fr'], True),
+    ("contains", ['"abc"', '""'], True),
+    ("contains", ['"a\\nb"', '"\\n"'], True),
+    ("contains", ['"a\\nb"', '"n"'], False),
+    ("contains", ['"abc"', ONE], None),
+    ("contains", [IRI, '"a"'], None),
+    ("starts_with", ['"abc"', '"ab"'], True),
+    ("starts_with", ['"abc"', '"b"'], False),
+    ("starts_with", ["_:a", '"a"'], None),
+    ("ends_with", ['"abc"@en', '"bc"'], True),
+    ("ends_with", ['"abc"', '"b"'], False),
+    ("ends_with", ['"abc"', f'"c"^^<{XSD}token>'], None),
+    ("matches", ['"abc"', '"b."'], True),
+    ("matches", ['"abc"', '"^b"'], False),
+    ("matches", ['"a\\nb"', '"^a\\\\sb$"'], True),
+    ("matches", ['"ABC"@en', '"(?i)abc"'], True),
+    ("matches", ['"abc"', '"("'], None),
+    ("matches", ['"abc"', '"a{99999999999999}"'], None),
+    ("matches", ['"abc"', f'"{"(" * 5000}{")" * 5000}"'], None),
+    ("matches", ['"["', '"[[a]"'], True),
+    ("matches", [ONE, '"1"'], None),
+    ("matches", ['"1"', ONE], None),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "expected"), TRUTHS)
+def test_tests_of_strings(name, arguments, expected):
+    """Tests look at the text alone; other terms and broken patterns have no truth value."""
+    assert functions.test(name, arguments) is expected
+
+
+texts = st.one_of(
+    st.text(max_size=6), st.text('\x00\t\n\x1f A"\\u\x7f\ufffe\U00010000', max_size=4)
+)
+
+
+@given(texts, texts)
+def test_strings_are_those_of_python(left, right):
+    """Functions of plain literals are those of Python's strings."""
+    a, b = to_ntriples(left), to_ntriples(right)
+
+    assert apply("concat", [a, b]) == to_ntriples(left + right)
+    assert apply("length", [a]) == to_ntriples(len(left))
+    assert apply("lower", [a]) == to_ntriples(left.lower())
+    assert apply("upper", [a]) == to_ntriples(left.upper())
+    assert functions.test("contains", [a, b]) is (right in left)
+    assert functions.test("starts_with", [a, b]) is left.startswith(right)
+    assert functions.test("ends_with", [a, b]) is left.endswith(right)
+    assert functions.test("matches", [a, to_ntriples(re.escape(right))]) is (right in left)
+
+
+positions = st.one_of(st.integers(-3, 9), st.integers(-(1 << 63), (1 << 63) - 1))
+
+
+@given(texts, positions, positions)
+def test_substrings_are_those_of_xpath(text, start, count):
+    """The characters are those whose position p has start <= p < start + count."""
+    terms = [to_ntriples(text), to_ntriples(start), to_ntriples(count)]
+    numbered = list(enumerate(text, start=1))
+    rest = "".join(character for p, character in numbered if p >= start)
+    part = "".join(character for p, character in numbered if start <= p < start + count)
+
+    assert from_ntriples(apply("substring", terms[:2])) == rest
+    assert from_ntriples(apply("substring", terms)) == part
