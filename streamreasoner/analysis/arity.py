@@ -5,53 +5,53 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.ast import TRIPLE, Atom, Input, Output, walk
-from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.lang.ast import ARITIES, TRIPLE, Atom, Input, Output, walk
+from streamreasoner.lang.diagnostic import Diagnostic, line_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from streamreasoner.lang.ast import Program, Signature, Span
 
-TRIPLE_ARITY = 3
+_BRACKETS = (
+    "write `[?s, ?p, ?o]`, or `[?s, ?p, ?o, ?g]` in a graph, with `_` where any term will do"
+)
 
 
-def arities(program: Program) -> dict[str, int]:
+def arities(programs: Sequence[Program]) -> dict[str, int]:
     """Return the arity each predicate has where it is used first; `triple` is always there."""
-    found = {TRIPLE: TRIPLE_ARITY}
-    for predicate, arity, _ in _uses(program):
-        found.setdefault(predicate, arity)
+    found = {TRIPLE: ARITIES[TRIPLE]}
+    for predicate, arity, _ in _uses(programs):
+        found.setdefault(predicate, ARITIES.get(predicate, arity))
     return found
 
 
-def arity_clashes(program: Program) -> Iterator[Diagnostic]:
+def arity_clashes(programs: Sequence[Program]) -> Iterator[Diagnostic]:
     """Report uses of a predicate with another arity than its first use."""
-    first: dict[str, tuple[int, Span | None]] = {TRIPLE: (TRIPLE_ARITY, None)}
-    for predicate, arity, span in _uses(program):
+    first: dict[str, tuple[int, Span | None]] = {
+        predicate: (arity, None) for predicate, arity in ARITIES.items()
+    }
+    for predicate, arity, span in _uses(programs):
         expected, place = first.setdefault(predicate, (arity, span))
         if arity == expected:
             continue
         if place is None:
-            yield Diagnostic(
-                "SR210",
-                f"a triple has 3 arguments, not {arity}",
-                span,
-                "write `[?s, ?p, ?o]`, with `_` where any term will do; a fact of a named graph is"
-                " `quad(?s, ?p, ?o, ?g)`",
-            )
+            message = f"a {predicate} has {expected} arguments, not {arity}"
+            yield Diagnostic("SR210", message, span, _BRACKETS)
         else:
             yield Diagnostic(
                 "SR210",
-                f"'{predicate}' has {_arguments(arity)} here and {expected} in line {place.line}",
+                f"'{predicate}' has {_arguments(arity)} here and {expected} in"
+                f" {line_of(place, span)}",
                 span,
                 "a predicate has one arity; give one of the two another name",
             )
 
 
-def unknown_signatures(program: Program) -> Iterator[Diagnostic]:
+def unknown_signatures(programs: Sequence[Program]) -> Iterator[Diagnostic]:
     """Report predicates that only a directive names, without their arity."""
-    known = arities(program)
-    for signature in _signatures(program):
+    known = arities(programs)
+    for signature in _signatures(programs):
         if signature.predicate not in known:
             close = get_close_matches(signature.predicate, known, 1)
             hint = f"did you mean '{close[0]}'? If not, " if close else ""
@@ -64,19 +64,20 @@ def unknown_signatures(program: Program) -> Iterator[Diagnostic]:
             )
 
 
-def _uses(program: Program) -> Iterator[tuple[str, int, Span]]:
-    for signature in _signatures(program):
-        if signature.arity is not None:
-            yield signature.predicate, signature.arity, signature.span
-    for rule in program.rules:
+def _uses(programs: Sequence[Program]) -> Iterator[tuple[str, int, Span]]:
+    for signature in _signatures(programs):
+        arity = ARITIES.get(signature.predicate) if signature.arity is None else signature.arity
+        if arity is not None:
+            yield signature.predicate, arity, signature.span
+    for rule in (rule for program in programs for rule in program.rules):
         for literal in (*rule.heads, *rule.body):
             for node in walk(literal):
                 if isinstance(node, Atom):
                     yield node.predicate, node.arity, node.span
 
 
-def _signatures(program: Program) -> Iterator[Signature]:
-    for directive in program.directives:
+def _signatures(programs: Sequence[Program]) -> Iterator[Signature]:
+    for directive in (directive for program in programs for directive in program.directives):
         if isinstance(directive, Input | Output):
             yield from directive.signatures
 

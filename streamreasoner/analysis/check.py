@@ -8,38 +8,46 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.arity import arities, arity_clashes, unknown_signatures
+from streamreasoner.analysis.contradictions import contradictions
 from streamreasoner.analysis.dependency import dependencies
 from streamreasoner.analysis.functions import misused_builtins
+from streamreasoner.analysis.imports import with_imports
+from streamreasoner.analysis.lattices import lattice_clashes
 from streamreasoner.analysis.normal_form import normal_form, too_large
+from streamreasoner.analysis.patterns import invalid_patterns
 from streamreasoner.analysis.safety import unsafe
 from streamreasoner.analysis.stratify import strata, unstratifiable
-from streamreasoner.analysis.support import unsupported
 from streamreasoner.analysis.types import type_errors
 from streamreasoner.analysis.warnings import (
     cartesian_products,
     duplicates,
     misspelt,
     single_use,
+    unused,
 )
 from streamreasoner.lang.ast import Input, Output
 from streamreasoner.lang.diagnostic import in_order, refuse
 from streamreasoner.lang.parser import Reading, read
-from streamreasoner.lang.printer import print_rule
+from streamreasoner.lang.printer import print_literal, print_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
-    from streamreasoner.lang.ast import Program, Rule
+    from streamreasoner.lang.ast import Atom, Program, Rule
     from streamreasoner.lang.diagnostic import Diagnostic
 
     Check: TypeAlias = Callable[[Program], Iterator[Diagnostic]]
+    CheckAll: TypeAlias = Callable[[Sequence[Program]], Iterator[Diagnostic]]
 
-CHECKS: tuple[Check, ...] = (arity_clashes, unsafe, misused_builtins, type_errors, unsupported)
+CHECKS: tuple[Check, ...] = (unsafe, misused_builtins, type_errors, invalid_patterns)
 """What each statement must satisfy; these run even if other statements cannot be read."""
 
-WARNINGS: tuple[Check, ...] = (single_use, misspelt, cartesian_products, duplicates)
-"""What is reported about a program that is accepted."""
+WARNINGS: tuple[Check, ...] = (single_use, cartesian_products, contradictions)
+"""What is reported about each statement of a program that is accepted."""
+
+WARNINGS_OF_ALL: tuple[CheckAll, ...] = (misspelt, unused, duplicates)
+"""What is reported about the files of a program together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +55,12 @@ class CheckedProgram:
     """A program without mistakes.
 
     Attributes:
-        program: The program as written.
-        rules: Rules in normal form: one head; a body of Atom and Comparison literals with at least
-            one Atom; arguments of atoms are Constant, Variable or Wildcard (no wildcards in heads),
-            operands of comparisons Constant or Variable; atoms bind every variable.
+        programs: The program as written, then the files it imports, one Program each.
+        rules: Rules of all files in normal form: one head; a body of Atom, Negation, Comparison and
+            Call literals with at least one Atom. Arguments of a head are Constant, Variable,
+            an expression, or an Aggregate on its own; those of body atoms also Wildcard.
+            `bindings` tells how every variable gets its value.
+        facts: Facts of all files, each once: atoms that hold constants only.
         arities: Number of arguments of every predicate; `triple` is always there.
         strata: Indexes into `rules`: strongly connected components in dependency order. Rules
             whose heads can be the same fact are in one stratum.
@@ -59,8 +69,9 @@ class CheckedProgram:
         warnings: What is legal and probably a mistake, in the order of the text.
     """
 
-    program: Program
+    programs: tuple[Program, ...]
     rules: tuple[Rule, ...]
+    facts: tuple[Atom, ...]
     arities: Mapping[str, int]
     strata: tuple[tuple[int, ...], ...]
     inputs: tuple[str, ...]
@@ -68,18 +79,29 @@ class CheckedProgram:
     warnings: tuple[Diagnostic, ...]
 
     @property
+    def program(self) -> Program:
+        """The program as written, without what it imports."""
+        return self.programs[0]
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """Name of each file, as spans and diagnostics have it, to its text."""
+        return _texts(self.programs)
+
+    @property
     def hash(self) -> str:
         """SHA-256, in hex, of the canonical text of what decides the state.
 
-        Comments, prefixes, the order of rules and @output do not.
+        Comments, prefixes, the order of statements, their files and @output do not.
         """
         lines = sorted(print_rule(rule) for rule in self.rules)
+        lines += sorted(print_literal(fact) for fact in self.facts)
         lines += sorted(f"{predicate}/{arity}" for predicate, arity in self.arities.items())
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def check(program: Program) -> CheckedProgram:
-    """Check a program that was parsed without mistakes.
+    """Check a program that was parsed without mistakes, with the files it imports.
 
     Raises:
         ProgramError: With a diagnostic for every mistake.
@@ -92,7 +114,8 @@ def check_text(text: str, source: str = "<rules>") -> CheckedProgram:
 
     Args:
         text: The rules.
-        source: Name of the text in diagnostics, such as its file name.
+        source: Name of the text in diagnostics, such as the path of its file. What it imports is
+            looked for in the folder of this path.
 
     Raises:
         ProgramError: With a diagnostic for every mistake.
@@ -100,37 +123,76 @@ def check_text(text: str, source: str = "<rules>") -> CheckedProgram:
     return _check(read(text, source))
 
 
-def _check(reading: Reading) -> CheckedProgram:
-    program = reading.program
-    errors = [*reading.diagnostics, *too_large(program)]
+def check_all(programs: Sequence[Program], added: Reading | None = None) -> CheckedProgram:
+    """Check files that were read already, and one more with what it imports.
+
+    Raises:
+        ProgramError: With a diagnostic for every mistake.
+    """
+    readings = [Reading(program, (), complete=True) for program in programs]
+    known = {program.source for program in programs}
+    if added is not None:
+        readings += (one for one in with_imports(added) if one.program.source not in known)
+    return _check_readings(readings)
+
+
+def _check(main: Reading) -> CheckedProgram:
+    return _check_readings(with_imports(main))
+
+
+def _check_readings(readings: Sequence[Reading]) -> CheckedProgram:
+    programs = tuple(reading.program for reading in readings)
+    texts = _texts(programs)
+    unread = [item for reading in readings for item in reading.diagnostics]
+    errors = [*unread, *(item for program in programs for item in too_large(program))]
     if any(error.code == "SR206" for error in errors):
-        raise refuse(errors, program.text)
-    for find in CHECKS:
-        errors += find(program)
-    rules = tuple(part for rule in program.rules for part in normal_form(rule))
+        raise refuse(errors, texts)
+    errors += (item for find in CHECKS for program in programs for item in find(program))
+    errors += arity_clashes(programs)
+    parts = [part for program in programs for rule in program.rules for part in normal_form(rule)]
+    rules = tuple(part for part in parts if part.body)
     graph = dependencies(rules)
     # A constant that could not be read would unify with others of its kind.
-    if not reading.diagnostics:
-        errors += unstratifiable(rules, graph, program.prefixes)
-    if reading.complete:
-        errors += unknown_signatures(program)
+    if not unread:
+        prefixes = _prefixes(programs)
+        errors += unstratifiable(rules, graph, prefixes)
+        errors += lattice_clashes(rules, prefixes)
+    if all(reading.complete for reading in readings):
+        errors += unknown_signatures(programs)
     if errors:
-        raise refuse(errors, program.text)
+        raise refuse(errors, texts)
+    warnings = [item for find in WARNINGS for program in programs for item in find(program)]
+    warnings += (item for find in WARNINGS_OF_ALL for item in find(programs))
     return CheckedProgram(
-        program=program,
+        programs=programs,
         rules=rules,
-        arities=MappingProxyType(arities(program)),
+        facts=tuple(dict.fromkeys(part.head for part in parts if not part.body)),
+        arities=MappingProxyType(arities(programs)),
         strata=strata(graph),
-        inputs=_declared(program, Input),
-        outputs=_declared(program, Output),
-        warnings=in_order(warning for find in WARNINGS for warning in find(program)),
+        inputs=_declared(programs, Input),
+        outputs=_declared(programs, Output),
+        warnings=in_order(warnings, texts),
     )
 
 
-def _declared(program: Program, kind: type[Input | Output]) -> tuple[str, ...]:
+def _texts(programs: Sequence[Program]) -> dict[str, str]:
+    return {program.source: program.text for program in programs}
+
+
+def _prefixes(programs: Sequence[Program]) -> dict[str, str]:
+    """Return the prefixes that mean the same in all files that have them."""
+    meanings: dict[str, set[str]] = {}
+    for program in programs:
+        for name, iri in program.prefixes.items():
+            meanings.setdefault(name, set()).add(iri)
+    return {name: iris.pop() for name, iris in meanings.items() if len(iris) == 1}
+
+
+def _declared(programs: Sequence[Program], kind: type[Input | Output]) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys(
             signature.predicate
+            for program in programs
             for directive in program.directives
             if isinstance(directive, kind)
             for signature in directive.signatures

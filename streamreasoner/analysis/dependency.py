@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.ast import Aggregate, Atom, Constant, Negation
-from streamreasoner.lang.builtins import MONOTONE_AGGREGATES
+from streamreasoner.analysis.aggregates import aggregates, is_lattice
+from streamreasoner.lang.ast import Atom, Constant, Negation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -92,10 +92,7 @@ def dependencies(rules: Sequence[Rule]) -> tuple[tuple[Dependency, ...], ...]:
 
 
 def _needs(rule: Rule) -> Iterator[tuple[Atom, Through]]:
-    aggregated = any(
-        isinstance(argument, Aggregate) and argument.function not in MONOTONE_AGGREGATES
-        for argument in rule.head.arguments
-    )
+    aggregated = bool(aggregates(rule.head)) and not is_lattice(rule.head)
     for literal in rule.body:
         match literal:
             case Negation(Atom() as atom):

@@ -86,7 +86,8 @@ def _unknown(node: Call | Aggregate, name: str) -> Diagnostic:
 def _count(node: Call | Aggregate, builtin: Builtin, count: int) -> Iterator[Diagnostic]:
     if not builtin.accepts(count):
         message = f"'{node.function}' takes {builtin}, found {count}"
-        yield Diagnostic("SR231", message, node.span)
+        hint = f"write `{node.function}({', '.join('…' * builtin.least)})`"
+        yield Diagnostic("SR231", message, node.span, hint)
 
 
 def _reserved(head: Atom) -> Iterator[Diagnostic]:

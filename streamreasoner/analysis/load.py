@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner import rulesets
 from streamreasoner.analysis.check import check_text
+from streamreasoner.analysis.sources import read_file, reason
 from streamreasoner.errors import ProgramError
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 def load_program(rules: str | Path) -> CheckedProgram:
     """Read and check rules.
+
+    What the rules import is looked for in the folder of their file, or in the working directory.
 
     Args:
         rules: A path, the name of a packaged ruleset such as `rho-df`, or the text itself. A str
@@ -56,15 +59,11 @@ def _unknown(name: str) -> str:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_file(path)
     except FileNotFoundError:
         raise ProgramError(
             f"There is no rule file '{path}'. Give the path of a file, or one of the rulesets"
             f" {', '.join(rulesets.names())}."
         ) from None
-    except UnicodeDecodeError as error:
-        raise ProgramError(
-            f"Rule file '{path}' is not UTF-8 text (byte {error.start}); save it as UTF-8."
-        ) from None
-    except OSError as error:
-        raise ProgramError(f"Rule file '{path}' cannot be read: {error.strerror}.") from None
+    except (OSError, ValueError) as error:
+        raise ProgramError(f"Rule file '{path}' {reason(error)}.") from None

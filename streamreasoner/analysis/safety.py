@@ -1,54 +1,79 @@
-"""Safety. Invariant: in a checked program a positive body atom binds every variable of its rule.
+"""Safety. Invariant: in a checked program every variable of a rule is bound, and facts are ground.
 
-So every rule has finitely many consequences, and no value is ever invented.
+A variable is bound by a positive atom or by an assignment (`binding`), so every body has finitely
+many matches. In a rule that is not safe, each unbound variable is reported once.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamreasoner.analysis.binding import bindings, bound_by_atoms
+from streamreasoner.analysis.circles import Circles
 from streamreasoner.analysis.normal_form import normal_form
-from streamreasoner.lang.ast import Atom, Negation, Variable, Wildcard, variables, walk
+from streamreasoner.lang.ast import (
+    Aggregate,
+    Atom,
+    Constant,
+    Negation,
+    Variable,
+    Wildcard,
+    variables,
+    walk,
+)
 from streamreasoner.lang.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from streamreasoner.lang.ast import Literal, Program, Rule
 
 
 def unsafe(program: Program) -> Iterator[Diagnostic]:
-    """Report variables that no positive atom binds, and wildcards that stand for no argument."""
+    """Report variables that nothing binds, and wildcards that stand for no argument."""
     for rule in program.rules:
-        for literal in (*rule.heads, *rule.body):
-            yield from _wildcards(literal, in_head=literal in rule.heads)
+        if not rule.body:
+            yield from (item for head in rule.heads for item in _not_ground(head))
+            continue
+        for head in rule.heads:
+            yield from _wildcards(head, in_head=True)
+        for literal in rule.body:
+            yield from _wildcards(literal, in_head=False)
         for part in normal_form(rule):
-            yield from _unbound(part)
+            yield from _unbound(part, program.prefixes)
 
 
-def _unbound(rule: Rule) -> Iterator[Diagnostic]:
-    if not rule.body:
-        for variable in variables(rule.head):
-            yield Diagnostic(
-                "SR205",
-                f"variable '?{variable.name}' in a fact",
-                variable.span,
-                "a fact holds constants only; a rule has a body after `:-`",
-            )
-        return
-    # Only an argument that is the variable itself is bound: `edge(?x, ?y + 1)` binds ?x.
-    bound = {
-        argument.name
-        for atom in rule.atoms
-        for argument in atom.arguments
-        if isinstance(argument, Variable)
-    }
-    loose = [
-        *_loose(rule.head, bound, "SR201", "of the head"),
-        *(item for literal in rule.body for item in _loose(literal, bound, "SR202", "here")),
-    ]
-    yield from loose
-    if not rule.atoms and not loose:
+def _not_ground(fact: Atom) -> Iterator[Diagnostic]:
+    for argument in fact.arguments:
+        match argument:
+            case Constant():
+                continue
+            case Variable(name):
+                message = f"variable '?{name}' in a fact"
+            case Wildcard():
+                message = "wildcard `_` in a fact"
+            case _:
+                message = "an expression in a fact"
+        hint = "a fact holds constants only; a rule has a body after `:-`"
+        yield Diagnostic("SR205", message, argument.span, hint)
+
+
+def _unbound(rule: Rule, prefixes: Mapping[str, str]) -> Iterator[Diagnostic]:
+    found = bindings(rule)
+    bound = bound_by_atoms(rule) | {name for name, _ in found.assignments}
+    occurrences: dict[str, tuple[Variable, Literal]] = {}
+    # In an atom an unbound variable is part of an expression, which is the mistake to explain.
+    for literal in (*rule.atoms, rule.head, *rule.body):
+        for variable in variables(literal):
+            if variable.name not in bound:
+                occurrences.setdefault(variable.name, (variable, literal))
+    circles = Circles(found.filters, bound)
+    loose = [name for name in occurrences if name not in circles.equalities]
+    for name in loose:
+        variable, literal = occurrences[name]
+        yield _loose(variable, literal, in_head=literal is rule.head)
+    yield from circles.report(loose, prefixes)
+    if not rule.atoms and not occurrences:
         yield Diagnostic(
             "SR204",
             "no positive atom in this body",
@@ -57,16 +82,28 @@ def _unbound(rule: Rule) -> Iterator[Diagnostic]:
         )
 
 
-def _loose(literal: Literal, bound: set[str], code: str, place: str) -> Iterator[Diagnostic]:
-    for variable in variables(literal):
-        if variable.name in bound:
-            continue
-        name = f"?{variable.name}"
-        hint = f"add an atom with {name} to the body"
-        if isinstance(literal, Negation):
+def _loose(variable: Variable, literal: Literal, *, in_head: bool) -> Diagnostic:
+    name = f"?{variable.name}"
+    if in_head:
+        message = f"variable '{name}' of the head is not bound in the body"
+        hint = f"add an atom with {name} to the body, or compute it: `{name} = …`"
+        return Diagnostic("SR201", message, variable.span, hint)
+    hint = f"add an atom with {name} to the body"
+    match literal:
+        case Negation(Atom(_, arguments)) if variable in arguments:
             hint += ", or write `_` if any value will do"
-        message = f"variable '{name}' {place} occurs in no positive atom of the body"
-        yield Diagnostic(code, message, variable.span, hint)
+        case Atom():
+            message = (
+                f"variable '{name}' is bound by nothing; an expression in an atom binds nothing"
+            )
+            hint = (
+                f"name the argument and compute from it: `{literal.predicate}(…, ?v), {name} = …`"
+            )
+            return Diagnostic("SR202", message, variable.span, hint)
+        case _:
+            pass
+    message = f"variable '{name}' is bound by no positive atom and no assignment"
+    return Diagnostic("SR202", message, variable.span, hint)
 
 
 def _wildcards(literal: Literal, *, in_head: bool) -> Iterator[Diagnostic]:
@@ -76,8 +113,14 @@ def _wildcards(literal: Literal, *, in_head: bool) -> Iterator[Diagnostic]:
         if isinstance(node, Atom) and not in_head
         for argument in node.arguments
     }
+    counted = {
+        id(inner) for node in walk(literal) if isinstance(node, Aggregate) for inner in walk(node)
+    }
     for node in walk(literal):
         if isinstance(node, Wildcard) and id(node) not in legal:
             place = "a head" if in_head else "a comparison, function or test"
             hint = "name the variable and bind it in an atom of the body"
+            if id(node) in counted:
+                place = "an aggregate"
+                hint = "name a variable of the body; `count(?x)` counts matches, whatever ?x is"
             yield Diagnostic("SR203", f"wildcard `_` in {place} has no value", node.span, hint)

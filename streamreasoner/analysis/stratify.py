@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from streamreasoner.analysis.aggregates import aggregates
 from streamreasoner.analysis.dependency import Through
-from streamreasoner.lang.ast import TRIPLE
-from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.lang.ast import ARITIES
+from streamreasoner.lang.builtins import MONOTONE_AGGREGATES
+from streamreasoner.lang.diagnostic import Diagnostic, line_of
 from streamreasoner.lang.printer import print_literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from streamreasoner.analysis.dependency import Dependency
-    from streamreasoner.lang.ast import Rule
+    from streamreasoner.lang.ast import Rule, Span
 
 _REFUSED = {
     Through.NEGATION: ("SR301", "its own negation", "not "),
@@ -73,15 +75,22 @@ def unstratifiable(
             continue
         code, how, _ = _REFUSED[edge.through]
         head = rules[edge.rule].head
-        name = print_literal(head, prefixes) if head.predicate == TRIPLE else head.predicate
+        hint = "break the cycle"
+        is_one_of_many = edge.through is Through.AGGREGATE and any(
+            found.function in MONOTONE_AGGREGATES for found in aggregates(head)
+        )
+        if is_one_of_many:
+            hint = "break the cycle, or give its `min` or `max` a head of its own"
+        name = print_literal(head, prefixes) if head.predicate in ARITIES else head.predicate
         cycle = "; ".join(
-            _step(rules, step, prefixes) for step in (edge, *_path(graph, edge.on, edge.rule))
+            _step(rules, step, prefixes, edge.atom.span)
+            for step in (edge, *_path(graph, edge.on, edge.rule))
         )
         yield Diagnostic(
             code,
             f"'{name}' depends on {how}, so the program cannot be stratified",
             edge.atom.span,
-            f"break the cycle: {cycle}",
+            f"{hint}: {cycle}",
         )
 
 
@@ -102,14 +111,14 @@ def _path(graph: Sequence[Sequence[Dependency]], start: int, goal: int) -> list[
     return path[::-1]
 
 
-def _step(rules: Sequence[Rule], edge: Dependency, prefixes: Mapping[str, str]) -> str:
+def _step(rules: Sequence[Rule], edge: Dependency, prefixes: Mapping[str, str], here: Span) -> str:
     rule = rules[edge.rule]
-    head = print_literal(rule.head, prefixes)
+    head = f"{print_literal(rule.head, prefixes)} ({line_of(rule.span, here)})"
     if edge.through is Through.SAME_HEAD:
         other = rules[edge.on]
         return (
-            f"{head} (line {rule.span.line}) and {print_literal(other.head, prefixes)}"
-            f" (line {other.span.line}) can be the same fact"
+            f"{head} and {print_literal(other.head, prefixes)}"
+            f" ({line_of(other.span, here)}) can be the same fact"
         )
     how = _REFUSED[edge.through][2] if edge.through in _REFUSED else ""
-    return f"{head} (line {rule.span.line}) needs {how}{print_literal(edge.atom, prefixes)}"
+    return f"{head} needs {how}{print_literal(edge.atom, prefixes)}"

@@ -1,102 +1,186 @@
-"""Types of constants. Invariant: in a checked program no constant makes a literal meaningless."""
+"""Types. Invariant: in a checked program no expression is known to have no value.
+
+A value of a wrong type is no mistake at run time: the literal just does not match. What is known of
+the text alone, from constants and from what built-ins give, is refused, for it never matches.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
+from streamreasoner.analysis.kinds import PLACES, kinds_of, kinds_of_variables
+from streamreasoner.analysis.normal_form import normal_form
 from streamreasoner.lang.ast import (
-    TRIPLE,
+    Aggregate,
     Atom,
     BinaryOperation,
+    Call,
     Comparison,
     Constant,
     UnaryMinus,
-    children,
     walk,
 )
-from streamreasoner.lang.constants import UNREADABLE
+from streamreasoner.lang.builtins import AGGREGATES, FUNCTIONS, TESTS
 from streamreasoner.lang.diagnostic import Diagnostic
-from streamreasoner.rdf import valuation
-from streamreasoner.rdf.terms import Kind, parse
+from streamreasoner.lang.kinds import (
+    INTEGERS,
+    IRIS,
+    NUMBERS,
+    ORDERED,
+    STRINGS,
+    TEXTS,
+    Kind,
+    described,
+)
+from streamreasoner.lang.printer import print_expression
+from streamreasoner.rdf.functions.numbers import number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from streamreasoner.lang.ast import Expression, Literal, Program
+    from streamreasoner.lang.builtins import Builtin
+    from streamreasoner.lang.kinds import Kinds
 
-_NUMBER = "number"
-_KINDS = {
-    valuation.Kind.EXACT: _NUMBER,
-    valuation.Kind.DOUBLE: _NUMBER,
-    valuation.Kind.STRING: "string",
-    valuation.Kind.BOOLEAN: "boolean",
-    valuation.Kind.INSTANT: "date or time",
-}
+_ORDER_OPERATORS = frozenset({"<", "<=", ">", ">="})
+_EXTREMES = frozenset({"min", "max"})
 
 
 def type_errors(program: Program) -> Iterator[Diagnostic]:
-    """Report constants that a comparison, an operation or a triple can never use."""
+    """Report expressions that can have no value, and terms where no triple can have them."""
     for rule in program.rules:
-        for literal in (*rule.heads, *rule.body):
-            for node in walk(literal):
-                match node:
-                    case Comparison():
-                        yield from _comparison(node)
-                    case BinaryOperation() | UnaryMinus():
-                        yield from _arithmetic(node)
-                    case Atom(predicate, (_, Constant() as verb, _)) if predicate == TRIPLE:
-                        yield from _verb(verb)
-                    case _:
-                        pass
+        for part in normal_form(rule):
+            types = _Types(kinds_of_variables(part), program.prefixes)
+            for literal in (part.head, *part.body):
+                for node in walk(literal):
+                    yield from types.check(node)
 
 
-def value_kind(term: str) -> str | None:
-    """Return what values a canonical term is ordered among, or None if it has no order."""
-    parsed = parse(term)
-    return _KINDS.get(valuation.value(parsed.value, parsed.datatype).kind)
+def families(kinds: Kinds) -> Kinds:
+    """Return `kinds` with one in place of all numbers: values of other kinds are never equal."""
+    return frozenset(Kind.DECIMAL if kind in NUMBERS else kind for kind in kinds)
 
 
-def _comparison(comparison: Comparison) -> Iterator[Diagnostic]:
-    operator = comparison.operator
-    if operator in ("=", "!="):
-        return
-    constants = [side for side in children(comparison) if _readable(side)]
-    kinds = [value_kind(constant.term) for constant in constants]
-    for constant, kind in zip(constants, kinds, strict=True):
-        if kind is None:
+class _Types:
+    """Checks of the nodes of one rule, given what is known of its variables."""
+
+    def __init__(self, known: Mapping[str, Kinds], prefixes: Mapping[str, str]) -> None:
+        self._known = known
+        self._prefixes = prefixes
+
+    def check(self, node: Expression | Literal) -> Iterator[Diagnostic]:
+        """Report what is wrong with this node, not with those below it."""
+        match node:
+            case Comparison(left, operator, right) if operator in _ORDER_OPERATORS:
+                yield from self._ordered(node, operator, (left, right))
+            case BinaryOperation() | UnaryMinus():
+                yield from self._arithmetic(node)
+            case Call(name, arguments) if name in _EXTREMES and len(arguments) > 1:
+                yield from self._ordered(node, name, arguments)
+            case Call(name, arguments) if (builtin := {**FUNCTIONS, **TESTS}.get(name)) is not None:
+                yield from self._arguments(name, builtin, arguments)
+            case Aggregate(name, arguments) if name in AGGREGATES:
+                yield from self._arguments(name, AGGREGATES[name], arguments)
+            case Atom(predicate, arguments) if predicate in PLACES:
+                yield from self._places(node, PLACES[predicate])
+            case _:
+                pass
+
+    def _ordered(
+        self, node: Comparison | Call, operator: str, sides: Sequence[Expression]
+    ) -> Iterator[Diagnostic]:
+        kinds = [self._kinds(side) for side in sides]
+        wrong = [side for side, found in zip(sides, kinds, strict=True) if not found & ORDERED]
+        for side in wrong:
             yield Diagnostic(
                 "SR240",
-                f"`{operator}` with {_described(constant)}, which has no order",
-                constant.span,
+                f"`{operator}` with {self._named(side)}, which has no order",
+                side.span,
                 "numbers, strings, booleans, dates and times are ordered;"
                 " all terms can be compared with `=` and `!=`",
             )
-    if None not in kinds and len(set(kinds)) > 1:
-        message = f"`{operator}` between a {kinds[0]} and a {kinds[1]} never holds"
-        hint = "compare values of one kind"
-        yield Diagnostic("SR240", message, comparison.span, hint)
+        ordered = [found & ORDERED for found in kinds]
+        if not wrong and not frozenset.intersection(*(families(found) for found in ordered)):
+            known = dict.fromkeys(described(_whole(found)) for found in ordered if found != ORDERED)
+            never = "never holds" if isinstance(node, Comparison) else "has no value"
+            message = f"`{operator}` between {' and '.join(known)} {never}"
+            hint = "compare values of one kind"
+            if any(found <= NUMBERS for found in ordered) and STRINGS in ordered:
+                hint += "; to_number(…) reads a number from a string"
+            yield Diagnostic("SR240", message, node.span, hint)
+
+    def _arithmetic(self, node: BinaryOperation | UnaryMinus) -> Iterator[Diagnostic]:
+        for operand in (node.operand,) if isinstance(node, UnaryMinus) else (node.left, node.right):
+            found = self._kinds(operand)
+            if not found & NUMBERS:
+                hint = "numbers are written 5, 0.5 or 5e-1"
+                if found <= TEXTS:
+                    hint += "; to_number(…) reads one from a string, concat(…, …) joins strings"
+                message = f"arithmetic with {self._named(operand)}, which is not a number"
+                yield Diagnostic("SR241", message, operand.span, hint)
+        match node:
+            case BinaryOperation("/" | "%" as operator, _, Constant(term) as divisor):
+                value = number(term)
+                if value is not None and self._kinds(divisor) != {Kind.DOUBLE} and not value.units:
+                    message = f"`{operator}` by zero has no value"
+                    hint = "exact numbers cannot be divided by zero; doubles can: 0e0"
+                    yield Diagnostic("SR245", message, divisor.span, hint)
+            case _:
+                pass
+
+    def _arguments(
+        self, name: str, builtin: Builtin, arguments: Sequence[Expression]
+    ) -> Iterator[Diagnostic]:
+        last = len(builtin.takes) - 1
+        for position, argument in enumerate(arguments):
+            takes = builtin.takes[min(position, last)]
+            found = self._kinds(argument)
+            if not found & takes:
+                message = f"'{name}' takes {described(takes)}, not {self._named(argument)}"
+                yield Diagnostic("SR244", message, argument.span, _conversion(found, takes))
+
+    def _places(self, atom: Atom, places: Mapping[int, Kinds]) -> Iterator[Diagnostic]:
+        for position, allowed in places.items():
+            for argument in atom.arguments[position : position + 1]:
+                if not self._kinds(argument) & allowed:
+                    place = "predicate" if allowed == IRIS else "graph"
+                    yield Diagnostic(
+                        "SR242",
+                        f"{self._named(argument)} as the {place} of a {atom.predicate},"
+                        f" which is {described(allowed)}",
+                        argument.span,
+                        "a triple is `[subject, predicate, object]`,"
+                        " a quad `[subject, predicate, object, graph]`",
+                    )
+
+    def _kinds(self, expression: Expression) -> Kinds:
+        return kinds_of(expression, self._known)
+
+    def _named(self, expression: Expression) -> str:
+        """Return an expression and what it is known to be, for the middle of a sentence."""
+        kinds = self._kinds(expression)
+        text = print_expression(expression, self._prefixes)
+        if not isinstance(expression, Constant):
+            return f"{described(kinds)} (`{text}`)"
+        if kinds <= NUMBERS:
+            return f"the number {text}"
+        if kinds == IRIS:
+            return f"the IRI {text}"
+        return f"the {'blank node' if kinds == {Kind.BLANK_NODE} else 'literal'} {text}"
 
 
-def _arithmetic(operation: BinaryOperation | UnaryMinus) -> Iterator[Diagnostic]:
-    for operand in children(operation):
-        if _readable(operand) and value_kind(operand.term) != _NUMBER:
-            message = f"arithmetic with {_described(operand)}, which is not a number"
-            yield Diagnostic("SR241", message, operand.span, "numbers are written 5, 0.5 or 5e-1")
+def _whole(kinds: Kinds) -> Kinds:
+    """Return `kinds`, all numbers if there is one: they are compared with each other."""
+    return kinds | NUMBERS if kinds & NUMBERS else kinds
 
 
-def _verb(verb: Constant) -> Iterator[Diagnostic]:
-    if not verb.term.startswith("<"):
-        message = f"{_described(verb)} as the predicate of a triple, which is an IRI"
-        yield Diagnostic("SR242", message, verb.span, "a triple is `[subject, predicate, object]`")
-
-
-def _readable(node: Expression | Literal) -> TypeGuard[Constant]:
-    """Whether a node is a constant that reading has not refused already."""
-    return isinstance(node, Constant) and node.term != UNREADABLE
-
-
-def _described(constant: Constant) -> str:
-    parsed = parse(constant.term)
-    if parsed.kind is not Kind.LITERAL:
-        return f"the {parsed.kind.value} {constant.term}"
-    return f"the literal {constant.term}"
+def _conversion(found: Kinds, takes: Kinds) -> str | None:
+    if takes == INTEGERS and found <= NUMBERS:
+        return "positions and lengths are integers, and `/` gives a decimal or a double"
+    if takes == TEXTS and found == IRIS:
+        return "str(…) gives the text of an IRI"
+    if takes == TEXTS:
+        return "to_string(…) gives the text of a literal"
+    if takes == NUMBERS and found <= TEXTS:
+        return "to_number(…) reads a number from a string"
+    return None

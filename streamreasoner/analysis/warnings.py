@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from streamreasoner.analysis.binding import bindings
 from streamreasoner.analysis.normal_form import normal_form
-from streamreasoner.lang.ast import TRIPLE, Atom, Input, Wildcard, variables, walk
-from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.lang.ast import (
+    ARITIES,
+    Atom,
+    Comparison,
+    Input,
+    Output,
+    Wildcard,
+    variables,
+    walk,
+)
+from streamreasoner.lang.builtins import FUNCTIONS, TESTS
+from streamreasoner.lang.diagnostic import Diagnostic, line_of
 from streamreasoner.lang.printer import print_literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from streamreasoner.lang.ast import Program, Rule
+    from streamreasoner.lang.ast import Literal, Program, Rule
+
+_CLOSE = 0.75
+# Programs with more names are generated: comparing all pairs would take longer than running them.
+_MOST_COMPARED = 300
+_BY_VALUE = "`=` is tested on every pair; to join, write one side in place of the other"
+_DIGITS = re.compile(r"[0-9]")
 
 
 def single_use(program: Program) -> Iterator[Diagnostic]:
@@ -23,36 +41,38 @@ def single_use(program: Program) -> Iterator[Diagnostic]:
         found = [item for part in (*rule.heads, *rule.body) for item in variables(part)]
         uses = Counter(variable.name for variable in found)
         for variable in found:
-            if uses[variable.name] == 1 and not variable.name.startswith("_"):
-                message = f"variable '?{variable.name}' occurs once in its rule"
-                hint = "write `_` if any value will do, or check its spelling"
-                yield Diagnostic("SR501", message, variable.span, hint)
+            if uses[variable.name] > 1 or variable.name.startswith("_"):
+                continue
+            close = get_close_matches(variable.name, sorted(uses.keys() - {variable.name}), 1)
+            hint = "write `_` if any value will do, or check its spelling"
+            if close:
+                hint = f"did you mean '?{close[0]}'? If not, {hint}"
+            message = f"variable '?{variable.name}' occurs once in its rule"
+            yield Diagnostic("SR501", message, variable.span, hint)
 
 
-def misspelt(program: Program) -> Iterator[Diagnostic]:
-    """Report predicates that nothing defines and whose name is close to another."""
-    defined = {head.predicate for rule in program.rules for head in rule.heads}
-    defined |= {
-        signature.predicate
-        for directive in program.directives
-        if isinstance(directive, Input)
-        for signature in directive.signatures
-    }
-    used: dict[str, Atom] = {}
-    for rule in program.rules:
-        for literal in rule.body:
-            for node in walk(literal):
-                if isinstance(node, Atom) and node.predicate not in defined | {TRIPLE}:
-                    used.setdefault(node.predicate, node)
-    for predicate, atom in used.items():
-        close = get_close_matches(predicate, sorted((defined | set(used)) - {predicate}), 1, 0.75)
-        if close:
-            yield Diagnostic(
-                "SR502",
-                f"no rule derives '{predicate}', and it is not declared as input",
-                atom.span,
-                f"did you mean '{close[0]}'? If not, declare it: @input {predicate}/{atom.arity} .",
-            )
+def misspelt(programs: Sequence[Program]) -> Iterator[Diagnostic]:
+    """Report predicates that nothing defines and that look like another, a test or a function."""
+    rules = [rule for program in programs for rule in program.rules]
+    defined = {head.predicate for rule in rules for head in rule.heads}
+    defined |= _declared(programs, Input)
+    used: dict[str, list[Atom]] = {}
+    for rule in rules:
+        for atom in _atoms(rule):
+            if atom.predicate not in defined | ARITIES.keys():
+                used.setdefault(atom.predicate, []).append(atom)
+    shapes = {_shape(name): name for name in sorted(defined | TESTS.keys())}
+    if len(shapes.keys() | {_shape(name) for name in used}) > _MOST_COMPARED:
+        return
+    # Of two names that nothing defines, the one with more uses is taken to be right.
+    for predicate in sorted(used, key=lambda name: -len(used[name])):
+        hint = _meant(predicate, shapes)
+        shapes.setdefault(_shape(predicate), predicate)
+        if hint is not None:
+            atom = used[predicate][0]
+            message = f"no rule derives '{predicate}', and it is not declared as input"
+            hint += f" If not, declare it: @input {predicate}/{atom.arity} ."
+            yield Diagnostic("SR502", message, atom.span, hint)
 
 
 def cartesian_products(program: Program) -> Iterator[Diagnostic]:
@@ -64,24 +84,104 @@ def cartesian_products(program: Program) -> Iterator[Diagnostic]:
                 first = print_literal(groups[0], program.prefixes)
                 message = f"this atom and {first} share no variable: a cartesian product"
                 hint = "join them on a variable, or move one into a rule of its own"
+                if any(_equates(literal) for literal in bindings(part).filters):
+                    hint = _BY_VALUE
                 yield Diagnostic("SR503", message, atom.span, hint)
 
 
-def duplicates(program: Program) -> Iterator[Diagnostic]:
-    """Report rules that are equal to an earlier one."""
+def duplicates(programs: Sequence[Program]) -> Iterator[Diagnostic]:
+    """Report rules and facts that are equal to an earlier one."""
     first: dict[Rule, Rule] = {}
-    for rule in program.rules:
+    for rule in (rule for program in programs for rule in program.rules):
         earlier = first.setdefault(rule, rule)
         if earlier is not rule:
-            message = f"the rule of line {earlier.span.line} again"
+            kind = "rule" if rule.body else "fact"
+            message = f"the {kind} of {line_of(earlier.span, rule.span)} again"
             yield Diagnostic("SR504", message, rule.span, "remove one of the two")
 
 
+def unused(programs: Sequence[Program]) -> Iterator[Diagnostic]:
+    """Report predicates of the first program that are neither published nor needed by another."""
+    published = _declared(programs, Output)
+    if not published:
+        return
+    needed = {
+        atom.predicate
+        for program in programs
+        for rule in program.rules
+        for atom in _atoms(rule)
+        if any(atom.predicate != head.predicate for head in rule.heads)
+    }
+    reported = published | needed
+    for rule in programs[0].rules:
+        for head in rule.heads:
+            if head.predicate in reported:
+                continue
+            reported.add(head.predicate)
+            message = (
+                f"'{head.predicate}' is derived, but no other predicate and no @output needs it"
+            )
+            hint = f"use it, remove it, or publish it: @output {head.predicate} ."
+            yield Diagnostic("SR505", message, head.span, hint)
+
+
+def _meant(predicate: str, shapes: Mapping[str, str]) -> str | None:
+    """Return what a predicate may stand for; `shapes` maps a shape to a known name that has it."""
+    if predicate in FUNCTIONS:
+        return f"did you mean the function, as in `?v = {predicate}(…)`?"
+    shape = _shape(predicate)
+    close = get_close_matches(shape, sorted(shapes.keys() - {shape}), 1, _CLOSE)
+    return f"did you mean '{shapes[close[0]]}'?" if close else None
+
+
+def _shape(name: str) -> str:
+    """Return a name without its digits: names that differ in these alone are a series."""
+    return _DIGITS.sub("", name)
+
+
+def _declared(programs: Sequence[Program], kind: type[Input | Output]) -> set[str]:
+    return {
+        signature.predicate
+        for program in programs
+        for directive in program.directives
+        if isinstance(directive, kind)
+        for signature in directive.signatures
+    }
+
+
+def _atoms(rule: Rule) -> Iterator[Atom]:
+    """Yield the atoms of a body, negated ones and those in disjunctions too."""
+    for literal in rule.body:
+        for node in walk(literal):
+            if isinstance(node, Atom):
+                yield node
+
+
+def _equates(literal: Literal) -> bool:
+    match literal:
+        case Comparison(left, "=", right):
+            return any(variables(left)) and any(variables(right))
+        case _:
+            return False
+
+
 def _groups(rule: Rule) -> list[Atom]:
-    """Return the first atom of each group of atoms that are connected by variables."""
-    groups: list[tuple[Atom, set[str]]] = []
+    """Return the first atom of each group of atoms that are connected by variables.
+
+    An atom with an expression is joined on its value, so it is connected with the atoms that bind
+    the variables of the expression, directly or through assignments.
+    """
+    sources: dict[str, frozenset[str]] = {}
+    for name, expression in bindings(rule).assignments:
+        used = (variable.name for variable in variables(expression))
+        sources[name] = frozenset().union(*(sources.get(each, {each}) for each in used))
+    groups: list[tuple[Atom, frozenset[str]]] = []
     for atom in rule.atoms:
-        names = {variable.name for variable in variables(atom)}
+        names = frozenset(
+            source
+            for variable in variables(atom)
+            for source in sources.get(variable.name, {variable.name})
+        )
         # A ground atom is a condition, not a factor.
         if not names and not any(isinstance(item, Wildcard) for item in atom.arguments):
             continue

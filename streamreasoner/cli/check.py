@@ -22,14 +22,21 @@ def check(
         print(error, file=sys.stderr)
         raise typer.Exit(1) from None
     if checked.warnings:
-        print(render(checked.warnings, checked.program.text), file=sys.stderr)
+        print(render(checked.warnings, checked.texts), file=sys.stderr)
+    rules_written = [rule for program in checked.programs for rule in program.rules if rule.body]
     counts = (
-        _count(len(checked.program.rules), "rule", "rules"),
+        *_count_if_any(len(checked.programs) - 1, "import", "imports"),
+        *_count_if_any(len(checked.facts), "fact", "facts"),
+        _count(len(rules_written), "rule", "rules"),
         _count(len(checked.strata), "stratum", "strata"),
         _count(len(checked.arities), "predicate", "predicates"),
         _count(len(checked.warnings), "warning", "warnings"),
     )
     print(f"{checked.program.source}: {', '.join(counts)}")
+
+
+def _count_if_any(number: int, one: str, many: str) -> tuple[str, ...]:
+    return (_count(number, one, many),) if number else ()
 
 
 def _count(number: int, one: str, many: str) -> str:

@@ -15,6 +15,17 @@ if TYPE_CHECKING:
 TRIPLE = "triple"
 """The predicate of `[?s, ?p, ?o]`; its arity is always 3."""
 
+QUAD = "quad"
+"""The predicate of `[?s, ?p, ?o, ?g]`, a triple in the graph ?g; its arity is always 4."""
+
+ARITIES = {TRIPLE: 3, QUAD: 4}
+"""Number of arguments of the predicates that are written in brackets."""
+
+
+def bracketed(count: int) -> str:
+    """Return the predicate of `count` terms in brackets."""
+    return QUAD if count == ARITIES[QUAD] else TRIPLE
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -101,7 +112,10 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A predicate applied to arguments; `[?s, ?p, ?o]` is the atom `triple(?s, ?p, ?o)`."""
+    """A predicate applied to arguments.
+
+    `[?s, ?p, ?o]` is the atom `triple(?s, ?p, ?o)`, `[?s, ?p, ?o, ?g]` is `quad(?s, ?p, ?o, ?g)`.
+    """
 
     predicate: str
     arguments: tuple[Expression, ...]
@@ -123,7 +137,7 @@ class Negation:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A filter on values; `operator` is one of `= != < <= > >=`."""
+    """A filter on values, or an assignment; `operator` is one of `= != < <= > >=`."""
 
     left: Expression
     operator: str

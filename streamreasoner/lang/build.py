@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from streamreasoner.lang.ast import (
-    TRIPLE,
     Aggregate,
     Atom,
     BinaryOperation,
@@ -28,6 +27,7 @@ from streamreasoner.lang.ast import (
     UnaryMinus,
     Variable,
     Wildcard,
+    bracketed,
 )
 from streamreasoner.lang.builtins import TESTS, is_aggregate
 from streamreasoner.lang.constants import RDF_TYPE, UNREADABLE, negative, plain_value
@@ -68,9 +68,9 @@ class Builder:
         self._constants = constants
         self._diagnostics = diagnostics
 
-    def start(self, _: Span, children: list[Directive | Rule]) -> list[Directive | Rule]:
-        """Read All statements, in the order of the text."""
-        return children
+    def start(self, _: Span, children: list[Directive | Rule | None]) -> list[Directive | Rule]:
+        """Read all statements, in the order of the text; those of which too little is left go."""
+        return [child for child in children if child is not None]
 
     def prefix(self, span: Span, children: list[str]) -> Prefix:
         """Read `@prefix ex: <iri> .`."""
@@ -88,19 +88,22 @@ class Builder:
         """Read `@output path .`."""
         return Output(tuple(children), span)
 
-    def imported(self, span: Span, children: list[str]) -> Import:
+    def imported(self, span: Span, children: list[str]) -> Import | None:
         """Read `@import "file.dl" .`."""
-        return Import(plain_value(self._constants.literal(children[0], "", span)), span)
+        name = self._constants.literal(children[0], "", span)
+        return None if name.term == UNREADABLE else Import(plain_value(name), span)
 
     def signature(self, span: Span, children: list[str | None]) -> Signature:
         """Read `edge/2` or `edge`."""
         name, arity = children
         return Signature(str(name), None if arity is None else int(arity), span)
 
-    def rule(self, span: Span, children: list[Any]) -> Rule:
+    def rule(self, span: Span, children: list[Any]) -> Rule | None:
         """Read `heads :- body .` or `heads .`."""
-        heads, body = children
-        return Rule(heads, self._literals(body or ()), span)
+        heads, items = children
+        body = self._literals(items or ())
+        # Without the literals that were refused, the rule would look like a fact.
+        return None if items and not body else Rule(heads, body, span)
 
     def heads(self, _: Span, children: list[Atom | _Application]) -> tuple[Atom, ...]:
         """Read `path(?x, ?y), [?x, ex:near, ?y]`."""
@@ -132,7 +135,7 @@ class Builder:
         return _Application(str(name), arguments, span, distinct=True)
 
     def triple(self, span: Span, children: list[_Item | Span]) -> Atom:
-        """Read `[?s, ?p, ?o]` or `[?s, a, ?o]`."""
+        """Read `[?s, ?p, ?o]`, `[?s, a, ?o]` or `[?s, ?p, ?o, ?g]`."""
         arguments: list[Expression] = []
         for position, child in enumerate(children):
             if not isinstance(child, Span):
@@ -142,11 +145,11 @@ class Builder:
             if position != 1:
                 self._report(
                     "SR107",
-                    "`a` means rdf:type, and only as the predicate of a triple",
+                    "`a` means rdf:type, and only as the predicate of a triple or quad",
                     child,
                     "a variable is written `?a`",
                 )
-        return Atom(TRIPLE, tuple(arguments), span)
+        return Atom(bracketed(len(arguments)), tuple(arguments), span)
 
     def type(self, span: Span, _: list[str]) -> Span:
         """Read `a`, to be rdf:type in its place; the span marks it until then."""

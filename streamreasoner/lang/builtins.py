@@ -7,12 +7,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from streamreasoner.lang.kinds import (
+    ANYTHING,
+    INTEGERS,
+    IRIS,
+    LITERALS,
+    NUMBERS,
+    ORDERED,
+    STRINGS,
+    TEXTS,
+    Kind,
+)
+
+if TYPE_CHECKING:
+    from streamreasoner.lang.kinds import Kinds
 
 
 @dataclass(frozen=True, slots=True)
 class Builtin:
-    """How many arguments a built-in takes; `most` is None if there is no limit."""
+    """What a built-in takes, and what it gives.
 
+    Attributes:
+        takes: Kinds of each argument that it has a value for; the last are optional if `least` is
+            less than their number.
+        gives: Kinds of its value; a test gives a boolean.
+        least: Number of arguments it needs.
+        most: Number of arguments it takes, None if there is no limit: the last kinds are repeated.
+    """
+
+    takes: tuple[Kinds, ...]
+    gives: Kinds
     least: int
     most: int | None
 
@@ -28,52 +54,62 @@ class Builtin:
         return "1 argument" if self.least == 1 else f"{self.least} arguments"
 
 
+def _exactly(takes: tuple[Kinds, ...], gives: Kinds) -> Builtin:
+    return Builtin(takes, gives, len(takes), len(takes))
+
+
+def _at_least(least: int, takes: Kinds, gives: Kinds) -> Builtin:
+    return Builtin((takes,), gives, least, None)
+
+
+_TRUTH: Kinds = frozenset({Kind.BOOLEAN})
+
 FUNCTIONS = {
-    "abs": Builtin(1, 1),
-    "min": Builtin(2, None),
-    "max": Builtin(2, None),
-    "concat": Builtin(1, None),
-    "length": Builtin(1, 1),
-    "substring": Builtin(2, 3),
-    "lower": Builtin(1, 1),
-    "upper": Builtin(1, 1),
-    "to_string": Builtin(1, 1),
-    "to_number": Builtin(1, 1),
-    "str": Builtin(1, 1),
-    "datatype": Builtin(1, 1),
-    "lang": Builtin(1, 1),
-    "skolem": Builtin(1, None),
+    "abs": _exactly((NUMBERS,), NUMBERS),
+    "min": _at_least(2, ORDERED, ORDERED),
+    "max": _at_least(2, ORDERED, ORDERED),
+    "concat": _at_least(1, TEXTS, TEXTS),
+    "length": _exactly((TEXTS,), INTEGERS),
+    "substring": Builtin((TEXTS, INTEGERS, INTEGERS), TEXTS, 2, 3),
+    "lower": _exactly((TEXTS,), TEXTS),
+    "upper": _exactly((TEXTS,), TEXTS),
+    "to_string": _exactly((LITERALS,), STRINGS),
+    "to_number": _exactly((NUMBERS | TEXTS,), NUMBERS),
+    "str": _exactly((IRIS | LITERALS,), STRINGS),
+    "datatype": _exactly((LITERALS,), IRIS),
+    "lang": _exactly((LITERALS,), STRINGS),
+    "skolem": _at_least(1, ANYTHING, frozenset({Kind.BLANK_NODE})),
 }
 """Built-ins that are values in an expression."""
 
 TESTS = {
-    "contains": Builtin(2, 2),
-    "starts_with": Builtin(2, 2),
-    "ends_with": Builtin(2, 2),
-    "matches": Builtin(2, 2),
-    "is_iri": Builtin(1, 1),
-    "is_blank": Builtin(1, 1),
-    "is_literal": Builtin(1, 1),
-    "is_string": Builtin(1, 1),
-    "is_number": Builtin(1, 1),
-    "is_integer": Builtin(1, 1),
-    "is_decimal": Builtin(1, 1),
-    "is_double": Builtin(1, 1),
-    "is_boolean": Builtin(1, 1),
+    "contains": _exactly((TEXTS, TEXTS), _TRUTH),
+    "starts_with": _exactly((TEXTS, TEXTS), _TRUTH),
+    "ends_with": _exactly((TEXTS, TEXTS), _TRUTH),
+    "matches": _exactly((TEXTS, TEXTS), _TRUTH),
+    "is_iri": _exactly((ANYTHING,), _TRUTH),
+    "is_blank": _exactly((ANYTHING,), _TRUTH),
+    "is_literal": _exactly((ANYTHING,), _TRUTH),
+    "is_string": _exactly((ANYTHING,), _TRUTH),
+    "is_number": _exactly((ANYTHING,), _TRUTH),
+    "is_integer": _exactly((ANYTHING,), _TRUTH),
+    "is_decimal": _exactly((ANYTHING,), _TRUTH),
+    "is_double": _exactly((ANYTHING,), _TRUTH),
+    "is_boolean": _exactly((ANYTHING,), _TRUTH),
 }
 """Built-ins that are literals of a body."""
 
 AGGREGATES = {
-    "count": Builtin(1, 1),
-    "sum": Builtin(1, 1),
-    "min": Builtin(1, 1),
-    "max": Builtin(1, 1),
-    "avg": Builtin(1, 1),
+    "count": _exactly((ANYTHING,), INTEGERS),
+    "sum": _exactly((NUMBERS,), NUMBERS),
+    "min": _exactly((ANYTHING,), ANYTHING),
+    "max": _exactly((ANYTHING,), ANYTHING),
+    "avg": _exactly((NUMBERS,), frozenset({Kind.DECIMAL, Kind.DOUBLE})),
 }
 """Built-ins that are arguments of a head; only `count` takes `distinct`."""
 
 MONOTONE_AGGREGATES = frozenset({"min", "max"})
-"""Aggregates that may be used through recursion."""
+"""Aggregates that may be used through recursion, where they are alone in their head."""
 
 NAMES = frozenset(FUNCTIONS) | frozenset(TESTS) | frozenset(AGGREGATES)
 

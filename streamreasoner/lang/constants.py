@@ -6,6 +6,7 @@ A mistake becomes a diagnostic and the constant a placeholder, so that reading g
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
@@ -53,6 +54,7 @@ class ConstantReader:
         self._base: str | None = None
         # A broken @prefix statement would make every use of its name a second mistake.
         self._prefixes_lost = prefixes_lost
+        self._unknown: set[str] = set()
 
     def prefix(self, token: str, iri: str, span: Span) -> Prefix:
         """Declare `token` (`ex:`) to stand for `iri` (`<...>`)."""
@@ -93,10 +95,9 @@ class ConstantReader:
         name, _, local = token.partition(":")
         namespace = self._prefixes.get(name)
         if namespace is None:
-            if not self._prefixes_lost:
-                iri = WELL_KNOWN.get(name, "http://…")
-                hint = f"declare it before this rule: @prefix {name}: <{iri}> ."
-                self._report("SR220", f"unknown prefix '{name}:'", span, hint)
+            if not self._prefixes_lost and name not in self._unknown:
+                self._unknown.add(name)
+                self._report("SR220", f"unknown prefix '{name}:'", span, self._declare(name))
             return Constant(UNREADABLE, span)
         unescaped = _LOCAL_ESCAPE.sub(r"\1", local)
         return self._canonical(f"<{namespace}{unescaped}>", span)
@@ -117,12 +118,21 @@ class ConstantReader:
         """Read `true` or `false`."""
         return Constant(f'"{token}"^^<{vocabulary.XSD_BOOLEAN}>', span)
 
+    def _declare(self, name: str) -> str:
+        hint = f"declare it before its first use: @prefix {name}: <{{}}> ."
+        if name in WELL_KNOWN:
+            return hint.format(WELL_KNOWN[name])
+        close = get_close_matches(name, self._prefixes, 1)
+        return (f"did you mean '{close[0]}:'? If not, " if close else "") + hint.format("http://…")
+
     def _canonical(self, text: str, span: Span) -> Constant:
         try:
             return Constant(canonical(text), span)
         except TermError as error:
             reason = _REASON.search(str(error))
-            self._report("SR104", f"not an RDF term: {reason[1] if reason else error}", span, None)
+            message = f"not an RDF term: {reason[1] if reason else error}"
+            hint = "a backslash is written `\\\\`" if "the escape" in message else None
+            self._report("SR104", message, span, hint)
             return Constant(UNREADABLE, span)
 
     def _report(self, code: str, message: str, span: Span, hint: str | None) -> None:

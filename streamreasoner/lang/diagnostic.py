@@ -1,7 +1,7 @@
 """What is wrong with a rule text. Invariant: every code is in the catalogue, with its rule.
 
-SR1xx syntax · SR2xx safety, arity, types, prefixes, built-ins · SR3xx stratification · SR4xx what
-is not yet supported · SR5xx warnings. A code never changes its meaning.
+SR1xx syntax · SR2xx safety, arity, types, prefixes, imports, built-ins · SR3xx stratification ·
+SR5xx warnings. A code never changes its meaning.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.errors import ProgramError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from streamreasoner.lang.ast import Span
 
@@ -25,35 +25,37 @@ CATALOGUE = {
     "SR105": "The directives are @prefix, @base, @input, @output and @import.",
     "SR106": "A relative IRI needs a @base before it.",
     "SR107": "An expression stands where a literal is expected, or the other way round.",
-    "SR201": "Every variable of a head occurs in a positive atom of the body.",
-    "SR202": "Every variable of a comparison, negation or test occurs in a positive atom.",
+    "SR201": "Every variable of a head is bound in the body.",
+    "SR202": "Every variable of a comparison, negation, test or expression is bound elsewhere.",
     "SR203": "The wildcard `_` stands only in atoms of the body.",
     "SR204": "A rule has at least one positive atom in its body.",
-    "SR205": "A fact has no variables.",
+    "SR205": "A fact holds constants only.",
     "SR206": "The disjunctions of a rule stand for at most 1,000 rules.",
-    "SR210": "A predicate has one arity; `triple` has three arguments.",
+    "SR207": "No variable is computed from itself.",
+    "SR210": "A predicate has one arity; `triple` has three arguments and `quad` four.",
     "SR211": "A predicate named by a directive is used by a rule or declared with its arity.",
     "SR220": "A prefix is declared before it is used.",
     "SR221": "A prefix stands for one IRI.",
+    "SR222": "An imported file exists and holds rules in UTF-8.",
     "SR230": "A function is one of the built-ins.",
     "SR231": "A built-in takes the number of arguments it is made for.",
     "SR232": "A test is a literal of a body; its name cannot be a predicate, nor it a value.",
     "SR233": "An aggregate is an argument of a head, on its own; only count takes distinct.",
+    "SR234": "Heads with a min or max that can be the same fact aggregate it in the same way.",
     "SR240": "Only numbers, strings, booleans, dates and times are ordered.",
     "SR241": "Arithmetic is on numbers.",
-    "SR242": "The predicate of a triple is an IRI.",
+    "SR242": "The predicate of a triple or quad is an IRI; a graph may also be a blank node.",
+    "SR243": "A regular expression is one that Python's `re` can compile.",
+    "SR244": "An argument of a built-in is of a type that it has a value for.",
+    "SR245": "No exact number is divided by the constant zero.",
     "SR301": "No predicate depends on its own negation.",
-    "SR302": "No predicate depends on itself through an aggregate other than min and max.",
-    "SR401": "Negation is not yet supported.",
-    "SR402": "Arithmetic is not yet supported.",
-    "SR403": "Built-in functions and tests are not yet supported.",
-    "SR404": "Aggregates are not yet supported.",
-    "SR405": "Facts in rule files are not yet supported.",
-    "SR406": "Imports are not yet supported.",
+    "SR302": "No predicate depends on itself through an aggregate, but for min or max on its own.",
     "SR501": "A variable that occurs once only constrains nothing.",
     "SR502": "A predicate is derived by no rule, not declared as input, and close to another name.",
     "SR503": "Atoms that share no variable make a cartesian product.",
-    "SR504": "A rule that is written twice derives every fact twice.",
+    "SR504": "A rule that is written twice derives every fact twice; a fact counts once.",
+    "SR505": "A derived predicate is used by another, or named by @output where there is one.",
+    "SR506": "A rule whose literals contradict each other derives nothing.",
 }
 """Code to the rule behind it; docs/diagnostics.md explains each with an example."""
 
@@ -105,22 +107,35 @@ class Diagnostic:
         return "\n".join(lines)
 
 
-def render(diagnostics: Iterable[Diagnostic], text: str) -> str:
-    """Render all diagnostics, one after the other, in the order given."""
-    return "\n".join(diagnostic.render(text) for diagnostic in diagnostics)
+def render(diagnostics: Iterable[Diagnostic], texts: Mapping[str, str]) -> str:
+    """Render all diagnostics in the order given; `texts` maps the sources of spans to texts."""
+    return "\n".join(item.render(texts[item.span.source]) for item in diagnostics)
 
 
-def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Sort by position, then code; equal diagnostics are kept once."""
+def in_order(diagnostics: Iterable[Diagnostic], texts: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    """Sort by text, in the order of `texts`, position and code; equal ones are kept once."""
+    rank = {source: index for index, source in enumerate(texts)}
     return tuple(
         sorted(
             dict.fromkeys(diagnostics),
-            key=lambda item: (item.span.start, item.code, item.span.end, item.message),
+            key=lambda item: (
+                rank[item.span.source],
+                item.span.start,
+                item.code,
+                item.span.end,
+                item.message,
+            ),
         )
     )
 
 
-def refuse(diagnostics: Iterable[Diagnostic], text: str) -> ProgramError:
+def refuse(diagnostics: Iterable[Diagnostic], texts: Mapping[str, str]) -> ProgramError:
     """Return the error that refuses a program, with every diagnostic in order of position."""
-    ordered = in_order(diagnostics)
-    return ProgramError(render(ordered, text), ordered)
+    ordered = in_order(diagnostics, texts)
+    return ProgramError(render(ordered, texts), ordered)
+
+
+def line_of(span: Span, here: Span) -> str:
+    """Return where `span` is in words, for a message that points to `here`."""
+    elsewhere = "" if span.source == here.source else f" of {span.source}"
+    return f"line {span.line}{elsewhere}"

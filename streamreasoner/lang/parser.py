@@ -54,7 +54,7 @@ def parse(text: str, source: str = "<rules>") -> Program:
     """
     reading = read(text, source)
     if reading.diagnostics:
-        raise refuse(reading.diagnostics, text)
+        raise refuse(reading.diagnostics, {source: text})
     return reading.program
 
 

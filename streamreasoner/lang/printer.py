@@ -9,7 +9,6 @@ import re
 from typing import TYPE_CHECKING, assert_never
 
 from streamreasoner.lang.ast import (
-    TRIPLE,
     Aggregate,
     Atom,
     Base,
@@ -26,6 +25,7 @@ from streamreasoner.lang.ast import (
     UnaryMinus,
     Variable,
     Wildcard,
+    bracketed,
 )
 from streamreasoner.lang.constants import RDF_TYPE, bare
 from streamreasoner.rdf.terms import to_ntriples
@@ -80,7 +80,7 @@ def print_rule(rule: Rule, prefixes: Mapping[str, str] | None = None) -> str:
 def print_literal(literal: Literal, prefixes: Mapping[str, str] | None = None) -> str:
     """Print one literal of a body, or a head."""
     match literal:
-        case Atom(predicate, arguments) if predicate == TRIPLE and arguments:
+        case Atom(predicate, arguments) if arguments and predicate == bracketed(len(arguments)):
             printed = [print_expression(argument, prefixes) for argument in arguments]
             match arguments:
                 case (_, Constant(term), *_) if term == RDF_TYPE:

@@ -24,6 +24,14 @@ _PUNCTUATION = (":-", ",", "|", ".", "(", ")", "]", "^^")
 _SHOWN = 30
 
 _HINTS = (
+    (re.compile(r":="), "an assignment is written with `=`, as in `?y = ?x + 1`"),
+    (re.compile(r"is\b"), "an assignment is written with `=`, as in `?y = ?x + 1`"),
+    (re.compile(r"\^(?!\^)"), "a power is written `?x ** 2`"),
+    (re.compile(r"(?:mod|div)\b"), "the operators are `+ - * / % **`"),
+    (re.compile(r"and\b"), "the literals of a body are separated by commas"),
+    (re.compile(r"\*\s*\)"), "name what is counted: `count(?x)` counts matches, whatever ?x is"),
+    (re.compile(r"\?-"), "there are no queries: derive a predicate, and name it in @output"),
+    (re.compile(r"\.[a-z]"), "there are no declarations but @input and @output"),
     (re.compile(r"==|=\s*="), "equality is written with one `=`"),
     (re.compile(r"!|~|¬"), "negation is written `not edge(?x, ?y)`"),
     (re.compile(r"<>"), "inequality is written `!=`"),
@@ -36,8 +44,16 @@ _HINTS = (
     (re.compile(r"\{|\}"), "triples are written `[?s, ?p, ?o]`"),
     (re.compile(r":-"), "end the rule before this one with a dot"),
 )
+_AFTER_NOT = (
+    (re.compile(r"\("), "derive what is in parentheses into a predicate, and negate that"),
+    (
+        re.compile(""),
+        "`not` stands before an atom or a test; the opposite of `=` is `!=`, of `<` is `>=`",
+    ),
+)
+_NOT_BEFORE = re.compile(r"\bnot\s*$")
 _NAME_BEFORE = re.compile(r"([A-Za-z]\w*)\s*$")
-_APPLICATION = re.compile(r"(?:[A-Za-z]\w*\s*\(|\[)")
+_LITERAL = re.compile(r"[A-Za-z]\w*\s*\(|\[|\?|not\b")
 _UNCLOSED = re.compile(r"[\"'<]")
 
 
@@ -73,10 +89,11 @@ def hint(text: str, position: int, expected: Collection[str]) -> str | None:
         rest = text[position - 1] + rest
     if rest.startswith(":-") and "." not in expected:
         return None
-    for pattern, words in _HINTS:
+    hints = _AFTER_NOT if _NOT_BEFORE.search(text, 0, position) else _HINTS
+    for pattern, words in hints:
         if pattern.match(rest):
             return words
-    if "." in expected and "," in expected and _APPLICATION.match(rest):
+    if "." in expected and "," in expected and _LITERAL.match(rest):
         return "separate literals with a comma, and end the rule before with a dot"
     if text[position - 1 : position] == "_":
         return "names begin with a letter, variables with `?`"

@@ -1,15 +1,17 @@
 """One file per mistake: what is printed about `<mistake>.dl` is `<mistake>.stderr`.
 
 To add one, write the rules, run `python tests/diagnostics/test_golden.py` and read what it wrote.
+What the rules import is in the folder `imported`.
 """
 
 from __future__ import annotations
 
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
 
-from streamreasoner.analysis import check_text
+from streamreasoner.analysis import load_program
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.diagnostic import CATALOGUE, render
 
@@ -18,11 +20,12 @@ FILES = sorted(Path(__file__).parent.glob("*.dl"))
 
 def printed(path):
     """What `streamreasoner check` prints on standard error."""
-    text = path.read_text(encoding="utf-8")
-    try:
-        return render(check_text(text, path.name).warnings, text) + "\n"
-    except ProgramError as error:
-        return f"{error}\n"
+    with chdir(path.parent):
+        try:
+            checked = load_program(Path(path.name))
+        except ProgramError as error:
+            return f"{error}\n"
+    return render(checked.warnings, checked.texts) + "\n"
 
 
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])

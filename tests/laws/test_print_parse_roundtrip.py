@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from strategies import programs
 
 from streamreasoner.lang.ast import (
+    QUAD,
     TRIPLE,
     Aggregate,
     Atom,
@@ -68,7 +69,9 @@ TERMS = st.one_of(
     st.text(max_size=4).map(to_ntriples),
     st.integers().map(to_ntriples),
 )
-NAMES = st.sampled_from(("edge", "p", "a", "notable", "order", "length", "trueish", "min", "count"))
+NAMES = st.sampled_from(
+    ("edge", "p", "a", "notable", "order", "length", "trueish", "min", "count", TRIPLE, QUAD)
+)
 VARIABLES = st.sampled_from("xyz").map(lambda name: Variable(name, SPAN))
 ATOMIC = st.one_of(VARIABLES, TERMS.map(lambda term: Constant(term, SPAN)), st.just(Wildcard(SPAN)))
 
@@ -93,10 +96,15 @@ def compound(inner):
             st.just(SPAN),
         ),
         inner.map(minus),
-        st.builds(Call, st.sampled_from(("concat", "max", "frobnicate")), arguments, st.just(SPAN)),
+        st.builds(
+            Call,
+            st.sampled_from(("concat", "max", "skolem", "frobnicate")),
+            arguments,
+            st.just(SPAN),
+        ),
         st.builds(
             Aggregate,
-            st.sampled_from(("count", "sum", "min")),
+            st.sampled_from(("count", "sum", "min", "max", "avg")),
             inner.map(lambda each: (each,)),
             st.just(SPAN),
             st.booleans(),
@@ -109,14 +117,14 @@ ATOMS = st.one_of(
     st.builds(Atom, NAMES, st.lists(EXPRESSIONS, max_size=3).map(tuple), st.just(SPAN)),
     st.builds(
         Atom,
-        st.just(TRIPLE),
-        st.lists(ATOMIC, min_size=1, max_size=4).map(tuple),
+        st.sampled_from((TRIPLE, QUAD)),
+        st.lists(EXPRESSIONS, max_size=5).map(tuple),
         st.just(SPAN),
     ),
 )
 TESTS = st.builds(
     Call,
-    st.sampled_from(("contains", "is_iri")),
+    st.sampled_from(("contains", "matches", "is_iri")),
     st.lists(EXPRESSIONS, max_size=2).map(tuple),
     st.just(SPAN),
 )

@@ -8,7 +8,7 @@ from streamreasoner import rulesets
 from streamreasoner.analysis import check, check_text, load_program
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.parser import parse
-from streamreasoner.lang.printer import print_rule
+from streamreasoner.lang.printer import print_literal, print_rule
 
 PATH = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), path(?y, ?z) .\n"
 
@@ -34,6 +34,28 @@ def test_every_predicate_has_an_arity():
     assert dict(checked.arities) == {"triple": 3, "weight": 3, "path": 2, "edge": 2}
     assert checked.inputs == ("weight", "edge")
     assert checked.outputs == ("path",)
+
+
+def test_facts_are_no_rules():
+    """Facts are ground atoms, each once, in the order of the text; strata are of rules alone."""
+    checked = check_text("q(2), q(1) .\np(?x) :- q(?x) .\nr() .\nq(2) .")
+
+    assert [print_literal(fact) for fact in checked.facts] == ["q(2)", "q(1)", "r()"]
+    assert [print_rule(rule) for rule in checked.rules] == ["p(?x) :- q(?x) ."]
+    assert checked.strata == ((0,),)
+    assert dict(checked.arities) == {"triple": 3, "q": 1, "p": 1, "r": 0}
+
+
+def test_the_arity_of_quads_is_known():
+    """`quad` needs no arity where it is declared, and is no predicate where nothing names it."""
+    assert dict(check_text("@input quad .").arities) == {"triple": 3, "quad": 4}
+    assert "quad" not in check_text(PATH).arities
+
+
+def test_facts_belong_to_the_hash():
+    """A fact more is another program, the same facts in another order are not."""
+    assert check_text("p(1) . p(2) .").hash == check_text("p(2), p(1), p(1) .").hash
+    assert check_text("p(1) . p(2) .").hash != check_text("p(1) .").hash
 
 
 def test_the_hash_is_that_of_the_meaning():

@@ -117,6 +117,8 @@ def test_only_min_and_max_may_be_recursive():
     assert refused("d(?y, min(?n)) :- d(?x, ?n), edge(?x, ?y) .") == []
     assert refused("d(?y, sum(?n)) :- d(?x, ?n), edge(?x, ?y) .") == ["SR302"]
     assert refused("d(?y, sum(?n)) :- e(?y, ?n) .\nd(?y, 0) :- node(?y) .") == []
+    assert refused("d(?y, min(?n), max(?n)) :- d(?y, ?n, _) .") == ["SR302"]
+    assert refused("d(?y, min(?n)) :- d(?x, ?n), not d(?y, ?x) .") == ["SR301"]
 
 
 def test_the_kinds_of_dependency_are_told_apart():

@@ -15,6 +15,15 @@ def test_a_correct_program_gives_one_line(capsys):
     assert capsys.readouterr().out == "rho-df.dl: 6 rules, 1 stratum, 1 predicate, 0 warnings\n"
 
 
+def test_facts_and_imports_are_counted_where_there_are_any(capsys):
+    """Rules and facts are those of all files, each fact once."""
+    check('@import "rho-df" .\n@output p .\np(1), p(1), p(2) .\np(?x) :- [?x, _, _] .')
+
+    assert capsys.readouterr().out == (
+        "<rules>: 1 import, 2 facts, 7 rules, 2 strata, 2 predicates, 0 warnings\n"
+    )
+
+
 def test_warnings_go_to_standard_error(capsys):
     """A warning is printed and the program accepted."""
     check("node(?x) :- edge(?x, ?y) .")

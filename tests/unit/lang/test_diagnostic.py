@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from streamreasoner.lang.ast import Span
-from streamreasoner.lang.diagnostic import Diagnostic, Severity, in_order, refuse
+from streamreasoner.lang.diagnostic import Diagnostic, Severity, in_order, line_of, refuse, render
 
 TEXT = "ok(?x) :-\n\tnot ok(?x) .\n"
 
 
-def at(first, last, code="SR301"):
+def at(first, last, code="SR301", source="s.dl"):
     """A diagnostic from one (line, column, offset) up to another."""
     (line, column, start), (end_line, end_column, end) = first, last
-    return Diagnostic(code, "message", Span("s.dl", line, column, end_line, end_column, start, end))
+    return Diagnostic(code, "message", Span(source, line, column, end_line, end_column, start, end))
 
 
 def test_caret_stands_under_the_span():
@@ -38,8 +38,25 @@ def test_errors_come_in_order_and_once():
     """Diagnostics are sorted by position; two equal ones are one."""
     first, second = at((1, 1, 0), (1, 2, 1)), at((2, 1, 10), (2, 2, 11))
 
-    assert in_order([second, first, second]) == (first, second)
-    assert refuse([second, first], TEXT).diagnostics == (first, second)
+    assert in_order([second, first, second], {"s.dl": TEXT}) == (first, second)
+    assert refuse([second, first], {"s.dl": TEXT}).diagnostics == (first, second)
+
+
+def test_each_text_is_shown_with_its_own_lines():
+    """Texts come in the order given, and a caret stands under a line of the text of its span."""
+    one, other = at((1, 1, 0), (1, 2, 1), source="one.dl"), at((2, 1, 2), (2, 2, 3), source="b.dl")
+    texts = {"one.dl": "p(1) .", "b.dl": "\n\nq(2) ."}
+
+    assert in_order([other, one], texts) == (one, other)
+    assert render([one, other], texts).splitlines()[1::3] == ["  p(1) .", "  q(2) ."]
+
+
+def test_another_file_is_named():
+    """A place is a line, and the name of its file where that is another."""
+    here, there = at((1, 1, 0), (1, 2, 1)).span, at((7, 1, 0), (7, 2, 1), source="b.dl").span
+
+    assert line_of(here, here) == "line 1"
+    assert line_of(there, here) == "line 7 of b.dl"
 
 
 def test_only_sr5_codes_are_warnings():

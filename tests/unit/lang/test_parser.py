@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import get_args
+
 import pytest
 
+from streamreasoner.analysis import check
 from streamreasoner.errors import ProgramError
-from streamreasoner.lang.ast import Aggregate, BinaryOperation, Call, Disjunction, UnaryMinus
+from streamreasoner.lang import ast
+from streamreasoner.lang.ast import (
+    Aggregate,
+    BinaryOperation,
+    Call,
+    Comparison,
+    Disjunction,
+    UnaryMinus,
+    walk,
+)
+from streamreasoner.lang.builtins import NAMES
 from streamreasoner.lang.parser import parse, read
-from streamreasoner.lang.printer import print_expression, print_rule
+from streamreasoner.lang.printer import print_expression, print_program, print_rule
 
 EX = "@prefix ex: <http://example.org/> .\n"
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -104,6 +118,60 @@ def test_a_triple_is_an_atom_of_predicate_triple():
     assert rule.head.predicate == "triple"
     assert rule.head.arguments[1].term.endswith("#type>")
     assert rule.body[0].predicate == "a"
+
+
+def test_four_terms_in_brackets_are_a_quad():
+    """`[?s, ?p, ?o, ?g]` is `quad(?s, ?p, ?o, ?g)`, and `a` is rdf:type there as well."""
+    assert parse("p(?g) :- [?s, ?p, ?o, ?g] .") == parse("p(?g) :- quad(?s, ?p, ?o, ?g) .")
+    assert parse("p(?g) :- [?s, a, ?o, ?g] .").rules[0].body[0].arguments[1].term.endswith("#type>")
+    assert print_rule(parse("p(?g) :- quad(?s, ?p, ?o, ?g) .").rules[0]) == (
+        "p(?g) :- [?s, ?p, ?o, ?g] ."
+    )
+
+
+def test_brackets_are_for_triples_and_quads_alone():
+    """`triple` of four terms and `quad` of three are mistakes, and print as they were written."""
+    rule = parse("triple(?a, ?b, ?c, ?d) :- quad(?a, ?b, ?c), [?a, ?b, ?c, ?d, ?a] .").rules[0]
+
+    assert [atom.predicate for atom in (rule.head, *rule.body)] == ["triple", "quad", "triple"]
+    assert print_rule(rule) == (
+        "triple(?a, ?b, ?c, ?d) :- quad(?a, ?b, ?c), [?a, ?b, ?c, ?d, ?a] ."
+    )
+
+
+def test_every_construct_reads_back_as_itself():
+    """The file with everything prints and parses to the same program, and is accepted as it is."""
+    path = Path(__file__).with_name("everything.dl")
+    program = parse(path.read_text(encoding="utf-8"), str(path))
+
+    assert parse(print_program(program)) == program
+    assert check(program).warnings == ()
+
+
+def test_the_file_with_everything_has_every_construct():
+    """Each class of node, each operator and each built-in occurs."""
+    program = parse(Path(__file__).with_name("everything.dl").read_text(encoding="utf-8"))
+    nodes = [
+        node
+        for rule in program.rules
+        for literal in (*rule.heads, *rule.body)
+        for node in walk(literal)
+    ]
+    seen = {type(node) for node in (*nodes, *program.directives)}
+    operators = {node.operator for node in nodes if isinstance(node, BinaryOperation | Comparison)}
+
+    assert set(get_args(ast.Expression)) | set(get_args(ast.Literal)) <= seen
+    assert set(get_args(ast.Directive)) <= seen
+    assert operators == {*"+-*/%", "**", "=", "!=", "<", "<=", ">", ">="}
+    assert {node.function for node in nodes if isinstance(node, Call | Aggregate)} >= NAMES
+
+
+def test_a_rule_whose_literals_are_all_refused_is_no_fact():
+    """What cannot be read is reported once, not as a fact with variables as well."""
+    reading = read("p(?x) :- true .", "x.dl")
+
+    assert [item.code for item in reading.diagnostics] == ["SR107"]
+    assert reading.program.rules == ()
 
 
 def test_groups_are_disjunctions_only_if_they_have_alternatives():

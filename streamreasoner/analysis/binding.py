@@ -1,0 +1,76 @@
+"""What binds the variables of a rule. Invariant: an assignment needs only what is bound before.
+
+A variable is bound by a positive atom that has it as an argument, or else by an equality whose
+other side is bound: `path(?x, ?d), ?e = ?d + 1` binds ?x, ?d and ?e. All else in a body filters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from streamreasoner.lang.ast import Atom, Comparison, Variable, variables
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from streamreasoner.lang.ast import Expression, Literal, Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Bindings:
+    """The body of a rule in normal form, but for its positive atoms.
+
+    Attributes:
+        assignments: Variable names and the expressions that give them their values, in an order in
+            which each needs only variables of positive atoms and of assignments before it.
+        filters: The other literals (Comparison, Negation, Call), in the order of the text.
+    """
+
+    assignments: tuple[tuple[str, Expression], ...]
+    filters: tuple[Literal, ...]
+
+
+def bindings(rule: Rule) -> Bindings:
+    """Tell the assignments of a rule in normal form from its filters.
+
+    The first equality in the order of the text that can bind a variable does, as often as there is
+    one. In a rule that is not safe, equalities that never can are among the filters.
+    """
+    bound = set(bound_by_atoms(rule))
+    rest = [literal for literal in rule.body if not isinstance(literal, Atom)]
+    assignments: list[tuple[str, Expression]] = []
+    while (found := _first(rest, bound)) is not None:
+        index, name, expression = found
+        del rest[index]
+        bound.add(name)
+        assignments.append((name, expression))
+    return Bindings(tuple(assignments), tuple(rest))
+
+
+def bound_by_atoms(rule: Rule) -> frozenset[str]:
+    """Return the variables that positive atoms bind: `edge(?x, ?y + 1)` binds ?x alone."""
+    return frozenset(
+        argument.name
+        for atom in rule.atoms
+        for argument in atom.arguments
+        if isinstance(argument, Variable)
+    )
+
+
+def definitions(literal: Literal, bound: Collection[str]) -> Iterator[tuple[str, Expression]]:
+    """Yield what an equality says about unbound variables: ?x is `?y + 1` in `?x = ?y + 1`."""
+    if isinstance(literal, Comparison) and literal.operator == "=":
+        for side, other in ((literal.left, literal.right), (literal.right, literal.left)):
+            if isinstance(side, Variable) and side.name not in bound:
+                yield side.name, other
+
+
+def _first(
+    literals: Sequence[Literal], bound: Collection[str]
+) -> tuple[int, str, Expression] | None:
+    for index, literal in enumerate(literals):
+        for name, expression in definitions(literal, bound):
+            if all(variable.name in bound for variable in variables(expression)):
+                return index, name, expression
+    return None

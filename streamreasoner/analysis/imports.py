@@ -1,0 +1,85 @@
+"""The files a program is made of. Invariant: each file is read once, however often it is imported.
+
+A name is that of a packaged ruleset, or a path relative to the file that imports it. Files may
+import each other in a circle: a program is the rules of its files, in whatever order.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamreasoner import rulesets
+from streamreasoner.analysis.sources import read_file, reason
+from streamreasoner.lang.ast import Import
+from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.lang.parser import read
+
+if TYPE_CHECKING:
+    from streamreasoner.lang.parser import Reading
+
+
+def with_imports(main: Reading) -> tuple[Reading, ...]:
+    """Return `main` and what it imports, directly or not, nearest first.
+
+    A file that cannot be read is a diagnostic of the one that imports it.
+    """
+    seen = {_key(main.program.source)}
+    queue = deque([main])
+    found = []
+    while queue:
+        reading = queue.popleft()
+        failures = []
+        for directive in reading.program.directives:
+            if not isinstance(directive, Import):
+                continue
+            source = _source(directive.name, reading.program.source)
+            if _key(source) in seen:
+                continue
+            try:
+                text = _text(directive.name, source)
+            except (OSError, ValueError) as error:
+                failures.append(_failure(directive, source, error))
+            else:
+                seen.add(_key(source))
+                queue.append(read(text, source))
+        if failures:
+            diagnostics = (*reading.diagnostics, *failures)
+            reading = replace(reading, diagnostics=diagnostics, complete=False)
+        found.append(reading)
+    return tuple(found)
+
+
+def _source(name: str, importer: str) -> str:
+    """Return the name of an imported text in diagnostics: a path, or a ruleset in brackets."""
+    return f"<{name}>" if name in rulesets.names() else str(Path(importer).parent / name)
+
+
+def _key(source: str) -> str:
+    """Return the same text for every way to name a file."""
+    try:
+        return str(Path(source).resolve())
+    except (OSError, ValueError):
+        return source
+
+
+def _text(name: str, source: str) -> str:
+    return rulesets.text(name) if name in rulesets.names() else read_file(Path(source))
+
+
+def _failure(directive: Import, source: str, error: OSError | ValueError) -> Diagnostic:
+    if not isinstance(error, FileNotFoundError):
+        return Diagnostic("SR222", f"file '{source}' {reason(error)}", directive.span)
+    known = rulesets.names()
+    message = f"there is no file '{source}'"
+    if not Path(directive.name).suffix:
+        message += " and no ruleset of this name"
+    files = (path.name for path in Path(source).parent.glob("*.dl"))
+    close = get_close_matches(Path(directive.name).name, sorted({*known, *files}), 1)
+    hint = f"a path is relative to the file that imports it; the rulesets are {', '.join(known)}"
+    if close:
+        hint = f"did you mean '{Path(directive.name).with_name(close[0])}'? If not, {hint}"
+    return Diagnostic("SR222", message, directive.span, hint)

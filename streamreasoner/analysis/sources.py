@@ -1,0 +1,29 @@
+"""Rule texts from files. Invariant: what is wrong with a file is said in words, never an errno."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def read_file(path: Path) -> str:
+    """Return the text of a rule file, without a byte order mark.
+
+    Raises:
+        OSError: The file cannot be read.
+        ValueError: It is not UTF-8, or the path is not one; `reason` has the words for both.
+    """
+    return path.read_text(encoding="utf-8-sig")
+
+
+def reason(error: OSError | ValueError) -> str:
+    """Return what an error of `read_file` says about the file, as the end of a sentence."""
+    match error:
+        case UnicodeDecodeError():
+            return f"is not UTF-8 text (byte {error.start}); save it as UTF-8"
+        case OSError():
+            return f"cannot be read: {error.strerror}"
+        case _:
+            return f"cannot be read: {error}"

@@ -1,0 +1,109 @@
+"""What is accepted and probably a mistake."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamreasoner.analysis.check import check_text
+
+EX = "@prefix ex: <http://example.org/> .\n"
+
+
+def warned(text):
+    """Code and words of every warning."""
+    return [(item.code, item.message, item.help) for item in check_text(EX + text).warnings]
+
+
+def codes(text):
+    """Codes of the warnings."""
+    return [code for code, _, _ in warned(text)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a(?x), b(?x)",
+        "a(?x), b(?y), c(?x, ?y)",
+        "a(?x), b(?x + 1)",
+        "a(?x), ?y = ?x + 1, b(?y * 2)",
+        "a(?x), ?y = ?x + 1, ?z = ?y + 1, b(?z * 2)",
+        "a(?x), ?k = 5, b(?k + 1)",
+        "a(?x), b(1)",
+    ],
+)
+def test_atoms_that_are_joined_are_no_product(body):
+    """Expressions and assignments connect atoms as variables do; a ground atom is a condition."""
+    assert "SR503" not in codes(f"p(?x) :- {body} .")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a(?x), b(?y), ?x < ?y",
+        "a(?x), b(?y), ?x = ?y",
+        "a(?x), b(?y), ?x = ?y + 1",
+        "a(?x), b(?y), not c(?x, ?y)",
+        "a(?x), b(?y), ?z = ?x + ?y, ?z > 1",
+        "a(?x), b(_), ?y = ?x",
+        "a(?x), ?k = 5, b(?k + ?y), c(?y)",
+    ],
+)
+def test_filters_do_not_join(body):
+    """Comparisons, assignments from both sides and negations leave a product, which is tested."""
+    assert codes(f"p(?x) :- {body}, ok(?x, ?x) .").count("SR503") == 1
+
+
+def test_unused_predicates_are_those_that_no_output_can_need():
+    """Only where @output says what is published, and only for rules of the program itself."""
+    rules = "p(?x) :- q(?x) .\nq(?x) :- e(?x) .\nr(?x) :- r(?x), e(?x) .\ns(1), s(2) .\n"
+
+    assert codes(rules) == []
+    assert [words for _, words, _ in warned("@output p .\n" + rules)] == [
+        "'r' is derived, but no other predicate and no @output needs it",
+        "'s' is derived, but no other predicate and no @output needs it",
+    ]
+    assert codes('@import "rho-df" .\n@output p .\np(?x) :- q(?x) .') == []
+
+
+@pytest.mark.parametrize(
+    ("text", "hints"),
+    [
+        ("p(?x) :- parent(?x, _), parnet(_, ?x), parent(?x, ?x) .", ["did you mean 'parent'?"]),
+        ("p(?x) :- parnet(?x, _), parent(_, ?x), parent(?x, ?x) .", ["did you mean 'parent'?"]),
+        ("p(?x) :- edge1(?x), edge2(?x) .", []),
+        ("@input parnet/1, parent/1 .\np(?x) :- parnet(?x), parent(?x) .", []),
+        ("p(?x) :- n(?x), startsWith(?x, ?x) .", ["did you mean 'starts_with'?"]),
+        ("p(?x) :- n(?x), lower(?x, ?x) .", ["did you mean the function, as in `?v = lower(…)`?"]),
+        ("p(?x) :- n(?x), not nn(?x) .\nnm(1) .", []),
+    ],
+)
+def test_misspelt_predicates_look_like_another(text, hints):
+    """The name with fewer uses is the misspelt one; series, and declared inputs, are not."""
+    found = [hint for code, _, hint in warned(text) if code == "SR502"]
+
+    assert [hint.partition(" If not")[0] for hint in found] == hints
+
+
+def test_names_of_a_generated_program_are_not_compared():
+    """Thousands of names are checked in a time that grows with their number, not its square."""
+    letters = [a + b + c for a in "abcdefgh" for b in "abcdefgh" for c in "abcdefgh"]
+
+    assert "SR502" not in codes("".join(f"{x}p(?x) :- {x}q(?x) .\n" for x in letters))
+
+
+def test_a_variable_that_looks_like_another_is_pointed_out():
+    """The hint of a variable that is used once names the one it is close to."""
+    (_, _, hint), *_ = warned("p(?name) :- a(?name, ?nmae) .")
+
+    assert hint.startswith("did you mean '?name'?")
+
+
+def test_rules_and_facts_that_are_written_twice_are_told_apart():
+    """A fact again is harmless and counts once; a rule again derives everything twice."""
+    found = check_text("p(1) .\np(1) .\np(?x) :- q(?x) .\np(?x) :- q(?x) .")
+
+    assert [item.message for item in found.warnings] == [
+        "the fact of line 1 again",
+        "the rule of line 3 again",
+    ]
+    assert (len(found.facts), len(found.rules)) == (1, 2)
