@@ -16,6 +16,7 @@ from streamreasoner import jvm
 from streamreasoner.analysis.load import load_program
 from streamreasoner.metrics.exporter import Exporter
 from streamreasoner.metrics.observer import PrometheusObserver, Sources
+from streamreasoner.plan.lower import lower
 from streamreasoner.reasoner import Reasoner
 from streamreasoner.storage import Tables
 from streamreasoner.streaming import session
@@ -81,7 +82,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         stack.callback(sink.close)
         tables, checkpoint, point = _recover(config, program, sink, stack)
         reasoner = Reasoner(program, recursion_limit=config.rules.recursion_limit)
-        reasoner.engine.restore(tables.restore(point.before, reasoner.dictionary))
+        reasoner.engine.restore(tables.restore(point.before, reasoner.dictionary), point.before)
         _log.info("State restored; the next epoch is %d.", point.before)
         parts = Parts(
             checkpoint=checkpoint,
@@ -152,7 +153,7 @@ def _recover(
         config.state.directory / "tables",
         config.pipeline.app_id,
         program.hash,
-        max(program.arities.values()),
+        max(lower(program).arities.values()),
     )
     stack.callback(tables.close)
     checkpoint = Checkpoint.read(config.state.checkpoint_directory)

@@ -4,18 +4,21 @@ values; ids never leave this module.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from streamreasoner.analysis.change import with_rules, without_rules
 from streamreasoner.analysis.load import load_program
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.collection.updates import Updates
 from streamreasoner.engine.epoch import DEFAULT_RECURSION_LIMIT, Engine, EpochResult
 from streamreasoner.errors import DataError
-from streamreasoner.lang.ast import TRIPLE
+from streamreasoner.explain import Explanation, Fact, Limits, explain, read_fact
+from streamreasoner.lang.ast import TRIPLE, Constant
 from streamreasoner.plan.lower import lower
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.load import load
@@ -30,7 +33,10 @@ if TYPE_CHECKING:
 
     from streamreasoner.analysis.check import CheckedProgram
     from streamreasoner.collection.updates import Changes
+    from streamreasoner.lang.ast import Atom
     from streamreasoner.rdf.terms import PythonTerm
+
+DEFAULT_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +112,8 @@ class Reasoner:
         self.program = program
         self.dictionary = Dictionary()
         backend = ColumnarBackend(plan, self.dictionary, Values(self.dictionary))
-        self.engine = Engine(backend, len(plan.strata), recursion_limit)
+        facts = tuple(self._rows(fact.predicate, [_terms(fact)]) for fact in program.facts)
+        self.engine = Engine(backend, len(plan.strata), recursion_limit, facts)
         self._epoch = 0
 
     @classmethod
@@ -148,6 +155,60 @@ class Reasoner:
             ones = np.ones(len(facts.args), np.int64)
             yield Updates(facts.predicate, facts.args, ones)
 
+    def add_rules(self, rules: str, source: str = "<added rules>") -> Diff:
+        """Take rules, facts and directives into the program, as one epoch without other input.
+
+        Args:
+            rules: Their text; prefixes are its own.
+            source: Name of the text in diagnostics.
+
+        Raises:
+            ProgramError: The rules are refused, alone or with the program; nothing has changed.
+            EngineError: The epoch failed; program and state are as they were before it.
+        """
+        return self.change_program(with_rules(self.program, rules, source))
+
+    def remove_rules(self, rules: str, source: str = "<removed rules>") -> Diff:
+        """Take rules and facts out of the program, as one epoch without other input.
+
+        Args:
+            rules: Their text, with the variables that the program has in them.
+            source: Name of the text in diagnostics.
+
+        Raises:
+            ProgramError: The program has no such rule, or cannot be without it.
+            EngineError: The epoch failed; program and state are as they were before it.
+        """
+        return self.change_program(without_rules(self.program, rules, source))
+
+    def change_program(self, program: CheckedProgram) -> Diff:
+        """Go on with another program; what it derives differently is the difference of an epoch.
+
+        Raises:
+            EngineError: The epoch failed; program and state are as they were before it.
+        """
+        result = self.adopt(program, self._epoch)
+        self._epoch += 1
+        return self._diff(result)
+
+    def adopt(
+        self, program: CheckedProgram, epoch: int, updates: Iterable[Updates] = ()
+    ) -> EpochResult:
+        """Take an epoch of encoded input together with another program.
+
+        Raises:
+            EngineError: The epoch failed; program and state are as they were before it.
+        """
+        before, after = Counter(self.program.facts), Counter(program.facts)
+        facts = [
+            self._rows(fact.predicate, [_terms(fact)], [sign * count])
+            for difference, sign in ((after - before, 1), (before - after, -1))
+            for fact, count in difference.items()
+        ]
+        result = self.engine.apply(epoch, chain(facts, updates), lower(program))
+        self.program = program
+        return result
+
     def facts(self, predicate: str = TRIPLE) -> set[tuple[PythonTerm, ...]]:
         """The present facts of a predicate, asserted and derived."""
         self._check(predicate, None)
@@ -165,6 +226,26 @@ class Reasoner:
                 strict=True,
             )
         )
+
+    def explain(self, fact: str, *args: PythonTerm, limits: Limits = DEFAULT_LIMITS) -> Explanation:
+        """Why a fact is present, or what is missing for it.
+
+        Args:
+            fact: A predicate, followed by its arguments; or a fact as text in the rule language
+                with the program's prefixes, such as `path(ex:a, ex:b)`.
+            args: The arguments of the predicate.
+            limits: How much of a proof to look for.
+
+        Raises:
+            ProgramError: The text is not one fact.
+            DataError: The predicate is unknown or has another arity.
+        """
+        if "(" in fact or "[" in fact:
+            asked = read_fact(fact, self.program)
+        else:
+            self._check(fact, len(args))
+            asked = Fact(fact, tuple(to_ntriples(term) for term in args))
+        return explain(self.program, self.engine, self.dictionary, asked, limits)
 
     def _run(self, updates: Iterable[Updates]) -> Diff:
         result = self.engine.apply(self._epoch, updates)
@@ -189,16 +270,19 @@ class Reasoner:
             rows = list(run)
             for update in rows:
                 self._check(predicate, len(update.args))
-            ids = [
-                [self.dictionary.intern(to_ntriples(term)) for term in update.args]
-                for update in rows
-            ]
-            arity = len(rows[0].args)
-            yield Updates(
-                predicate,
-                np.array(ids, dtype=np.int32).reshape(len(rows), arity),
-                np.array([update.multiplicity for update in rows], dtype=np.int64),
-            )
+            terms = [[to_ntriples(term) for term in update.args] for update in rows]
+            yield self._rows(predicate, terms, [update.multiplicity for update in rows])
+
+    def _rows(
+        self, predicate: str, facts: list[list[str]], multiplicities: list[int] | None = None
+    ) -> Updates:
+        """Facts of canonical terms, encoded; asserted once each if nothing else is said."""
+        ids = [[self.dictionary.intern(term) for term in fact] for fact in facts]
+        return Updates(
+            predicate,
+            np.array(ids, dtype=np.int32).reshape(len(facts), len(facts[0])),
+            np.array(multiplicities or [1] * len(facts), dtype=np.int64),
+        )
 
     def _decode(self, args: NDArray[np.int32]) -> list[tuple[PythonTerm, ...]]:
         distinct, positions = np.unique(args, return_inverse=True)
@@ -217,3 +301,8 @@ class Reasoner:
                 f"{where}'{predicate}' has {arities[predicate]} arguments in the program,"
                 f" not {arity}."
             )
+
+
+def _terms(fact: Atom) -> list[str]:
+    """The arguments of a fact of the program."""
+    return [argument.term for argument in fact.arguments if isinstance(argument, Constant)]

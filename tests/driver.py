@@ -5,23 +5,66 @@ from __future__ import annotations
 from itertools import groupby
 
 import numpy as np
+from hypothesis import reject
 
 from streamreasoner.collection.updates import Updates
+from streamreasoner.errors import RecursionLimitError
+from streamreasoner.plan.lower import lower
 from streamreasoner.reasoner import Reasoner
+
+RECURSION_LIMIT = 100
+"""More iterations than a small program needs that needs a limited number of them."""
 
 
 class Driver:
-    """A Reasoner whose input and output are facts (predicate, canonical terms)."""
+    """A Reasoner whose input and output are facts (predicate, canonical terms).
 
-    def __init__(self, checked, **options):
-        self.reasoner = Reasoner(checked, **options)
+    Attributes:
+        reasoner: The Reasoner.
+        epoch: The next epoch.
+        own: The predicates of the program.
+        predicates: Those and the ones that its plan adds, whose trace is part of the state.
+    """
+
+    def __init__(self, checked, recursion_limit=RECURSION_LIMIT):
+        self.reasoner = Reasoner(checked, recursion_limit=recursion_limit)
         self.epoch = 0
+        self.own = tuple(checked.arities)
+        self.predicates = tuple(lower(checked).arities)
+
+    def inherit(self, other, change=lambda rows: rows):
+        """Take over the state of another driver, its trace by predicate as `change` leaves it."""
+        terms = other.reasoner.dictionary
+        self.reasoner.dictionary.encode(terms.terms(0, len(terms)))
+        self.reasoner.engine.restore(
+            (change(other.reasoner.engine.trace(predicate)) for predicate in other.predicates),
+            other.epoch,
+        )
+        self.epoch = other.epoch
 
     def apply(self, updates):
         """One epoch of (predicate, args, multiplicity); returns its EpochResult."""
         result = self.reasoner.engine.apply(self.epoch, self.encode(updates))
         self.epoch += 1
         return result
+
+    def change(self, checked):
+        """Go on with another program, as one epoch; returns its EpochResult."""
+        result = self.reasoner.adopt(checked, self.epoch)
+        self.epoch += 1
+        self.own = tuple(checked.arities)
+        self.predicates = tuple(dict.fromkeys((*self.predicates, *lower(checked).arities)))
+        return result
+
+    def run(self, epochs):
+        """Apply epochs and return their results; an example in which one never ends is no example.
+
+        That such an epoch is refused, and which ones, is a law of its own.
+        """
+        try:
+            return [self.apply(epoch) for epoch in epochs]
+        except RecursionLimitError:
+            reject()
 
     def encode(self, updates):
         """Runs of one predicate, as the engine takes them."""
@@ -34,10 +77,10 @@ class Driver:
                 np.array([multiplicity for *_, multiplicity in rows], np.int64),
             )
 
-    def trace(self):
-        """The whole trace, fact -> {iteration: multiplicity}."""
+    def trace(self, predicates=None):
+        """The trace, fact -> {iteration: multiplicity}, of the program's predicates or others."""
         found = {}
-        for predicate in self.reasoner.program.arities:
+        for predicate in self.own if predicates is None else predicates:
             rows = self.reasoner.engine.trace(predicate)
             for fact, iteration, multiplicity in zip(
                 self.facts(predicate, rows.args),
@@ -50,11 +93,11 @@ class Driver:
                 counts[iteration] = multiplicity
         return found
 
-    def closure(self):
-        """The present facts."""
+    def closure(self, predicates=None):
+        """The present facts of the program's predicates, or of others."""
         return {
             fact
-            for predicate in self.reasoner.program.arities
+            for predicate in (self.own if predicates is None else predicates)
             for fact in self.facts(predicate, self.reasoner.engine.facts(predicate))
         }
 
@@ -78,7 +121,7 @@ class Driver:
 
     def add_trace(self, rows, totals):
         """Add the trace differences of an epoch to fact -> {iteration: multiplicity}."""
-        for part in rows:
+        for part in (part for part in rows if part.predicate in self.own):
             for fact, iteration, multiplicity in zip(
                 self.facts(part.predicate, part.args),
                 part.iteration.tolist(),

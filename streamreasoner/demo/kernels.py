@@ -35,7 +35,7 @@ def prepare(program: CheckedProgram) -> None:
             reasoner.dictionary.decode(changes.args[:, 0])
     reasoner.dictionary.terms(0, len(reasoner.dictionary))
     reasoner.engine.statistics()
-    Reasoner(program).engine.restore([reasoner.engine.trace(TRIPLE)])
+    Reasoner(program).engine.restore([reasoner.engine.trace(TRIPLE)], before=2)
 
 
 def _batches() -> Iterator[pa.Table]:

@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamreasoner.engine.fixpoint import fixpoint
+from streamreasoner.engine.ports import LAST_ITERATION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
     from streamreasoner.collection.updates import Changes, TraceRows, Updates
-    from streamreasoner.engine.ports import Backend, Statistics
+    from streamreasoner.engine.ports import Backend, Selection, Statistics
+    from streamreasoner.plan.algebra import ProgramPlan
 
 DEFAULT_RECURSION_LIMIT = 1_000_000
 
@@ -47,42 +49,64 @@ class Engine:
         backend: Holds the trace; must be empty or restored.
         strata: Number of strata of the program, the input's not counted.
         recursion_limit: Iterations after which a stratum is taken not to converge.
+        facts: The facts that the program states; they come with the first epoch of all.
     """
 
     def __init__(
-        self, backend: Backend, strata: int, recursion_limit: int = DEFAULT_RECURSION_LIMIT
+        self,
+        backend: Backend,
+        strata: int,
+        recursion_limit: int = DEFAULT_RECURSION_LIMIT,
+        facts: tuple[Updates, ...] = (),
     ) -> None:
         self._backend = backend
         self._strata = strata
         self._recursion_limit = recursion_limit
+        self._facts = facts
 
-    def apply(self, epoch: int, updates: Iterable[Updates]) -> EpochResult:
+    def apply(
+        self, epoch: int, updates: Iterable[Updates], plan: ProgramPlan | None = None
+    ) -> EpochResult:
         """Take one epoch of input, in any order, and return what it changed.
+
+        Args:
+            epoch: Logical time of the input.
+            updates: Of predicates of the program.
+            plan: The program from this epoch on, if it is another one.
 
         Raises:
             EngineError: The epoch failed; the state is as it was before it.
         """
         count = 0
+        strata = self._strata if plan is None else len(plan.strata)
         try:
+            if plan is not None:
+                self._backend.adopt(plan)
+            for batch in self._facts:
+                self._backend.add(batch)
             for batch in updates:
                 self._backend.add(batch)
                 count += len(batch.multiplicity)
             iterations = sum(
                 fixpoint(self._backend, stratum, self._recursion_limit)
-                for stratum in range(self._strata + 1)
+                for stratum in range(strata + 1)
             )
             changes = self._backend.changes()
         except BaseException:
             self._backend.rollback()
             raise
         self._backend.commit()
+        self._facts = ()
+        self._strata = strata
         return EpochResult(
             epoch, count, iterations, changes.derived, changes.closure, changes.trace
         )
 
-    def restore(self, rows: Iterable[TraceRows]) -> None:
-        """Take the trace of an earlier run into an empty engine."""
+    def restore(self, rows: Iterable[TraceRows], before: int) -> None:
+        """Take the trace of the epochs below *before*, the next one, into an empty engine."""
         self._backend.restore(rows)
+        if before > 0:
+            self._facts = ()
 
     def trace(self, predicate: str) -> TraceRows:
         """Every (fact, iteration, multiplicity) of *predicate*, in no particular order."""
@@ -91,6 +115,12 @@ class Engine:
     def facts(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of *predicate*, int32 of shape (n, arity), in no particular order."""
         return self._backend.facts(predicate)
+
+    def select(
+        self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
+    ) -> Selection:
+        """The facts of *predicate* with these ids at these positions, judged at *iteration*."""
+        return self._backend.select(predicate, bound, iteration)
 
     def statistics(self) -> Statistics:
         """Size of the state."""

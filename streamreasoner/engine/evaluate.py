@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar, assert_never
 
-from streamreasoner.plan.algebra import Delta, DeltaPlan, Filter, Join, Node, Pattern
+from streamreasoner.plan.algebra import (
+    Antijoin,
+    Delta,
+    DeltaPlan,
+    Extend,
+    Filter,
+    Join,
+    Node,
+    Pattern,
+)
 
 R = TypeVar("R")
 
@@ -27,8 +36,16 @@ class Leaves(Protocol[R]):
         """*left* joined with old or new transitions: greatest iteration, product of signs."""
         ...
 
+    def antijoin(self, node: Antijoin, left: R) -> R:
+        """The rows of *left* for which the fact of a lower stratum is, old or new, absent."""
+        ...
+
     def filter(self, node: Filter, left: R) -> R:
-        """The rows of *left* for which the comparison holds."""
+        """The rows of *left* for which the condition holds."""
+        ...
+
+    def extend(self, node: Extend, left: R) -> R:
+        """The rows of *left* that have a value, with one more column; or where it is the same."""
         ...
 
     def project(self, left: R, head: Pattern) -> R:
@@ -47,6 +64,10 @@ def _walk(node: Node, leaves: Leaves[R]) -> R:
             return leaves.delta(node)
         case Join():
             return leaves.join(node, _walk(node.input, leaves))
+        case Antijoin():
+            return leaves.antijoin(node, _walk(node.input, leaves))
+        case Extend():
+            return leaves.extend(node, _walk(node.input, leaves))
         case Filter():
             return leaves.filter(node, _walk(node.input, leaves))
         case _:

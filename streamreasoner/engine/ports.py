@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
     from streamreasoner.collection.updates import Changes, TraceRows, Updates
+    from streamreasoner.plan.algebra import ProgramPlan
+
+LAST_ITERATION = (1 << 31) - 1
+"""No iteration comes after this one: what is present then is present in the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Statistics:
     """Size of the state.
 
     Attributes:
-        facts: Facts held, present or not.
+        facts: Facts held, present or not, of hidden predicates too.
         present: Facts present: the closure.
         asserted: Facts whose asserted multiplicity is positive.
         below_zero: Facts whose multiplicities sum to less than zero.
@@ -52,6 +56,27 @@ class Statistics:
     bytes: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Selection:
+    """Facts of one predicate that the state holds, as they are at an iteration of their strata.
+
+    Attributes:
+        args: Term ids, int32 of shape (n, arity); the other columns have shape (n,).
+        stratum: int32, the stratum each fact belongs to; iterations count inside it.
+        since: int32, the iteration from which on it is present without a break; -1 if it is absent.
+        until: int32, the first later iteration at which it is absent; -1 if there is none.
+        asserted: int64, multiplicity at iteration 0.
+        total: int64, sum of the multiplicities of all iterations.
+    """
+
+    args: NDArray[np.int32]
+    stratum: NDArray[np.int32]
+    since: NDArray[np.int32]
+    until: NDArray[np.int32]
+    asserted: NDArray[np.int64]
+    total: NDArray[np.int64]
+
+
 class Backend(Protocol):
     """Holds the trace and runs the steps of a fixpoint; strata and iterations come from the engine.
 
@@ -60,6 +85,17 @@ class Backend(Protocol):
 
     def add(self, updates: Updates) -> None:
         """Add asserted multiplicities, at iteration 0 of the stratum each fact belongs to.
+
+        Raises:
+            MultiplicityOverflowError: A sum leaves the range of a multiplicity.
+        """
+        ...
+
+    def adopt(self, plan: ProgramPlan) -> None:
+        """Go on with another program, at the beginning of an epoch.
+
+        Derivations of rules that are in one of the two only are withdrawn or added, and what that
+        changes is settled with the epoch; a rollback brings the program before back.
 
         Raises:
             MultiplicityOverflowError: A sum leaves the range of a multiplicity.
@@ -116,6 +152,16 @@ class Backend(Protocol):
 
     def facts(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""
+        ...
+
+    def select(
+        self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
+    ) -> Selection:
+        """The facts of a predicate that have the given ids at the given positions.
+
+        Facts that are held and absent are among them; order does not matter. Costs as much as the
+        state is large, unless *bound* has every position.
+        """
         ...
 
     def statistics(self) -> Statistics:

@@ -1,13 +1,14 @@
 """Plan nodes of rules over deltas. Invariant: a node that reads an unbound column cannot exist.
 
 A rule body is a join of patterns. A *delta plan* is the part of it that one body atom's delta
-drives: a chain of joins with the other atoms, filters as soon as their columns are bound, and the
-head on top. Columns carry the names of the rule's variables.
+drives: a chain of joins with the other atoms, conditions as soon as their columns are bound, and
+the head on top. Columns carry the names of the rule's variables; those that lowering adds, for
+values in the middle of an expression, start with `#`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
@@ -104,11 +105,88 @@ class Arrangement:
     key: tuple[int, ...]
 
 
+# Conditions of a rule body -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two values compare as the operator says."""
+
+    left: Operand
+    operator: Operator
+    right: Operand
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The columns that must be bound before it can be evaluated."""
+        return _names((self.left, self.right))
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """A built-in applied to values gives *column*; where it has no value, nothing matches.
+
+    If the column is bound already, it must be the same term.
+    """
+
+    column: str
+    function: str
+    arguments: tuple[Operand, ...]
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The columns that must be bound before it can be evaluated."""
+        return _names(self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A built-in test of values holds, or does not if *negated*; without value it never does."""
+
+    function: str
+    arguments: tuple[Operand, ...]
+    negated: bool
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The columns that must be bound before it can be evaluated."""
+        return _names(self.arguments)
+
+
+Condition: TypeAlias = Comparison | Computation | Test
+
+
+@dataclass(frozen=True, slots=True)
+class RuleBody:
+    """A rule as relational algebra reads it: head <- patterns joined, less the negated, filtered.
+
+    Attributes:
+        head: Pattern of the facts that it derives; no position is open.
+        patterns: Positive atoms, one at least.
+        negated: Negated atoms; no position is open, and other parts bind all their columns.
+        conditions: In an order in which every computation comes after those it reads.
+        rule: Index of the rule it is lowered from, in normal form; None if lowering adds it.
+    """
+
+    head: Pattern
+    patterns: tuple[Pattern, ...]
+    negated: tuple[Pattern, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    rule: int | None = field(default=None, compare=False)
+
+
+# Nodes of a delta plan ---------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """The transitions that changed in this settle, of facts that match the pattern."""
+    """The transitions that changed in this settle, of facts that match the pattern.
+
+    Those of a negated atom have the opposite sign.
+    """
 
     pattern: Pattern
+    negated: bool = False
 
     @property
     def columns(self) -> frozenset[str]:
@@ -141,16 +219,17 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
-    """The rows of the input for which a comparison of values holds."""
+class Antijoin:
+    """The rows of the input for which the one fact of a pattern, of a lower stratum, is absent."""
 
     input: Node
-    left: Operand
-    operator: Operator
-    right: Operand
+    pattern: Pattern
+    age: Age
 
     def __post_init__(self) -> None:
-        _require_bound((self.left, self.right), self.input.columns, "Filter")
+        if None in self.pattern.arguments:
+            raise PlanError(f"Antijoin with {self.pattern} leaves a position open.")
+        _require_bound(frozenset(self.pattern.columns), self.input.columns, "Antijoin")
 
     @property
     def columns(self) -> frozenset[str]:
@@ -158,7 +237,44 @@ class Filter:
         return self.input.columns
 
 
-Node: TypeAlias = Delta | Join | Filter
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The rows of the input for which a comparison or a test of values holds."""
+
+    input: Node
+    condition: Comparison | Test
+
+    def __post_init__(self) -> None:
+        _require_bound(self.condition.needs, self.input.columns, "Filter")
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Columns that are bound above this node."""
+        return self.input.columns
+
+
+@dataclass(frozen=True, slots=True)
+class Extend:
+    """The rows of the input with one more column, computed from others."""
+
+    input: Node
+    computation: Computation
+
+    def __post_init__(self) -> None:
+        _require_bound(self.computation.needs, self.input.columns, "Extend")
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Columns that are bound above this node."""
+        return self.input.columns | {self.computation.column}
+
+    @property
+    def checks(self) -> bool:
+        """Whether the input binds the column, so that the value is compared with it."""
+        return self.computation.column in self.input.columns
+
+
+Node: TypeAlias = Delta | Join | Antijoin | Filter | Extend
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +289,7 @@ class DeltaPlan:
     def __post_init__(self) -> None:
         if None in self.head.arguments:
             raise PlanError(f"Head {self.head} leaves a position open.")
-        operands = tuple(argument for argument in self.head.arguments if argument is not None)
-        _require_bound(operands, self.input.columns, "Head")
+        _require_bound(frozenset(self.head.columns), self.input.columns, "Head")
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -185,11 +300,11 @@ class DeltaPlan:
         return tuple(reversed(found))
 
     @property
-    def delta(self) -> Pattern:
-        """The pattern whose delta drives this plan."""
+    def delta(self) -> Delta:
+        """The delta that drives this plan."""
         first = self.nodes[0]
         assert isinstance(first, Delta)  # noqa: S101 - `nodes` ends there
-        return first.pattern
+        return first
 
     @property
     def joins(self) -> tuple[Join, ...]:
@@ -197,12 +312,67 @@ class DeltaPlan:
         return tuple(node for node in self.nodes if isinstance(node, Join))
 
 
+# Programs ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RulePlan:
+    """A rule and its delta plans: one for each positive atom, then one for each negated atom."""
+
+    body: RuleBody
+    plans: tuple[DeltaPlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """Of the facts that agree on all positions but one, only the best is present.
+
+    Attributes:
+        pattern: The facts it holds for: those with the pattern's constants.
+        position: Where the value is that decides.
+        function: `min` or `max`, by the total order of terms.
+    """
+
+    pattern: Pattern
+    position: int
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """An aggregate over the facts of a lower stratum, each counted by its multiplicity.
+
+    Attributes:
+        candidates: Predicate of those facts: the columns of the group, then the value if any.
+        function: `count` (without value), `count distinct`, `sum` or `avg`.
+        head: What a group derives at iteration 1: columns `#0`, `#1`, ... of the group, and
+            `#result`.
+    """
+
+    candidates: str
+    function: str
+    head: Pattern
+
+
 @dataclass(frozen=True, slots=True)
 class StratumPlan:
-    """The delta plans of mutually dependent rules, and the patterns of their heads."""
+    """The plans of mutually dependent rules, and the patterns of the facts they derive."""
 
-    heads: tuple[Pattern, ...]
-    plans: tuple[DeltaPlan, ...]
+    rules: tuple[RulePlan, ...]
+    reductions: tuple[Reduction, ...] = ()
+
+    @property
+    def plans(self) -> tuple[DeltaPlan, ...]:
+        """The delta plans of all rules."""
+        return tuple(plan for rule in self.rules for plan in rule.plans)
+
+    @property
+    def heads(self) -> tuple[Pattern, ...]:
+        """What the stratum derives; the facts that match belong to it."""
+        return (
+            *(rule.body.head for rule in self.rules),
+            *(reduction.head for reduction in self.reductions),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,13 +382,21 @@ class ProgramPlan:
     Attributes:
         arities: Arity of every predicate that facts may have.
         strata: In dependency order; a stratum reads itself and those before it.
+        lattices: What is aggregated in place.
+        hidden: Predicates that lowering added; their facts have a trace and are no output.
     """
 
     arities: dict[str, int]
     strata: tuple[StratumPlan, ...]
+    lattices: tuple[Lattice, ...] = ()
+    hidden: frozenset[str] = frozenset()
 
 
-def _require_bound(operands: tuple[Operand, ...], columns: frozenset[str], node: str) -> None:
-    missing = {o.name for o in operands if isinstance(o, Column)} - columns
+def _names(operands: tuple[Operand, ...]) -> frozenset[str]:
+    return frozenset(operand.name for operand in operands if isinstance(operand, Column))
+
+
+def _require_bound(needs: frozenset[str], columns: frozenset[str], node: str) -> None:
+    missing = needs - columns
     if missing:
         raise PlanError(f"{node} reads {sorted(missing)}; its input has {sorted(columns)}.")

@@ -4,89 +4,102 @@ For a body A1..An and a delta in some of its atoms,
 
     Δ(A1 ⋈ … ⋈ An) = Σj  new A1 ⋈ … ⋈ new A(j-1) ⋈ ΔAj ⋈ old A(j+1) ⋈ … ⋈ old An
 
-so every atom drives one plan, in which the atoms before it are read new and those after it old.
-The order in which a plan joins the other atoms is free, as the sum is bilinear in each.
+so every atom drives one plan, in which the atoms before it are read new and those after it old. A
+negated atom is an atom like the others: the facts of its complement, whose delta is that of the
+atom with the opposite sign. The order in which a plan joins is free, as the sum is bilinear.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, assert_never
 
 from streamreasoner.plan.algebra import (
     Age,
+    Antijoin,
+    Comparison,
+    Computation,
+    Condition,
     Delta,
     DeltaPlan,
+    Extend,
     Filter,
     Join,
     Node,
-    Operand,
-    Operator,
     Pattern,
+    RuleBody,
+    RulePlan,
+    Test,
 )
+from streamreasoner.plan.sizes import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
 
-class BodyFilter(Protocol):
-    """A comparison that waits for its columns."""
+def differentiate(body: RuleBody, sizes: Mapping[str, int] | None = None) -> RulePlan:
+    """One delta plan for each atom of the rule: the positive ones, then the negated ones.
 
-    @property
-    def left(self) -> Operand:
-        """The left operand."""
-        ...
-
-    @property
-    def operator(self) -> Operator:
-        """How the operands are compared."""
-        ...
-
-    @property
-    def right(self) -> Operand:
-        """The right operand."""
-        ...
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """The columns that must be bound first."""
-        ...
+    Args:
+        body: The rule.
+        sizes: How many facts atoms have, as `plan.sizes` tells it, to order joins by.
+    """
+    count = len(body.patterns) + len(body.negated)
+    return RulePlan(body, tuple(_driven_by(j, body, sizes) for j in range(count)))
 
 
-def delta_plans(
-    head: Pattern, patterns: Sequence[Pattern], filters: Sequence[BodyFilter]
-) -> tuple[DeltaPlan, ...]:
-    """One delta plan per body atom of the rule `head <- patterns, filters`."""
-    return tuple(_driven_by(j, head, patterns, filters) for j in range(len(patterns)))
-
-
-def _driven_by(
-    j: int, head: Pattern, patterns: Sequence[Pattern], filters: Sequence[BodyFilter]
-) -> DeltaPlan:
-    waiting = list(filters)
-    remaining = [i for i in range(len(patterns)) if i != j]
-    node = _filtered(Delta(patterns[j]), waiting)
+def _driven_by(j: int, body: RuleBody, sizes: Mapping[str, int] | None) -> DeltaPlan:
+    positive = len(body.patterns)
+    atoms = (*body.patterns, *body.negated)
+    waiting = list(body.conditions)
+    remaining = [i for i in range(len(atoms)) if i != j]
+    node = _conditioned(Delta(atoms[j], negated=j >= positive), waiting)
     while remaining:
-        bound = node.columns
-        i = min(remaining, key=lambda i: (*_selectivity(patterns[i], bound), i))
+        i = min(
+            remaining,
+            key=lambda i: _cost(atoms[i], node.columns, sizes, negated=i >= positive),
+        )
         remaining.remove(i)
-        node = _filtered(Join(node, patterns[i], Age.NEW if i < j else Age.OLD), waiting)
-    return DeltaPlan(node, head)
+        age = Age.NEW if i < j else Age.OLD
+        operator = Join if i < positive else Antijoin
+        node = _conditioned(operator(node, atoms[i], age), waiting)
+    return DeltaPlan(node, body.head)
 
 
-def _selectivity(pattern: Pattern, bound: frozenset[str]) -> tuple[bool, int, int]:
-    """Sort key, best first: joined at all, then positions left open, then fewest constants.
+def _cost(
+    pattern: Pattern, bound: frozenset[str], sizes: Mapping[str, int] | None, *, negated: bool
+) -> tuple[int, bool, float, int, int]:
+    """Sort key, best first: joined at all, facts by estimate, positions left open, constants.
 
-    A pattern with constants is the smaller one, so a tie goes to the one with more of them.
+    A negated atom can only take rows away, so it goes first when its columns are bound, and last
+    until then. Between atoms of equal estimate, the one with more constants is the smaller one.
     """
     fixed = len(pattern.bound_positions(bound))
     constants = len(pattern.constants)
-    return (fixed == 0, len(pattern.arguments) - fixed - constants, -constants)
+    loose = len(pattern.arguments) - fixed - constants
+    if negated:
+        return (-1 if loose == 0 else 1, False, 0, 0, 0)
+    facts = 0.0 if sizes is None else estimate(pattern, bound, sizes)
+    return (0, fixed == 0, facts, loose, -constants)
 
 
-def _filtered(node: Node, waiting: list[BodyFilter]) -> Node:
-    """Apply, and take off the list, every filter whose columns the node binds."""
-    for comparison in tuple(waiting):
-        if comparison.columns <= node.columns:
-            waiting.remove(comparison)
-            node = Filter(node, comparison.left, comparison.operator, comparison.right)
+def _conditioned(node: Node, waiting: list[Condition]) -> Node:
+    """Apply, and take off the list, every condition whose columns the node binds."""
+    found = True
+    while found:
+        found = False
+        for condition in tuple(waiting):
+            if condition.needs <= node.columns:
+                waiting.remove(condition)
+                node = _apply(node, condition)
+                found = True
     return node
+
+
+def _apply(node: Node, condition: Condition) -> Node:
+    match condition:
+        case Computation():
+            return Extend(node, condition)
+        case Comparison() | Test():
+            return Filter(node, condition)
+        case _:
+            assert_never(condition)

@@ -1,102 +1,114 @@
-"""Rules in normal form to patterns and filters. Invariant: names and constants stay as written."""
+"""Rules in normal form to plans. Invariant: names and constants of the program stay as written.
+
+A rule becomes a tree of relational algebra (`steps`), which is rewritten (`rewrite`) and read as a
+body (`body`), which is differentiated (`delta`). What delta plans lack is expressed by hidden
+predicates, each complete before the stratum that reads it: projections of negated atoms and the
+matches that aggregates are computed from (`aggregation`).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
-from streamreasoner.lang import ast
-from streamreasoner.plan.algebra import (
-    Column,
-    Operand,
-    Operator,
-    Pattern,
-    PlanError,
-    ProgramPlan,
-    StratumPlan,
-    Value,
-)
-from streamreasoner.plan.delta import delta_plans
+from streamreasoner.analysis.aggregates import aggregates, is_lattice
+from streamreasoner.plan.aggregation import express, lattice, reductions
+from streamreasoner.plan.algebra import Lattice, PlanError, ProgramPlan, StratumPlan
+from streamreasoner.plan.body import body_of
+from streamreasoner.plan.delta import differentiate
+from streamreasoner.plan.relational import Antijoin, Project, walk
+from streamreasoner.plan.rewrite import REWRITES
+from streamreasoner.plan.steps import STEPS, incomplete_expression
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
     from streamreasoner.analysis.check import CheckedProgram
+    from streamreasoner.lang import ast
+    from streamreasoner.plan.algebra import Reduction, RuleBody
+    from streamreasoner.plan.relational import Relation
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """A filter of a rule body, before it has a place in a plan."""
+class Stage:
+    """A tree on the way of a rule to its plan, and the name of the step that made it."""
 
-    left: Operand
-    operator: Operator
-    right: Operand
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """The columns that must be bound before it can be evaluated."""
-        return frozenset(o.name for o in (self.left, self.right) if isinstance(o, Column))
+    step: str
+    tree: Relation
 
 
-@dataclass(frozen=True, slots=True)
-class RuleBody:
-    """One rule as relational algebra reads it: head <- patterns joined, then filtered."""
+def lower(checked: CheckedProgram, sizes: Mapping[str, int] | None = None) -> ProgramPlan:
+    """Give every rule of *checked* its delta plans, stratum by stratum.
 
-    head: Pattern
-    patterns: tuple[Pattern, ...]
-    comparisons: tuple[Comparison, ...]
-
-
-def lower(checked: CheckedProgram) -> ProgramPlan:
-    """Give every rule of *checked* its delta plans, stratum by stratum."""
-    bodies = [lower_rule(rule) for rule in checked.rules]
+    Args:
+        checked: The program.
+        sizes: How many facts predicates have, as far as it is known (`plan.sizes` says what else
+            can be told). They decide the order of joins, and nothing that can be observed.
+    """
+    lattices: list[Lattice] = []
+    hidden: dict[str, int] = {}
+    strata: list[StratumPlan] = []
+    for stratum in checked.strata:
+        trees = {index: lowered(checked.rules[index]) for index in stratum}
+        heads = {index: checked.rules[index].head for index in stratum}
+        aggregated = [i for i in stratum if aggregates(heads[i]) and not is_lattice(heads[i])]
+        plain = [body_of(trees[i], i) for i in stratum if i not in aggregated]
+        projections = [
+            body_of(projection)
+            for projection in _projections(trees.values())
+            if projection.head.predicate not in hidden
+        ]
+        made = express(
+            reductions((heads[i], trees[i]) for i in aggregated),
+            {trees[i]: i for i in aggregated},
+        )
+        hidden |= {body.head.predicate: len(body.head.arguments) for body in projections}
+        hidden |= made.arities
+        lattices += [lattice(heads[i], trees[i].head) for i in stratum if is_lattice(heads[i])]
+        lattices += made.lattices
+        strata += [
+            _stratum(projections, (), sizes),
+            _stratum(made.matches, (), sizes),
+            _stratum((), made.results, sizes),
+            _stratum((*plain, *made.heads), made.final, sizes),
+        ]
     return ProgramPlan(
-        arities=dict(checked.arities),
-        strata=tuple(
-            StratumPlan(
-                heads=tuple(bodies[index].head for index in stratum),
-                plans=tuple(
-                    plan
-                    for index in stratum
-                    for plan in delta_plans(
-                        bodies[index].head, bodies[index].patterns, bodies[index].comparisons
-                    )
-                ),
-            )
-            for stratum in checked.strata
-        ),
+        arities={**checked.arities, **hidden},
+        strata=tuple(stratum for stratum in strata if stratum.rules or stratum.reductions),
+        lattices=tuple(dict.fromkeys(lattices)),
+        hidden=frozenset(hidden),
     )
 
 
-def lower_rule(rule: ast.Rule) -> RuleBody:
-    """Turn a rule in normal form (one head, a conjunction) into patterns and comparisons."""
-    return RuleBody(
-        head=_pattern(rule.head),
-        patterns=tuple(_pattern(atom) for atom in rule.atoms),
-        comparisons=tuple(
-            Comparison(_operand(c.left), Operator(c.operator), _operand(c.right))
-            for c in rule.comparisons
-        ),
-    )
+def lowered(rule: ast.Rule) -> Project:
+    """The tree of a rule in normal form that its plans are made of."""
+    *_, last = stages(rule)
+    if not isinstance(last.tree, Project):
+        raise PlanError(f"A tree is left that derives no facts: {last.tree}.")
+    return last.tree
 
 
-def _pattern(atom: ast.Atom) -> Pattern:
-    return Pattern(
-        atom.predicate,
-        tuple(
-            None if isinstance(argument, ast.Wildcard) else _operand(argument)
-            for argument in atom.arguments
-        ),
-    )
+def stages(rule: ast.Rule) -> Iterator[Stage]:
+    """Every tree on the way of a rule in normal form to its plans; the last one is the result."""
+    tree = incomplete_expression(rule)
+    yield Stage("incomplete expression", tree)
+    for name, step in {**STEPS, **REWRITES}.items():
+        tree = step(tree)
+        yield Stage(name, tree)
 
 
-def _operand(expression: ast.Expression) -> Operand:
-    match expression:
-        case ast.Variable():
-            return Column(expression.name)
-        case ast.Constant():
-            return Value(expression.term)
-        case (
-            ast.Wildcard() | ast.BinaryOperation() | ast.UnaryMinus() | ast.Call() | ast.Aggregate()
-        ):
-            raise PlanError(f"{expression} is not an operand of a plan.")
-        case _:
-            assert_never(expression)
+def _projections(trees: Iterable[Relation]) -> Iterator[Project]:
+    """The projections of negated atoms, each once."""
+    found = {
+        node.negated.head.predicate: node.negated
+        for tree in trees
+        for node in walk(tree)
+        if isinstance(node, Antijoin) and isinstance(node.negated, Project)
+    }
+    yield from found.values()
+
+
+def _stratum(
+    rules: Iterable[RuleBody], reduced: Iterable[Reduction], sizes: Mapping[str, int] | None
+) -> StratumPlan:
+    return StratumPlan(tuple(differentiate(body, sizes) for body in rules), tuple(reduced))

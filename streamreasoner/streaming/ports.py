@@ -153,5 +153,5 @@ class Engine(Protocol):
     def apply(self, epoch: int, updates: Iterable[Updates]) -> EpochResult:
         """Take one epoch of input and say what it changed; on an error nothing changes."""
 
-    def restore(self, rows: Iterable[TraceRows]) -> None:
-        """Take the trace of an earlier run."""
+    def restore(self, rows: Iterable[TraceRows], before: int) -> None:
+        """Take the trace of the epochs below `before`, the next one."""

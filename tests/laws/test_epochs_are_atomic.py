@@ -7,8 +7,8 @@ import pytest
 from driver import Driver
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import evaluate
-from strategies import scenarios, total
+from oracle import evaluate, total
+from strategies import scenarios
 
 from streamreasoner.analysis.load import load_program
 from streamreasoner.collection.updates import TraceRows, Updates
@@ -36,8 +36,7 @@ def test_a_failed_epoch_leaves_no_trace(scenario, limit):
 def test_overflow_is_an_error_and_undone(scenario):
     """A multiplicity that leaves its range fails the epoch and leaves the state alone."""
     driver = Driver(scenario.checked)
-    for epoch in scenario.epochs:
-        driver.apply(epoch)
+    driver.run(scenario.epochs)
     before = driver.trace()
     huge = [("triple", ("<urn:s>", "<urn:p>", "<urn:o>"), 1 << 58)] * 2
     with pytest.raises(MultiplicityOverflowError):
@@ -53,19 +52,13 @@ def test_a_restored_reasoner_goes_on_alike(scenario, data):
     """A reasoner that takes over a trace, in any order, has its state and the same future."""
     cut = data.draw(st.integers(0, len(scenario.epochs)))
     original, heir = Driver(scenario.checked), Driver(scenario.checked)
-    for epoch in scenario.epochs[:cut]:
-        original.apply(epoch)
-    terms = original.reasoner.dictionary
-    heir.reasoner.dictionary.encode(terms.terms(0, len(terms)))
-    heir.reasoner.engine.restore(
-        _shuffled(original.reasoner.engine.trace(predicate), data)
-        for predicate in original.reasoner.program.arities
-    )
+    original.run(scenario.epochs[:cut])
+    heir.inherit(original, lambda rows: _shuffled(rows, data))
 
     assert heir.trace() == original.trace()
     assert heir.reasoner.engine.statistics().counts == original.reasoner.engine.statistics().counts
     for epoch in scenario.epochs[cut:]:
-        one, other = original.apply(epoch), heir.apply(epoch)
+        (one,), (other,) = original.run([epoch]), heir.run([epoch])
         for name in ("closure", "derived"):
             first, second = {}, {}
             original.add_changes(getattr(one, name), first)

@@ -16,13 +16,12 @@ def test_splitting_and_order(scenario, random):
 
     def trace_after(epochs):
         driver = Driver(scenario.checked)
-        for epoch in epochs:
-            driver.apply(epoch)
+        driver.run(epochs)
         return driver.trace()
 
     expected = trace_after([updates])
 
     assert trace_after(scenario.epochs) == expected
-    assert trace_after([update] for update in updates) == expected
-    assert trace_after([update] for update in shuffled) == expected
+    assert trace_after([[], *([update] for update in updates)]) == expected
+    assert trace_after([[], *([update] for update in shuffled)]) == expected
     assert trace_after([shuffled]) == expected

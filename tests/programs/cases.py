@@ -12,8 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oracle import closure, derived, evaluate
-from strategies import total
+from oracle import closure, derived, evaluate, total
 
 from streamreasoner.analysis.load import load_program
 from streamreasoner.lang.ast import Atom, Constant, Span

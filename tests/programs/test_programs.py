@@ -6,7 +6,7 @@ import random
 
 import pytest
 from driver import Driver
-from oracle import derivations
+from oracle import derivations, evaluate
 from programs.cases import read_all
 
 from streamreasoner import rulesets
@@ -58,11 +58,10 @@ def test_what_is_expected_is_what_the_oracle_says(case):
 @every_case
 def test_every_rule_derives_something(case):
     """No rule of a golden program is idle: each has a derivation after one of the epochs."""
-    states = [dict.fromkeys(facts, 0) for facts in case.closures]
     idle = [
         rule
         for rule in case.checked.rules
-        if not any(list(derivations(rule, state, 0)) for state in states)
+        if not any(derivations([rule], present) for present in case.closures)
     ]
 
     assert idle == []
@@ -97,15 +96,17 @@ def test_cut_otherwise(case, cut):
 @every_case
 @pytest.mark.parametrize("cut", CUTS)
 def test_retracting_everything_at_the_end(case, cut):
-    """Taking back every update, in any cut and order, leaves no fact and no count."""
+    """Taking back every update, in any cut and order, leaves what follows from the program."""
     driver = Driver(case.checked)
     _run(driver, case.epochs)
     inverse = [(predicate, args, -multiplicity) for predicate, args, multiplicity in case.updates]
     _run(driver, CUTS[cut](inverse))
     statistics = driver.reasoner.engine.statistics()
+    left = evaluate(case.checked, {})
 
-    assert driver.trace() == {}
-    assert (statistics.facts, statistics.counts, statistics.present) == (0, 0, 0)
+    assert driver.trace() == left
+    if not left:
+        assert (statistics.facts, statistics.counts, statistics.present) == (0, 0, 0)
 
 
 @every_case
@@ -114,9 +115,7 @@ def test_restored_between_any_two_epochs(case):
     for cut in range(1, len(case.epochs)):
         original, heir = Driver(case.checked), Driver(case.checked)
         before = _run(original, case.epochs[:cut])
-        terms = original.reasoner.dictionary
-        heir.reasoner.dictionary.encode(terms.terms(0, len(terms)))
-        heir.reasoner.engine.restore(map(original.reasoner.engine.trace, case.checked.arities))
+        heir.inherit(original)
         changes = before + _run(heir, case.epochs[cut:])
 
         assert case.render(changes, heir.trace()) == case.expected.read_text("utf-8")

@@ -1,7 +1,8 @@
 """Arrangements: groups of facts with equal key. Invariant: a fact is in its groups iff ARRANGED.
 
 A group is a record with the first fact of a doubly linked list; the links are in the facts, one
-pair of words for each arrangement that the fact's class is a member of.
+pair of words for each arrangement that the fact's class is a member of. A lattice has such groups
+too, of its candidates, and a candidate is in its group unless it is UNLISTED.
 """
 
 from __future__ import annotations
@@ -9,14 +10,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.fact import allocate, release
+from streamreasoner.backends.columnar.history import forget
 from streamreasoner.backends.columnar.layout import (
     ARENA,
     ARRANGED,
     ARRANGED_KEY,
     ARRANGEMENT_COUNT,
+    ARRANGEMENT_KEY_COUNT,
+    ARRANGEMENT_WIDTH,
     ARRANGEMENTS,
     CELLS,
     CLASS_BITS,
+    CLASS_LATTICE,
     CLASS_LINK_COUNT,
     CLASS_LINKS,
     CLASS_MEMBERSHIPS,
@@ -28,12 +33,14 @@ from streamreasoner.backends.columnar.layout import (
     GROUP_KEY,
     GROUP_MASK,
     GROUP_TABLE,
+    LATTICE_UNITS,
     LINK_OFFSETS,
     MEMBERSHIPS,
     OK,
     OPERANDS,
     SCALARS,
     SCRATCH,
+    UNLISTED,
 )
 from streamreasoner.backends.columnar.slots import LOW, delete, hash_cells, insert
 from streamreasoner.rdf.kernels.compile import inlined, kernel
@@ -84,16 +91,58 @@ def _load_key(table: Int64s, arrangement: int, fact: int) -> tuple[int, int]:
     operands = int32_column(table[OPERANDS])
     arrangements = int32_column(table[ARRANGEMENTS])
     scratch = int32_column(table[SCRATCH])
-    start = arrangements[2 * arrangement]
-    count = arrangements[2 * arrangement + 1]
+    start = arrangements[ARRANGEMENT_WIDTH * arrangement]
+    count = arrangements[ARRANGEMENT_WIDTH * arrangement + ARRANGEMENT_KEY_COUNT]
     for i in range(count):
         scratch[ARRANGED_KEY + i] = words[2 * fact + CELLS + operands[start + i]]
     return count, hash_cells(arrangement, scratch, ARRANGED_KEY, count)
 
 
+@inlined
+def group_units(count: int) -> int:
+    """Units of a group with *count* key cells."""
+    return (GROUP_KEY + count + 1) // 2
+
+
+@inlined
+def fields_of(table: Int64s, group: int) -> int:
+    """The unit after the key of a group, where the fields of lattices and reductions start."""
+    row = ARRANGEMENT_WIDTH * int32_column(table[ARENA])[2 * group]
+    return group + group_units(int32_column(table[ARRANGEMENTS])[row + ARRANGEMENT_KEY_COUNT])
+
+
 @kernel
-def _new_group(table: Int64s, arrangement: int, count: int, tag: int) -> int:
-    group = allocate(table, (GROUP_KEY + count + 1) // 2)
+def group_of(table: Int64s, arrangement: int, fact: int) -> int:
+    """The group that a fact is in, or would be; 0 if there is none."""
+    count, tag = _load_key(table, arrangement, fact)
+    return find_group(table, arrangement, int32_column(table[SCRATCH]), ARRANGED_KEY, count, tag)
+
+
+@kernel
+def ensure_group(table: Int64s, arrangement: int, fact: int, extra: int) -> int:
+    """The group that a fact is to be in, new with *extra* units if need be; 0 if out of memory."""
+    count, tag = _load_key(table, arrangement, fact)
+    group = find_group(table, arrangement, int32_column(table[SCRATCH]), ARRANGED_KEY, count, tag)
+    if group == 0:
+        group = _new_group(table, arrangement, count, tag, extra)
+    return group
+
+
+@kernel
+def drop_group(table: Int64s, group: int, extra: int) -> None:
+    """Forget a group that has *extra* units after its key."""
+    words = int32_column(table[ARENA])
+    arrangement = words[2 * group]
+    row = ARRANGEMENT_WIDTH * arrangement
+    count = int32_column(table[ARRANGEMENTS])[row + ARRANGEMENT_KEY_COUNT]
+    tag = hash_cells(arrangement, words, 2 * group + GROUP_KEY, count)
+    delete(table, GROUP_TABLE, GROUP_MASK, tag, group)
+    release(table, group, group_units(count) + extra)
+
+
+@kernel
+def _new_group(table: Int64s, arrangement: int, count: int, tag: int, extra: int) -> int:
+    group = allocate(table, group_units(count) + extra)
     if group == 0:
         return 0
     words = int32_column(table[ARENA])
@@ -116,27 +165,42 @@ def arrange(table: Int64s, fact: int) -> int:
     # Groups first: when the arena is full, the fact must be in no group rather than in some.
     first = classes[row + CLASS_MEMBERSHIPS]
     for i in range(classes[row + CLASS_LINK_COUNT]):
-        arrangement = memberships[first + i]
-        count, tag = _load_key(table, arrangement, fact)
-        group = find_group(
-            table, arrangement, int32_column(table[SCRATCH]), ARRANGED_KEY, count, tag
-        )
+        group = ensure_group(table, memberships[first + i], fact, 0)
         if group == 0:
-            group = _new_group(table, arrangement, count, tag)
-            if group == 0:
-                return FULL
+            return FULL
         words[link + 2 * i + 1] = group
     for i in range(classes[row + CLASS_LINK_COUNT]):
-        group = words[link + 2 * i + 1]
-        following = words[2 * group + GROUP_FIRST]
-        words[link + 2 * i] = following
-        words[link + 2 * i + 1] = 0
-        if following != 0:
-            offset = link_offset(table, words[2 * following], memberships[first + i])
-            words[2 * following + offset + 1] = fact
-        words[2 * group + GROUP_FIRST] = fact
+        _prepend(table, fact, memberships[first + i], link + 2 * i, words[link + 2 * i + 1])
     words[2 * fact] |= ARRANGED
     return OK
+
+
+@kernel
+def enlist(table: Int64s, fact: int) -> int:
+    """Put a candidate into the group of its lattice, present or not."""
+    words = int32_column(table[ARENA])
+    row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
+    arrangement = int32_column(table[CLASSES])[row + CLASS_LATTICE] - 1
+    group = ensure_group(table, arrangement, fact, LATTICE_UNITS)
+    if group == 0:
+        return FULL
+    link = 2 * fact + link_offset(table, words[2 * fact], arrangement)
+    _prepend(table, fact, arrangement, link, group)
+    words[2 * fact] &= ~UNLISTED
+    return OK
+
+
+@inlined
+def _prepend(table: Int64s, fact: int, arrangement: int, link: int, group: int) -> None:
+    """Make a fact, whose link is at a word of the arena, the first of a group."""
+    words = int32_column(table[ARENA])
+    following = words[2 * group + GROUP_FIRST]
+    words[link] = following
+    words[link + 1] = 0
+    if following != 0:
+        offset = link_offset(table, words[2 * following], arrangement)
+        words[2 * following + offset + 1] = fact
+    words[2 * group + GROUP_FIRST] = fact
 
 
 @kernel
@@ -149,22 +213,37 @@ def withdraw(table: Int64s, fact: int) -> None:
     link = 2 * fact + classes[row + CLASS_LINKS]
     first = classes[row + CLASS_MEMBERSHIPS]
     for i in range(classes[row + CLASS_LINK_COUNT]):
-        arrangement = memberships[first + i]
-        following = words[link + 2 * i]
-        previous = words[link + 2 * i + 1]
-        if following != 0:
-            offset = link_offset(table, words[2 * following], arrangement)
-            words[2 * following + offset + 1] = previous
-        if previous != 0:
-            offset = link_offset(table, words[2 * previous], arrangement)
-            words[2 * previous + offset] = following
-            continue
-        count, tag = _load_key(table, arrangement, fact)
-        group = find_group(
-            table, arrangement, int32_column(table[SCRATCH]), ARRANGED_KEY, count, tag
-        )
-        words[2 * group + GROUP_FIRST] = following
-        if following == 0:
-            delete(table, GROUP_TABLE, GROUP_MASK, tag, group)
-            release(table, group, (GROUP_KEY + count + 1) // 2)
+        _unlink(table, fact, memberships[first + i], link + 2 * i, 0)
     words[2 * fact] &= ~ARRANGED
+
+
+@kernel
+def delist(table: Int64s, fact: int) -> None:
+    """Take a candidate out of the group of its lattice."""
+    words = int32_column(table[ARENA])
+    row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
+    arrangement = int32_column(table[CLASSES])[row + CLASS_LATTICE] - 1
+    link = 2 * fact + link_offset(table, words[2 * fact], arrangement)
+    if words[link] == 0 and words[link + 1] == 0:
+        forget(table, fields_of(table, group_of(table, arrangement, fact)))
+    _unlink(table, fact, arrangement, link, LATTICE_UNITS)
+    words[2 * fact] |= UNLISTED
+
+
+@kernel
+def _unlink(table: Int64s, fact: int, arrangement: int, link: int, extra: int) -> None:
+    """Take a fact, whose link is at a word of the arena, out of its group."""
+    words = int32_column(table[ARENA])
+    following = words[link]
+    previous = words[link + 1]
+    if following != 0:
+        offset = link_offset(table, words[2 * following], arrangement)
+        words[2 * following + offset + 1] = previous
+    if previous != 0:
+        offset = link_offset(table, words[2 * previous], arrangement)
+        words[2 * previous + offset] = following
+        return
+    group = group_of(table, arrangement, fact)
+    words[2 * group + GROUP_FIRST] = following
+    if following == 0:
+        drop_group(table, group, extra)

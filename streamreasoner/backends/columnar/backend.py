@@ -8,20 +8,34 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.backends.columnar import census, intake, journal, layout, settle
+from streamreasoner.backends.columnar import (
+    census,
+    fact,
+    intake,
+    journal,
+    layout,
+    migrate,
+    reduce,
+    settle,
+    slots,
+)
+from streamreasoner.backends.columnar.builtins import Builtins
 from streamreasoner.backends.columnar.compile import compile_program
 from streamreasoner.backends.columnar.derive import derive
+from streamreasoner.backends.columnar.numbering import Numbering
+from streamreasoner.backends.columnar.results import result
 from streamreasoner.backends.columnar.state import State
 from streamreasoner.collection.updates import Changes, TraceRows
-from streamreasoner.engine.ports import EpochChanges, Statistics
+from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection, Statistics
 from streamreasoner.errors import EngineError, MultiplicityOverflowError
-from streamreasoner.plan.algebra import Filter
+from streamreasoner.plan.algebra import Extend, Filter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from streamreasoner.backends.columnar.compile import ProgramTables, Whole
     from streamreasoner.collection.updates import Updates
     from streamreasoner.plan.algebra import ProgramPlan
     from streamreasoner.rdf.dictionary import Dictionary
@@ -38,38 +52,56 @@ class ColumnarBackend:
     """
 
     def __init__(self, plan: ProgramPlan, dictionary: Dictionary, values: Values) -> None:
-        tables = compile_program(plan, dictionary.intern)
-        self._relations = tables.relations
-        self._arities = plan.arities
+        self._dictionary = dictionary
         self._values = values
-        self._compares = any(
-            isinstance(node, Filter)
-            for stratum in plan.strata
-            for delta_plan in stratum.plans
-            for node in delta_plan.nodes
-        )
-        self._state = State(tables)
+        self._numbering = Numbering()
+        self._hidden: frozenset[str] = frozenset()
+        self._before: ProgramPlan | None = None
+        self._builtins = Builtins(dictionary, values, self._result)
+        tables = compile_program(plan, self._numbering, dictionary.intern)
+        self._state = State(tables, self._builtins)
         self._table = self._state.table
+        self._use(plan)
 
     def add(self, updates: Updates) -> None:
         """Add asserted multiplicities, at iteration 0 of the stratum each fact belongs to."""
         relation, arity = self._relation(updates.predicate, updates.args)
         cells = np.ascontiguousarray(updates.args, dtype=np.int32).reshape(-1)
-        _check(intake.add(self._table, relation, arity, cells, updates.multiplicity))
+        self._check(intake.add(self._table, relation, arity, cells, updates.multiplicity))
+
+    def adopt(self, plan: ProgramPlan) -> None:
+        """Go on with another program; what it derives differently is settled in this epoch."""
+        former, self._before = self._plan, self._plan
+        tables = compile_program(plan, self._numbering, self._dictionary.intern, former)
+        gone, kept = self._state.table.copy(), self._state.arrays()
+        sizes, effects = self._migrate(tables)
+        self._use(plan)
+        self._extend_values()
+        migrate.unsettle(self._table, effects)
+        self._state.scalars[layout.CONVERTING] = int((effects == migrate.CONVERTED).any())
+        starts, items = _drivers(tables.wholes, sizes)
+        self._check(migrate.evaluate_whole(self._table, self._values.table, starts, items))
+        for row in _missing_reductions(former, plan):
+            self._check(reduce.retire(self._table, gone, row))
+        del kept  # what `gone` points to
+        migrate.touch_changed(self._table)
 
     def enter(self, stratum: int) -> int:
         """Start a stratum with the final changes of those before it as deltas at iteration 0."""
-        if self._compares:
-            self._values.extend()
-        return settle.enter(self._table, stratum)
+        self._extend_values()
+        settle.enter(self._table, stratum)
+        if stratum in self._reducing:
+            self._check(reduce.reduce(self._table, self._values.table, stratum))
+        return settle.first_touched(self._table)
 
     def settle(self, iteration: int) -> int:
         """Step 1: transitions at *iteration* from the counts; returns the number of deltas."""
-        return settle.settle(self._table, iteration)
+        self._check(settle.settle(self._table, self._values.table, iteration))
+        return int(self._state.scalars[layout.DELTA_COUNT])
 
     def derive(self, iteration: int) -> None:
         """Steps 2 and 3: the deltas through the stratum's plans, heads touched later on."""
-        _check(derive(self._table, self._values.table, iteration))
+        self._check(derive(self._table, self._values.table, iteration))
 
     def next_touched(self) -> int:
         """The next iteration with touched facts, or -1 if the stratum is done."""
@@ -77,13 +109,13 @@ class ColumnarBackend:
 
     def changes(self) -> EpochChanges:
         """What the epoch has changed so far."""
-        sizes = np.zeros((len(self._relations), 3), np.int64)
+        sizes = np.zeros((len(self._numbering.relations), 3), np.int64)
         journal.count_changes(self._table, sizes)
         derived, closure, trace = [], [], []
-        for predicate, relation in self._relations.items():
+        for predicate, relation in self._numbering.relations.items():
             d, c, t = (int(size) for size in sizes[relation])
-            arity = self._arities[predicate]
-            if d or c:
+            arity = self._numbering.arities[predicate]
+            if (d or c) and predicate not in self._hidden:
                 derived_changes = Changes(predicate, _args(d, arity), np.empty(d, np.int8))
                 closure_changes = Changes(predicate, _args(c, arity), np.empty(c, np.int8))
                 journal.read_changes(
@@ -110,41 +142,106 @@ class ColumnarBackend:
         """Make the epoch's changes final."""
         large = self._state.scalars[layout.JOURNALED_FACTS] > _LARGE_EPOCH
         journal.commit(self._table)
+        self._before = None
         if large:
             self._state.trim()
 
     def rollback(self) -> None:
         """Undo the epoch wholly."""
-        _check(journal.rollback(self._table))
+        self._check(journal.rollback(self._table, self._values.table))
+        if self._before is not None:
+            self._return_to(self._before)
+            self._before = None
+
+    def _return_to(self, plan: ProgramPlan) -> None:
+        """Take the program before back, with multiplicities that are as they were."""
+        abandoned = self._plan
+        _, effects = self._migrate(compile_program(plan, self._numbering, self._dictionary.intern))
+        self._use(plan)
+        migrate.unsettle(self._table, effects)
+        self._check(journal.settle_again(self._table, self._values.table))
+        for row in _missing_reductions(plan, abandoned):
+            self._check(reduce.recount(self._table, self._values.table, row))
+
+    def _migrate(self, tables: ProgramTables) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Let the state stand under another program; facts by class, and effects on it."""
+        gone, kept = self._state.table.copy(), self._state.arrays()
+        coming, scalars = self._state.preview(tables)
+        units = migrate.leave(self._table, coming)
+        if self._state.scalars[layout.TOP] + units > self._state.scalars[layout.CAPACITY]:
+            self._check(migrate.join(self._table))
+            self._check(layout.FULL)
+        self._state.install(tables)
+        classes = len(tables.columns[layout.CLASSES]) // layout.CLASS_WIDTH
+        sizes, effects = np.zeros(classes, np.int64), np.zeros(classes, np.int32)
+        migrate.move(self._table, gone, sizes, effects)
+        self._check(migrate.join(self._table))
+        if (effects == migrate.RELINKED).any():
+            values = self._values
+            values.extend()
+            self._check(migrate.restore_histories(self._table, values.table, effects))
+        del kept, scalars  # what `gone` and `coming` point to
+        return sizes, effects
+
+    def _use(self, plan: ProgramPlan) -> None:
+        self._plan = plan
+        self._hidden |= plan.hidden
+        self._needs_values = _needs_values(plan)
+        self._reducing = frozenset(
+            number for number, stratum in enumerate(plan.strata, start=1) if stratum.reductions
+        )
 
     def restore(self, rows: Iterable[TraceRows]) -> None:
         """Take the trace of an earlier run into an empty state."""
         for batch in rows:
             relation, arity = self._relation(batch.predicate, batch.args)
             cells = np.ascontiguousarray(batch.args, dtype=np.int32).reshape(-1)
-            _check(
+            self._check(
                 intake.add_trace(
                     self._table, relation, arity, cells, batch.iteration, batch.multiplicity
                 )
             )
-        _check(journal.accept(self._table))
+        self._extend_values()
+        self._check(journal.accept(self._table, self._values.table))
         self._state.trim()
 
     def trace(self, predicate: str) -> TraceRows:
         """Every (fact, iteration, multiplicity) of a predicate, in no particular order."""
-        relation = self._relations[predicate]
+        relation = self._numbering.relations[predicate]
         _, counts = census.count(self._table, relation)
-        rows = _trace_rows(predicate, counts, self._arities[predicate])
+        rows = _trace_rows(predicate, counts, self._numbering.arities[predicate])
         census.read_trace(self._table, relation, rows.args, rows.iteration, rows.multiplicity)
         return rows
 
     def facts(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""
-        relation = self._relations[predicate]
+        relation = self._numbering.relations[predicate]
         present, _ = census.count(self._table, relation)
-        args = _args(present, self._arities[predicate])
+        args = _args(present, self._numbering.arities[predicate])
         census.read_facts(self._table, relation, args)
         return args
+
+    def select(
+        self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
+    ) -> Selection:
+        """The facts of a predicate with these ids at these positions, judged at an iteration."""
+        relation = self._numbering.relations[predicate]
+        arity = self._numbering.arities[predicate]
+        positions = np.array(sorted(bound), np.int32)
+        ids = np.array([bound[position] for position in sorted(bound)], np.int32)
+        if len(bound) == arity:
+            record = fact.find(self._table, relation, ids, 0)
+            records = np.array([record] if record else [], np.int32)
+        else:
+            none = np.empty(0, np.int32)
+            found = census.select(self._table, relation, positions, ids, none)
+            records = np.empty(found, np.int32)
+            census.select(self._table, relation, positions, ids, records)
+        args = _args(len(records), arity)
+        times = np.empty((len(records), 3), np.int32)
+        sums = np.empty((len(records), 2), np.int64)
+        census.describe(self._table, records, iteration, args, times, sums)
+        return Selection(args, *times.T, *sums.T)
 
     def statistics(self) -> Statistics:
         """Size of the state."""
@@ -158,14 +255,47 @@ class ColumnarBackend:
             bytes=self._state.bytes,
         )
 
+    def _extend_values(self) -> None:
+        if self._needs_values:
+            self._values.extend()
+
+    def _result(self, group: int) -> str:
+        """The term of a reduction's group, for kernels that cannot make it themselves."""
+        units = self._state.units
+        grouping = layout.ARRANGEMENT_WIDTH * (int(units[group]) & slots.LOW)
+        arrangements = self._state.column(layout.ARRANGEMENTS)
+        row = int(arrangements[grouping + layout.ARRANGEMENT_REDUCTION]) - 1
+        reductions = self._state.column(layout.REDUCTIONS)[row * layout.REDUCTION_WIDTH :]
+        keys = int(reductions[layout.REDUCTION_KEYS])
+        function = int(reductions[layout.REDUCTION_FUNCTION])
+        return result(units, group + (layout.GROUP_KEY + keys + 1) // 2, function)
+
+    def _check(self, status: int) -> None:
+        match status:
+            case layout.OK:
+                return
+            case layout.OVERFLOW:
+                raise MultiplicityOverflowError(
+                    "A multiplicity left the range of ±2^58. The epoch was undone."
+                )
+            case layout.FULL:
+                raise EngineError(
+                    "The state is full: it holds as many facts as fit this machine's memory. "
+                    "The epoch was undone. Use a larger machine."
+                )
+            case layout.FAILED:
+                raise self._builtins.failure()
+            case _:
+                raise AssertionError(f"Unknown kernel status {status}.")
+
     def _relation(self, predicate: str, args: NDArray[np.int32]) -> tuple[int, int]:
-        if predicate not in self._relations:
-            known = ", ".join(self._relations)
+        if predicate not in self._numbering.relations:
+            known = ", ".join(self._numbering.relations)
             raise EngineError(f"The program has no predicate {predicate!r}; it has {known}.")
-        arity = self._arities[predicate]
+        arity = self._numbering.arities[predicate]
         if args.ndim != 2 or args.shape[1] != arity:  # noqa: PLR2004 - rows and arguments
             raise EngineError(f"{predicate} has {arity} arguments, not shape {args.shape}.")
-        return self._relations[predicate], arity
+        return self._numbering.relations[predicate], arity
 
 
 _LARGE_EPOCH = 1 << 20
@@ -181,18 +311,36 @@ def _trace_rows(predicate: str, rows: int, arity: int) -> TraceRows:
     )
 
 
-def _check(status: int) -> None:
-    match status:
-        case layout.OK:
-            return
-        case layout.OVERFLOW:
-            raise MultiplicityOverflowError(
-                "A multiplicity left the range of ±2^58. The epoch was undone."
-            )
-        case layout.FULL:
-            raise EngineError(
-                "The state is full: it holds as many facts as fit this machine's memory. "
-                "The epoch was undone. Use a larger machine."
-            )
-        case _:
-            raise AssertionError(f"Unknown kernel status {status}.")
+def _needs_values(plan: ProgramPlan) -> bool:
+    """Whether the program looks at what terms are worth, and not only at which they are."""
+    return bool(plan.lattices) or any(
+        stratum.reductions
+        or any(isinstance(node, Filter | Extend) for delta in stratum.plans for node in delta.nodes)
+        for stratum in plan.strata
+    )
+
+
+def _missing_reductions(plan: ProgramPlan, other: ProgramPlan) -> list[int]:
+    """Rows of the reductions of a program that another has not."""
+    others = {reduction for stratum in other.strata for reduction in stratum.reductions}
+    rows = [reduction for stratum in plan.strata for reduction in stratum.reductions]
+    return [row for row, reduction in enumerate(rows) if reduction not in others]
+
+
+def _drivers(
+    wholes: Sequence[Whole], sizes: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """By class, the plans that evaluate whole rules, each driven by its rarest atom.
+
+    Returns:
+        Where the items of each class start, and the items, as `migrate.evaluate_whole` takes them.
+    """
+    by_class: list[list[tuple[int, int, int, int]]] = [[] for _ in sizes]
+    for whole in wholes:
+        plan, classes = min(whole.plans, key=lambda item: sum(sizes[c] for c in item[1]))
+        field = layout.CLASS_STRATUM if whole.sign > 0 else layout.CLASS_OLD_STRATUM
+        for number in classes:
+            by_class[number].append((plan, whole.sign, whole.stratum, field))
+    starts = np.cumsum([0, *map(len, by_class)]).astype(np.int32)
+    items = [item for items in by_class for item in items] or [(0, 0, 0, 0)]
+    return starts, np.array(items, np.int32)

@@ -13,6 +13,7 @@ from streamreasoner.backends.columnar.layout import (
     CELLS,
     CLASS_BITS,
     CLASS_RELATION,
+    CLASS_STRATUM,
     CLASS_WIDTH,
     CLASSES,
     COUNT_SHIFT,
@@ -20,10 +21,11 @@ from streamreasoner.backends.columnar.layout import (
     FACT_MASK,
     FACT_TABLE,
     SCALARS,
+    TRANSITION_BITS,
 )
 from streamreasoner.backends.columnar.slots import LOW
 from streamreasoner.rdf.kernels.compile import kernel
-from streamreasoner.rdf.kernels.memory import int32_column, int64_column
+from streamreasoner.rdf.kernels.memory import int32_column, int64_column, prefetch
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int32s, Int64s
@@ -101,3 +103,82 @@ def read_trace(
                 multiplicities[row] = multiplicity
                 row += 1
             entry = words[2 * entry + 3]
+
+
+_AHEAD = 16  # slots between asking for a record and reading it
+
+
+@kernel
+def select(table: Int64s, relation: int, positions: Int32s, ids: Int32s, records: Int32s) -> int:
+    """Fill in the records of a relation that have these ids at these positions, present or not.
+
+    Returns how many there are; those beyond the length of *records* are only counted.
+    """
+    scalars = int64_column(table[SCALARS])
+    slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
+    words = int32_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
+    mask = scalars[FACT_MASK]
+    found = 0
+    for i in range(mask + 1):
+        prefetch(table[ARENA] + 8 * (slots[(i + _AHEAD) & mask] & LOW))
+        if slots[i] == 0:
+            continue
+        fact = slots[i] & LOW
+        if classes[(words[2 * fact] & CLASS_BITS) * CLASS_WIDTH + CLASS_RELATION] != relation:
+            continue
+        j = 0
+        while j < len(positions) and words[2 * fact + CELLS + positions[j]] == ids[j]:
+            j += 1
+        if j == len(positions):
+            if found < len(records):
+                records[found] = fact
+            found += 1
+    return found
+
+
+@kernel
+def describe(
+    table: Int64s, records: Int32s, iteration: int, args: Int32s, times: Int32s, sums: Int64s
+) -> None:
+    """Fill in what is known of facts, judged at an iteration of their own strata.
+
+    *args* gets their arguments; *times* (stratum, present since or -1, present until or -1) and
+    *sums* (multiplicity at iteration 0, sum of all multiplicities).
+    """
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
+    for row in range(len(records)):
+        fact = records[row]
+        for j in range(args.shape[1]):
+            args[row, j] = words[2 * fact + CELLS + j]
+        asserted = 0
+        total = 0
+        present = 0
+        since = -1
+        until = -1
+        entry = fact + 1
+        while entry != 0:
+            count = units[entry] >> COUNT_SHIFT
+            transition = (units[entry] & TRANSITION_BITS) - 1
+            when = words[2 * entry + 2]
+            total += count
+            if when == 0:
+                asserted = count
+            if when <= iteration:
+                present += transition
+                if transition > 0:
+                    since = max(since, when)
+            elif transition < 0 and (until < 0 or when < until):
+                until = when
+            entry = words[2 * entry + 3]
+        if present == 0:
+            since = -1
+            until = -1
+        row_class = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
+        times[row, 0] = classes[row_class + CLASS_STRATUM]
+        times[row, 1] = since
+        times[row, 2] = until
+        sums[row, 0] = asserted
+        sums[row, 1] = total

@@ -14,16 +14,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.arrangement import arrange, find_group, link_offset
+from streamreasoner.backends.columnar.compute import MATCH, NO_MATCH, operand, satisfied
 from streamreasoner.backends.columnar.entry import presence
 from streamreasoner.backends.columnar.fact import find
 from streamreasoner.backends.columnar.layout import (
+    ABSENT,
     ARENA,
     ARRANGED,
     CELLS,
     CELLS_OUT,
     CLASS_BITS,
     CLASS_SIZES,
-    CLASS_STRATUM,
     CLASS_WIDTH,
     CLASSES,
     DELTA_BITS,
@@ -35,24 +36,27 @@ from streamreasoner.backends.columnar.layout import (
     DISPATCHED,
     ENTRY_AT,
     FACT_AT,
+    FAILED,
     GROUP_FIRST,
     ITERATION_AT,
-    LOOKUP,
+    NOTHING,
     OK,
     OPERANDS,
     PLAN_BIND_COUNT,
     PLAN_BINDS,
     PLAN_CHECK_COUNT,
     PLAN_CHECKS,
-    PLAN_FILTER_COUNT,
-    PLAN_FILTERS,
+    PLAN_CONDITION_COUNT,
+    PLAN_CONDITIONS,
     PLAN_HEAD,
     PLAN_HEAD_COUNT,
     PLAN_HEAD_RELATION,
+    PLAN_SIGN,
     PLAN_STEP_COUNT,
     PLAN_STEPS,
     PLAN_WIDTH,
     PLANS,
+    PROBE,
     SCALARS,
     SCRATCH,
     SIGN_AT,
@@ -61,8 +65,8 @@ from streamreasoner.backends.columnar.layout import (
     STEP_BINDS,
     STEP_CHECK_COUNT,
     STEP_CHECKS,
-    STEP_FILTER_COUNT,
-    STEP_FILTERS,
+    STEP_CONDITION_COUNT,
+    STEP_CONDITIONS,
     STEP_KEY,
     STEP_KEY_COUNT,
     STEP_KIND,
@@ -72,11 +76,11 @@ from streamreasoner.backends.columnar.layout import (
     STEPS,
     STRATA,
     STRATUM,
+    STRATUM_FIELD,
     TRANSITION_BITS,
 )
 from streamreasoner.backends.columnar.pending import flush, push
-from streamreasoner.backends.columnar.slots import hash_cells
-from streamreasoner.rdf.kernels.comparing import compare
+from streamreasoner.backends.columnar.slots import LOW, hash_cells
 from streamreasoner.rdf.kernels.compile import inlined, kernel
 from streamreasoner.rdf.kernels.memory import int32_column, int64_column
 
@@ -96,20 +100,18 @@ def derive(table: Int64s, values: Int64s, iteration: int) -> int:
     common classes then probe a small arrangement each, and nobody has to walk them.
     """
     scalars = int64_column(table[SCALARS])
-    words = int32_column(table[ARENA])
-    deltas = int32_column(table[DELTAS])
+    deltas = int64_column(table[DELTAS])
     sizes = int32_column(table[CLASS_SIZES])
     count = scalars[DELTA_COUNT]
     for i in range(count):
-        sizes[words[2 * deltas[i]] & CLASS_BITS] += 1
+        sizes[deltas[i] >> 32] += 1
     status = OK
     for rare in (True, False):
         for i in range(count):
-            fact = deltas[i]
-            if (_RARE * sizes[words[2 * fact] & CLASS_BITS] <= count) == rare and status == OK:
-                status = _apply(table, values, fact, iteration)
+            if (_RARE * sizes[deltas[i] >> 32] <= count) == rare and status == OK:
+                status = _apply(table, values, deltas[i] & LOW, iteration)
     for i in range(count):
-        sizes[words[2 * deltas[i]] & CLASS_BITS] = 0
+        sizes[deltas[i] >> 32] = 0
     if status != OK:
         return status
     scalars[DELTA_COUNT] = 0
@@ -131,7 +133,7 @@ def _apply(table: Int64s, values: Int64s, fact: int, iteration: int) -> int:
     sign = ((header >> DELTA_SHIFT) & 7) - DELTA_ZERO
     row = 2 * ((header & CLASS_BITS) * scalars[STRATA] + scalars[STRATUM])
     for j in range(dispatch[row], dispatch[row] + dispatch[row + 1]):
-        status = _run(table, values, dispatched[j], fact, sign, iteration)
+        status = run(table, values, dispatched[j], fact, sign, iteration)
         if status != OK:
             return status
     words[2 * fact] &= ~DELTA_BITS
@@ -139,7 +141,7 @@ def _apply(table: Int64s, values: Int64s, fact: int, iteration: int) -> int:
 
 
 @kernel
-def _run(  # noqa: C901, PLR0912, PLR0915 - one loop, kept whole so that its state is in registers
+def run(  # noqa: C901, PLR0912, PLR0915 - one loop, kept whole so that its state is in registers
     table: Int64s, values: Int64s, plan: int, fact: int, sign: int, iteration: int
 ) -> int:
     """What one fact's change of a transition derives through one plan; returns a status."""
@@ -149,9 +151,11 @@ def _run(  # noqa: C901, PLR0912, PLR0915 - one loop, kept whole so that its sta
     plans = int32_column(table[PLANS])
     steps = int32_column(table[STEPS])
     scratch = int32_column(table[SCRATCH])
-    stratum = int64_column(table[SCALARS])[STRATUM]
+    scalars = int64_column(table[SCALARS])
+    stratum = scalars[STRATUM]
+    field = scalars[STRATUM_FIELD]
     p = plan * PLAN_WIDTH
-    if not _bind(
+    bound = _bind(
         table,
         values,
         fact,
@@ -159,10 +163,12 @@ def _run(  # noqa: C901, PLR0912, PLR0915 - one loop, kept whole so that its sta
         plans[p + PLAN_BIND_COUNT],
         plans[p + PLAN_CHECKS],
         plans[p + PLAN_CHECK_COUNT],
-        plans[p + PLAN_FILTERS],
-        plans[p + PLAN_FILTER_COUNT],
-    ):
-        return OK
+        plans[p + PLAN_CONDITIONS],
+        plans[p + PLAN_CONDITION_COUNT],
+    )
+    if bound != MATCH:
+        return OK if bound == NO_MATCH else FAILED
+    sign *= plans[p + PLAN_SIGN]
     last = plans[p + PLAN_STEP_COUNT] - 1
     if last < 0:
         return _emit(table, p, iteration + 1, sign)
@@ -189,7 +195,7 @@ def _run(  # noqa: C901, PLR0912, PLR0915 - one loop, kept whole so that its sta
             change = change - DELTA_ZERO if waits else 0
         when = 0
         if entry == _FRESH:
-            if not _bind(
+            bound = _bind(
                 table,
                 values,
                 match,
@@ -197,13 +203,22 @@ def _run(  # noqa: C901, PLR0912, PLR0915 - one loop, kept whole so that its sta
                 steps[s + STEP_BIND_COUNT],
                 steps[s + STEP_CHECKS],
                 steps[s + STEP_CHECK_COUNT],
-                steps[s + STEP_FILTERS],
-                steps[s + STEP_FILTER_COUNT],
-            ):
-                _advance(table, s, depth, match)
-                continue
+                steps[s + STEP_CONDITIONS],
+                steps[s + STEP_CONDITION_COUNT],
+            )
+            if bound != MATCH:
+                if bound == NO_MATCH:
+                    _advance(table, s, depth, match)
+                    continue
+                return FAILED
             entry = match + 1
-        if classes[row + CLASS_STRATUM] == stratum:
+        if steps[s + STEP_KIND] == ABSENT:
+            # A lower stratum is complete: the fact is missing, or not, from iteration 0 on.
+            transition = 1
+            if match != NOTHING:
+                transition -= presence(table, match) - change
+            scratch[ENTRY_AT + depth] = _DONE
+        elif classes[row + field] == stratum:
             transition = (units[entry] & TRANSITION_BITS) - 1
             when = words[2 * entry + 2]
             if when == iteration:
@@ -211,7 +226,6 @@ def _run(  # noqa: C901, PLR0912, PLR0915 - one loop, kept whole so that its sta
             entry = words[2 * entry + 3]
             scratch[ENTRY_AT + depth] = entry if entry != 0 else _DONE
         else:
-            # A lower stratum is complete: its facts are there, or not, from iteration 0 on.
             transition = presence(table, match) - change
             scratch[ENTRY_AT + depth] = _DONE
         if transition == 0:
@@ -239,10 +253,10 @@ def _bind(
     bind_count: int,
     checks: int,
     check_count: int,
-    filters: int,
-    filter_count: int,
-) -> bool:
-    """Take a fact's arguments into slots; whether repeated variables and filters agree."""
+    conditions: int,
+    condition_count: int,
+) -> int:
+    """Take a fact's arguments into slots; MATCH, NO_MATCH or FAILURE of what is asked of them."""
     words = int32_column(table[ARENA])
     operands = int32_column(table[OPERANDS])
     scratch = int32_column(table[SCRATCH])
@@ -251,20 +265,10 @@ def _bind(
         scratch[SLOTS + operands[i + 1]] = words[base + operands[i]]
     for i in range(checks, checks + 2 * check_count, 2):
         if scratch[SLOTS + operands[i + 1]] != words[base + operands[i]]:
-            return False
-    for i in range(filters, filters + 3 * filter_count, 3):
-        order = compare(values, _operand(table, operands[i + 1]), _operand(table, operands[i + 2]))
-        if (1 << (order + 1)) & operands[i] == 0:
-            return False
-    return True
-
-
-@inlined
-def _operand(table: Int64s, code: int) -> int:
-    """The term of an operand: a slot, or a constant as its complement."""
-    if code < 0:
-        return ~code
-    return int32_column(table[SCRATCH])[SLOTS + code]
+            return NO_MATCH
+    if condition_count == 0:
+        return MATCH
+    return satisfied(table, values, conditions, condition_count)
 
 
 @inlined
@@ -277,10 +281,13 @@ def _open(table: Int64s, step: int, depth: int) -> None:
     key = steps[s + STEP_KEY]
     count = steps[s + STEP_KEY_COUNT]
     for i in range(count):
-        scratch[CELLS_OUT + i] = _operand(table, operands[key + i])
+        scratch[CELLS_OUT + i] = operand(table, operands[key + i])
     target = steps[s + STEP_TARGET]
-    if steps[s + STEP_KIND] == LOOKUP:
+    kind = steps[s + STEP_KIND]
+    if kind != PROBE:
         match = find(table, target, scratch, CELLS_OUT)
+        if match == 0 and kind == ABSENT:
+            match = NOTHING
     else:
         tag = hash_cells(target, scratch, CELLS_OUT, count)
         match = find_group(table, target, scratch, CELLS_OUT, count, tag)
@@ -297,7 +304,7 @@ def _advance(table: Int64s, s: int, depth: int, match: int) -> None:
     words = int32_column(table[ARENA])
     scratch = int32_column(table[SCRATCH])
     following = 0
-    if steps[s + STEP_KIND] != LOOKUP:
+    if steps[s + STEP_KIND] == PROBE:
         offset = link_offset(table, words[2 * match], steps[s + STEP_TARGET])
         following = words[2 * match + offset]
     scratch[FACT_AT + depth] = following
@@ -312,5 +319,5 @@ def _emit(table: Int64s, p: int, iteration: int, multiplicity: int) -> int:
     scratch = int32_column(table[SCRATCH])
     head = plans[p + PLAN_HEAD]
     for i in range(plans[p + PLAN_HEAD_COUNT]):
-        scratch[CELLS_OUT + i] = _operand(table, operands[head + i])
+        scratch[CELLS_OUT + i] = operand(table, operands[head + i])
     return push(table, plans[p + PLAN_HEAD_RELATION], scratch, CELLS_OUT, iteration, multiplicity)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamreasoner.backends.columnar.arrangement import enlist
 from streamreasoner.backends.columnar.fact import allocate
 from streamreasoner.backends.columnar.layout import (
     ARENA,
@@ -17,8 +18,13 @@ from streamreasoner.backends.columnar.layout import (
     CLASS_WIDTH,
     CLASSES,
     COUNT_SHIFT,
+    DELTA_COUNT,
+    DELTA_SHIFT,
+    DELTA_ZERO,
+    DELTAS,
     EMPTY_ENTRY,
     FREE_NODE,
+    FRESH,
     FULL,
     INITIAL_HEADS,
     JOURNAL_ENTRIES,
@@ -31,12 +37,14 @@ from streamreasoner.backends.columnar.layout import (
     MAX_MULTIPLICITY,
     OK,
     OVERFLOW,
+    QUIET,
     SCALARS,
     TOUCHED,
     TOUCHED_COUNT,
     TOUCHED_HEADS,
     TOUCHED_NODES,
     TRANSITION_BITS,
+    UNLISTED,
     UNUSED,
     WAS_ASSERTED,
     WAS_BELOW_ZERO,
@@ -46,7 +54,7 @@ from streamreasoner.rdf.kernels.compile import inlined, kernel
 from streamreasoner.rdf.kernels.memory import int32_column, int64_column
 
 if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.arrays import Int64s
+    from streamreasoner.backends.columnar.arrays import Int32s, Int64s
 
 
 @inlined
@@ -63,21 +71,36 @@ def presence(table: Int64s, fact: int) -> int:
 
 
 @inlined
-def state_of(table: Int64s, fact: int) -> int:
-    """Presence, assertion and deficit of a fact, as journal flags."""
+def presents(table: Int64s, fact: int) -> bool:
+    """Whether a fact has any transition: a join may meet it at some iteration."""
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
     entry = fact + 1
+    while entry != 0:
+        if units[entry] & TRANSITION_BITS != 1:
+            return True
+        entry = words[2 * entry + 3]
+    return False
+
+
+@inlined
+def state_of(table: Int64s, fact: int) -> int:
+    """Presence, assertion and deficit of a settled fact, as journal flags."""
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    entry = fact + 1
+    present = 0
     total = 0
     asserted = 0
     while entry != 0:
         count = units[entry] >> COUNT_SHIFT
+        present += (units[entry] & TRANSITION_BITS) - 1
         total += count
         if words[2 * entry + 2] == 0:
             asserted = count
         entry = words[2 * entry + 3]
     state = 0
-    if total > 0:
+    if present > 0:
         state |= WAS_PRESENT
     if total < 0:
         state |= WAS_BELOW_ZERO
@@ -108,22 +131,36 @@ def entry_at(table: Int64s, fact: int, iteration: int) -> int:
     return entry
 
 
+@inlined
+def journal_fact(table: Int64s, fact: int) -> None:
+    """Note what a fact is before its first change in an epoch."""
+    words = int32_column(table[ARENA])
+    if words[2 * fact + JOURNAL_WORD] == 0:
+        scalars = int64_column(table[SCALARS])
+        state = 0
+        if words[2 * (fact + 1) + 2] == UNUSED:
+            words[2 * fact] |= FRESH
+        else:
+            state = state_of(table, fact)
+        int64_column(table[JOURNAL_FACTS])[scalars[JOURNALED_FACTS]] = (state << 32) | fact
+        scalars[JOURNALED_FACTS] += 1
+        words[2 * fact + JOURNAL_WORD] = 1
+
+
 @kernel
 def add_count(table: Int64s, fact: int, iteration: int, multiplicity: int) -> int:
     """Add to a fact's multiplicity at an iteration, and touch it there; returns a status."""
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
-    if words[2 * fact + JOURNAL_WORD] == 0:
-        facts = int64_column(table[JOURNAL_FACTS])
-        facts[scalars[JOURNALED_FACTS]] = (state_of(table, fact) << 32) | fact
-        scalars[JOURNALED_FACTS] += 1
-        words[2 * fact + JOURNAL_WORD] = 1
+    journal_fact(table, fact)
+    if words[2 * fact] & UNLISTED and enlist(table, fact) != OK:
+        return FULL
     entry = entry_at(table, fact, iteration)
     if entry == 0:
         return FULL
     count = units[entry] >> COUNT_SHIFT
-    if units[entry] & JOURNALED == 0:
+    if (words[2 * fact] & FRESH) == 0 and units[entry] & JOURNALED == 0:
         entries = int64_column(table[JOURNAL_ENTRIES])
         row = 2 * scalars[JOURNALED_ENTRIES]
         entries[row] = (fact << 32) | entry
@@ -134,9 +171,20 @@ def add_count(table: Int64s, fact: int, iteration: int, multiplicity: int) -> in
     if count > MAX_MULTIPLICITY or count < -MAX_MULTIPLICITY:
         return OVERFLOW
     units[entry] += multiplicity << COUNT_SHIFT
-    if units[entry] & TOUCHED == 0:
+    if units[entry] & TOUCHED == 0 and scalars[QUIET] == 0:
         touch(table, fact, entry)
     return OK
+
+
+@inlined
+def add_delta(table: Int64s, fact: int, change: int) -> None:
+    """Note that a fact's transition changed at the iteration that is being settled."""
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    header = words[2 * fact]
+    words[2 * fact] = header | ((change + DELTA_ZERO) << DELTA_SHIFT)
+    int64_column(table[DELTAS])[scalars[DELTA_COUNT]] = ((header & CLASS_BITS) << 32) | fact
+    scalars[DELTA_COUNT] += 1
 
 
 @inlined
@@ -144,17 +192,29 @@ def touch(table: Int64s, fact: int, entry: int) -> None:
     """Put a fact on the list of an entry's iteration."""
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
-    nodes = int64_column(table[TOUCHED_NODES])
     iteration = words[2 * entry + 2]
+    units = int64_column(table[ARENA])
+    units[entry] |= TOUCHED
     if iteration == 0:
-        heads = int32_column(table[INITIAL_HEADS])
-        at = int32_column(table[CLASSES])[
-            (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH + CLASS_STRATUM
-        ]
-    else:
-        heads = int32_column(table[TOUCHED_HEADS])
-        at = iteration
-        scalars[LAST_TOUCHED] = max(scalars[LAST_TOUCHED], iteration)
+        touch_at_start(table, fact)
+        return
+    scalars[LAST_TOUCHED] = max(scalars[LAST_TOUCHED], iteration)
+    _prepend_node(table, int32_column(table[TOUCHED_HEADS]), iteration, fact)
+
+
+@inlined
+def touch_at_start(table: Int64s, fact: int) -> None:
+    """Put a fact on the list of iteration 0 of its stratum, where it needs no entry."""
+    row = (int32_column(table[ARENA])[2 * fact] & CLASS_BITS) * CLASS_WIDTH
+    stratum = int32_column(table[CLASSES])[row + CLASS_STRATUM]
+    _prepend_node(table, int32_column(table[INITIAL_HEADS]), stratum, fact)
+
+
+@inlined
+def _prepend_node(table: Int64s, heads: Int32s, at: int, fact: int) -> None:
+    """Put a fact on a list."""
+    scalars = int64_column(table[SCALARS])
+    nodes = int64_column(table[TOUCHED_NODES])
     node = scalars[FREE_NODE]
     if node != 0:
         scalars[FREE_NODE] = nodes[node] >> 32
@@ -163,4 +223,3 @@ def touch(table: Int64s, fact: int, entry: int) -> None:
         node = scalars[TOUCHED_COUNT]
     nodes[node] = (heads[at] << 32) | fact
     heads[at] = node
-    int64_column(table[ARENA])[entry] |= TOUCHED

@@ -10,6 +10,7 @@ from streamreasoner.backends.columnar.layout import (
     CELLS,
     CLASS_ARITY,
     CLASS_BITS,
+    CLASS_LATTICE,
     CLASS_RELATION,
     CLASS_UNITS,
     CLASS_WIDTH,
@@ -26,6 +27,7 @@ from streamreasoner.backends.columnar.layout import (
     TRIE_MASK,
     TRIE_NODES,
     TRIE_SLOTS,
+    UNLISTED,
     UNUSED,
 )
 from streamreasoner.backends.columnar.slots import LOW, delete, hash_cells, insert, mix
@@ -151,6 +153,8 @@ def find_or_add(table: Int64s, relation: int, cells: Int32s, at: int, tag: int) 
     if fact == 0:
         return 0
     words[2 * fact] = kind
+    if int32_column(table[CLASSES])[kind * CLASS_WIDTH + CLASS_LATTICE] != 0:
+        words[2 * fact] |= UNLISTED
     int64_column(table[ARENA])[fact + 1] = EMPTY_ENTRY
     words[2 * fact + 4] = UNUSED
     base = 2 * fact + CELLS

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.columnar.arrangement import arrange, withdraw
-from streamreasoner.backends.columnar.entry import presence, state_of
+from streamreasoner.backends.columnar.arrangement import arrange, delist, withdraw
+from streamreasoner.backends.columnar.entry import presents, state_of
 from streamreasoner.backends.columnar.fact import drop, foresee_drop, release
+from streamreasoner.backends.columnar.lattice import forget_offers, restore_group, unmark_group
 from streamreasoner.backends.columnar.layout import (
     ARENA,
     ARRANGED,
@@ -19,13 +20,19 @@ from streamreasoner.backends.columnar.layout import (
     BELOW_ZERO,
     CELLS,
     CLASS_BITS,
+    CLASS_HIDDEN,
+    CLASS_LATTICE,
     CLASS_RELATION,
     CLASS_WIDTH,
     CLASSES,
+    CONVERTING,
     COUNT_SHIFT,
     COUNTS,
     EMPTY_ENTRY,
+    EPOCH,
+    FACT_BITS,
     FREE_NODE,
+    FRESH,
     INITIAL_HEADS,
     ITERATION,
     JOURNAL_ENTRIES,
@@ -45,14 +52,21 @@ from streamreasoner.backends.columnar.layout import (
     TOUCHED_HEADS,
     TOUCHED_NODES,
     TRANSITION_BITS,
+    UNLISTED,
     UNUSED,
     WAS_ASSERTED,
     WAS_BELOW_ZERO,
     WAS_PRESENT,
 )
+from streamreasoner.backends.columnar.reduce import (
+    ANY_STRATUM,
+    apply_matches,
+    finish,
+    withdraw_matches,
+)
 from streamreasoner.backends.columnar.settle import clear_deltas
 from streamreasoner.backends.columnar.slots import LOW
-from streamreasoner.rdf.kernels.compile import kernel
+from streamreasoner.rdf.kernels.compile import inlined, kernel
 from streamreasoner.rdf.kernels.memory import int32_column, int64_column, prefetch
 
 if TYPE_CHECKING:
@@ -76,9 +90,11 @@ def count_changes(table: Int64s, sizes: Int64s) -> None:
         derived, closure = _difference(facts[i] >> 32, state_of(table, fact))
         sizes[relation, 0] += derived != 0
         sizes[relation, 1] += closure != 0
+        if words[2 * fact] & FRESH != 0:
+            sizes[relation, 2] += _counts(table, fact)
     for i in range(scalars[JOURNALED_ENTRIES]):
         if units[entries[2 * i] & LOW] >> COUNT_SHIFT != entries[2 * i + 1]:
-            fact = entries[2 * i] >> 32
+            fact = (entries[2 * i] >> 32) & FACT_BITS
             relation = classes[(words[2 * fact] & CLASS_BITS) * CLASS_WIDTH + CLASS_RELATION]
             sizes[relation, 2] += 1
 
@@ -123,10 +139,27 @@ def read_trace_changes(
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
     classes = int32_column(table[CLASSES])
+    facts = int64_column(table[JOURNAL_FACTS])
     entries = int64_column(table[JOURNAL_ENTRIES])
     row = 0
+    for i in range(scalars[JOURNALED_FACTS]):
+        fact = facts[i] & LOW
+        header = words[2 * fact]
+        if header & FRESH == 0:
+            continue
+        if classes[(header & CLASS_BITS) * CLASS_WIDTH + CLASS_RELATION] != relation:
+            continue
+        entry = fact + 1
+        while entry != 0:
+            multiplicity = units[entry] >> COUNT_SHIFT
+            if multiplicity != 0:
+                _copy_args(words, fact, args, row)
+                iterations[row] = words[2 * entry + 2]
+                multiplicities[row] = multiplicity
+                row += 1
+            entry = words[2 * entry + 3]
     for i in range(scalars[JOURNALED_ENTRIES]):
-        fact = entries[2 * i] >> 32
+        fact = (entries[2 * i] >> 32) & FACT_BITS
         entry = entries[2 * i] & LOW
         difference = (units[entry] >> COUNT_SHIFT) - entries[2 * i + 1]
         if difference == 0:
@@ -145,6 +178,7 @@ def commit(table: Int64s) -> None:
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
     facts = int64_column(table[JOURNAL_FACTS])
     entries = int64_column(table[JOURNAL_ENTRIES])
     for i in range(scalars[JOURNALED_ENTRIES]):
@@ -159,7 +193,12 @@ def commit(table: Int64s) -> None:
         fact = facts[i] & LOW
         before = facts[i] >> 32
         after = state_of(table, fact)
-        scalars[PRESENT] += (after & WAS_PRESENT != 0) - (before & WAS_PRESENT != 0)
+        if words[2 * fact] & FRESH != 0:
+            scalars[COUNTS] += _counts(table, fact)
+            words[2 * fact] &= ~FRESH
+        row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
+        if classes[row + CLASS_HIDDEN] == 0:
+            scalars[PRESENT] += (after & WAS_PRESENT != 0) - (before & WAS_PRESENT != 0)
         scalars[ASSERTED] += (after & WAS_ASSERTED != 0) - (before & WAS_ASSERTED != 0)
         scalars[BELOW_ZERO] += (after & WAS_BELOW_ZERO != 0) - (before & WAS_BELOW_ZERO != 0)
         words[2 * fact + JOURNAL_WORD] = 0
@@ -168,42 +207,85 @@ def commit(table: Int64s) -> None:
 
 
 @kernel
-def rollback(table: Int64s) -> int:
-    """Put every multiplicity back, let the transitions follow, and empty the journal."""
+def rollback(table: Int64s, values: Int64s) -> int:
+    """Put every multiplicity back, let the rest follow, and empty the journal."""
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
     facts = int64_column(table[JOURNAL_FACTS])
     entries = int64_column(table[JOURNAL_ENTRIES])
     clear_deltas(table)
+    forget_offers(table)
     scalars[PENDING_COUNT] = 0
     _untouch_all(table)
+    status = withdraw_matches(table, values)
     for i in range(scalars[JOURNALED_ENTRIES]):
         entry = entries[2 * i] & LOW
         flags = units[entry] & ~JOURNALED & ((1 << COUNT_SHIFT) - 1)
         units[entry] = (entries[2 * i + 1] << COUNT_SHIFT) | flags
-    status = OK
+    for i in range(scalars[JOURNALED_FACTS]):
+        fact = facts[i] & LOW
+        if words[2 * fact] & FRESH != 0:
+            words[2 * fact] &= ~FRESH
+            entry = fact + 1
+            while entry != 0:
+                units[entry] &= (1 << COUNT_SHIFT) - 1
+                entry = words[2 * entry + 3]
+    status = max(status, _retransition_all(table, values))
     for i in range(scalars[JOURNALED_FACTS]):
         fact = facts[i] & LOW
         words[2 * fact + JOURNAL_WORD] = 0
-        status = max(status, retransition(table, fact))
         _tidy(table, fact)
     _end(table)
     return status
 
 
 @kernel
-def accept(table: Int64s) -> int:
-    """End a restore: transitions follow from the multiplicities; returns a status."""
-    scalars = int64_column(table[SCALARS])
-    facts = int64_column(table[JOURNAL_FACTS])
+def accept(table: Int64s, values: Int64s) -> int:
+    """End a restore: all else follows from the multiplicities; returns a status."""
     _untouch_all(table)
-    for i in range(scalars[JOURNALED_FACTS]):
-        status = retransition(table, facts[i] & LOW)
-        if status != OK:
-            return status
+    status = apply_matches(table, values, ANY_STRATUM)
+    if status == OK:
+        status = finish(table, values, emit=False)
+    if status == OK:
+        status = _retransition_all(table, values)
+    if status == OK:
+        commit(table)
+    return status
+
+
+@kernel
+def settle_again(table: Int64s, values: Int64s) -> int:
+    """Derive the transitions of the journaled facts anew, and empty the journal; a status."""
+    status = _retransition_all(table, values)
     commit(table)
-    return OK
+    return status
+
+
+@kernel
+def _retransition_all(table: Int64s, values: Int64s) -> int:
+    """Derive the transitions of all journaled facts from their multiplicities."""
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
+    facts = int64_column(table[JOURNAL_FACTS])
+    status = OK
+    lattices = False
+    for i in range(scalars[JOURNALED_FACTS]):
+        fact = facts[i] & LOW
+        row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
+        if classes[row + CLASS_LATTICE] == 0:
+            status = max(status, retransition(table, fact))
+        elif words[2 * fact] & UNLISTED == 0:
+            lattices = True
+            status = max(status, restore_group(table, values, fact))
+    if lattices:
+        for i in range(scalars[JOURNALED_FACTS]):
+            fact = facts[i] & LOW
+            unmark_group(table, fact)
+            if presents(table, fact) and words[2 * fact] & ARRANGED == 0:
+                status = max(status, arrange(table, fact))
+    return status
 
 
 @kernel
@@ -232,6 +314,19 @@ def retransition(table: Int64s, fact: int) -> int:
     if some and words[2 * fact] & ARRANGED == 0:
         return arrange(table, fact)
     return OK
+
+
+@inlined
+def _counts(table: Int64s, fact: int) -> int:
+    """The iterations at which a fact has a multiplicity."""
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    found = 0
+    entry = fact + 1
+    while entry != 0:
+        found += units[entry] >> COUNT_SHIFT != 0
+        entry = words[2 * entry + 3]
+    return found
 
 
 @kernel
@@ -303,9 +398,13 @@ def _tidy(table: Int64s, fact: int) -> None:
             words[2 * inline + 2] = words[2 * entry + 2]
             words[2 * inline + 3] = words[2 * entry + 3]
             release(table, entry, 2)
-    if words[2 * fact] & ARRANGED and presence(table, fact) == 0:
+    if words[2 * fact] & ARRANGED and not presents(table, fact):
         withdraw(table, fact)
     if words[2 * inline + 2] == UNUSED:
+        row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
+        lattice = int32_column(table[CLASSES])[row + CLASS_LATTICE]
+        if lattice != 0 and words[2 * fact] & UNLISTED == 0:
+            delist(table, fact)
         drop(table, fact)
 
 
@@ -318,3 +417,5 @@ def _end(table: Int64s) -> None:
     scalars[FREE_NODE] = 0
     scalars[ITERATION] = 0
     scalars[LAST_TOUCHED] = 0
+    scalars[EPOCH] += 1
+    scalars[CONVERTING] = 0

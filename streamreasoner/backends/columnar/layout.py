@@ -21,17 +21,17 @@ FACT_TABLE = 2  # int64 slots, two buffers: growing rehashes from one into the o
 GROUP_TABLE = 4
 FREE = 6  # int32: first free record by size in units
 JOURNAL_FACTS = 7  # int64: fact | state before the epoch << 32
-JOURNAL_ENTRIES = 8  # int64 pairs: fact << 32 | entry, multiplicity before the epoch
+JOURNAL_ENTRIES = 8  # int64 pairs: fact << 32 | entry, multiplicity before; not of new facts
 TOUCHED_NODES = 9  # int64: fact | next node << 32
 TOUCHED_HEADS = 10  # int32 by iteration: first node
 INITIAL_HEADS = 11  # int32 by stratum: first node of iteration 0
-DELTAS = 12  # int32: facts
+DELTAS = 12  # int64: fact | class << 32
 SCRATCH = 13  # int32
 RELATIONS = 14  # int32 by relation: (arity, root of the trie)
 CLASSES = 15  # int32 rows of CLASS_WIDTH
 LINK_OFFSETS = 16  # int32 by class and arrangement: word of the link in a record, -1 if no member
 MEMBERSHIPS = 17  # int32: arrangements, in the order of a record's links
-ARRANGEMENTS = 18  # int32 by arrangement: (start, length) of the key in OPERANDS
+ARRANGEMENTS = 18  # int32 rows of ARRANGEMENT_WIDTH by grouping
 TRIE_NODES = 19  # int32 by node: (position or -1, default child or class)
 TRIE_SLOTS = 20  # int64 pairs: node << 32 | constant, child
 DISPATCH = 21  # int32 by class and stratum: (start, length) in DISPATCHED
@@ -42,7 +42,10 @@ OPERANDS = 25  # int32: what plans and arrangements point into
 PENDING_ROWS = 26  # int64: additions that wait
 PENDING_CELLS = 27  # int32: their arguments
 CLASS_SIZES = 28  # int32 by class: number of deltas, while they are applied
-ADDRESSES = 29
+REDUCTIONS = 29  # int32 rows of REDUCTION_WIDTH
+ARGUMENTS = 30  # int32: arguments of a built-in that Python evaluates
+CALL = 31  # address of the function that evaluates it
+ADDRESSES = 32
 
 # Mask, buffer and count of a table follow each other: `slots.insert` counts on it.
 # Scalars -----------------------------------------------------------------------------------------
@@ -70,12 +73,23 @@ BELOW_ZERO = 20
 COUNTS = 21
 PENDING_COUNT = 22
 FREE_NODE = 23  # first node of touched lists that was used up
+CHANGED_GROUP = 24  # first of the groups whose aggregate is to be computed again, or -1
+QUIET = 25  # 1 while multiplicities change without being touched
+STRATUM_FIELD = 26  # which stratum of a class is looked at: CLASS_STRATUM or CLASS_OLD_STRATUM
+UNSETTLED_GROUP = 27  # fields of the first lattice group that is to be settled, or -1
+EPOCH = 28  # counts epochs
+CONVERTING = 29  # 1 in an epoch in which lattices come, so that others than winners are present
 SCALAR_COUNT = 32
 
 # Records -----------------------------------------------------------------------------------------
+NOTHING = 1  # a record that stays empty: it stands for a fact that must be absent, and is
+FIRST_RECORD = 8  # 0 is no record
 CELLS = 6  # first word of a fact's arguments
 CLASS_BITS = 0xFFFF
 ARRANGED = 1 << 16
+UNLISTED = 1 << 17  # a candidate that is not in the group of its lattice yet
+MARKED = 1 << 18  # while lattice groups are gone through
+FRESH = 1 << 19  # had no multiplicity before the epoch
 DELTA_SHIFT = 20  # three bits: 0 = none, else the change of the transition + 3
 DELTA_BITS = 7 << DELTA_SHIFT
 DELTA_ZERO = 3
@@ -96,32 +110,86 @@ WAS_PRESENT = 1
 WAS_ASSERTED = 2
 WAS_BELOW_ZERO = 4
 
-# Groups
+# Reductions use the sign of a journaled fact or entry: their accumulators know of the change.
+ACCOUNTED = -(1 << 63)
+FACT_BITS = (1 << 31) - 1  # of the upper half of a journaled entry
+
+# Groups; those of a reduction hold its result (id + 1) for a first fact, and accumulators
 GROUP_FIRST = 1
 GROUP_KEY = 2
+
+# Lattice groups, in units after the key
+LATTICE_HISTORY = 0  # first node of the winners by iteration, least first
+LATTICE_BEST = 1  # best of the candidates that were touched at the iteration to be settled
+LATTICE_NEXT = 2  # next group to be settled, -1 at the end of the list, 0 if not on it
+LATTICE_EPOCH = 3  # the epoch that the next two are of
+LATTICE_OLD = 4  # winner before the epoch at the iteration settled last
+LATTICE_FLOOR = 5  # candidates better than this one are touched wherever they have entries, or 0
+LATTICE_UNITS = 6
+
+# Nodes of a history: words
+HISTORY_ITERATION, HISTORY_NEXT, HISTORY_WINNER = range(3)
+HISTORY_UNITS = 2
+
+# Accumulators of a reduction, in units after the key
+SUM_NEXT = 0  # next changed group, -1 at the end of the list, 0 if not changed
+SUM_COUNT = 1  # matches, or distinct values
+SUM_DECIMALS = 2  # matches by kind of number; the others are integers
+SUM_DOUBLES = 3
+SUM_POSITIVE, SUM_NEGATIVE, SUM_NAN = 4, 5, 6  # of the doubles, those that are not finite
+SUM_FINITE = 7  # record of the exact sum of finite doubles, 0 if there is none
+SUM_WHOLE = 8  # digits of the exact sum of whole parts
+SUM_DIGITS = 3  # superaccumulator.DIGITS_INTEGER
+SUM_FRACTION = SUM_WHOLE + SUM_DIGITS  # the same for fractions, in units of 1e-18
+SUM_UNITS = SUM_FRACTION + SUM_DIGITS
+COUNT_UNITS = 2  # a count needs no more than the first two
 
 # Tables of the program ---------------------------------------------------------------------------
 CLASS_RELATION, CLASS_ARITY, CLASS_UNITS, CLASS_STRATUM = range(4)
 CLASS_LINKS, CLASS_MEMBERSHIPS, CLASS_LINK_COUNT = range(4, 7)
-CLASS_WIDTH = 8
+CLASS_LATTICE = 7  # its lattice's place among the arrangements + 1, or 0
+CLASS_LATTICE_CELL, CLASS_LATTICE_SIGN = range(8, 10)  # what decides; 1 if the least is best
+CLASS_REDUCTION = 10  # the reduction that it is counted in + 1, or 0
+CLASS_OLD_STRATUM = 11  # its stratum in the program before
+CLASS_HIDDEN = 12  # 1 if lowering added its predicate
+CLASS_WIDTH = 13
+
+# By grouping: where its key is in OPERANDS, how long, and the reduction it is of + 1, or 0
+ARRANGEMENT_KEY, ARRANGEMENT_KEY_COUNT, ARRANGEMENT_REDUCTION = range(3)
+ARRANGEMENT_WIDTH = 3
+
+REDUCTION_ARRANGEMENT, REDUCTION_KEYS, REDUCTION_FUNCTION, REDUCTION_STRATUM = range(4)
+REDUCTION_HEAD_RELATION, REDUCTION_HEAD, REDUCTION_HEAD_COUNT = range(4, 7)
+REDUCTION_WIDTH = 8
+FUNCTION_COUNT, FUNCTION_DISTINCT, FUNCTION_SUM, FUNCTION_AVERAGE = range(4)
 
 PLAN_BINDS, PLAN_BIND_COUNT, PLAN_CHECKS, PLAN_CHECK_COUNT = range(4)
-PLAN_FILTERS, PLAN_FILTER_COUNT, PLAN_STEPS, PLAN_STEP_COUNT = range(4, 8)
-PLAN_HEAD_RELATION, PLAN_HEAD, PLAN_HEAD_COUNT = range(8, 11)
+PLAN_CONDITIONS, PLAN_CONDITION_COUNT, PLAN_STEPS, PLAN_STEP_COUNT = range(4, 8)
+PLAN_HEAD_RELATION, PLAN_HEAD, PLAN_HEAD_COUNT, PLAN_SIGN = range(8, 12)
 PLAN_WIDTH = 12
 
 STEP_BINDS, STEP_BIND_COUNT, STEP_CHECKS, STEP_CHECK_COUNT = range(4)
-STEP_FILTERS, STEP_FILTER_COUNT, STEP_KEY, STEP_KEY_COUNT = range(4, 8)
+STEP_CONDITIONS, STEP_CONDITION_COUNT, STEP_KEY, STEP_KEY_COUNT = range(4, 8)
 STEP_KIND, STEP_TARGET, STEP_OLD = range(8, 11)
 STEP_WIDTH = 12
 
 PROBE = 0  # walk a group of an arrangement
 LOOKUP = 1  # every argument is known: find the one fact
+ABSENT = 2  # the same, and it must not be there
+
+# Conditions: kind, code, target, number of arguments, arguments; an argument is a slot, or a
+# constant as the complement of its id
+COMPARE = 0  # code: bits of the results of a comparison that satisfy it
+COMPUTE = 1  # code: built-in; target: slot that takes the value
+MATCH = 2  # the same, but the slot must hold that value
+HOLDS = 3  # code: test; target: 1 if it must hold, 0 if it must not
+CONDITION_ARGUMENTS = 4
 
 # Status of a kernel ------------------------------------------------------------------------------
 OK = 0
 OVERFLOW = 1  # a multiplicity left its range
 FULL = 2  # the arena is full
+FAILED = 3  # a built-in failed; the function that evaluates it knows why
 
 # Scratch: where a running plan keeps its bindings and its path ------------------------------------
 MAX_ARITY = 250

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.columnar.entry import presence, touch
+from streamreasoner.backends.columnar.entry import add_delta, presence, touch
+from streamreasoner.backends.columnar.lattice import offer, settle_groups
 from streamreasoner.backends.columnar.layout import (
     ARENA,
     CLASS_BITS,
+    CLASS_LATTICE,
     CLASS_STRATUM,
     CLASS_WIDTH,
     CLASSES,
     COUNT_SHIFT,
     DELTA_BITS,
     DELTA_COUNT,
-    DELTA_SHIFT,
-    DELTA_ZERO,
     DELTAS,
     DISPATCH,
     FREE_NODE,
@@ -38,7 +38,7 @@ from streamreasoner.backends.columnar.layout import (
     WAS_PRESENT,
 )
 from streamreasoner.backends.columnar.slots import LOW
-from streamreasoner.rdf.kernels.compile import inlined, kernel
+from streamreasoner.rdf.kernels.compile import kernel
 from streamreasoner.rdf.kernels.memory import int32_column, int64_column
 
 if TYPE_CHECKING:
@@ -46,11 +46,8 @@ if TYPE_CHECKING:
 
 
 @kernel
-def enter(table: Int64s, stratum: int) -> int:
-    """Start a stratum: changes of lower strata that its plans read are deltas at iteration 0.
-
-    Returns the first iteration to settle, -1 if there is none.
-    """
+def enter(table: Int64s, stratum: int) -> None:
+    """Start a stratum: changes of lower strata that its plans read are deltas at iteration 0."""
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     classes = int32_column(table[CLASSES])
@@ -69,18 +66,28 @@ def enter(table: Int64s, stratum: int) -> int:
                 continue
             change = presence(table, fact) - ((journal[i] >> 32) & WAS_PRESENT)
             if change != 0:
-                _add_delta(table, fact, change)
-    if scalars[DELTA_COUNT] > 0 or int32_column(table[INITIAL_HEADS])[stratum] != 0:
-        return 0
-    return -1
+                add_delta(table, fact, change)
 
 
 @kernel
-def settle(table: Int64s, iteration: int) -> int:
-    """Give every touched fact its transition at an iteration; returns the number of deltas."""
+def first_touched(table: Int64s) -> int:
+    """The first iteration to settle after entering a stratum, or -1 if there is none."""
+    scalars = int64_column(table[SCALARS])
+    initial = int32_column(table[INITIAL_HEADS])[scalars[STRATUM]]
+    if scalars[DELTA_COUNT] > 0 or initial != 0:
+        return 0
+    return next_touched(table)
+
+
+@kernel
+def settle(  # noqa: C901 - one loop, and the hottest
+    table: Int64s, values: Int64s, iteration: int
+) -> int:
+    """Give every touched fact its transition at an iteration; returns a status."""
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
     nodes = int64_column(table[TOUCHED_NODES])
     if iteration == 0:
         heads = int32_column(table[INITIAL_HEADS])
@@ -96,10 +103,13 @@ def settle(table: Int64s, iteration: int) -> int:
         fact = nodes[node] & LOW
         last = node
         node = nodes[node] >> 32
+        if classes[(words[2 * fact] & CLASS_BITS) * CLASS_WIDTH + CLASS_LATTICE] != 0:
+            offer(table, values, fact, iteration)
+            continue
         before = 0
         upto = 0
         entry = fact + 1
-        here = entry
+        here = 0
         while entry != 0:
             count = units[entry] >> COUNT_SHIFT
             when = words[2 * entry + 2]
@@ -113,15 +123,17 @@ def settle(table: Int64s, iteration: int) -> int:
                 # What changed here shifts the sums of all that the fact has later on.
                 touch(table, fact, entry)
             entry = words[2 * entry + 3]
+        if here == 0:
+            continue
         transition = (1 if upto > 0 else 0) - (1 if before > 0 else 0)
         change = transition - ((units[here] & TRANSITION_BITS) - 1)
         units[here] = (units[here] & ~TOUCHED) + change
         if change != 0:
-            _add_delta(table, fact, change)
+            add_delta(table, fact, change)
     if first != 0:
         nodes[last] = (scalars[FREE_NODE] << 32) | LOW
         scalars[FREE_NODE] = first
-    return scalars[DELTA_COUNT]
+    return settle_groups(table, values, iteration)
 
 
 @kernel
@@ -145,17 +157,7 @@ def clear_deltas(table: Int64s) -> None:
     """Forget the deltas: from here on old and new are the same."""
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
-    deltas = int32_column(table[DELTAS])
+    deltas = int64_column(table[DELTAS])
     for i in range(scalars[DELTA_COUNT]):
-        words[2 * deltas[i]] &= ~DELTA_BITS
+        words[2 * (deltas[i] & LOW)] &= ~DELTA_BITS
     scalars[DELTA_COUNT] = 0
-
-
-@inlined
-def _add_delta(table: Int64s, fact: int, change: int) -> None:
-    scalars = int64_column(table[SCALARS])
-    words = int32_column(table[ARENA])
-    deltas = int32_column(table[DELTAS])
-    words[2 * fact] |= (change + DELTA_ZERO) << DELTA_SHIFT
-    deltas[scalars[DELTA_COUNT]] = fact
-    scalars[DELTA_COUNT] += 1

@@ -10,6 +10,9 @@ from streamreasoner.backends.columnar import layout, pending
 from streamreasoner.rdf.memory import Reserved, reservable
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from streamreasoner.backends.columnar.builtins import Builtins
     from streamreasoner.backends.columnar.compile import ProgramTables
 
 _ID_LIMIT = (1 << 31) - 1  # facts, entries and nodes are int32
@@ -27,7 +30,7 @@ class State:
         scalars: int64 of shape (SCALAR_COUNT,).
     """
 
-    def __init__(self, tables: ProgramTables) -> None:
+    def __init__(self, tables: ProgramTables, builtins: Builtins) -> None:
         units = reservable(8, at_most=_ID_LIMIT)
         facts = reservable(_LEAST_FACT, at_most=_ID_LIMIT)
         entries = reservable(_LEAST_ENTRY, at_most=_ID_LIMIT)
@@ -41,16 +44,15 @@ class State:
             layout.JOURNAL_ENTRIES: Reserved(np.int64, 2 * entries, huge_pages=True),
             layout.TOUCHED_NODES: Reserved(np.int64, entries + 1, huge_pages=True),
             layout.TOUCHED_HEADS: Reserved(np.int32, _ID_LIMIT),
-            layout.DELTAS: Reserved(np.int32, facts, huge_pages=True),
+            layout.DELTAS: Reserved(np.int64, facts, huge_pages=True),
         }
         self.scalars = np.zeros(layout.SCALAR_COUNT, np.int64)
-        self._arrays = {
-            **tables.columns,
+        self._arrays: dict[int, NDArray[np.int32] | NDArray[np.int64]] = {
             layout.SCALARS: self.scalars,
             layout.FREE: np.zeros(_FREE_SIZES, np.int32),
-            layout.INITIAL_HEADS: np.zeros(tables.strata, np.int32),
             layout.SCRATCH: np.zeros(layout.SCRATCH_COUNT, np.int32),
             layout.PENDING_ROWS: np.zeros(pending.ROWS_LENGTH + 2, np.int64),
+            layout.ARGUMENTS: builtins.arguments,
             layout.PENDING_CELLS: np.zeros(pending.BATCH * layout.MAX_ARITY, np.int32),
         }
         self.table = np.zeros(layout.ADDRESSES, np.int64)
@@ -58,13 +60,49 @@ class State:
             self.table[column] = reserved.address
         for column, array in self._arrays.items():
             self.table[column] = array.ctypes.data
-        self.scalars[layout.TOP] = 1  # 0 is no record
+        self.table[layout.CALL] = builtins.address
+        self.scalars[layout.TOP] = layout.FIRST_RECORD
         self.scalars[layout.CAPACITY] = units
         self.scalars[layout.FACT_MASK] = _FIRST_TABLE_SIZE - 1
         self.scalars[layout.GROUP_MASK] = _FIRST_TABLE_SIZE - 1
+        self.scalars[layout.CHANGED_GROUP] = -1
+        self.scalars[layout.UNSETTLED_GROUP] = -1
+        self.scalars[layout.EPOCH] = 1
+        self.scalars[layout.STRATUM_FIELD] = layout.CLASS_STRATUM
+        self.install(tables)
+
+    def install(self, tables: ProgramTables) -> None:
+        """Let kernels read another program; nothing may be touched or journaled."""
+        self._arrays |= tables.columns
+        self._arrays[layout.INITIAL_HEADS] = np.zeros(tables.strata, np.int32)
+        for column in (layout.INITIAL_HEADS, *tables.columns):
+            self.table[column] = self._arrays[column].ctypes.data
         self.scalars[layout.STRATA] = tables.strata
-        self.scalars[layout.ARRANGEMENT_COUNT] = tables.arrangements
+        self.scalars[layout.ARRANGEMENT_COUNT] = tables.groupings
         self.scalars[layout.TRIE_MASK] = tables.trie_mask
+
+    def preview(self, tables: ProgramTables) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The table of addresses as it will be, and its scalars, which must be kept as long."""
+        table, scalars = self.table.copy(), self.scalars.copy()
+        for column, array in tables.columns.items():
+            table[column] = array.ctypes.data
+        scalars[layout.TRIE_MASK] = tables.trie_mask
+        table[layout.SCALARS] = scalars.ctypes.data
+        return table, scalars
+
+    def arrays(self) -> dict[int, NDArray[np.int32] | NDArray[np.int64]]:
+        """The arrays that the table of addresses points to now, but for the reserved ones."""
+        return dict(self._arrays)
+
+    @property
+    def units(self) -> NDArray[np.int64]:
+        """The arena, int64 by unit."""
+        arena: NDArray[np.int64] = self._reserved[layout.ARENA].array
+        return arena
+
+    def column(self, column: int) -> NDArray[np.int32] | NDArray[np.int64]:
+        """An array of the program, by its place in the table of addresses."""
+        return self._arrays[column]
 
     def trim(self) -> None:
         """Give the pages of a large epoch's journal, and of outgrown tables, back."""

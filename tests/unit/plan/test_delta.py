@@ -9,6 +9,7 @@ from streamreasoner.plan.algebra import (
     Age,
     Arrangement,
     Column,
+    Comparison,
     Delta,
     DeltaPlan,
     Filter,
@@ -32,7 +33,7 @@ def plans(text):
 def test_every_atom_drives_a_plan_with_new_before_it_and_old_after_it():
     """Δ(A ⋈ B ⋈ C) = ΔA ⋈ old B ⋈ old C + new A ⋈ ΔB ⋈ old C + new A ⋈ new B ⋈ ΔC."""
     found = [
-        (plan.delta.predicate, {join.pattern.predicate: join.age for join in plan.joins})
+        (plan.delta.pattern.predicate, {join.pattern.predicate: join.age for join in plan.joins})
         for plan in plans("h(?w, ?z) :- a(?w, ?x), b(?x, ?y), c(?y, ?z).")
     ]
 
@@ -75,7 +76,7 @@ def test_arrangements_are_partial_on_constants_and_shared():
 @pytest.mark.parametrize(
     "build",
     [
-        lambda x, _: Filter(x, Column("z"), Operator.LT, Value('"1"')),
+        lambda x, _: Filter(x, Comparison(Column("z"), Operator.LT, Value('"1"'))),
         lambda x, _: DeltaPlan(x, Pattern("h", (Column("x"), Column("z")))),
         lambda x, y: DeltaPlan(Join(x, y, Age.OLD), Pattern("h", (None,))),
     ],

@@ -1,0 +1,86 @@
+"""Built-ins by number, and the evaluation of those that kernels leave to Python.
+
+Invariant: an exception never passes through a kernel; it waits here until the kernel has returned.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from streamreasoner.lang.builtins import FUNCTIONS, TESTS
+from streamreasoner.plan.expressions import COPY, NEGATE
+from streamreasoner.rdf import functions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.rdf.dictionary import Dictionary
+    from streamreasoner.rdf.values import Values
+
+# Those that kernels evaluate on integers come first, in the order of `compute`.
+NAMES = (
+    COPY, "+", "-", "*", "%", NEGATE, "abs", "min", "max", "/", "**",
+    *sorted(set(FUNCTIONS) - {"abs", "min", "max"}), *sorted(TESTS),
+)  # fmt: skip
+CODES = {name: code for code, name in enumerate(NAMES)}
+_FIRST_TEST = len(NAMES) - len(TESTS)
+
+NO_VALUE = -1
+FAILURE = -2
+MAX_ARGUMENTS = 250
+
+REDUCE = -1
+"""The code that asks for the result of a reduction's group, named by the other argument."""
+
+
+class Builtins:
+    """Evaluates built-ins for kernels.
+
+    Attributes:
+        address: What kernels call, with a code and a number of arguments; gives a term id, 0 or 1
+            for a test, NO_VALUE or FAILURE.
+        arguments: Term ids, int32 of shape (MAX_ARGUMENTS,), written by kernels.
+    """
+
+    def __init__(
+        self, dictionary: Dictionary, values: Values, result: Callable[[int], str | None]
+    ) -> None:
+        self.arguments: NDArray[np.int32] = np.zeros(MAX_ARGUMENTS, np.int32)
+        self._dictionary = dictionary
+        self._values = values
+        self._result = result
+        self._failure: BaseException | None = None
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+        self._function = prototype(self._evaluate)
+        self.address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
+
+    def failure(self) -> BaseException:
+        """Why a kernel returned FAILED; asking takes it away."""
+        failure, self._failure = self._failure, None
+        assert failure is not None  # noqa: S101 - FAILED has no other source
+        return failure
+
+    def _evaluate(self, code: int, argument: int) -> int:
+        try:
+            if code == REDUCE:
+                return self._intern(self._result(argument))
+            terms = self._dictionary.decode(self.arguments[:argument]).to_pylist()
+            if code >= _FIRST_TEST:
+                holds = functions.test(NAMES[code], terms)
+                return NO_VALUE if holds is None else int(holds)
+            return self._intern(functions.apply(NAMES[code], terms))
+        except BaseException as failure:  # noqa: BLE001 - raised again after the kernel
+            self._failure = failure
+            return FAILURE
+
+    def _intern(self, term: str | None) -> int:
+        if term is None:
+            return NO_VALUE
+        found = self._dictionary.intern(term)
+        self._values.extend()
+        return found

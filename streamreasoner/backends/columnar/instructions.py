@@ -1,0 +1,214 @@
+"""A delta plan as instructions. Invariant: what runs is decided by the engine's walk, not here.
+
+The walk over a delta plan is the engine's; the leaves here return instructions for the kernels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from streamreasoner.backends.columnar import layout
+from streamreasoner.backends.columnar.builtins import CODES
+from streamreasoner.errors import EngineError
+from streamreasoner.plan.algebra import (
+    Age,
+    Antijoin,
+    Arrangement,
+    Column,
+    Comparison,
+    Delta,
+    DeltaPlan,
+    Extend,
+    Filter,
+    Join,
+    Operand,
+    Operator,
+    Pattern,
+    Test,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+# Bits of the comparison results -1, 0, 1 and 2 (not comparable) that satisfy an operator.
+_SATISFYING = {
+    Operator.LT: 0b0001,
+    Operator.EQ: 0b0010,
+    Operator.GT: 0b0100,
+    Operator.LE: 0b0011,
+    Operator.GE: 0b0110,
+    Operator.NE: 0b1101,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What is done with each matching fact: arguments to bind and to check, and conditions."""
+
+    binds: tuple[tuple[int, int], ...] = ()
+    checks: tuple[tuple[int, int], ...] = ()
+    conditions: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A join with the facts that a key finds."""
+
+    stage: Stage
+    kind: int
+    target: int
+    key: tuple[int, ...]
+    old: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """Instructions of a plan, up to one of its nodes."""
+
+    slots: dict[str, int]
+    start: Stage
+    sign: int = 1
+    steps: tuple[Step, ...] = ()
+    head: tuple[int, tuple[int, ...]] | None = None
+
+    def conditioned(self, condition: tuple[int, ...]) -> Fragment:
+        """The fragment with one more condition, on its last stage."""
+        if not self.steps:
+            stage = replace(self.start, conditions=(*self.start.conditions, condition))
+            return replace(self, start=stage)
+        *front, last = self.steps
+        stage = replace(last.stage, conditions=(*last.stage.conditions, condition))
+        return replace(self, steps=(*front, replace(last, stage=stage)))
+
+
+@dataclass(slots=True)
+class Instructions:
+    """The leaves of the walk: each returns the fragment of its node."""
+
+    intern: Callable[[str], int]
+    relations: dict[str, int]
+    number: Callable[[Arrangement], int]
+
+    def delta(self, node: Delta) -> Fragment:
+        """Bind the arguments of the delta's fact."""
+        slots: dict[str, int] = {}
+        stage = _stage(node.pattern, slots, frozenset())
+        return Fragment(slots, stage, sign=-1 if node.negated else 1)
+
+    def join(self, node: Join, left: Fragment) -> Fragment:
+        """Probe an arrangement, or look the one fact up when every argument is known."""
+        pattern = node.pattern
+        known = len(node.key) + len(pattern.constants)
+        if known == len(pattern.arguments):
+            kind, target = layout.LOOKUP, self.relations[pattern.predicate]
+            key = tuple(self._code(a, left.slots) for a in pattern.arguments if a is not None)
+        else:
+            kind = layout.PROBE
+            target = self.number(node.arrangement)
+            key = tuple(self._code(pattern.arguments[p], left.slots) for p in node.key)
+        slots = dict(left.slots)
+        stage = _stage(pattern, slots, frozenset(left.slots))
+        step = Step(stage, kind, target, key, old=node.age is Age.OLD)
+        return replace(left, slots=slots, steps=(*left.steps, step))
+
+    def antijoin(self, node: Antijoin, left: Fragment) -> Fragment:
+        """Look the one fact up that must be absent."""
+        pattern = node.pattern
+        key = tuple(self._code(argument, left.slots) for argument in pattern.arguments)
+        target = self.relations[pattern.predicate]
+        step = Step(Stage(), layout.ABSENT, target, key, old=node.age is Age.OLD)
+        return replace(left, steps=(*left.steps, step))
+
+    def filter(self, node: Filter, left: Fragment) -> Fragment:
+        """Check a condition right after the stage that binds its last column."""
+        match node.condition:
+            case Comparison(one, operator, other):
+                start = (layout.COMPARE, _SATISFYING[operator], 0)
+                arguments: tuple[Operand, ...] = (one, other)
+            case Test(function, arguments, negated):
+                start = (layout.HOLDS, CODES[function], int(not negated))
+        return left.conditioned(self._condition(start, arguments, left.slots))
+
+    def extend(self, node: Extend, left: Fragment) -> Fragment:
+        """Compute a column right after the stage that binds the last one it reads."""
+        computation = node.computation
+        slots = dict(left.slots)
+        kind = layout.MATCH if node.checks else layout.COMPUTE
+        slot = slots.setdefault(computation.column, len(slots))
+        start = (kind, CODES[computation.function], slot)
+        condition = self._condition(start, computation.arguments, left.slots)
+        return replace(left.conditioned(condition), slots=slots)
+
+    def project(self, left: Fragment, head: Pattern) -> Fragment:
+        """Name the head fact."""
+        cells = tuple(self._code(argument, left.slots) for argument in head.arguments)
+        return replace(left, head=(self.relations[head.predicate], cells))
+
+    def _condition(
+        self, start: tuple[int, int, int], arguments: tuple[Operand, ...], slots: dict[str, int]
+    ) -> tuple[int, ...]:
+        codes = tuple(self._code(argument, slots) for argument in arguments)
+        return (*start, len(codes), *codes)
+
+    def _code(self, operand: Operand | None, slots: dict[str, int]) -> int:
+        """A slot, or a constant as the complement of its id."""
+        match operand:
+            case Column(name):
+                return slots[name]
+            case Value(term):
+                return ~self.intern(term)
+            case None:
+                raise AssertionError("A wildcard is never an operand.")
+
+
+def _stage(pattern: Pattern, slots: dict[str, int], bound: frozenset[str]) -> Stage:
+    """Bind the first position of every new column, check its other ones; *slots* gains them."""
+    binds: list[tuple[int, int]] = []
+    checks: list[tuple[int, int]] = []
+    for position, argument in enumerate(pattern.arguments):
+        if not isinstance(argument, Column) or argument.name in bound:
+            continue
+        if argument.name in slots:
+            checks.append((position, slots[argument.name]))
+        else:
+            slots[argument.name] = len(slots)
+            binds.append((position, slots[argument.name]))
+    return Stage(tuple(binds), tuple(checks))
+
+
+@dataclass(slots=True)
+class Operands:
+    """The pool that plans, steps and arrangements point into."""
+
+    values: list[int] = field(default_factory=list)
+
+    def add(self, values: Iterable[int]) -> int:
+        """Append; returns where."""
+        start = len(self.values)
+        self.values.extend(values)
+        return start
+
+    def stage(self, stage: Stage) -> list[int]:
+        """The six fields that plans and steps have in common."""
+        return [
+            self.add(x for pair in stage.binds for x in pair),
+            len(stage.binds),
+            self.add(x for pair in stage.checks for x in pair),
+            len(stage.checks),
+            self.add(x for condition in stage.conditions for x in condition),
+            len(stage.conditions),
+        ]
+
+
+def check_size(plan: DeltaPlan, fragment: Fragment) -> None:
+    """Refuse a rule that is too large for the kernels' tables."""
+    arity = max(len(p.arguments) for p in (plan.head, *(j.pattern for j in plan.joins)))
+    for found, limit, what in (
+        (arity, layout.MAX_ARITY, "arguments in one atom"),
+        (len(fragment.slots), layout.MAX_VARIABLES, "variables in one rule"),
+        (len(fragment.steps), layout.MAX_STEPS, "body atoms in one rule"),
+    ):
+        if found > limit:
+            raise EngineError(f"A rule for {plan.head.predicate} has {found} {what}; {limit} fit.")

@@ -1,0 +1,384 @@
+"""Lattices: of the candidates of a group only the best is present.
+
+Invariant: the history of a group, its winners by iteration, follows from the multiplicities of its
+candidates up to the iteration settled last, and the stored transitions are those of the history.
+
+A group is settled at an iteration where candidates are touched. Whoever else is present there was
+so at the iteration before, and is no better than the winner then, or was so before the epoch, and
+is no better than the winner that the history still has for it. So the new winner is the best of
+these two and of the touched, and the other candidates are only gone through when a winner is lost
+and none of the touched replaces it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamreasoner.backends.columnar.arrangement import fields_of, group_of, link_offset
+from streamreasoner.backends.columnar.entry import add_delta, entry_at, journal_fact, touch
+from streamreasoner.backends.columnar.history import forget, history_at, note
+from streamreasoner.backends.columnar.layout import (
+    ARENA,
+    CELLS,
+    CLASS_BITS,
+    CLASS_LATTICE,
+    CLASS_LATTICE_CELL,
+    CLASS_LATTICE_SIGN,
+    CLASS_WIDTH,
+    CLASSES,
+    CONVERTING,
+    COUNT_SHIFT,
+    EPOCH,
+    FULL,
+    GROUP_FIRST,
+    HISTORY_ITERATION,
+    HISTORY_NEXT,
+    HISTORY_WINNER,
+    LATTICE_BEST,
+    LATTICE_EPOCH,
+    LATTICE_FLOOR,
+    LATTICE_NEXT,
+    LATTICE_OLD,
+    MARKED,
+    OK,
+    SCALARS,
+    TOUCHED,
+    TRANSITION_BITS,
+    UNSETTLED_GROUP,
+)
+from streamreasoner.rdf.kernels.compile import inlined, kernel
+from streamreasoner.rdf.kernels.memory import int32_column, int64_column
+from streamreasoner.rdf.kernels.ordering import order
+
+if TYPE_CHECKING:
+    from streamreasoner.backends.columnar.arrays import Int64s
+
+_NEVER = 1 << 31
+_END = -1  # of the list of groups to be settled
+
+
+@kernel
+def offer(table: Int64s, values: Int64s, fact: int, iteration: int) -> None:
+    """Let a touched candidate take part when its group is settled at an iteration."""
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    upto = 0
+    entry = fact + 1
+    while entry != 0:
+        when = words[2 * entry + 2]
+        if when > iteration:
+            # What changed here shifts the sums of all that the candidate has later on.
+            if units[entry] & TOUCHED == 0:
+                touch(table, fact, entry)
+        else:
+            upto += units[entry] >> COUNT_SHIFT
+            if when == iteration:
+                units[entry] &= ~TOUCHED
+        entry = words[2 * entry + 3]
+    at = fields_of(table, group_of(table, _arrangement(table, fact), fact))
+    if units[at + LATTICE_NEXT] == 0:
+        units[at + LATTICE_NEXT] = scalars[UNSETTLED_GROUP]
+        scalars[UNSETTLED_GROUP] = at
+    best = units[at + LATTICE_BEST]
+    # Any candidate stands for its group, until a present one does.
+    if best == 0:
+        units[at + LATTICE_BEST] = fact if upto > 0 else -fact
+    elif upto > 0 and (best < 0 or _better(table, values, fact, best)):
+        units[at + LATTICE_BEST] = fact
+
+
+@kernel
+def settle_groups(table: Int64s, values: Int64s, iteration: int) -> int:
+    """Give the groups of the offered candidates their winners at an iteration; returns a status."""
+    scalars = int64_column(table[SCALARS])
+    units = int64_column(table[ARENA])
+    status = OK
+    while scalars[UNSETTLED_GROUP] != _END:
+        at = scalars[UNSETTLED_GROUP]
+        scalars[UNSETTLED_GROUP] = units[at + LATTICE_NEXT]
+        units[at + LATTICE_NEXT] = 0
+        best = units[at + LATTICE_BEST]
+        units[at + LATTICE_BEST] = 0
+        if status == OK:
+            status = _settle_group(table, values, at, abs(best), max(best, 0), iteration)
+    return status
+
+
+@kernel
+def _settle_group(  # noqa: C901 - one decision after the other
+    table: Int64s, values: Int64s, at: int, member: int, best: int, iteration: int
+) -> int:
+    """Settle a group by one of its candidates and the best of the touched, if any is present."""
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    node, before = history_at(table, at, iteration)
+    if units[at + LATTICE_EPOCH] != scalars[EPOCH]:
+        units[at + LATTICE_EPOCH] = scalars[EPOCH]
+        units[at + LATTICE_OLD] = before
+        units[at + LATTICE_FLOOR] = 0
+    old_before = units[at + LATTICE_OLD]
+    old = old_before
+    if node != 0 and words[2 * node + HISTORY_ITERATION] == iteration:
+        old = words[2 * node + HISTORY_WINNER]
+        node = words[2 * node + HISTORY_NEXT]
+    units[at + LATTICE_OLD] = old
+    lost = False
+    for winner in (before, old):
+        if winner != 0 and winner != best:
+            present = _upto(table, winner, iteration) > 0
+            if best == 0 or _better(table, values, winner, best):
+                if present:
+                    best = winner
+                else:
+                    lost = True
+    if lost:
+        best = _best(table, values, _first(table, member), _arrangement(table, member), iteration)
+    if old != 0 and best != old and (best == 0 or _better(table, values, old, best)):
+        _watch(table, values, at, member, best, iteration)
+    if node != 0:
+        _touch_history(table, node, best if best != 0 else before)
+    if scalars[CONVERTING] != 0:
+        _clear_others(table, member, best, before, iteration)
+    if not note(table, at, iteration, best, before):
+        return FULL
+    return _change(table, best, before, old, old_before, iteration)
+
+
+@kernel
+def _change(
+    table: Int64s, gainer: int, loser: int, old_gainer: int, old_loser: int, iteration: int
+) -> int:
+    """Store who gains and who loses presence at an iteration, and note the deltas."""
+    units = int64_column(table[ARENA])
+    if gainer == loser:
+        gainer = 0
+        loser = 0
+    if old_gainer == old_loser:
+        old_gainer = 0
+        old_loser = 0
+    for candidate in (gainer, loser, old_gainer, old_loser):
+        if candidate == 0:
+            continue
+        entry = entry_at(table, candidate, iteration)
+        if entry == 0:
+            return FULL
+        wanted = int(candidate == gainer) - int(candidate == loser)
+        change = wanted - ((units[entry] & TRANSITION_BITS) - 1)
+        if change != 0:
+            journal_fact(table, candidate)
+            units[entry] += change
+            add_delta(table, candidate, change)
+    return OK
+
+
+@kernel
+def _clear_others(table: Int64s, member: int, gainer: int, loser: int, iteration: int) -> None:
+    """Take back the presence of facts that were no candidates before."""
+    units = int64_column(table[ARENA])
+    arrangement = _arrangement(table, member)
+    candidate = _first(table, member)
+    while candidate != 0:
+        entry = _entry(table, candidate, iteration)
+        if entry != 0 and candidate != gainer and candidate != loser:
+            change = 1 - (units[entry] & TRANSITION_BITS)
+            if change != 0:
+                journal_fact(table, candidate)
+                units[entry] += change
+                add_delta(table, candidate, change)
+        candidate = _next(table, candidate, arrangement)
+
+
+@kernel
+def _watch(table: Int64s, values: Int64s, at: int, member: int, best: int, iteration: int) -> None:
+    """Touch the later entries of all candidates that may win where the lost one would have.
+
+    Those better than the floor are touched already.
+    """
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    floor = units[at + LATTICE_FLOOR]
+    if floor != 0 and best != 0 and not _better(table, values, floor, best):
+        return
+    units[at + LATTICE_FLOOR] = best
+    arrangement = _arrangement(table, member)
+    candidate = _first(table, member)
+    while candidate != 0:
+        if best == 0 or candidate == best or _better(table, values, candidate, best):
+            entry = candidate + 1
+            while entry != 0:
+                if words[2 * entry + 2] > iteration and units[entry] & TOUCHED == 0:
+                    touch(table, candidate, entry)
+                entry = words[2 * entry + 3]
+        candidate = _next(table, candidate, arrangement)
+
+
+@kernel
+def restore_group(  # noqa: C901 - two passes over the candidates
+    table: Int64s, values: Int64s, fact: int
+) -> int:
+    """Derive history and transitions of a candidate's group from multiplicities; a status.
+
+    The candidates are marked, so that a group is not gone through again for each of them.
+    """
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    if words[2 * fact] & MARKED != 0:
+        return OK
+    arrangement = _arrangement(table, fact)
+    first = _first(table, fact)
+    candidate = first
+    while candidate != 0:
+        words[2 * candidate] |= MARKED
+        entry = candidate + 1
+        while entry != 0:
+            units[entry] = (units[entry] & ~TRANSITION_BITS) | 1
+            entry = words[2 * entry + 3]
+        candidate = _next(table, candidate, arrangement)
+    at = fields_of(table, group_of(table, arrangement, fact))
+    forget(table, at)
+    winner = 0
+    iteration = -1
+    while True:
+        iteration = _following_iteration(table, first, arrangement, iteration)
+        if iteration == _NEVER:
+            return OK
+        best = _best(table, values, first, arrangement, iteration)
+        if not note(table, at, iteration, best, winner):
+            return FULL
+        if best != winner:
+            for candidate, transition in ((winner, -1), (best, 1)):
+                if candidate != 0:
+                    entry = entry_at(table, candidate, iteration)
+                    if entry == 0:
+                        return FULL
+                    units[entry] = (units[entry] & ~TRANSITION_BITS) | (transition + 1)
+            winner = best
+
+
+@kernel
+def unmark_group(table: Int64s, fact: int) -> None:
+    """Clear the marks of a candidate's group."""
+    words = int32_column(table[ARENA])
+    if words[2 * fact] & MARKED == 0:
+        return
+    arrangement = _arrangement(table, fact)
+    candidate = _first(table, fact)
+    while candidate != 0:
+        words[2 * candidate] &= ~MARKED
+        candidate = _next(table, candidate, arrangement)
+
+
+@kernel
+def forget_offers(table: Int64s) -> None:
+    """Empty the list of groups to be settled."""
+    scalars = int64_column(table[SCALARS])
+    units = int64_column(table[ARENA])
+    while scalars[UNSETTLED_GROUP] != _END:
+        at = scalars[UNSETTLED_GROUP]
+        scalars[UNSETTLED_GROUP] = units[at + LATTICE_NEXT]
+        units[at + LATTICE_NEXT] = 0
+        units[at + LATTICE_BEST] = 0
+
+
+@inlined
+def _touch_history(table: Int64s, node: int, before: int) -> None:
+    """Touch who has a transition at a node of the history: its winner, or the one that loses."""
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    candidate = words[2 * node + HISTORY_WINNER]
+    if candidate == 0:
+        candidate = before
+    entry = _entry(table, candidate, words[2 * node + HISTORY_ITERATION])
+    if entry != 0 and units[entry] & TOUCHED == 0:
+        touch(table, candidate, entry)
+
+
+# Candidates --------------------------------------------------------------------------------------
+
+
+@kernel
+def _following_iteration(table: Int64s, first: int, arrangement: int, iteration: int) -> int:
+    """The least iteration above a given one where a candidate of a group has a multiplicity."""
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    found = _NEVER
+    candidate = first
+    while candidate != 0:
+        entry = candidate + 1
+        while entry != 0:
+            if units[entry] >> COUNT_SHIFT != 0 and iteration < words[2 * entry + 2] < found:
+                found = words[2 * entry + 2]
+            entry = words[2 * entry + 3]
+        candidate = _next(table, candidate, arrangement)
+    return found
+
+
+@kernel
+def _best(table: Int64s, values: Int64s, first: int, arrangement: int, iteration: int) -> int:
+    """The best of the candidates of a group that are present at an iteration, or 0."""
+    best = 0
+    candidate = first
+    while candidate != 0:
+        if _upto(table, candidate, iteration) > 0 and (
+            best == 0 or _better(table, values, candidate, best)
+        ):
+            best = candidate
+        candidate = _next(table, candidate, arrangement)
+    return best
+
+
+@inlined
+def _upto(table: Int64s, fact: int, iteration: int) -> int:
+    """The sum of a fact's multiplicities at an iteration and before."""
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    total = 0
+    entry = fact + 1
+    while entry != 0:
+        if words[2 * entry + 2] <= iteration:
+            total += units[entry] >> COUNT_SHIFT
+        entry = words[2 * entry + 3]
+    return total
+
+
+@inlined
+def _entry(table: Int64s, fact: int, iteration: int) -> int:
+    """The fact's entry for an iteration, or 0."""
+    words = int32_column(table[ARENA])
+    entry = fact + 1
+    while entry != 0 and words[2 * entry + 2] != iteration:
+        entry = words[2 * entry + 3]
+    return entry
+
+
+@inlined
+def _arrangement(table: Int64s, fact: int) -> int:
+    """The number of the grouping that a candidate's lattice is."""
+    row = (int32_column(table[ARENA])[2 * fact] & CLASS_BITS) * CLASS_WIDTH
+    return int32_column(table[CLASSES])[row + CLASS_LATTICE] - 1
+
+
+@inlined
+def _first(table: Int64s, fact: int) -> int:
+    """The first candidate of a candidate's group."""
+    group = group_of(table, _arrangement(table, fact), fact)
+    return int32_column(table[ARENA])[2 * group + GROUP_FIRST]
+
+
+@inlined
+def _next(table: Int64s, candidate: int, arrangement: int) -> int:
+    words = int32_column(table[ARENA])
+    return words[2 * candidate + link_offset(table, words[2 * candidate], arrangement)]
+
+
+@inlined
+def _better(table: Int64s, values: Int64s, candidate: int, other: int) -> bool:
+    words = int32_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
+    row = (words[2 * candidate] & CLASS_BITS) * CLASS_WIDTH
+    cell = CELLS + classes[row + CLASS_LATTICE_CELL]
+    first = words[2 * candidate + cell]
+    second = words[2 * other + cell]
+    return order(values, first, second) == -classes[row + CLASS_LATTICE_SIGN]

@@ -1,0 +1,130 @@
+"""An explanation as JSON. Invariant: terms are canonical N-Triples; `text` uses prefixes.
+
+The shape is described in docs/explain.md.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from streamreasoner.explain.proof import (
+    Absent,
+    Aggregation,
+    Condition,
+    Derivation,
+    Fact,
+    Proved,
+)
+
+if TYPE_CHECKING:
+    from streamreasoner.explain.names import Names
+    from streamreasoner.explain.proof import Absence, Attempt, Proof, Step
+    from streamreasoner.lang.ast import Rule, Span
+
+
+def proof_json(proof: Proof, names: Names) -> str:
+    """`{"present": true, "steps": [...]}`; the first step is the fact."""
+    steps = [_step(step, names) for step in proof.steps]
+    return _dump({"present": True, "fact": _fact(proof.steps[0].fact, names), "steps": steps})
+
+
+def absence_json(absence: Absence, names: Names) -> str:
+    """`{"present": false, ..., "rules": [...]}`."""
+    beaten_by = absence.beaten_by
+    return _dump(
+        {
+            "present": False,
+            "fact": _fact(absence.fact, names),
+            "asserted": absence.asserted,
+            "stated": _place(absence.stated),
+            "beaten_by": None if beaten_by is None else _fact(beaten_by, names),
+            "close": [_fact(fact, names) for fact in absence.close],
+            "rules": [_attempt(attempt, names) for attempt in absence.attempts],
+        }
+    )
+
+
+def _dump(document: dict[str, Any]) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _fact(fact: Fact, names: Names) -> dict[str, Any]:
+    return {
+        "predicate": fact.predicate,
+        "arguments": list(fact.arguments),
+        "text": names.fact(fact),
+    }
+
+
+def _place(span: Span | None) -> dict[str, Any] | None:
+    return None if span is None else {"file": span.source, "line": span.line}
+
+
+def _rule(rule: Rule, names: Names) -> dict[str, Any]:
+    return {"file": rule.span.source, "line": rule.span.line, "text": names.rule(rule)}
+
+
+def _step(step: Step, names: Names) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "fact": _fact(step.fact, names),
+        "stratum": step.stratum,
+        "iteration": step.iteration,
+        "until": step.until,
+        "asserted": step.asserted,
+        "stated": _place(step.stated),
+        "cut": step.cut,
+    }
+    match step.why:
+        case Derivation() as derivation:
+            found["derivation"] = _derivation(derivation, names)
+        case Aggregation(aggregates, matches, total):
+            found["aggregation"] = {
+                "aggregates": [names.part(aggregate) for aggregate in aggregates],
+                "total": total,
+                "matches": [_derivation(match, names) for match in matches],
+            }
+        case None:
+            pass
+    if (other := step.competition) is not None:
+        found["competition"] = {
+            "function": other.function,
+            "candidates": other.candidates,
+            "next_best": _fact(other.next_best, names),
+        }
+    return found
+
+
+def _derivation(derivation: Derivation, names: Names) -> dict[str, Any]:
+    return {
+        "rule": _rule(derivation.rule, names),
+        "bindings": dict(derivation.bindings),
+        "premises": [
+            {"step": premise.step} if isinstance(premise, Proved) else _premise(premise, names)
+            for premise in derivation.premises
+        ],
+    }
+
+
+def _premise(premise: Fact | Absent | Condition, names: Names) -> dict[str, Any]:
+    match premise:
+        case Fact():
+            return {"fact": _fact(premise, names)}
+        case Absent(atom):
+            return {"absent": names.part(atom)}
+        case Condition(literal):
+            return {"condition": names.part(literal)}
+
+
+def _attempt(attempt: Attempt, names: Names) -> dict[str, Any]:
+    failure = attempt.failure
+    return {
+        "rule": _rule(attempt.rule, names),
+        "holds": [_premise(premise, names) for premise in attempt.holds],
+        "failure": {
+            "kind": failure.kind.value,
+            "parts": [names.part(part) for part in failure.parts],
+            "facts": [_fact(fact, names) for fact in failure.facts],
+        },
+        "ways": attempt.ways,
+    }

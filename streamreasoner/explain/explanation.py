@@ -1,0 +1,85 @@
+"""Why a fact is present, or absent. Invariant: every fact has an explanation, always the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from streamreasoner.explain.document import absence_json, proof_json
+from streamreasoner.explain.dot import absence_dot, proof_dot
+from streamreasoner.explain.fact import prefixes
+from streamreasoner.explain.missing import Missing
+from streamreasoner.explain.names import Names
+from streamreasoner.explain.proof import Proof
+from streamreasoner.explain.rules import Rules
+from streamreasoner.explain.search import Search
+from streamreasoner.explain.store import Store
+from streamreasoner.explain.text import absence_text, proof_text
+
+if TYPE_CHECKING:
+    from streamreasoner.analysis.check import CheckedProgram
+    from streamreasoner.explain.proof import Absence, Fact, Limits
+    from streamreasoner.explain.store import State
+    from streamreasoner.rdf.dictionary import Dictionary
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A proof of a present fact, or what an absent one lacks.
+
+    Attributes:
+        content: What was found.
+        names: How it is printed.
+    """
+
+    content: Proof | Absence
+    names: Names
+
+    @property
+    def fact(self) -> Fact:
+        """The fact that is explained."""
+        return self.content.steps[0].fact if isinstance(self.content, Proof) else self.content.fact
+
+    @property
+    def present(self) -> bool:
+        """Whether it is present."""
+        return isinstance(self.content, Proof)
+
+    def text(self) -> str:
+        """A tree for people, ended by a line break."""
+        if isinstance(self.content, Proof):
+            return proof_text(self.content, self.names)
+        return absence_text(self.content, self.names)
+
+    def json(self) -> str:
+        """A document for programs; docs/explain.md describes it."""
+        if isinstance(self.content, Proof):
+            return proof_json(self.content, self.names)
+        return absence_json(self.content, self.names)
+
+    def dot(self) -> str:
+        """A graph for Graphviz."""
+        if isinstance(self.content, Proof):
+            return proof_dot(self.content, self.names)
+        return absence_dot(self.content, self.names)
+
+
+def explain(
+    program: CheckedProgram, state: State, dictionary: Dictionary, fact: Fact, limits: Limits
+) -> Explanation:
+    """Explain a fact in the present state, which must not change meanwhile.
+
+    Args:
+        program: What the state is kept up to date with.
+        state: The engine.
+        dictionary: Its terms.
+        fact: A predicate of the program with as many canonical terms as it has arguments.
+        limits: How much of a proof to look for.
+    """
+    rules = Rules(program)
+    store = Store(state, dictionary, program.arities)
+    row = next(iter(store.held(fact.predicate, dict(enumerate(fact.arguments)))), None)
+    names = Names(prefixes(program))
+    if row is not None and row.present:
+        return Explanation(Search(rules, store, limits).prove(fact, row), names)
+    return Explanation(Missing(rules, store).absence(fact, row), names)

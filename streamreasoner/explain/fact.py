@@ -1,0 +1,133 @@
+"""A fact as a user writes it. Invariant: carets point into the text that was given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from streamreasoner.errors import DataError
+from streamreasoner.explain.proof import Fact
+from streamreasoner.lang.ast import Constant, Prefix, Span, Variable, Wildcard
+from streamreasoner.lang.diagnostic import Diagnostic, refuse
+from streamreasoner.lang.parser import read
+from streamreasoner.lang.printer import print_directive
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from streamreasoner.analysis.check import CheckedProgram
+    from streamreasoner.lang.ast import Atom, Expression, Program
+
+_SOURCE = "<fact>"
+
+
+def read_fact(text: str, program: CheckedProgram) -> Fact:
+    """Read one fact in the rule language, such as `path(ex:a, 5)` or `[ex:a, a, ex:B]`.
+
+    Args:
+        text: The fact; its dot may be left out.
+        program: Gives the prefixes and the predicates.
+
+    Raises:
+        ProgramError: The text is not one fact; the message shows where.
+        DataError: The text is empty, or the program does not have the predicate.
+    """
+    line = " ".join(text.split("\n")).rstrip()
+    if not line:
+        raise DataError("There is no fact to explain; write one as in a rule, `edge(ex:a, ex:b)`.")
+    ended = line if line.endswith(".") else f"{line} ."
+    # The prefixes are a line of their own, so that columns count in the text that was given.
+    header = " ".join(
+        print_directive(Prefix(name, iri, _span(ended))) for name, iri in prefixes(program).items()
+    )
+    reading = read(f"{header}\n{ended}", _SOURCE)
+    mistakes = reading.diagnostics or _mistakes(reading.program, program.arities)
+    found = [_moved(item, len(header) + 1) for item in mistakes]
+    if not found and not reading.program.rules:
+        found = [Diagnostic("SR101", "found no fact", _span(ended), "write `edge(ex:a, ex:b)`")]
+    if found:
+        raise refuse(found, {_SOURCE: ended})
+    head = reading.program.rules[0].head
+    if head.predicate not in program.arities:
+        raise DataError(_unknown(head.predicate, program.arities))
+    return Fact(head.predicate, tuple(_term(argument) for argument in head.arguments))
+
+
+def prefixes(program: CheckedProgram) -> dict[str, str]:
+    """Prefixes of all files; of two that differ, that of the file named first."""
+    found: dict[str, str] = {}
+    for each in program.programs:
+        found = {**each.prefixes, **found}
+    return found
+
+
+def _mistakes(program: Program, arities: Mapping[str, int]) -> list[Diagnostic]:
+    facts = [head for rule in program.rules for head in rule.heads]
+    found = [
+        Diagnostic(
+            "SR101",
+            "a rule, where a fact is expected",
+            rule.span,
+            "a fact is the head alone",
+        )
+        for rule in program.rules
+        if rule.body
+    ]
+    found += [
+        Diagnostic("SR101", "more than one fact", other.span, "explain one fact at a time")
+        for other in facts[1:]
+    ]
+    found += [
+        Diagnostic(
+            "SR210",
+            f"{fact.predicate} has {arities[fact.predicate]} arguments in the program, not"
+            f" {fact.arity}",
+            fact.span,
+        )
+        for fact in facts[:1]
+        if arities.get(fact.predicate, fact.arity) != fact.arity
+    ]
+    return found or [
+        Diagnostic("SR205", f"{_what(node)} in a fact", node.span, "write a constant")
+        for fact in facts
+        for node in _not_constant(fact)
+    ]
+
+
+def _unknown(predicate: str, arities: Mapping[str, int]) -> str:
+    close = get_close_matches(predicate, arities, 1)
+    hint = f" Did you mean '{close[0]}'?" if close else ""
+    known = ", ".join(f"{name}/{arity}" for name, arity in sorted(arities.items()))
+    return f"The program has no predicate '{predicate}'.{hint} It has {known}."
+
+
+def _not_constant(fact: Atom) -> list[Expression]:
+    return [argument for argument in fact.arguments if not isinstance(argument, Constant)]
+
+
+def _what(node: Expression) -> str:
+    match node:
+        case Variable(name):
+            return f"variable ?{name}"
+        case Wildcard():
+            return "wildcard"
+        case _:
+            return "expression"
+
+
+def _moved(diagnostic: Diagnostic, offset: int) -> Diagnostic:
+    span = diagnostic.span
+    moved = replace(
+        span, line=1, end_line=1, start=max(span.start - offset, 0), end=max(span.end - offset, 1)
+    )
+    return replace(diagnostic, span=moved)
+
+
+def _term(argument: Expression) -> str:
+    assert isinstance(argument, Constant)  # noqa: S101 - all others are mistakes
+    return argument.term
+
+
+def _span(text: str) -> Span:
+    return Span(_SOURCE, 1, 1, 1, len(text) + 1, 0, len(text))

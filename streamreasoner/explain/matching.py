@@ -1,0 +1,334 @@
+"""Matches of a rule with some variables given. Invariant: every literal is used exactly once.
+
+The parts of a body are put in an order in which each needs only what those before it bind. Facts
+are tried in the order of their text, so that the first match is always the same one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, assert_never
+
+from streamreasoner.analysis.aggregates import is_lattice
+from streamreasoner.analysis.binding import bindings as bindings_of
+from streamreasoner.explain.ground import holds, is_bound, operand, value
+from streamreasoner.lang.ast import (
+    Aggregate,
+    Atom,
+    Comparison,
+    Constant,
+    Negation,
+    Variable,
+    Wildcard,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from streamreasoner.explain.ground import Bindings
+    from streamreasoner.explain.proof import Fact
+    from streamreasoner.explain.store import Row, Store
+    from streamreasoner.lang.ast import Expression, Literal, Rule
+
+    Source = Callable[[str, Mapping[int, str], frozenset[int]], Sequence[Row]]
+    """Facts for the positive atoms: predicate, known terms, positions of the atom's constants."""
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A fact for the positive atom of this number."""
+
+    index: int
+    atom: Atom
+
+
+@dataclass(frozen=True, slots=True)
+class Agree:
+    """An argument of an atom whose fact was chosen before its expression had a value."""
+
+    index: int
+    position: int
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """The value of a variable; if that is known already, it must be the same term."""
+
+    name: str
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A comparison, a test, or a negation."""
+
+    literal: Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """An argument of the head that is computed, and the term that it must be."""
+
+    expression: Expression
+    term: str
+
+
+Part: TypeAlias = Join | Agree | Assign | Filter | Head
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Variables and the facts of the positive atoms, by number; all of them if it is complete."""
+
+    bindings: Bindings
+    facts: Mapping[int, Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What the head says about a fact that a rule is to derive.
+
+    Attributes:
+        bindings: Variables that arguments of the fact give.
+        computed: Arguments that are computed.
+    """
+
+    bindings: Bindings
+    computed: tuple[Head, ...]
+
+
+def goal(rule: Rule, fact: Fact) -> Goal | None:
+    """The bindings under which a rule may derive a fact; None if there are none.
+
+    The arguments that are aggregated over matches are left open.
+    """
+    head = rule.head
+    if head.predicate != fact.predicate or head.arity != len(fact.arguments):
+        return None
+    open_ = not is_lattice(head)
+    bindings: dict[str, str] = {}
+    computed = []
+    for argument, term in zip(head.arguments, fact.arguments, strict=True):
+        if open_ and isinstance(argument, Aggregate):
+            continue
+        match operand(argument):
+            case Constant(expected):
+                if expected != term:
+                    return None
+            case Variable(name):
+                if bindings.setdefault(name, term) != term:
+                    return None
+            case expression:
+                computed.append(Head(expression, term))
+    return Goal(bindings, tuple(computed))
+
+
+def schedule(rule: Rule, given: Goal, *, as_written: bool) -> tuple[Part, ...]:
+    """The parts of a rule in the order in which they are matched.
+
+    Args:
+        rule: A rule in normal form.
+        given: What is known before.
+        as_written: Whether literals stay in the order of the text, but for those that need later
+            ones; else the atoms that fewest facts match come first, as far as what is known of
+            their arguments tells.
+    """
+    bound = set(given.bindings)
+    waiting = _in_order(rule)
+    parts: list[Part] = []
+    while waiting:
+        ready = [part for part in waiting if _is_ready(part, bound)]
+        if not as_written:
+            # All else is cheaper than a join, and leaves less to be joined.
+            ready.sort(
+                key=lambda part: _freedom(part.atom, bound) if isinstance(part, Join) else ()
+            )
+        chosen = ready[0]
+        waiting.remove(chosen)
+        parts.append(chosen)
+        match chosen:
+            case Join(index, atom):
+                waiting[:0] = _postponed(index, atom, bound)
+                bound |= {each.name for each in atom.arguments if isinstance(each, Variable)}
+            case Assign(name):
+                bound.add(name)
+            case _:
+                pass
+    return (*parts, *given.computed)
+
+
+def _in_order(rule: Rule) -> list[Part]:
+    """A part for each literal of the body, in the order of the text."""
+    found = bindings_of(rule)
+    assigned = {id(expression): Assign(name, expression) for name, expression in found.assignments}
+    parts: list[Part] = []
+    index = 0
+    for literal in rule.body:
+        match literal:
+            case Atom():
+                parts.append(Join(index, literal))
+                index += 1
+            case Comparison(left, _, right) if not any(each is literal for each in found.filters):
+                parts.append(assigned.get(id(right)) or assigned[id(left)])
+            case _:
+                parts.append(Filter(literal))
+    return parts
+
+
+def _postponed(index: int, atom: Atom, bound: Collection[str]) -> list[Part]:
+    """The arguments of an atom that have no value yet when its fact is chosen."""
+    names = dict.fromkeys(bound, "")
+    return [
+        Agree(index, position, argument)
+        for position, argument in enumerate(atom.arguments)
+        if not isinstance(argument, Variable | Wildcard) and not is_bound(argument, names)
+    ]
+
+
+class Walk:
+    """The search for matches of one rule.
+
+    Attributes:
+        deepest: How many parts the best match has satisfied.
+        best: The first such match.
+        ways: How many matches are as long.
+        attempts: How many parts were tried.
+
+    Args:
+        parts: The parts of the rule, from `schedule`.
+        source: Facts for positive atoms.
+        store: Facts for negated atoms.
+        most_attempts: When to give up; None is never.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        source: Source,
+        store: Store,
+        most_attempts: int | None = None,
+    ) -> None:
+        self._parts = parts
+        self._source = source
+        self._store = store
+        self._most_attempts = most_attempts
+        self.deepest = -1
+        self.best = Match({}, {})
+        self.ways = 0
+        self.attempts = 0
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether there may be more matches than were looked at."""
+        return self._most_attempts is not None and self.attempts > self._most_attempts
+
+    def matches(self, bindings: Bindings) -> Iterator[Match]:
+        """The complete matches."""
+        return self._from(0, Match(bindings, {}))
+
+    def _from(self, at: int, match: Match) -> Iterator[Match]:
+        self.attempts += 1
+        if self.gave_up:
+            return
+        if at > self.deepest:
+            self.deepest, self.best, self.ways = at, match, 0
+        if at == self.deepest:
+            self.ways += 1
+        if at == len(self._parts):
+            yield match
+            return
+        part = self._parts[at]
+        if isinstance(part, Join):
+            for extended in self._join(part, match):
+                yield from self._from(at + 1, extended)
+        elif (satisfied := self._satisfied(part, match)) is not None:
+            yield from self._from(at + 1, satisfied)
+
+    def _join(self, join: Join, match: Match) -> Iterator[Match]:
+        atom = join.atom
+        known = known_arguments(atom, match.bindings)
+        if known is None:
+            return
+        for row in self._source(atom.predicate, known, constants(atom)):
+            bindings = dict(match.bindings)
+            if all(
+                bindings.setdefault(argument.name, term) == term
+                for argument, term in zip(atom.arguments, row.arguments, strict=True)
+                if isinstance(argument, Variable)
+            ):
+                yield Match(bindings, {**match.facts, join.index: row})
+
+    def _satisfied(self, part: Agree | Assign | Filter | Head, match: Match) -> Match | None:
+        bindings = match.bindings
+        match part:
+            case Agree(index, position, expression):
+                term = value(expression, bindings)
+                return match if term == match.facts[index].arguments[position] else None
+            case Assign(name, expression):
+                term = value(expression, bindings)
+                if term is None or bindings.get(name, term) != term:
+                    return None
+                return Match({**bindings, name: term}, match.facts)
+            case Filter(Negation(Atom() as atom)):
+                blocking = self.blocking(atom, bindings)
+                return match if blocking is not None and not blocking else None
+            case Filter(literal):
+                return match if holds(literal, bindings) else None
+            case Head(expression, term):
+                return match if value(expression, bindings) == term else None
+            case _:
+                assert_never(part)
+
+    def blocking(self, atom: Atom, bindings: Bindings) -> Sequence[Row] | None:
+        """The facts that match a negated atom; None if an argument of it has no value."""
+        known = known_arguments(atom, bindings)
+        return (
+            None if known is None else self._store.present(atom.predicate, known, constants(atom))
+        )
+
+
+def known_arguments(atom: Atom, bindings: Bindings) -> dict[int, str] | None:
+    """The arguments of an atom that are known, by position; None if one has no value."""
+    known: dict[int, str] = {}
+    for position, argument in enumerate(atom.arguments):
+        if not isinstance(argument, Wildcard) and is_bound(argument, bindings):
+            term = value(argument, bindings)
+            if term is None:
+                return None
+            known[position] = term
+    return known
+
+
+def constants(atom: Atom) -> frozenset[int]:
+    """The positions of an atom's constants."""
+    return frozenset(
+        position
+        for position, argument in enumerate(atom.arguments)
+        if isinstance(argument, Constant)
+    )
+
+
+def _is_ready(part: Part, bound: Collection[str]) -> bool:
+    names = dict.fromkeys(bound, "")
+    match part:
+        case Assign(_, expression) | Agree(_, _, expression):
+            return is_bound(expression, names)
+        case Filter(literal):
+            return is_bound(literal, names)
+        case Join() | Head():
+            return True
+
+
+def _freedom(atom: Atom, bound: Collection[str]) -> tuple[bool, int, int]:
+    """Less for an atom that fewer facts match: whether, and how much, is open in it.
+
+    A constant is shared by many facts; what the fact in question binds tells more.
+    """
+    names = dict.fromkeys(bound, "")
+    known = [
+        not isinstance(argument, Wildcard) and is_bound(argument, names)
+        for argument in atom.arguments
+    ]
+    constant = len(constants(atom))
+    return not all(known), constant - sum(known), known.count(False)

@@ -1,0 +1,263 @@
+"""What an absent fact lacks. Invariant: every rule that could derive it says where it stops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from streamreasoner.explain.ground import (
+    NOWHERE,
+    atom_of,
+    computed,
+    conditions,
+    ground,
+    holds,
+    is_bound,
+    operand,
+    pattern,
+    value,
+)
+from streamreasoner.explain.matching import (
+    Agree,
+    Assign,
+    Filter,
+    Head,
+    Join,
+    Walk,
+    known_arguments,
+    schedule,
+)
+from streamreasoner.explain.proof import (
+    Absence,
+    Absent,
+    Attempt,
+    Condition,
+    Fact,
+    Failure,
+    Kind,
+)
+from streamreasoner.lang.ast import (
+    Aggregate,
+    Atom,
+    BinaryOperation,
+    Call,
+    Comparison,
+    Constant,
+    Negation,
+    UnaryMinus,
+    Variable,
+    Wildcard,
+    children,
+)
+from streamreasoner.lang.builtins import TESTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from streamreasoner.explain.ground import Bindings
+    from streamreasoner.explain.matching import Goal, Match, Part
+    from streamreasoner.explain.rules import Deriver, Rules
+    from streamreasoner.explain.store import Row, Store
+    from streamreasoner.lang.ast import Expression, Literal, Rule
+
+MOST_ATTEMPTS = 20_000
+"""How many parts of matches are tried for one rule."""
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The search for what is missing in one state.
+
+    Args:
+        rules: The program.
+        store: The facts.
+    """
+
+    rules: Rules
+    store: Store
+
+    def absence(self, fact: Fact, row: Row | None) -> Absence:
+        """Why a fact is absent; *row* is what the state holds of it."""
+        winner = None
+        if row is not None and row.total > 0:
+            winner = self.rules.winner(fact, self.store)
+        known = dict(enumerate(fact.arguments))
+        return Absence(
+            fact=fact,
+            asserted=0 if row is None else row.asserted,
+            stated=self.rules.stated(fact),
+            beaten_by=None if winner is None else Fact(fact.predicate, winner.arguments),
+            close=self._close(fact.predicate, known),
+            attempts=tuple(
+                self._attempt(deriver, rule, given, fact, winner)
+                for deriver in self.rules.derivers(fact)
+                for rule, given in deriver.goals(fact)
+            ),
+        )
+
+    def _attempt(
+        self, deriver: Deriver, rule: Rule, given: Goal, fact: Fact, winner: Row | None
+    ) -> Attempt:
+        parts = schedule(rule, given, as_written=True)
+        walk = Walk(parts, self.store.present, self.store, MOST_ATTEMPTS)
+        complete = next(walk.matches(given.bindings), None)
+        best = walk.best
+        if complete is not None:
+            failure = self._complete(deriver, fact, winner)
+        else:
+            failure = self._failure(parts[walk.deepest], rule, best, walk)
+            if walk.gave_up:
+                failure = Failure(Kind.UNFINISHED, failure.parts, failure.facts)
+        held = tuple(_held(parts[: walk.deepest], best, given.bindings))
+        return Attempt(rule, held, failure, 1 if complete is not None else walk.ways)
+
+    def _complete(self, deriver: Deriver, fact: Fact, winner: Row | None) -> Failure:
+        """Why a fact is absent although a rule has a match for it."""
+        if deriver.aggregated:
+            group = {
+                at: term for at, term in enumerate(fact.arguments) if at not in deriver.aggregated
+            }
+            rows = self.store.present(fact.predicate, group)
+            return Failure(Kind.OTHER_RESULT, (), _facts(fact.predicate, rows))
+        if winner is not None:
+            return Failure(Kind.BEATEN, (), (Fact(fact.predicate, winner.arguments),))
+        return Failure(Kind.OWED, ())
+
+    def _failure(self, part: Part, rule: Rule, best: Match, walk: Walk) -> Failure:
+        """Why the best match does not satisfy the part that comes next."""
+        bindings = best.bindings
+        match part:
+            case Join(_, atom):
+                return self._no_fact(atom, bindings)
+            case Agree(index, position, expression):
+                row = best.facts[index].arguments
+                return _disagreement(rule.atoms[index], row, position, expression, bindings)
+            case Assign(name, expression):
+                if value(expression, bindings) is None:
+                    return _no_value(expression, bindings)
+                return Failure(Kind.FALSE, _unequal(expression, bindings[name], bindings))
+            case Head():
+                return _other_fact(rule, bindings)
+            case Filter(literal):
+                return self._untrue(literal, bindings, walk)
+
+    def _no_fact(self, atom: Atom, bindings: Bindings) -> Failure:
+        known = known_arguments(atom, bindings)
+        if known is None:
+            return _no_value(atom, bindings)
+        values = [each for argument in atom.arguments for each in computed(argument, bindings)]
+        close = self._close(atom.predicate, known)
+        return Failure(Kind.MISSING, (*values, pattern(atom, bindings)), close)
+
+    @staticmethod
+    def _untrue(literal: Literal, bindings: Bindings, walk: Walk) -> Failure:
+        match literal:
+            case Negation(Atom() as atom):
+                rows = walk.blocking(atom, bindings)
+                if rows is None:
+                    return _no_value(atom, bindings)
+                facts = _facts(atom.predicate, rows)
+                return Failure(Kind.PRESENT, tuple(conditions(literal, bindings)), facts)
+            case _:
+                if holds(literal, bindings) is None:
+                    return _no_value(literal, bindings)
+                return Failure(Kind.FALSE, tuple(conditions(literal, bindings)))
+
+    def _close(self, predicate: str, known: Mapping[int, str]) -> tuple[Fact, ...]:
+        """Present facts that differ from what is known at as few positions as possible."""
+        for fewer in range(1, len(known) + 1):
+            found: set[tuple[str, ...]] = set()
+            for kept in combinations(known, len(known) - fewer):
+                rows = self.store.present(predicate, {at: known[at] for at in kept})
+                found.update(row.arguments for row in rows[:_SHOWN])
+            if found:
+                return tuple(Fact(predicate, arguments) for arguments in sorted(found)[:_SHOWN])
+        return ()
+
+
+def _held(
+    parts: tuple[Part, ...], best: Match, given: Bindings
+) -> Iterator[Fact | Absent | Condition]:
+    """What a partial match consists of."""
+    bindings = best.bindings
+    for part in parts:
+        match part:
+            case Join(index, atom):
+                yield Fact(atom.predicate, best.facts[index].arguments)
+            case Agree(_, _, expression) | Head(expression):
+                yield from map(Condition, computed(expression, bindings))
+            case Assign(name, expression):
+                values: list[Literal] = [*computed(expression, bindings)]
+                if not values or name in given:
+                    values = [*_unequal(expression, bindings[name], bindings)]
+                yield from map(Condition, values)
+            case Filter(literal):
+                *before, last = conditions(literal, bindings)
+                yield from map(Condition, before)
+                match last:
+                    case Negation(Atom() as absent):
+                        yield Absent(absent)
+                    case _:
+                        yield Condition(last)
+
+
+def _disagreement(
+    atom: Atom,
+    arguments: Sequence[str],
+    position: int,
+    expression: Expression,
+    bindings: Bindings,
+) -> Failure:
+    """A fact matches but for an argument that is computed."""
+    term = value(expression, bindings)
+    if term is None:
+        return _no_value(expression, bindings)
+    wanted = Fact(atom.predicate, (*arguments[:position], term, *arguments[position + 1 :]))
+    found = Fact(atom.predicate, tuple(arguments))
+    return Failure(Kind.MISSING, (*computed(expression, bindings), atom_of(wanted)), (found,))
+
+
+def _other_fact(rule: Rule, bindings: Bindings) -> Failure:
+    """The body holds, and the head computes another fact."""
+    operands = [operand(argument) for argument in rule.head.arguments]
+    terms = [value(expression, bindings) for expression in operands]
+    known = tuple(term for term in terms if term is not None)
+    if len(known) < len(terms):
+        return _no_value(rule.head, bindings)
+    values = [each for expression in operands for each in computed(expression, bindings)]
+    return Failure(Kind.OTHER_FACT, tuple(values), (Fact(rule.head.predicate, known),))
+
+
+def _facts(predicate: str, rows: Sequence[Row]) -> tuple[Fact, ...]:
+    return tuple(Fact(predicate, row.arguments) for row in rows[:_SHOWN])
+
+
+def _unequal(expression: Expression, term: str, bindings: Bindings) -> tuple[Literal, ...]:
+    """The value of an expression, and the term that it is compared with."""
+    wanted = Constant(term, NOWHERE)
+    return tuple(conditions(Comparison(expression, "=", wanted, NOWHERE), bindings))
+
+
+def _no_value(node: Expression | Literal, bindings: Bindings) -> Failure:
+    """The innermost part of a literal that has no value."""
+    inner = next((child for child in children(node) if _is_valueless(child, bindings)), None)
+    if inner is not None:
+        return _no_value(inner, bindings)
+    return Failure(Kind.NO_VALUE, (ground(node, bindings),))
+
+
+def _is_valueless(node: Expression | Literal, bindings: Bindings) -> bool:
+    match node:
+        case Constant() | Variable() | Wildcard():
+            return False
+        case Atom(_, arguments) | Aggregate(_, arguments):
+            return any(_is_valueless(argument, bindings) for argument in arguments)
+        case Call(name) if name in TESTS:
+            return holds(node, bindings) is None
+        case BinaryOperation() | UnaryMinus() | Call():
+            return is_bound(node, bindings) and value(node, bindings) is None
+        case _:
+            return False

@@ -1,0 +1,63 @@
+"""Facts, literals and rules as text. Invariant: IRIs are shortened by the program's prefixes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from streamreasoner.explain.ground import atom_of
+from streamreasoner.explain.proof import Absent, Condition, Fact
+from streamreasoner.lang.ast import (
+    Atom,
+    Call,
+    Comparison,
+    Disjunction,
+    Negation,
+)
+from streamreasoner.lang.printer import print_expression, print_literal, print_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from streamreasoner.lang.ast import Expression, Literal, Rule, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """How the parts of an explanation are spelt.
+
+    Attributes:
+        prefixes: Prefix name to IRI.
+    """
+
+    prefixes: Mapping[str, str]
+
+    def fact(self, fact: Fact) -> str:
+        """`path(ex:a, ex:b)`."""
+        return print_literal(atom_of(fact), self.prefixes)
+
+    def part(self, part: Literal | Expression) -> str:
+        """A literal or an expression."""
+        match part:
+            case Atom() | Negation() | Comparison() | Disjunction() | Call():
+                return print_literal(part, self.prefixes)
+            case _:
+                return print_expression(part, self.prefixes)
+
+    def premise(self, premise: Fact | Absent | Condition) -> str:
+        """What holds in a body."""
+        match premise:
+            case Fact():
+                return self.fact(premise)
+            case Absent(atom):
+                return f"not {self.part(atom)}"
+            case Condition(literal):
+                return self.part(literal)
+
+    def place(self, span: Span) -> str:
+        """`rules.dl:3`."""
+        return f"{span.source}:{span.line}"
+
+    def rule(self, rule: Rule) -> str:
+        """The rule in normal form, without its dot."""
+        return print_rule(rule, self.prefixes).removesuffix(" .")

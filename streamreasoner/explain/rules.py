@@ -1,0 +1,154 @@
+"""The rules of a program by what they derive. Invariant: a fact is of at most one lattice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from streamreasoner.analysis.aggregates import aggregates, is_lattice
+from streamreasoner.explain.aggregates import order
+from streamreasoner.explain.matching import goal
+from streamreasoner.explain.proof import Competition, Fact
+from streamreasoner.lang.ast import Aggregate, Constant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streamreasoner.analysis.check import CheckedProgram
+    from streamreasoner.explain.matching import Goal
+    from streamreasoner.explain.store import Row, Store
+    from streamreasoner.lang.ast import Rule, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Deriver:
+    """What derives facts together: one rule, or all rules of one aggregation.
+
+    Attributes:
+        rules: Rules in normal form, in the order of the program.
+        aggregated: Positions of the aggregates, if matches are aggregated; a lattice has none.
+        recursive: Whether a lattice is of the same stratum, so that facts come and go.
+    """
+
+    rules: tuple[Rule, ...]
+    aggregated: tuple[int, ...]
+    recursive: bool
+
+    def goals(self, fact: Fact) -> tuple[tuple[Rule, Goal], ...]:
+        """The rules that may derive a fact, and how."""
+        found = ((rule, goal(rule, fact)) for rule in self.rules)
+        return tuple((rule, given) for rule, given in found if given is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """Facts of which only the best of each group is present."""
+
+    rule: Rule
+    position: int
+    function: str
+
+    def group(self, fact: Fact) -> dict[int, str]:
+        """What the candidates of a fact's group have in common, by position."""
+        return {at: term for at, term in enumerate(fact.arguments) if at != self.position}
+
+
+class Rules:
+    """A program as explanations ask for it."""
+
+    def __init__(self, program: CheckedProgram) -> None:
+        self._stated = {
+            Fact(atom.predicate, _terms(atom.arguments)): atom.span for atom in program.facts
+        }
+        lattice_strata = [
+            stratum
+            for stratum in program.strata
+            if any(is_lattice(program.rules[index].head) for index in stratum)
+        ]
+        recursive = {index for stratum in lattice_strata for index in stratum}
+        groups: dict[object, list[int]] = {}
+        for index, rule in enumerate(program.rules):
+            groups.setdefault(_group(rule) or index, []).append(index)
+        self._derivers = tuple(
+            Deriver(
+                tuple(program.rules[index] for index in group),
+                _aggregated(program.rules[group[0]]),
+                group[0] in recursive,
+            )
+            for group in groups.values()
+        )
+        self._lattices = tuple(
+            Lattice(rule, position, found.function)
+            for rule in program.rules
+            if is_lattice(rule.head)
+            for position, found in enumerate(rule.head.arguments)
+            if isinstance(found, Aggregate)
+        )
+
+    def stated(self, fact: Fact) -> Span | None:
+        """Where the program states a fact."""
+        return self._stated.get(fact)
+
+    def derivers(self, fact: Fact) -> Iterator[Deriver]:
+        """What may derive a fact, in the order of the program."""
+        return (
+            deriver
+            for deriver in self._derivers
+            if deriver.rules[0].head.predicate == fact.predicate and deriver.goals(fact)
+        )
+
+    def lattice(self, fact: Fact) -> Lattice | None:
+        """The lattice that a fact is of."""
+        for lattice in self._lattices:
+            head = lattice.rule.head
+            if head.predicate == fact.predicate and all(
+                not isinstance(argument, Constant) or argument.term == term
+                for argument, term in zip(head.arguments, fact.arguments, strict=True)
+            ):
+                return lattice
+        return None
+
+    def competition(self, fact: Fact, store: Store) -> Competition | None:
+        """The candidates that a present fact is the best of, if there are others."""
+        lattice = self.lattice(fact)
+        if lattice is None:
+            return None
+        rows = store.held(fact.predicate, lattice.group(fact))
+        others = [row for row in rows if row.total > 0 and row.arguments != fact.arguments]
+        if not others:
+            return None
+        choose = min if lattice.function == "min" else max
+        best = choose(others, key=lambda row: order(row.arguments[lattice.position]))
+        return Competition(lattice.function, len(others) + 1, Fact(fact.predicate, best.arguments))
+
+    def winner(self, fact: Fact, store: Store) -> Row | None:
+        """The present candidate of a fact's group."""
+        lattice = self.lattice(fact)
+        if lattice is None:
+            return None
+        return next(iter(store.present(fact.predicate, lattice.group(fact))), None)
+
+
+def _group(rule: Rule) -> object:
+    """What the rules of one aggregation have in common; None for any other rule."""
+    found = tuple(
+        (position, argument.function, argument.distinct)
+        for position, argument in enumerate(rule.head.arguments)
+        if isinstance(argument, Aggregate)
+    )
+    return (rule.head.predicate, found) if found and not is_lattice(rule.head) else None
+
+
+def _aggregated(rule: Rule) -> tuple[int, ...]:
+    if is_lattice(rule.head) or not aggregates(rule.head):
+        return ()
+    return tuple(
+        position
+        for position, argument in enumerate(rule.head.arguments)
+        if isinstance(argument, Aggregate)
+    )
+
+
+def _terms(arguments: object) -> tuple[str, ...]:
+    assert isinstance(arguments, tuple)  # noqa: S101 - of constants, as facts are
+    return tuple(argument.term for argument in arguments)

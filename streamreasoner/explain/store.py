@@ -1,0 +1,241 @@
+"""Facts by pattern, as terms. Invariant: rows come in the order of their text, whatever the state.
+
+A selection scans the state, so a pattern that is asked for again and again is read whole once,
+with nothing bound but the constants of its atom, and looked up in memory from then on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast, overload
+
+import numpy as np
+import pyarrow.compute as pc
+
+from streamreasoner.engine.ports import LAST_ITERATION, Selection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.rdf.dictionary import Dictionary
+
+_MOST_SCANS = 8
+_KEY_POSITIONS = 2
+_CHUNK = 256
+
+
+class State(Protocol):
+    """Where facts come from: the engine."""
+
+    def select(
+        self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
+    ) -> Selection:
+        """The facts of a predicate with these ids at these positions."""
+        ...
+
+
+class Row(NamedTuple):
+    """A fact that the state holds; the numbers are those of `engine.ports.Selection`."""
+
+    arguments: tuple[str, ...]
+    stratum: int
+    since: int
+    until: int
+    asserted: int
+    total: int
+
+    @property
+    def present(self) -> bool:
+        """Whether it is present at the iteration that was asked for."""
+        return self.since >= 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows(Sequence[Row]):
+    """Facts of a selection in the order of their text; terms are decoded as they are looked at.
+
+    Attributes:
+        selection: The facts; its rows are in that order.
+        dictionary: Their terms.
+    """
+
+    selection: Selection
+    dictionary: Dictionary
+
+    def __len__(self) -> int:
+        return len(self.selection.args)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Rows: ...
+
+    def __getitem__(self, index: int | slice) -> Row | Rows:
+        if isinstance(index, slice):
+            return Rows(_taken(self.selection, index), self.dictionary)
+        row = self._decoded(slice(index, index + 1 or None))
+        return row[0]
+
+    def __iter__(self) -> Iterator[Row]:
+        for start in range(0, len(self), _CHUNK):
+            yield from self._decoded(slice(start, start + _CHUNK))
+
+    def present(self) -> Rows:
+        """Those that are present."""
+        return self._kept(self.selection.since >= 0)
+
+    def before(self, stratum: int, iteration: int) -> Rows:
+        """Those that are present, if they are of a stratum since before an iteration."""
+        since = self.selection.since
+        other = self.selection.stratum != stratum
+        return self._kept((since >= 0) & (other | (since < iteration)))
+
+    def at(self, stratum: int, then: Rows) -> Rows:
+        """Those that are present; the ones of a stratum as in *then*, which has the same facts."""
+        own = then.selection.stratum == stratum
+        columns = {
+            name: np.where(own, getattr(then.selection, name), getattr(self.selection, name))
+            for name in ("since", "until")
+        }
+        return Rows(replace(self.selection, **columns), self.dictionary).present()
+
+    def _kept(self, mask: NDArray[np.bool_]) -> Rows:
+        return self if mask.all() else Rows(_taken(self.selection, mask), self.dictionary)
+
+    def _decoded(self, part: slice) -> list[Row]:
+        found = _taken(self.selection, part)
+        terms = self.dictionary.decode(found.args.reshape(-1)).to_pylist()
+        arity = found.args.shape[1]
+        numbers = (
+            column.tolist()
+            for column in (found.stratum, found.since, found.until, found.asserted, found.total)
+        )
+        rows = cast("Iterator[tuple[int, int, int, int, int]]", zip(*numbers, strict=True))
+        return [
+            Row(tuple(terms[at * arity : (at + 1) * arity]), *row) for at, row in enumerate(rows)
+        ]
+
+
+class Store:
+    """The facts of one state, which must not change while this object is in use.
+
+    Args:
+        state: Selects facts by id.
+        dictionary: Terms and ids.
+        arities: Number of arguments of every predicate.
+    """
+
+    def __init__(self, state: State, dictionary: Dictionary, arities: Mapping[str, int]) -> None:
+        self._state = state
+        self._dictionary = dictionary
+        self._arities = arities
+        self._rows: dict[object, Rows] = {}
+        self._scans: Counter[object] = Counter()
+        self._indexes: dict[object, _Index] = {}
+
+    def held(
+        self,
+        predicate: str,
+        known: Mapping[int, str],
+        constant: frozenset[int] = frozenset(),
+        iteration: int = LAST_ITERATION,
+    ) -> Rows:
+        """The facts with known terms at some positions, present or not, in the order of their text.
+
+        Args:
+            predicate: Name of the predicate.
+            known: Terms by position.
+            constant: The positions that are the same in every such question.
+            iteration: When presence is judged, in each fact's own stratum.
+        """
+        key = (predicate, frozenset(known.items()), iteration)
+        if key not in self._rows:
+            self._rows[key] = self._read(predicate, known, constant, iteration)
+        return self._rows[key]
+
+    def present(
+        self, predicate: str, known: Mapping[int, str], constant: frozenset[int] = frozenset()
+    ) -> Rows:
+        """Those that are present in the end."""
+        return self.held(predicate, known, constant).present()
+
+    def _read(
+        self, predicate: str, known: Mapping[int, str], constant: frozenset[int], iteration: int
+    ) -> Rows:
+        ids: dict[int, int] = {}
+        for position, term in known.items():
+            found = self._dictionary.find(term)
+            if found is None:
+                return Rows(_none(self._arities[predicate]), self._dictionary)
+            ids[position] = found
+        others = tuple(sorted(ids.keys() - constant))
+        if not others or len(ids) == self._arities[predicate]:
+            return self._in_order(self._state.select(predicate, ids, iteration))
+        fixed = {position: ids[position] for position in sorted(constant)}
+        shape = (predicate, tuple(fixed.items()), others, iteration)
+        self._scans[shape] += 1
+        if self._scans[shape] > _MOST_SCANS and shape not in self._indexes:
+            selection = self._state.select(predicate, fixed, iteration)
+            self._indexes[shape] = _Index(selection, others)
+        if shape in self._indexes:
+            index = self._indexes[shape]
+            chosen = index.find([ids[at] for at in others])
+            return self._in_order(_taken(index.selection, chosen))
+        return self._in_order(self._state.select(predicate, ids, iteration))
+
+    def _in_order(self, selection: Selection) -> Rows:
+        """Sort by text: by the rank of each term among those of the selection."""
+        args = selection.args
+        if len(args) > 1 and args.shape[1] > 0:
+            distinct, places = np.unique(args, return_inverse=True)
+            order = pc.sort_indices(self._dictionary.decode(distinct)).to_numpy()
+            ranks = np.empty(len(order), np.int64)
+            ranks[order] = np.arange(len(order))
+            columns = ranks[places.reshape(args.shape)].T
+            selection = _taken(selection, np.lexsort(columns[::-1]))
+        return Rows(selection, self._dictionary)
+
+
+class _Index:
+    """A selection sorted by some of its positions."""
+
+    def __init__(self, selection: Selection, positions: Sequence[int]) -> None:
+        self.selection = selection
+        self._positions = positions
+        keys = _keys(selection.args[:, list(positions[:_KEY_POSITIONS])])
+        self._order = np.argsort(keys, kind="stable")
+        self._keys = keys[self._order]
+
+    def find(self, ids: Sequence[int]) -> NDArray[np.intp]:
+        """The rows with these ids at the positions."""
+        (key,) = _keys(np.array([ids[:_KEY_POSITIONS]], np.int32))
+        start, stop = np.searchsorted(self._keys, [key, key + 1])
+        chosen = self._order[start:stop]
+        for position, wanted in zip(
+            self._positions[_KEY_POSITIONS:], ids[_KEY_POSITIONS:], strict=True
+        ):
+            chosen = chosen[self.selection.args[chosen, position] == wanted]
+        return chosen
+
+
+def _taken(selection: Selection, chosen: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Selection:
+    """The chosen rows."""
+    columns = (getattr(selection, field.name)[chosen] for field in fields(selection))
+    return type(selection)(*columns)
+
+
+def _none(arity: int) -> Selection:
+    """A selection without rows."""
+    numbers, sums = np.empty(0, np.int32), np.empty(0, np.int64)
+    return Selection(np.empty((0, arity), np.int32), numbers, numbers, numbers, sums, sums)
+
+
+def _keys(columns: NDArray[np.int32]) -> NDArray[np.int64]:
+    """One number for one or two ids."""
+    keys = columns[:, 0].astype(np.int64)
+    return keys if columns.shape[1] == 1 else (keys << 32) | columns[:, 1]

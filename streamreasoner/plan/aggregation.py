@@ -1,0 +1,199 @@
+"""Aggregates as predicates of matches and reductions. Invariant: a match is counted once.
+
+The matches of rules with equal aggregates are derived into a hidden predicate, one for each
+aggregate: the arguments of the group, and the value. How often a value occurs in a group is the
+multiplicity of that fact, so an aggregate is a sum over facts that changes as they do.
+`min` and `max` on their own need none of this: they choose among the facts of their own head.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from streamreasoner.lang import ast
+from streamreasoner.lang.builtins import MONOTONE_AGGREGATES
+from streamreasoner.plan.algebra import (
+    Column,
+    Lattice,
+    Operand,
+    Pattern,
+    Reduction,
+    RuleBody,
+    Value,
+)
+from streamreasoner.plan.body import body_of
+from streamreasoner.plan.relational import Project, Reduce, Union
+from streamreasoner.plan.rewrite.projections import constants_tag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+RESULT = "#result"
+"""Column of the value of an aggregate in the head of its reduction."""
+
+_Functions: TypeAlias = "tuple[tuple[int, str], ...]"
+_Key: TypeAlias = "tuple[str, _Functions, tuple[tuple[int, str], ...]]"
+
+
+@dataclass(slots=True)
+class Aggregated:
+    """What the aggregates of one stratum become.
+
+    Attributes:
+        matches: Rules that derive the matches.
+        results: Reductions whose results a rule of `heads` joins.
+        heads: Rules that join the results of several aggregates.
+        final: Reductions that derive the head of a single aggregate.
+        lattices: Results that are a `min` or `max` among several aggregates.
+        arities: Hidden predicates.
+    """
+
+    matches: list[RuleBody] = field(default_factory=list)
+    results: list[Reduction] = field(default_factory=list)
+    heads: list[RuleBody] = field(default_factory=list)
+    final: list[Reduction] = field(default_factory=list)
+    lattices: list[Lattice] = field(default_factory=list)
+    arities: dict[str, int] = field(default_factory=dict)
+
+
+def positions(head: ast.Atom) -> tuple[tuple[int, ast.Aggregate], ...]:
+    """(position, aggregate) of a head."""
+    return tuple(
+        (position, argument)
+        for position, argument in enumerate(head.arguments)
+        if isinstance(argument, ast.Aggregate)
+    )
+
+
+def lattice(head: ast.Atom, pattern: Pattern) -> Lattice:
+    """The lattice of a head, where *pattern* is the head with the operand of its aggregate."""
+    [(position, aggregate)] = positions(head)
+    arguments = tuple(
+        argument if isinstance(argument, Value) and at != position else None
+        for at, argument in enumerate(pattern.arguments)
+    )
+    return Lattice(Pattern(pattern.predicate, arguments), position, aggregate.function)
+
+
+def reductions(rules: Iterable[tuple[ast.Atom, Project]]) -> tuple[Reduce, ...]:
+    """Reduce what rules derive, given as (head, tree with the operands of its aggregates).
+
+    Rules with equal aggregates at equal positions are reduced together: their matches are united.
+    """
+    groups: dict[_Key, list[Project]] = {}
+    for head, tree in rules:
+        functions = tuple(
+            (position, f"{found.function} distinct" if found.distinct else found.function)
+            for position, found in positions(head)
+        )
+        key = (head.predicate, functions, _constants(tree.head, functions))
+        groups.setdefault(key, []).append(tree)
+    return tuple(
+        Reduce(Union(tuple(trees)), functions) for (_, functions, _), trees in groups.items()
+    )
+
+
+def express(reduced: Iterable[Reduce], sources: Mapping[Project, int]) -> Aggregated:
+    """Give reductions the predicates and rules that delta plans can be made of.
+
+    Args:
+        reduced: What `reductions` made.
+        sources: Index of the rule of each tree.
+    """
+    made = Aggregated()
+    for each in reduced:
+        bodies = [body_of(tree, sources.get(tree)) for tree in each.input.inputs]
+        _Group(bodies, each.functions, made).express()
+    return made
+
+
+def _constants(head: Pattern, functions: _Functions) -> tuple[tuple[int, str], ...]:
+    """The constants of the group."""
+    aggregated = {position for position, _ in functions}
+    return tuple(constant for constant in head.constants if constant[0] not in aggregated)
+
+
+class _Group:
+    """Rules whose matches are aggregated together."""
+
+    def __init__(self, bodies: list[RuleBody], functions: _Functions, made: Aggregated) -> None:
+        first = bodies[0].head
+        constants = {position: Value(term) for position, term in _constants(first, functions)}
+        aggregated = {position for position, _ in functions}
+        self._bodies = bodies
+        self._functions = functions
+        self._made = made
+        self._keys = [
+            position
+            for position in range(len(first.arguments))
+            if position not in aggregated and position not in constants
+        ]
+        self._constants = constants
+        self._predicate = first.predicate
+        self._arity = len(first.arguments)
+        tagged = Pattern(first.predicate, tuple(constants.get(p) for p in range(self._arity)))
+        labels = [_label(position, function) for position, function in functions]
+        self._name = f"{first.predicate}{constants_tag(tagged)}#{'+'.join(labels)}"
+
+    def express(self) -> None:
+        """Add the group's rules, reductions and predicates."""
+        made = self._made
+        if len(self._functions) == 1:
+            [(position, function)] = self._functions
+            matches = self._match(position, function)
+            made.final.append(Reduction(matches, function, self._head({position: RESULT})))
+            return
+        patterns = []
+        results = {}
+        for position, function in self._functions:
+            column = f"#result{position}"
+            results[position] = column
+            arguments = (*self._group_columns(), Column(column))
+            patterns.append(Pattern(self._result(position, function), arguments))
+        made.heads.append(RuleBody(self._head(results), tuple(patterns)))
+
+    def _result(self, position: int, function: str) -> str:
+        """The predicate that holds one aggregate of each group."""
+        matches = self._match(position, function)
+        if function in MONOTONE_AGGREGATES:
+            arity = len(self._keys) + 1
+            open_pattern = Pattern(matches, (None,) * arity)
+            self._made.lattices.append(Lattice(open_pattern, arity - 1, function))
+            return matches
+        name = f"{matches}="
+        self._made.arities[name] = len(self._keys) + 1
+        head = Pattern(name, (*self._group_columns(), Column(RESULT)))
+        self._made.results.append(Reduction(matches, function, head))
+        return name
+
+    def _match(self, position: int, function: str) -> str:
+        """Derive the matches for one aggregate; returns their predicate."""
+        name = self._name
+        if len(self._functions) > 1:
+            name += f":{_label(position, function)}"
+        valued = function != "count"
+        self._made.arities[name] = len(self._keys) + valued
+        for body in self._bodies:
+            arguments: tuple[Operand | None, ...] = tuple(
+                body.head.arguments[p] for p in (*self._keys, *([position] if valued else []))
+            )
+            self._made.matches.append(replace(body, head=Pattern(name, arguments)))
+        return name
+
+    def _group_columns(self) -> tuple[Column, ...]:
+        return tuple(Column(f"#{i}") for i in range(len(self._keys)))
+
+    def _head(self, results: dict[int, str]) -> Pattern:
+        group = dict(zip(self._keys, self._group_columns(), strict=True))
+        return Pattern(
+            self._predicate,
+            tuple(
+                self._constants.get(p) or group.get(p) or Column(results[p])
+                for p in range(self._arity)
+            ),
+        )
+
+
+def _label(position: int, function: str) -> str:
+    return f"{function.replace(' ', '-')}{position}"

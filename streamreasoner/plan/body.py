@@ -1,0 +1,77 @@
+"""Trees to rule bodies. Invariant: what a body cannot hold is refused, so nothing is lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, assert_never
+
+from streamreasoner.plan.algebra import Comparison, Pattern, PlanError, RuleBody, Test
+from streamreasoner.plan.relational import (
+    Antijoin,
+    Extend,
+    Incomplete,
+    Join,
+    Product,
+    Project,
+    Relation,
+    Scan,
+    Select,
+)
+
+if TYPE_CHECKING:
+    from streamreasoner.plan.algebra import Condition
+
+
+def body_of(tree: Relation, rule: int | None = None) -> RuleBody:
+    """The body that delta plans are made of, from a tree that lowering and rewrites have left.
+
+    Args:
+        tree: Facts that are made of joins, selections and computed columns.
+        rule: Index of the rule it is lowered from.
+
+    Raises:
+        PlanError: The tree is not completely lowered.
+    """
+    if not isinstance(tree, Project):
+        raise PlanError("A rule derives facts; its tree ends in a Project.")
+    parts = _Parts()
+    parts.add(tree.input)
+    return RuleBody(
+        tree.head, tuple(parts.patterns), tuple(parts.negated), tuple(parts.conditions), rule
+    )
+
+
+@dataclass(slots=True)
+class _Parts:
+    patterns: list[Pattern] = field(default_factory=list)
+    negated: list[Pattern] = field(default_factory=list)
+    conditions: list[Condition] = field(default_factory=list)
+
+    def add(self, node: Relation) -> None:
+        """Add a node and all below it, inputs first: a computation comes after what it reads."""
+        match node:
+            case Scan(pattern):
+                self.patterns.append(pattern)
+            case Product(inputs):
+                for each in inputs:
+                    self.add(each)
+            case Join(left, right):
+                self.add(left)
+                self.add(right)
+            case Select(below, Comparison() | Test() as condition):
+                self.add(below)
+                self.conditions.append(condition)
+            case Extend(below, computation):
+                self.add(below)
+                self.conditions.append(computation)
+            case Antijoin(below, negated):
+                self.add(below)
+                self.negated.append(_asked(negated))
+            case Select() | Project() | Incomplete():
+                raise PlanError(f"{type(node).__name__} cannot be part of a rule body.")
+            case _:
+                assert_never(node)
+
+
+def _asked(negated: Scan | Project) -> Pattern:
+    return negated.pattern if isinstance(negated, Scan) else negated.head

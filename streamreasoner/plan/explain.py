@@ -1,0 +1,217 @@
+"""Everything about a program's plans, as text. Invariant: what is printed is what runs.
+
+Trees, plans and arrangements are those of `lower`; nothing here decides anything.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from streamreasoner.analysis.aggregates import aggregates, is_lattice
+from streamreasoner.lang.printer import print_literal, print_rule
+from streamreasoner.plan.aggregation import reductions
+from streamreasoner.plan.loops import looks_up, loops
+from streamreasoner.plan.lower import lower, lowered, stages
+from streamreasoner.plan.reasons import Reasons
+from streamreasoner.plan.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from streamreasoner.analysis.check import CheckedProgram
+    from streamreasoner.plan.algebra import Arrangement, DeltaPlan, ProgramPlan, RuleBody
+
+
+class Stage(StrEnum):
+    """What is shown of a plan."""
+
+    ALL = "all"
+    LOWER = "lower"
+    DELTA = "delta"
+    ARRANGEMENTS = "arrangements"
+
+
+def explain_plan(
+    checked: CheckedProgram, *, stage: Stage = Stage.ALL, sizes: Mapping[str, int] | None = None
+) -> str:
+    """The rules of a program, how they are lowered, and the plans that keep them up to date.
+
+    Args:
+        checked: The program.
+        stage: LOWER for the trees of every rule, DELTA for strata and delta plans, ARRANGEMENTS
+            for what is kept besides facts; ALL for everything.
+        sizes: How many facts atoms have, as `plan.sizes` tells it, to order joins by.
+
+    Returns:
+        Lines, each with its end.
+    """
+    explanation = _Explanation(checked, sizes)
+    sections = {
+        "rules": explanation.rules,
+        "strata": explanation.strata,
+        "lowering": explanation.lowering,
+        "delta plans": explanation.delta_plans,
+        "arrangements": explanation.arrangements,
+        "lattices": explanation.lattices,
+        "reductions": explanation.reductions,
+        "hidden predicates": explanation.hidden,
+    }
+    shown = {
+        Stage.ALL: tuple(sections),
+        Stage.LOWER: ("lowering",),
+        Stage.DELTA: ("strata", "delta plans"),
+        Stage.ARRANGEMENTS: ("arrangements", "lattices", "reductions", "hidden predicates"),
+    }[stage]
+    found = {name: tuple(sections[name]()) for name in shown}
+    return "\n".join(
+        "".join(f"{line}\n" for line in (f"== {name} ==", *lines))
+        for name, lines in found.items()
+        if lines
+    )
+
+
+class _Explanation:
+    """The sections; each is lines."""
+
+    def __init__(self, checked: CheckedProgram, sizes: Mapping[str, int] | None) -> None:
+        # Prefixes of the program itself go before those of what it imports.
+        self._prefixes = {
+            name: iri
+            for program in reversed(checked.programs)
+            for name, iri in program.prefixes.items()
+        }
+        self._checked = checked
+        self._sizes = sizes
+        self._text = Text(self._prefixes)
+        self._plan = lower(checked, sizes)
+        self._rules = _labelled(self._plan)
+        self._users: dict[Arrangement, list[str]] = {}
+        for rule in self._rules:
+            for name, plan in rule.plans:
+                for join in plan.joins:
+                    if not looks_up(join):
+                        self._users.setdefault(join.arrangement, []).append(name)
+
+    def rules(self) -> Iterator[str]:
+        """Rules in normal form, then facts."""
+        for index, rule in enumerate(self._checked.rules):
+            yield f"R{index + 1}  {print_rule(rule, self._prefixes)}"
+        for fact in self._checked.facts:
+            yield f"    {print_literal(fact, self._prefixes)} ."
+
+    def strata(self) -> Iterator[str]:
+        """What each stratum derives, and why it is where it is."""
+        reasons = Reasons(self._checked, self._plan, self._prefixes)
+        for number, stratum in enumerate(self._plan.strata, start=1):
+            names = [rule.label for rule in self._rules if rule.stratum == number]
+            names += [f"reduction of {each.candidates}" for each in stratum.reductions]
+            recursive = ", recursive" if reasons.is_recursive(number) else ""
+            yield f"S{number}  {', '.join(names)}{recursive}"
+            yield from (f"  {line}" for line in reasons.of(number))
+
+    def lowering(self) -> Iterator[str]:
+        """The trees on the way of every rule that differ, then what unites those of several."""
+        for index, rule in enumerate(self._checked.rules):
+            yield f"R{index + 1}  {print_rule(rule, self._prefixes)}"
+            before = None
+            for number, stage in enumerate(stages(rule), start=1):
+                if stage.tree != before:
+                    yield f"  {number}. {stage.step}"
+                    yield from self._text.tree(stage.tree, depth=3)
+                before = stage.tree
+        for stratum in self._checked.strata:
+            yield from self._reduced(stratum)
+
+    def delta_plans(self) -> Iterator[str]:
+        """The plans of each stratum, rule by rule."""
+        names = {found: f"A{number}" for number, found in enumerate(self._users, start=1)}
+        for rule in self._rules:
+            yield f"S{rule.stratum}  {rule.label}  {self._text.body(rule.body)}"
+            for name, plan in rule.plans:
+                yield f"  {name}"
+                yield from (f"    {line}" for line in loops(plan, self._text, names, self._sizes))
+
+    def arrangements(self) -> Iterator[str]:
+        """What joins look facts up in, and which plans share it."""
+        for number, (arrangement, users) in enumerate(self._users.items(), start=1):
+            arity = self._plan.arities[arrangement.predicate]
+            partial = ", partial" if arrangement.constants else ""
+            atom = self._text.arrangement(arrangement, arity)
+            yield f"A{number}  {atom}{partial}: {_list(users)}"
+
+    def lattices(self) -> Iterator[str]:
+        """Where the best fact of a group is the only one that is present."""
+        for lattice in self._plan.lattices:
+            pattern = self._text.pattern(lattice.pattern)
+            yield f"{pattern}: {lattice.function} of argument {lattice.position}"
+
+    def reductions(self) -> Iterator[str]:
+        """What is aggregated once the facts below are complete."""
+        for number, stratum in enumerate(self._plan.strata, start=1):
+            for each in stratum.reductions:
+                head = self._text.pattern(each.head)
+                yield f"S{number}  {head}: {each.function} of {each.candidates}"
+
+    def hidden(self) -> Iterator[str]:
+        """Predicates that lowering adds; their facts are no output."""
+        made: dict[str, list[str]] = {name: [] for name in self._plan.arities}
+        read: dict[str, list[str]] = {name: [] for name in self._plan.arities}
+        for rule in self._rules:
+            made[rule.body.head.predicate].append(rule.label)
+            for pattern in (*rule.body.patterns, *rule.body.negated):
+                read[pattern.predicate].append(rule.label)
+        for number, stratum in enumerate(self._plan.strata, start=1):
+            for each in stratum.reductions:
+                made[each.head.predicate].append(f"a reduction in S{number}")
+                read[each.candidates].append(f"a reduction in S{number}")
+        for name, arity in self._plan.arities.items():
+            if name in self._plan.hidden:
+                yield f"{name}/{arity}: made by {_list(made[name])}, read by {_list(read[name])}"
+
+    def _reduced(self, stratum: tuple[int, ...]) -> Iterator[str]:
+        heads = {index: self._checked.rules[index].head for index in stratum}
+        trees = {
+            index: lowered(self._checked.rules[index])
+            for index, head in heads.items()
+            if aggregates(head) and not is_lattice(head)
+        }
+        for each in reductions((heads[index], tree) for index, tree in trees.items()):
+            united = [index for index, tree in trees.items() if tree in each.input.inputs]
+            functions = ", ".join(f"{function} at {at}" for at, function in each.functions)
+            yield f"Reduce {heads[united[0]].predicate}: {functions}"
+            yield "  Union"
+            yield from (f"    R{index + 1}" for index in united)
+
+
+@dataclass(frozen=True, slots=True)
+class _Labelled:
+    """A rule of the plan, with names for itself and its plans."""
+
+    stratum: int
+    label: str
+    body: RuleBody
+    plans: tuple[tuple[str, DeltaPlan], ...]
+
+
+def _labelled(plan: ProgramPlan) -> list[_Labelled]:
+    """`R3` for the third rule; `R3:1`, `R3:2` if lowering made more of it; `H1` for an addition."""
+    rules = [(s, rule) for s, stratum in enumerate(plan.strata, start=1) for rule in stratum.rules]
+    made = Counter(rule.body.rule for _, rule in rules)
+    met = Counter[int | None]()
+    found = []
+    for number, rule in rules:
+        source = rule.body.rule
+        met[source] += 1
+        label = f"H{met[source]}" if source is None else f"R{source + 1}"
+        if source is not None and made[source] > 1:
+            label += f":{met[source]}"
+        plans = ((f"{label}.{place}", each) for place, each in enumerate(rule.plans, start=1))
+        found.append(_Labelled(number, label, rule.body, tuple(plans)))
+    return found
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(names))

@@ -1,0 +1,117 @@
+"""Expressions of a rule to columns. Invariant: equal expressions are one column, computed once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from streamreasoner.lang import ast
+from streamreasoner.plan.algebra import Column, Computation, Operand, PlanError, Value
+from streamreasoner.plan.relational import Equation, Extend, Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+COPY = "copy"
+"""The built-in whose value is its argument: `?x = ?y` where nothing else binds ?x."""
+NEGATE = "negate"
+"""Unary minus."""
+
+
+class Names:
+    """Gives the expressions of a rule columns, which equations say the values of."""
+
+    def __init__(self, equations: Iterable[Equation]) -> None:
+        self._equations = list(equations)
+        self._columns: dict[ast.Expression, Column] = {}
+        for equation in self._equations:
+            self._columns.setdefault(equation.expression, Column(equation.column))
+
+    @property
+    def equations(self) -> tuple[Equation, ...]:
+        """Those given, then those of new columns."""
+        return tuple(self._equations)
+
+    def operand(self, expression: ast.Expression) -> Operand:
+        """The constant, the variable's column, or the column of a computed value."""
+        match expression:
+            case ast.Variable(name):
+                return Column(name)
+            case ast.Constant(term):
+                return Value(term)
+            case ast.BinaryOperation() | ast.UnaryMinus() | ast.Call():
+                return self._column(expression)
+            case ast.Wildcard() | ast.Aggregate():
+                raise PlanError(f"{expression} has no value.")
+            case _:
+                assert_never(expression)
+
+    def column(self, expression: ast.Expression) -> Column:
+        """The column of an expression, also of a constant: what kind of fact it makes is open."""
+        operand = self.operand(expression)
+        return operand if isinstance(operand, Column) else self._column(expression)
+
+    def _column(self, expression: ast.Expression) -> Column:
+        if expression not in self._columns:
+            name = fresh(self._equations)
+            self._equations.append(Equation(name, expression))
+            self._columns[expression] = Column(name)
+        return self._columns[expression]
+
+
+def fresh(equations: Iterable[Equation]) -> str:
+    """A name for one more value: `#0`, `#1`, ..."""
+    return f"#{sum(equation.column.startswith('#') for equation in equations)}"
+
+
+def extended(relation: Relation, equations: Sequence[Equation]) -> Relation:
+    """The relation with a column for every equation, and for every expression inside one."""
+    return _Extension(relation, equations).all()
+
+
+class _Extension:
+    """Computes what an equation reads before the equation itself."""
+
+    def __init__(self, relation: Relation, equations: Sequence[Equation]) -> None:
+        self._relation = relation
+        self._names = Names(equations)
+        self._done: set[str] = set()
+
+    def all(self) -> Relation:
+        """The relation with all columns."""
+        while left := [e for e in self._names.equations if e.column not in self._done]:
+            self._define(left[0])
+        return self._relation
+
+    def _define(self, equation: Equation) -> None:
+        self._done.add(equation.column)
+        function, parts = self._application(equation)
+        arguments = tuple(self._operand(part) for part in parts)
+        computation = Computation(equation.column, function, arguments)
+        self._relation = Extend(self._relation, computation)
+
+    def _application(self, equation: Equation) -> tuple[str, tuple[ast.Expression, ...]]:
+        expression = equation.expression
+        match expression:
+            case ast.BinaryOperation(operator, left, right):
+                applied: tuple[str, tuple[ast.Expression, ...]] = operator, (left, right)
+            case ast.UnaryMinus(operand):
+                applied = NEGATE, (operand,)
+            case ast.Call(function, arguments):
+                applied = function, arguments
+            case ast.Constant() | ast.Variable():
+                return COPY, (expression,)
+            case ast.Wildcard() | ast.Aggregate():
+                raise PlanError(f"{expression} has no value.")
+            case _:
+                assert_never(expression)
+        # Another column that has the value already needs no second computation.
+        first = self._names.operand(expression)
+        return applied if first == Column(equation.column) else (COPY, (expression,))
+
+    def _operand(self, expression: ast.Expression) -> Operand:
+        operand = self._names.operand(expression)
+        if isinstance(operand, Column) and operand.name not in self._done:
+            for equation in self._names.equations:
+                if equation.column == operand.name:
+                    self._define(equation)
+        return operand

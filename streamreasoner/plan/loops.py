@@ -1,0 +1,71 @@
+"""Delta plans as nested loops of text. Invariant: a line is a node, in the order in which they run.
+
+`Δ` is the change that drives a plan, `for` a join and `if` what can only take rows away; `old` and
+`new` say whether a join sees the changes that are applied in the same settle.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from streamreasoner.plan.algebra import Antijoin, Delta, Extend, Filter, Join
+from streamreasoner.plan.sizes import estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from streamreasoner.plan.algebra import Arrangement, DeltaPlan, Node
+    from streamreasoner.plan.text import Text
+
+_INDENT = "  "
+
+
+def loops(
+    plan: DeltaPlan,
+    text: Text,
+    arrangements: Mapping[Arrangement, str],
+    sizes: Mapping[str, int] | None,
+) -> Iterator[str]:
+    """The lines of a plan, each inside the one before it.
+
+    Args:
+        plan: The plan.
+        text: Spells its parts.
+        arrangements: Their names.
+        sizes: From which it was ordered; with them every join tells its estimate.
+    """
+    for depth, node in enumerate(plan.nodes):
+        yield _INDENT * depth + _line(node, text, arrangements, sizes)
+    yield _INDENT * len(plan.nodes) + f"derive {text.pattern(plan.head)}"
+
+
+def looks_up(join: Join) -> bool:
+    """Whether a join knows all arguments, so that it asks for one fact and needs no arrangement."""
+    return len(join.key) + len(join.pattern.constants) == len(join.pattern.arguments)
+
+
+def _line(  # noqa: PLR0911 - one case each
+    node: Node,
+    text: Text,
+    arrangements: Mapping[Arrangement, str],
+    sizes: Mapping[str, int] | None,
+) -> str:
+    match node:
+        case Delta(pattern, negated):
+            return f"Δ {'not ' if negated else ''}{text.pattern(pattern)}"
+        case Join(below, pattern, age) if not looks_up(node):
+            line = f"for {age.value} {text.pattern(pattern)} in {arrangements[node.arrangement]}"
+            if sizes is None:
+                return line
+            return f"{line}, about {estimate(pattern, below.columns, sizes):,.0f}"
+        case Join(_, pattern, age):
+            return f"if {age.value} {text.pattern(pattern)}"
+        case Antijoin(_, pattern, age):
+            return f"if not {age.value} {text.pattern(pattern)}"
+        case Filter(_, condition):
+            return f"if {text.condition(condition)}"
+        case Extend(_, computation):
+            word = "if" if node.checks else "let"
+            return f"{word} {text.computation(computation, checks=node.checks)}"
+        case _:
+            assert_never(node)

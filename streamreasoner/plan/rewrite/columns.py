@@ -1,0 +1,72 @@
+"""Columns that nothing reads are not bound. Invariant: the scan still gives a row for every fact,
+because each of them is a match.
+"""  # noqa: D205
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, assert_never
+
+from streamreasoner.plan.algebra import Column
+from streamreasoner.plan.relational import (
+    Antijoin,
+    Extend,
+    Incomplete,
+    Join,
+    Product,
+    Project,
+    Relation,
+    Scan,
+    Select,
+    mapped,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from streamreasoner.plan.algebra import Operand
+
+
+def drop_unread_columns(tree: Relation) -> Relation:
+    """Give scans `_` for each column that is nowhere else."""
+    counts = uses(tree)
+
+    def change(node: Relation) -> Relation:
+        if not isinstance(node, Scan):
+            return node
+        arguments = tuple(
+            None if isinstance(each, Column) and counts[each.name] == 1 else each
+            for each in node.pattern.arguments
+        )
+        return Scan(replace(node.pattern, arguments=arguments))
+
+    return mapped(tree, change)
+
+
+def uses(tree: Relation) -> Counter[str]:
+    """How often each column is mentioned in a tree."""
+    return Counter(name for node in walk(tree) for name in _mentioned(node))
+
+
+def _mentioned(node: Relation) -> Iterable[str]:
+    match node:
+        case Scan(pattern):
+            return _names(pattern.arguments)
+        case Select(_, condition):
+            return condition.needs
+        case Extend(_, computation):
+            return (computation.column, *_names(computation.arguments))
+        case Project(_, head):
+            return _names(head.arguments)
+        case Incomplete():
+            return node.columns - node.input.columns
+        case Product() | Join() | Antijoin():
+            return ()
+        case _:
+            assert_never(node)
+
+
+def _names(operands: Iterable[Operand | None]) -> list[str]:
+    return [operand.name for operand in operands if isinstance(operand, Column)]

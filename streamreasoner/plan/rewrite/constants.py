@@ -1,0 +1,105 @@
+"""Values that no variable decides are computed once, when a program is read. Invariant: what has
+no value, or overflows, is left to the run.
+
+A constant takes the place of its column everywhere but in a head: which facts a rule may derive was
+told from the head as written, where the argument is open.
+"""  # noqa: D205
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamreasoner.errors import ArithmeticOverflowError
+from streamreasoner.plan.algebra import (
+    Comparison,
+    Computation,
+    Operand,
+    Operator,
+    Test,
+    Value,
+)
+from streamreasoner.plan.expressions import COPY
+from streamreasoner.plan.relational import (
+    Extend,
+    Project,
+    Relation,
+    Select,
+    mapped,
+    substituted,
+    walk,
+)
+from streamreasoner.rdf import functions
+from streamreasoner.rdf.functions.order import compare
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from streamreasoner.plan.relational import Condition
+
+# What `compare` may give; None is for terms that cannot be compared, which are different.
+_SATISFYING: Mapping[Operator, tuple[int | None, ...]] = {
+    Operator.EQ: (0,),
+    Operator.NE: (-1, 1, None),
+    Operator.LT: (-1,),
+    Operator.LE: (-1, 0),
+    Operator.GT: (1,),
+    Operator.GE: (0, 1),
+}
+
+
+def fold_constants(tree: Relation) -> Relation:
+    """Replace computations of constants by their values, and drop conditions that then hold."""
+    match tree:
+        case Project(below, head):
+            values: dict[str, Operand] = {}
+            while found := _constants(below):
+                below = substituted(below, found)
+                values |= found
+            for column in head.columns:
+                if column in values:
+                    below = Extend(below, Computation(column, COPY, (values[column],)))
+            return Project(mapped(below, _without_truths), head)
+        case _:
+            return tree
+
+
+def _constants(tree: Relation) -> dict[str, Operand]:
+    """Columns of the tree whose values no row decides."""
+    return {
+        node.computation.column: Value(term)
+        for node in walk(tree)
+        if isinstance(node, Extend) and (term := _term(node.computation)) is not None
+    }
+
+
+def _term(computation: Computation) -> str | None:
+    terms = _terms(computation.arguments)
+    if terms is None:
+        return None
+    if computation.function == COPY:
+        return terms[0]
+    try:
+        return functions.apply(computation.function, terms)
+    except ArithmeticOverflowError:
+        return None
+
+
+def _without_truths(node: Relation) -> Relation:
+    return node.input if isinstance(node, Select) and _holds(node.condition) else node
+
+
+def _holds(condition: Condition) -> bool:
+    """Whether a condition is of constants, and true."""
+    match condition:
+        case Comparison(Value(left), operator, Value(right)):
+            return compare(left, right) in _SATISFYING[operator]
+        case Test(function, arguments, negated):
+            terms = _terms(arguments)
+            return terms is not None and functions.test(function, terms) is (not negated)
+        case _:
+            return False
+
+
+def _terms(operands: Sequence[Operand]) -> list[str] | None:
+    terms = [operand.term for operand in operands if isinstance(operand, Value)]
+    return terms if len(terms) == len(operands) else None

@@ -1,0 +1,238 @@
+"""A rule in normal form to relational algebra, step by step. Invariant: every tree on the way is
+the same relation.
+
+The first five steps are those of textbooks for plain Datalog; three more take negation, tests and
+computed values out of what is incomplete. A step takes a tree and returns a tree.
+"""  # noqa: D205
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING, assert_never
+
+from streamreasoner.analysis.binding import bindings
+from streamreasoner.lang import ast
+from streamreasoner.plan.algebra import (
+    Column,
+    Comparison,
+    Operator,
+    Pattern,
+    PlanError,
+    Test,
+    Value,
+)
+from streamreasoner.plan.expressions import Names, extended, fresh
+from streamreasoner.plan.relational import (
+    Antijoin,
+    Equation,
+    Extend,
+    Incomplete,
+    Join,
+    Product,
+    Project,
+    Relation,
+    Same,
+    Scan,
+    Select,
+    joined,
+    mapped,
+    product,
+    substituted,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import TypeAlias
+
+    from streamreasoner.plan.algebra import Operand
+
+    Step: TypeAlias = Callable[[Relation], Relation]
+
+
+def incomplete_expression(rule: ast.Rule) -> Relation:
+    """The product of the relations of the body, of which everything is still to be said."""
+    scans: list[Relation] = []
+    equations: list[Equation] = []
+    for number, atom in enumerate(rule.atoms):
+        columns = [f"${number}.{position}" for position in range(atom.arity)]
+        scans.append(Scan(Pattern(atom.predicate, tuple(map(Column, columns)))))
+        equations += [
+            Equation(column, argument)
+            for column, argument in zip(columns, atom.arguments, strict=True)
+            if not isinstance(argument, ast.Wildcard)
+        ]
+    bound = bindings(rule)
+    equations += [Equation(name, expression) for name, expression in bound.assignments]
+    return Incomplete(product(tuple(scans)), tuple(equations), bound.filters, rule.head)
+
+
+def constants_to_selections(tree: Relation) -> Relation:
+    """`edge(?x, ex:a)`: the column of a constant is selected."""
+
+    def change(node: Incomplete) -> Incomplete:
+        below, rest = node.input, list[Equation]()
+        for equation in node.equations:
+            match equation.expression:
+                case ast.Constant(term) if equation.column in node.input.columns:
+                    below = Select(below, Same(equation.column, Value(term)))
+                case _:
+                    rest.append(equation)
+        return replace(node, input=below, equations=tuple(rest))
+
+    return _in_incomplete(tree, change)
+
+
+def equalities_to_selections(tree: Relation) -> Relation:
+    """`edge(?x, ?y), edge(?y, ?z)`: a variable names its first column; others are equal to it.
+
+    So does an expression, which remains to be computed: it names the first column `#0`.
+    """
+
+    def change(node: Incomplete) -> Incomplete:
+        below, rest = node.input, list[Equation]()
+        names: dict[ast.Expression, str] = {}
+        for equation in node.equations:
+            column, expression = equation.column, equation.expression
+            if column not in node.input.columns:
+                rest.append(equation)
+            elif expression in names:
+                below = Select(below, Same(names[expression], Column(column)))
+            elif isinstance(expression, ast.Variable):
+                names[expression] = expression.name
+                below = substituted(below, {column: Column(expression.name)})
+            else:
+                names[expression] = fresh(rest)
+                below = substituted(below, {column: Column(names[expression])})
+                rest.append(Equation(names[expression], expression))
+        return replace(node, input=below, equations=tuple(rest))
+
+    return _in_incomplete(tree, change)
+
+
+def head_to_projection(tree: Relation) -> Relation:
+    """The head's arguments are projected; an aggregate's operand stands for the aggregate."""
+
+    def change(node: Incomplete) -> Relation:
+        head = node.head
+        if head is None:
+            return node
+        names = Names(node.equations)
+        arguments = tuple(
+            names.column(argument.arguments[0])
+            if isinstance(argument, ast.Aggregate)
+            else names.operand(argument)
+            for argument in head.arguments
+        )
+        below = replace(node, equations=names.equations, head=None)
+        return Project(_complete(below), Pattern(head.predicate, arguments))
+
+    return _in_incomplete(tree, change)
+
+
+def products_to_joins(tree: Relation) -> Relation:
+    """Columns that a selection makes equal become one column, on which their relations join."""
+    equal: dict[str, Operand] = {
+        node.condition.other.name: Column(node.condition.column)
+        for node in walk(tree)
+        if isinstance(node, Select)
+        and isinstance(node.condition, Same)
+        and isinstance(node.condition.other, Column)
+    }
+
+    def below(node: Relation) -> Relation:
+        match node:
+            case Scan():
+                return substituted(node, equal)
+            case Product(relations):
+                return reduce(joined, map(below, relations))
+            case Join(left, right):
+                return joined(below(left), below(right))
+            case Select(inner, Same(_, Column())):
+                return below(inner)
+            case Select() | Extend() | Antijoin() | Project() | Incomplete():
+                return replace(node, input=below(node.input))
+            case _:
+                assert_never(node)
+
+    return below(tree)
+
+
+def negations_to_antijoins(tree: Relation) -> Relation:
+    """`not edge(?x, _)`: the rows that agree with no fact remain."""
+
+    def change(node: Incomplete) -> Relation:
+        names = Names(node.equations)
+        patterns: list[Pattern] = []
+        rest: list[ast.Literal] = []
+        for literal in node.literals:
+            match literal:
+                case ast.Negation(ast.Atom(predicate, arguments)):
+                    asked = tuple(
+                        None if isinstance(argument, ast.Wildcard) else names.operand(argument)
+                        for argument in arguments
+                    )
+                    patterns.append(Pattern(predicate, asked))
+                case _:
+                    rest.append(literal)
+        below = _complete(replace(node, equations=names.equations, literals=tuple(rest)))
+        for pattern in patterns:
+            below = Antijoin(below, Scan(pattern))
+        return below
+
+    return _in_incomplete(tree, change)
+
+
+def conditions_to_selections(tree: Relation) -> Relation:
+    """`?x < ?y + 1`: comparisons and tests select rows by the values of operands."""
+
+    def change(node: Incomplete) -> Relation:
+        names = Names(node.equations)
+        conditions = [_condition(literal, names) for literal in node.literals]
+        below = _complete(replace(node, equations=names.equations, literals=()))
+        for condition in conditions:
+            below = Select(below, condition)
+        return below
+
+    return _in_incomplete(tree, change)
+
+
+def equations_to_extensions(tree: Relation) -> Relation:
+    """`?e = ?d + 1`: a value that is left is computed from columns that are there."""
+    return _in_incomplete(tree, lambda node: extended(node.input, node.equations))
+
+
+STEPS: Mapping[str, Step] = {
+    "constants to selections": constants_to_selections,
+    "equalities to selections": equalities_to_selections,
+    "head to projection": head_to_projection,
+    "products to joins": products_to_joins,
+    "negations to antijoins": negations_to_antijoins,
+    "conditions to selections": conditions_to_selections,
+    "equations to extensions": equations_to_extensions,
+}
+"""What follows the incomplete expression, in this order."""
+
+
+def _condition(literal: ast.Literal, names: Names) -> Comparison | Test:
+    match literal:
+        case ast.Comparison(left, operator, right):
+            return Comparison(names.operand(left), Operator(operator), names.operand(right))
+        case ast.Call(function, arguments):
+            return Test(function, tuple(map(names.operand, arguments)), negated=False)
+        case ast.Negation(ast.Call(function, arguments)):
+            return Test(function, tuple(map(names.operand, arguments)), negated=True)
+        case ast.Atom() | ast.Negation() | ast.Disjunction():
+            raise PlanError(f"{literal} is no condition of values.")
+        case _:
+            assert_never(literal)
+
+
+def _in_incomplete(tree: Relation, change: Callable[[Incomplete], Relation]) -> Relation:
+    return mapped(tree, lambda node: change(node) if isinstance(node, Incomplete) else node)
+
+
+def _complete(node: Incomplete) -> Relation:
+    """The input, if nothing is left to say of it."""
+    return node if node.equations or node.literals or node.head else node.input

@@ -1,0 +1,188 @@
+"""Parts of plans as text. Invariant: equal plans are equal texts; IRIs are shortened by prefixes.
+
+Variables are `?x`, columns that lowering adds `#0` and `$1.0`, constants as in the rule language.
+`==` is the same term, `=` an equal value, `:=` a new column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, assert_never
+
+from streamreasoner.lang.ast import Constant, Span, bracketed
+from streamreasoner.lang.constants import RDF_TYPE
+from streamreasoner.lang.printer import print_expression, print_literal
+from streamreasoner.plan.algebra import (
+    Column,
+    Comparison,
+    Computation,
+    Operand,
+    Pattern,
+    Test,
+    Value,
+)
+from streamreasoner.plan.expressions import COPY, NEGATE
+from streamreasoner.plan.relational import (
+    Antijoin,
+    Condition,
+    Extend,
+    Incomplete,
+    Join,
+    Product,
+    Project,
+    Relation,
+    Same,
+    Scan,
+    Select,
+    inputs,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from streamreasoner.plan.algebra import Arrangement, RuleBody
+
+_NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
+_INFIX = frozenset({"+", "-", "*", "/", "%", "**"})
+_INDENT = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Spells the parts of a program's plans.
+
+    Attributes:
+        prefixes: Prefix name to IRI.
+    """
+
+    prefixes: Mapping[str, str]
+
+    def tree(self, node: Relation, depth: int = 0) -> Iterator[str]:
+        """A line for each node, what it reads indented below it."""
+        yield _INDENT * depth + self._node(node)
+        for below in inputs(node):
+            yield from self.tree(below, depth + 1)
+
+    def atom(self, predicate: str, arguments: Iterable[str]) -> str:
+        """`edge(?x, ex:a)`, or `[?s, a, ?o]` for a triple."""
+        given = list(arguments)
+        if given and predicate == bracketed(len(given)):
+            return f"[{', '.join(given)}]"
+        return f"{predicate}({', '.join(given)})"
+
+    def pattern(self, pattern: Pattern) -> str:
+        """A pattern, `_` where it is open."""
+        return self.atom(
+            pattern.predicate,
+            (
+                self.argument(pattern.predicate, position, argument)
+                for position, argument in enumerate(pattern.arguments)
+            ),
+        )
+
+    def arrangement(self, arrangement: Arrangement, arity: int) -> str:
+        """`[key, ex:knows, _]`: where the key is, and the constants that all its facts have."""
+        constants = dict(arrangement.constants)
+        cells = [
+            self.argument(arrangement.predicate, position, Value(constants[position]))
+            if position in constants
+            else "key"
+            if position in arrangement.key
+            else "_"
+            for position in range(arity)
+        ]
+        return self.atom(arrangement.predicate, cells)
+
+    def body(self, body: RuleBody) -> str:
+        """A rule of the plan in one line."""
+        parts = [*map(self.pattern, body.patterns)]
+        parts += [f"not {self.pattern(negated)}" for negated in body.negated]
+        bound = {name for pattern in body.patterns for name in pattern.columns}
+        for condition in body.conditions:
+            if isinstance(condition, Computation):
+                checks = condition.column in bound
+                bound.add(condition.column)
+                parts.append(self.computation(condition, checks=checks))
+            else:
+                parts.append(self.condition(condition))
+        return f"{self.pattern(body.head)} <- {', '.join(parts)}"
+
+    def argument(self, predicate: str, position: int, argument: Operand | None) -> str:
+        """One argument of a pattern; the verb of a triple may be `a`."""
+        is_verb = position == 1 and predicate in {bracketed(3), bracketed(4)}
+        if is_verb and argument == Value(RDF_TYPE):
+            return "a"
+        return "_" if argument is None else self.operand(argument)
+
+    def operand(self, operand: Operand) -> str:
+        """A column or a constant."""
+        match operand:
+            case Column(name):
+                return self.column(name)
+            case Value(term):
+                return print_expression(Constant(term, _NOWHERE), self.prefixes)
+            case _:
+                assert_never(operand)
+
+    def column(self, name: str) -> str:
+        """`?x` for a variable of the rule; columns of lowering carry their own sign."""
+        return name if name.startswith(("#", "$")) else f"?{name}"
+
+    def condition(self, condition: Condition) -> str:
+        """What holds of a row."""
+        match condition:
+            case Same(column, other):
+                return f"{self.column(column)} == {self.operand(other)}"
+            case Comparison(left, operator, right):
+                return f"{self.operand(left)} {operator.value} {self.operand(right)}"
+            case Test(function, arguments, negated):
+                text = f"{function}({', '.join(map(self.operand, arguments))})"
+                return f"not {text}" if negated else text
+            case _:
+                assert_never(condition)
+
+    def computation(self, computation: Computation, *, checks: bool) -> str:
+        """A new column and its value; or the value that a column has to be."""
+        arguments = [self.operand(argument) for argument in computation.arguments]
+        match computation.function:
+            case operator if operator in _INFIX:
+                value = f" {operator} ".join(arguments)
+            case function if function == NEGATE:
+                value = f"-{arguments[0]}"
+            case function if function == COPY:
+                value = arguments[0]
+            case function:
+                value = f"{function}({', '.join(arguments)})"
+        return f"{self.column(computation.column)} {'==' if checks else ':='} {value}"
+
+    def _node(self, node: Relation) -> str:  # noqa: PLR0911 - one case each
+        match node:
+            case Scan(pattern):
+                return f"Scan {self.pattern(pattern)}"
+            case Product():
+                return "Product"
+            case Join():
+                return f"Join on {', '.join(self.column(name) for name in sorted(node.on))}"
+            case Select(_, condition):
+                return f"Select {self.condition(condition)}"
+            case Antijoin():
+                return "Antijoin"
+            case Extend(below, computation):
+                checks = computation.column in below.columns
+                return f"Extend {self.computation(computation, checks=checks)}"
+            case Project(_, head):
+                return f"Project {self.pattern(head)}"
+            case Incomplete():
+                return self._incomplete(node)
+            case _:
+                assert_never(node)
+
+    def _incomplete(self, node: Incomplete) -> str:
+        head = "" if node.head is None else f" {print_literal(node.head, self.prefixes)}"
+        says = [
+            f"{self.column(equation.column)} == "
+            f"{print_expression(equation.expression, self.prefixes)}"
+            for equation in node.equations
+        ]
+        says += [print_literal(literal, self.prefixes) for literal in node.literals]
+        return f"Incomplete{head}{' where ' if says else ''}{', '.join(says)}"

@@ -1,0 +1,435 @@
+"""Every present fact has a proof, checked here rule by rule; every absent fact has its reasons."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from itertools import islice
+
+import oracle
+from driver import Driver
+from hypothesis import given
+from oracle.expressions import ANYTHING, assigned, expected, fits, holds, term
+from oracle.program import constants, extend, is_lattice, matches, reduced, satisfied
+from strategies import scenarios
+
+from streamreasoner.explain import Fact, Limits, explain
+from streamreasoner.explain.proof import Absent, Aggregation, Condition, Derivation, Kind, Proved
+from streamreasoner.lang.ast import Aggregate, Atom, Constant, Negation, Variable, Wildcard
+
+EVERYTHING = Limits(depth=None, size=None, matches=2)
+MOST_ABSENT = 12
+
+
+class World:
+    """What the oracle says of a scenario in the end."""
+
+    def __init__(self, scenario):
+        self.checked = scenario.checked
+        self.trace = oracle.evaluate(self.checked, oracle.total(scenario.epochs))
+        self.closure = oracle.closure(self.trace)
+        self.last = 1 + max((max(counts) for counts in self.trace.values()), default=0)
+        self._moments = {}
+
+    def by_predicate(self):
+        """The facts of the closure, as the oracle takes them."""
+        found = defaultdict(list)
+        for predicate, arguments in self.closure:
+            found[predicate].append(arguments)
+        return found
+
+    def stratum(self, fact):
+        """The stratum of the rules that can derive a fact; -1 for the input."""
+        for number, indexes in enumerate(self.checked.strata):
+            if any(self.may_derive(self.checked.rules[index], fact) for index in indexes):
+                return number
+        return -1
+
+    def may_derive(self, rule, fact):
+        """Whether the constants of a rule's head agree with a fact."""
+        return rule.head.predicate == fact[0] and fits(fact[1], constants(rule.head))
+
+    def moment(self, iteration):
+        """What is present at an iteration, were it one of every stratum."""
+        if iteration not in self._moments:
+            sums = {
+                fact: sum(count for when, count in counts.items() if when <= iteration)
+                for fact, counts in self.trace.items()
+            }
+            self._moments[iteration] = oracle.program.present(sums, {}, self.trace.lattices)
+        return self._moments[iteration]
+
+    def comes_and_goes(self, stratum):
+        """Whether a lattice is of this stratum, so that presence may end."""
+        return any(
+            is_lattice(self.checked.rules[index].head) for index in self.checked.strata[stratum]
+        )
+
+
+def key(fact):
+    """A Fact as the oracle writes it."""
+    return fact.predicate, fact.arguments
+
+
+def run(scenario, epochs=None):
+    """The state after all epochs."""
+    driver = Driver(scenario.checked)
+    driver.run(scenario.epochs if epochs is None else epochs)
+    return driver.reasoner
+
+
+def explained(reasoner, fact):
+    """The whole explanation of a fact."""
+    return explain(reasoner.program, reasoner.engine, reasoner.dictionary, Fact(*fact), EVERYTHING)
+
+
+def check_presence(step, world):
+    """A step is present from its iteration on, to the end or until it says."""
+    fact = key(step.fact)
+    end = world.last if step.until is None else step.until - 1
+
+    assert all(fact in world.moment(i) for i in range(step.iteration, end + 1))
+    if step.until is None:
+        assert fact in world.closure
+    else:
+        assert fact not in world.moment(step.until)
+
+
+def check_leaf(step, world):
+    """What has no derivation is asserted or stated, as often as the input says."""
+    fact = key(step.fact)
+    stated = any((atom.predicate, constants(atom)) == fact for atom in world.checked.facts)
+
+    assert world.trace[fact].get(0, 0) > 0
+    assert (step.stated is not None) == stated
+    assert step.asserted + stated == world.trace[fact][0]
+
+
+def check_instance(step, derivation, steps, world):
+    """The premises are an instance of the body, and were present before the head."""
+    rule = derivation.rule
+    bindings = dict(derivation.bindings)
+    proved = [steps[each.step] for each in derivation.premises if isinstance(each, Proved)]
+    chosen = [each.fact.arguments for each in proved]
+    by_predicate = world.by_predicate()
+
+    assert rule in world.checked.rules
+    assert [each.fact.predicate for each in proved] == [atom.predicate for atom in rule.atoms]
+    given = {}
+    for atom, arguments in zip(rule.atoms, chosen, strict=True):
+        given = extend(atom, arguments, given)
+        assert given is not None
+    assert assigned(rule, given) == bindings
+    assert satisfied(rule, bindings, chosen, by_predicate)
+    for premise in derivation.premises:
+        if isinstance(premise, Condition):
+            assert holds(premise.literal, {})
+    absent = [each.atom for each in derivation.premises if isinstance(each, Absent)]
+    negated = [
+        each.atom
+        for each in rule.body
+        if isinstance(each, Negation) and isinstance(each.atom, Atom)
+    ]
+    assert [expected(atom, {}) for atom in absent] == [expected(atom, bindings) for atom in negated]
+    own = [each for each in proved if each.stratum == step.stratum]
+    for premise in own:
+        assert premise.iteration < step.iteration
+        assert key(premise.fact) in world.moment(step.iteration - 1)
+    for premise in proved:
+        assert (premise.stratum == step.stratum) == (
+            world.stratum(key(premise.fact)) == world.stratum(key(step.fact))
+        )
+        if premise not in own:
+            assert premise.stratum < step.stratum
+            assert premise.until is None
+
+
+def check_derivation(step, steps, world):
+    """A rule derives the fact; without lattices, at the first iteration at which it is present."""
+    derivation = step.why
+    check_instance(step, derivation, steps, world)
+    fact, stratum = key(step.fact), world.stratum(key(step.fact))
+    row = tuple(
+        term(each.arguments[0] if isinstance(each, Aggregate) else each, dict(derivation.bindings))
+        for each in derivation.rule.head.arguments
+    )
+
+    assert (derivation.rule.head.predicate, row) == fact
+    assert is_lattice(derivation.rule.head) or Aggregate not in map(
+        type, derivation.rule.head.arguments
+    )
+    if world.trace[fact].get(0, 0) == 0:
+        own = [
+            steps[each.step].iteration
+            for each in derivation.premises
+            if isinstance(each, Proved) and steps[each.step].stratum == step.stratum
+        ]
+        assert world.comes_and_goes(stratum) or step.iteration == 1 + max(own, default=0)
+    if not world.comes_and_goes(stratum):
+        assert fact not in world.moment(step.iteration - 1)
+
+
+def check_aggregation(step, steps, world):
+    """The aggregates of all matches of the group are the fact; those shown are among them."""
+    why, fact = step.why, key(step.fact)
+    shape = tuple(
+        (each.function, each.distinct) if isinstance(each, Aggregate) else None
+        for each in why.matches[0].rule.head.arguments
+    )
+    rows = []
+    for rule in world.checked.rules:
+        own = tuple(
+            (each.function, each.distinct) if isinstance(each, Aggregate) else None
+            for each in rule.head.arguments
+        )
+        if rule.head.predicate == fact[0] and own == shape:
+            rows += [
+                row
+                for bindings in matches(rule, world.by_predicate())
+                if None not in (row := head_row(rule, bindings)) and same_group(row, fact[1], shape)
+            ]
+    functions = [each for each in shape if each]
+    contributing = len(rows)
+    if functions == [("count", True)]:
+        contributing = len(set(rows))
+    elif functions in ([("sum", False)], [("avg", False)]):
+        position = next(at for at, each in enumerate(shape) if each)
+        contributing = sum(oracle.terms.number(row[position]) is not None for row in rows)
+
+    assert list(reduced(shape, rows)) == [fact[1]]
+    assert why.total == contributing
+    assert len(why.matches) == min(contributing, EVERYTHING.matches)
+    for match, times in Counter(why.matches).items():
+        assert times <= world.checked.rules.count(match.rule)
+    for match in why.matches:
+        check_instance(step, match, steps, world)
+        assert same_group(head_row(match.rule, dict(match.bindings)), fact[1], shape)
+
+
+def check_no_detour(number, steps, world):
+    """What is proved at a later iteration than it became present is not proved by itself."""
+    fact, iteration = steps[number].fact, steps[number].iteration
+    if key(fact) not in world.moment(iteration - 1):
+        return
+    reached, waiting = set(), [number]
+    while waiting:
+        why = steps[waiting.pop()].why
+        instances = getattr(why, "matches", (why,)) if why else ()
+        new = {
+            each.step
+            for instance in instances
+            for each in instance.premises
+            if isinstance(each, Proved)
+        }
+        waiting += new - reached
+        reached |= new
+
+    assert fact not in {steps[each].fact for each in reached}
+
+
+def head_row(rule, bindings):
+    """The head under bindings, with the operands of its aggregates."""
+    return tuple(
+        term(each.arguments[0] if isinstance(each, Aggregate) else each, bindings)
+        for each in rule.head.arguments
+    )
+
+
+def same_group(row, other, shape):
+    """Whether two rows agree where nothing is aggregated."""
+    return all(each or a == b for each, a, b in zip(shape, row, other, strict=True))
+
+
+def check_competition(step, world):
+    """A winner names the candidate that would be next; without one it is alone."""
+    group, function, value = oracle.program.competition(key(step.fact), world.trace.lattices)
+    candidates = {
+        fact: oracle.aggregates.order(oracle.program.competition(fact, world.trace.lattices)[2])
+        for fact, count in world.trace.sums.items()
+        if function
+        and count > 0
+        and oracle.program.competition(fact, world.trace.lattices)[0] == group
+        and fact != key(step.fact)
+    }
+    if not candidates or step.until is not None:
+        assert step.competition is None
+        return
+    choose = {"min": min, "max": max}[function]
+
+    assert step.competition.candidates == len(candidates) + 1
+    assert key(step.competition.next_best) == choose(candidates, key=candidates.get)
+    assert choose([value, step.competition.next_best.arguments[fact_position(step)]],
+                  key=oracle.aggregates.order) == value  # fmt: skip
+
+
+def fact_position(step):
+    """Where a winner and the next differ."""
+    pairs = zip(step.fact.arguments, step.competition.next_best.arguments, strict=True)
+    return next(at for at, (one, other) in enumerate(pairs) if one != other)
+
+
+@given(scenarios())
+def test_every_present_fact_has_a_proof(scenario):
+    """Leaves are asserted, stated or absent facts, and every step is an instance of a rule."""
+    reasoner, world = run(scenario), World(scenario)
+    for fact in world.closure:
+        explanation = explained(reasoner, fact)
+        steps = explanation.content.steps
+
+        assert explanation.present
+        assert key(explanation.fact) == fact
+        reached = {0}
+        for number, step in enumerate(steps):
+            check_presence(step, world)
+            check_competition(step, world)
+            assert not step.cut
+            match step.why:
+                case None:
+                    check_leaf(step, world)
+                    continue
+                case Derivation() as derivation:
+                    check_derivation(step, steps, world)
+                    check_no_detour(number, steps, world)
+                    instances = (derivation,)
+                case Aggregation(_, instances, _):
+                    check_aggregation(step, steps, world)
+            assert number in reached
+            for instance in instances:
+                reached |= {each.step for each in instance.premises if isinstance(each, Proved)}
+        assert reached == set(range(len(steps)))
+        assert len({(step.fact, step.iteration, step.until) for step in steps}) == len(steps)
+
+
+def absent_facts(scenario, world):
+    """Facts that are held and absent, and mixtures of those that are present."""
+    known = sorted(fact for fact in world.trace if fact not in world.closure)
+    terms = sorted({each for _, arguments in world.trace for each in arguments} | {"_:unknown"})
+    for at, (predicate, arity) in enumerate(sorted(scenario.checked.arities.items())):
+        known += [
+            (predicate, tuple(terms[(at + start + 3 * i) % len(terms)] for i in range(arity)))
+            for start in range(3)
+        ]
+    return islice((fact for fact in dict.fromkeys(known) if fact not in world.closure), MOST_ABSENT)
+
+
+def may_be(rule, fact):
+    """Whether the head of a rule can be a fact, as far as its terms tell."""
+    bindings = {}
+    lattice = is_lattice(rule.head)
+    for each, given_term in zip(rule.head.arguments, fact[1], strict=True):
+        if isinstance(each, Aggregate):
+            if not lattice:
+                continue
+            each = each.arguments[0]  # noqa: PLW2901
+        if isinstance(each, Constant) and each.term != given_term:
+            return False
+        if isinstance(each, Variable) and bindings.setdefault(each.name, given_term) != given_term:
+            return False
+    return True
+
+
+def check_attempt(attempt, fact, world):
+    """What a rule has is there, and what it lacks is not."""
+    by_predicate = world.by_predicate()
+    for premise in attempt.holds:
+        match premise:
+            case Fact():
+                assert key(premise) in world.closure
+            case Condition(literal):
+                assert holds(literal, {})
+            case Absent(atom):
+                assert holds(Negation(atom, atom.span), {}, by_predicate)
+    failure = attempt.failure
+    assert attempt.ways >= 1
+    if failure.kind is not Kind.OTHER_FACT:
+        assert {key(each) for each in failure.facts} <= world.closure
+    if failure.kind in (Kind.MISSING, Kind.PRESENT, Kind.FALSE):
+        check_literal(failure, by_predicate)
+    else:
+        check_other(attempt, fact, world)
+
+
+def check_literal(failure, by_predicate):
+    """The literal that fails does not hold."""
+    part = failure.parts[-1]
+    if failure.kind is Kind.MISSING:
+        wanted = [each.term if isinstance(each, Constant) else ANYTHING for each in part.arguments]
+        repeated = [each.name for each in part.arguments if isinstance(each, Variable)]
+        if len(set(repeated)) == len(repeated) and not open_expression(part):
+            assert not any(fits(each, wanted) for each in by_predicate[part.predicate])
+    else:
+        assert not holds(part, {}, by_predicate)
+        assert bool(failure.facts) == (failure.kind is Kind.PRESENT)
+
+
+def check_other(attempt, fact, world):
+    """The head is another fact, or is not present for what it competes with or owes."""
+    failure = attempt.failure
+    match failure.kind:
+        case Kind.NO_VALUE:
+            assert failure.parts
+        case Kind.OTHER_FACT:
+            assert key(failure.facts[0]) != fact
+        case Kind.OTHER_RESULT:
+            assert not is_lattice(attempt.rule.head)
+        case Kind.BEATEN:
+            assert key(failure.facts[0]) != fact
+            assert world.trace.sums.get(fact, 0) > 0
+        case Kind.OWED:
+            assert world.trace.sums.get(fact, 0) <= 0
+            assert world.trace[fact][0] < 0
+        case _:
+            raise AssertionError(f"{failure.kind}: random states are small.")
+
+
+def open_expression(atom):
+    """Whether an argument of an atom is computed from what is not known."""
+    return any(not isinstance(each, Constant | Variable | Wildcard) for each in atom.arguments)
+
+
+@given(scenarios())
+def test_every_absent_fact_has_its_reasons(scenario):
+    """Each rule that could derive it says how far it comes, and what is not so."""
+    reasoner, world = run(scenario), World(scenario)
+    for fact in absent_facts(scenario, world):
+        explanation = explained(reasoner, fact)
+        absence = explanation.content
+
+        assert not explanation.present
+        assert key(explanation.fact) == fact
+        assert [attempt.rule for attempt in absence.attempts] == [
+            rule
+            for rule in in_order(scenario.checked.rules)
+            if rule.head.predicate == fact[0] and may_be(rule, fact)
+        ]
+        for attempt in absence.attempts:
+            check_attempt(attempt, fact, world)
+        assert absence.asserted == world.trace.get(fact, {}).get(0, 0)
+        assert (absence.beaten_by is not None) == (world.trace.sums.get(fact, 0) > 0)
+
+
+def in_order(rules):
+    """Rules of one aggregation follow the first of them."""
+    groups = {}
+    for index, rule in enumerate(rules):
+        shape = tuple(
+            (each.function, each.distinct) if isinstance(each, Aggregate) else None
+            for each in rule.head.arguments
+        )
+        together = any(shape) and not is_lattice(rule.head)
+        groups.setdefault((rule.head.predicate, shape) if together else index, []).append(rule)
+    return [rule for group in groups.values() for rule in group]
+
+
+@given(scenarios())
+def test_an_explanation_depends_on_the_state_alone(scenario):
+    """However the facts came, in whatever order, what is printed is the same."""
+    updates = [update for epoch in scenario.epochs for update in epoch]
+    one, other = run(scenario), run(scenario, [updates[::-1]])
+    world = World(scenario)
+    for fact in (*islice(sorted(world.closure), 10), *islice(absent_facts(scenario, world), 4)):
+        first, second = explained(one, fact), explained(other, fact)
+
+        assert first.text() == second.text()
+        assert first.json() == second.json()
+        assert first.dot() == second.dot()
+        assert first.text().strip()

@@ -1,0 +1,98 @@
+"""Every built-in gives what the oracle's does, on terms of every kind and on their borders."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import OutOfRangeError
+from oracle.arithmetic import arithmetic
+from oracle.builtins import call
+from oracle.builtins import test as holds
+from oracle.terms import string
+from strategies import DOMAIN, XSD
+
+from streamreasoner.errors import ArithmeticOverflowError
+from streamreasoner.lang.builtins import FUNCTIONS, TESTS
+from streamreasoner.rdf.functions import apply
+from streamreasoner.rdf.functions import test as judge
+
+OVERFLOW = "overflow"
+
+SPECIAL = (
+    *(f'"{form}"^^<{XSD}integer>' for form in ("-0", "+7", "007", 2**63, -(2**63), 2**63 - 1, "x")),
+    *(f'"{form}"^^<{XSD}decimal>' for form in (".5", "5.", "-0.0", "0.1234567890123456789", "1e1")),
+    *(
+        f'"{form}"^^<{XSD}double>'
+        for form in ("INF", "-INF", "NaN", "-0", "1e400", "5e-324", ".e1")
+    ),
+    *(f'"{form}"^^<{XSD}float>' for form in ("0.1", "1e39", "INF")),
+    *(f'"{form}"^^<{XSD}byte>' for form in ("127", "128", "-128")),
+    *(f'"{form}"^^<{XSD}unsignedInt>' for form in ("4294967295", "-1")),
+    *(f'"{form}"^^<{XSD}boolean>' for form in ("0", "true", "yes")),
+    *(
+        f'"{form}"^^<{XSD}dateTime>'
+        for form in ("2020-01-01T00:00:00+01:00", "2020-02-30T00:00:00Z")
+    ),
+    *map(
+        string,
+        ("", "+1", "-.5", "1.", "1e5", "NaN", "İß", "a\nb", '"\\', "[", "^a", "\u007f\uffff"),
+    ),
+    *(string(text, "en") for text in ("", "12", "Ab")),
+    '"x"^^<urn:unit>',
+    f"_:sk15.{'0' * 32}",
+    f"_:sk16.{'0' * 32}",
+    "<urn:é>",
+)
+NUMBERS = (
+    st.integers(-40, 40).map(lambda n: f'"{n}"^^<{XSD}integer>')
+    | st.integers(-(2**63), 2**63 - 1).map(lambda n: f'"{n}"^^<{XSD}integer>')
+    | st.decimals(allow_nan=False, allow_infinity=False, places=9).map(
+        lambda n: f'"{n:f}"^^<{XSD}decimal>'
+    )
+    | st.floats().map(
+        lambda n: f'"{n!r}"^^<{XSD}double>'.replace("inf", "INF").replace("nan", "NaN")
+    )
+)
+TERMS = st.sampled_from(DOMAIN + SPECIAL) | NUMBERS | st.text(max_size=5).map(string)
+
+
+@st.composite
+def calls(draw, names):
+    """A built-in and as many terms as it may take."""
+    name = draw(st.sampled_from(sorted(names)))
+    most = names[name].most or names[name].least + 2
+    return name, draw(st.lists(TERMS, min_size=names[name].least, max_size=most))
+
+
+def outcome(function, *arguments):
+    """What a function gives, or that a number is out of range."""
+    try:
+        return function(*arguments)
+    except (ArithmeticOverflowError, OutOfRangeError):
+        return OVERFLOW
+
+
+@given(calls(FUNCTIONS))
+def test_functions(given_call):
+    """Functions have the same value, no value, or overflow."""
+    assert outcome(apply, *given_call) == outcome(call, *given_call)
+
+
+@given(calls(TESTS))
+def test_tests(given_call):
+    """Tests hold, do not hold, or have no value alike."""
+    assert judge(*given_call) == holds(*given_call)
+
+
+@given(
+    st.sampled_from(("+", "-", "*", "/", "%", "**")), st.tuples(NUMBERS | TERMS, NUMBERS | TERMS)
+)
+def test_operations(operator, terms):
+    """Arithmetic has the same value, no value, or overflow."""
+    assert outcome(apply, operator, terms) == outcome(arithmetic, operator, terms)
+
+
+@given(TERMS)
+def test_the_negative(term):
+    """So has unary minus."""
+    assert outcome(apply, "negate", [term]) == outcome(arithmetic, "-", [term])

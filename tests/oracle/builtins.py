@@ -1,0 +1,183 @@
+"""Functions and tests on terms. Invariant: None, which is no value, if an argument is no value."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from oracle.arithmetic import arithmetic, numeral
+from oracle.terms import (
+    BOOLEANS,
+    DECIMAL_FORM,
+    DOUBLE_FORM,
+    INTEGER_FORM,
+    INTEGERS,
+    LANG_STRING,
+    XSD,
+    kind,
+    literal,
+    number,
+    string,
+    value,
+)
+
+SKOLEM = re.compile(r"_:sk(\d+)\.[0-9a-f]{32}")
+SKOLEM_DEPTH = 16
+
+
+def call(function, terms):
+    """The term that a function gives; None if it has no value."""
+    return None if None in terms else FUNCTIONS[function](*terms)
+
+
+def test(function, terms):
+    """Whether a test holds; None if it has no value."""
+    return None if None in terms else TESTS[function](*terms)
+
+
+def compare(one, operator, other):
+    """Whether the values of two terms compare as the operator says."""
+    left, right = value(one), value(other)
+    if one == other:
+        return operator in ("=", "<=", ">=")
+    if kind(left) is None or kind(left) != kind(right):
+        return operator == "!="
+    if float in (type(left), type(right)):
+        left, right = float(left), float(right)
+    return {"=": left == right, "!=": left != right, "<": left < right, "<=": left <= right,
+            ">": left > right, ">=": left >= right}[operator]  # fmt: skip
+
+
+def extreme(better):
+    """The first of the terms that none is better than; None if two do not compare."""
+
+    def function(best, *others):
+        for each in others:
+            if compare(each, better, best):
+                best = each
+            elif not (compare(best, better, each) or compare(best, "=", each)):
+                return None
+        return best
+
+    return function
+
+
+def absolute(term):
+    """The number without its sign."""
+    below = str(number(term)).startswith("-")
+    return arithmetic("-" if below else "+", [numeral(0), term])
+
+
+def skolem(*terms):
+    """The blank node that stands for these terms; None if it would be too deep."""
+    nested = filter(None, map(SKOLEM.fullmatch, terms))
+    depth = 1 + max((int(each[1]) for each in nested), default=0)
+    code = hashlib.sha256("\0".join(terms).encode()).hexdigest()[:32]
+    return f"_:sk{depth}.{code}" if depth <= SKOLEM_DEPTH else None
+
+
+def of_literal(function):
+    """A function of (lexical form, language, datatype); it has no value for other terms."""
+    return lambda term: None if literal(term) is None else function(*literal(term))
+
+
+def text_of(term):
+    """(text, language) of a string, tagged or not; None for other terms."""
+    lexical, language, datatype = literal(term) or (None, None, None)
+    return (lexical, language) if datatype in (XSD + "string", LANG_STRING) else None
+
+
+def of_text(function):
+    """A function of a text, its language and other terms; it has no value for other terms."""
+    return lambda term, *others: (
+        None if text_of(term) is None else function(*text_of(term), *others)
+    )
+
+
+def of_texts(function):
+    """A function of two texts, whatever their languages."""
+    return lambda *terms: (
+        None if None in map(text_of, terms) else function(*(text_of(each)[0] for each in terms))
+    )
+
+
+def concat(*terms):
+    """The texts one after the other, with the language that all of them have."""
+    if None in (texts := [text_of(each) for each in terms]):
+        return None
+    languages = {language for _, language in texts}
+    text = "".join(each for each, _ in texts)
+    return string(text, languages.pop() if len(languages) == 1 else None)
+
+
+def substring(text, language, *positions):
+    """The characters from a position, counted from 1; so many of them if a length is given."""
+    numbers = [number(each) for each in positions]
+    if not all(isinstance(each, int) for each in numbers):
+        return None
+    stop = sum(numbers) if len(numbers) > 1 else len(text) + 1
+    chosen = (each for at, each in enumerate(text, start=1) if numbers[0] <= at < stop)
+    return string("".join(chosen), language)
+
+
+def to_number(term):
+    """A number as it is, or the one that a string spells, with all its digits."""
+    if number(term) is not None or text_of(term) is None:
+        return term if number(term) is not None else None
+    text, _ = text_of(term)
+    if not re.fullmatch(DECIMAL_FORM, text, re.ASCII):
+        return numeral(float(text)) if re.fullmatch(DOUBLE_FORM, text, re.ASCII) else None
+    integer = re.fullmatch(INTEGER_FORM, text, re.ASCII)
+    whole, _, fraction = text.lstrip("+-").partition(".")
+    digits = (whole.lstrip("0") or "0") + f".{fraction}".rstrip("0").rstrip(".")
+    sign = "-" if text.startswith("-") and digits != "0" else ""
+    return string(sign + digits, datatype=XSD + ("integer" if integer else "decimal"))
+
+
+def matches(text, pattern):
+    """Whether a regular expression matches somewhere; None if it is none."""
+    try:
+        return re.search(pattern, text) is not None
+    except re.error:
+        return None
+
+
+def is_number_of(*names):
+    """A test for numbers of these datatypes."""
+    return lambda term: number(term) is not None and literal(term)[2].removeprefix(XSD) in names
+
+
+FUNCTIONS = {
+    "abs": absolute,
+    "min": extreme("<"),
+    "max": extreme(">"),
+    "concat": concat,
+    "length": of_text(lambda text, _: numeral(len(text))),
+    "substring": of_text(substring),
+    "lower": of_text(lambda text, language: string(text.lower(), language)),
+    "upper": of_text(lambda text, language: string(text.upper(), language)),
+    "to_string": of_literal(lambda lexical, *_: string(lexical)),
+    "to_number": to_number,
+    "str": lambda term: string(term[1:-1]) if term[0] == "<" else call("to_string", [term]),
+    "datatype": of_literal(lambda lexical, language, datatype: f"<{datatype}>"),  # noqa: ARG005
+    "lang": of_literal(lambda lexical, language, datatype: string(language or "")),  # noqa: ARG005
+    "skolem": skolem,
+}
+TESTS = {
+    "contains": of_texts(lambda text, part: part in text),
+    "starts_with": of_texts(str.startswith),
+    "ends_with": of_texts(str.endswith),
+    "matches": of_texts(matches),
+    "is_iri": lambda term: term[0] == "<",
+    "is_blank": lambda term: term[0] == "_",
+    "is_literal": lambda term: term[0] == '"',
+    "is_string": lambda term: text_of(term) is not None,
+    "is_number": lambda term: number(term) is not None,
+    "is_integer": is_number_of(*INTEGERS),
+    "is_decimal": is_number_of("decimal"),
+    "is_double": is_number_of("double", "float"),
+    "is_boolean": lambda term: (
+        literal(term) is not None and literal(term)[2] == XSD + "boolean"
+        and literal(term)[0] in BOOLEANS
+    ),
+}  # fmt: skip

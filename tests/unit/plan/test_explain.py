@@ -1,0 +1,113 @@
+"""What `explain_plan` prints: readable, complete, and what runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from strategies import scenarios
+
+from streamreasoner.analysis import check_text
+from streamreasoner.analysis.load import load_program
+from streamreasoner.plan.explain import Stage, explain_plan
+from streamreasoner.plan.lower import lower
+
+EX = "@prefix ex: <http://example.org/> .\n"
+CLOSURE = EX + "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"
+
+
+def explained(text, **options):
+    """The plan of a rule text."""
+    return explain_plan(check_text(text), **options)
+
+
+def section(text, name):
+    """The lines of a section."""
+    (found,) = (block for block in text.split("\n\n") if block.startswith(f"== {name} ==\n"))
+    return found.strip().splitlines()[1:]
+
+
+def test_the_documentation_shows_what_is_printed():
+    """The plan in docs/plans.md is the one of its program, letter by letter."""
+    text = (Path(__file__).parents[3] / "docs/plans.md").read_text("utf-8")
+    program, plan = text.split("```prolog\n")[1].split("```")[0], text.split("```text\n")[1]
+
+    assert plan.split("```")[0] == explained(program)
+
+
+@given(scenarios())
+def test_every_program_has_a_plan_to_print(scenario):
+    """Whatever a program holds: each rule, delta plan, lattice and reduction has its line."""
+    text = explain_plan(scenario.checked)
+    plan = lower(scenario.checked)
+
+    assert text == explain_plan(scenario.checked)
+    assert text.count("\n  1. incomplete expression\n") == len(scenario.checked.rules)
+    assert text.count("\n    Δ ") == sum(len(each.plans) for each in plan.strata)
+    assert len(plan.lattices) == ("== lattices ==" in text and len(section(text, "lattices")))
+
+
+def test_a_stage_is_a_part_of_all():
+    """`lower`, `delta` and `arrangements` print their sections as `all` does."""
+    everything = explained(CLOSURE)
+
+    assert explained(CLOSURE, stage=Stage.LOWER) in everything
+    assert explained(CLOSURE, stage=Stage.ARRANGEMENTS) in everything
+    for block in explained(CLOSURE, stage=Stage.DELTA).split("\n\n"):
+        assert block in everything
+    assert "lowering" not in explained(CLOSURE, stage=Stage.DELTA)
+
+
+def test_reasons_say_what_a_stratum_waits_for():
+    """Recursion, negation and aggregates are named, with the rules and strata they are about."""
+    text = explained(
+        CLOSURE
+        + "lonely(?x) :- node(?x), not path(?x, ?x) .\nmany(?x, count(?y)) :- path(?x, ?y) .\n"
+    )
+
+    assert section(text, "strata") == [
+        "S1  R1, R2, recursive",
+        "  R2 reads path(?x, ?y) of S1 (R1, R2)",
+        "S2  R3",
+        "  R3 negates path(?x, ?x) of S1 (R1, R2)",
+        "S3  R4",
+        "  R4 aggregates path(?x, ?y) of S1 (R1, R2)",
+        "S4  reduction of many#count1",
+    ]
+
+
+def test_arrangements_tell_who_shares_them():
+    """One index for two rules is one line that names both plans; constants make it partial."""
+    text = explained(
+        EX
+        + "p(?x, ?z) :- e(?x, ?y), [?y, ex:knows, ?z] .\n"
+        + "q(?x, ?z) :- f(?x, ?y), [?y, ex:knows, ?z] .\n"
+    )
+
+    assert section(text, "arrangements")[0] == "A1  [key, ex:knows, _], partial: R1.1, R2.1"
+
+
+def test_estimates_are_shown_where_sizes_are_known():
+    """Told how many edges there are, a join says how many of them it expects for each row."""
+    text = explained(CLOSURE, sizes={"edge": 10_000})
+
+    assert "for old edge(?y, ?z) in A1, about 100\n" in text
+    assert "about" not in explained(CLOSURE)
+
+
+def test_prefixes_of_imports_are_used_after_those_of_the_program():
+    """The same name in two files is what the program itself says it is."""
+    text = explained('@import "rho-df" .\n' + EX + "p(?x) :- [?x, ex:q, _] .\n")
+
+    assert "p(?x) :- [?x, ex:q, _] ." in text
+    assert "rdfs:subClassOf" in text
+
+
+@pytest.mark.parametrize("name", ["rho-df"])
+def test_packaged_rulesets_can_be_explained(name):
+    """The plan of a ruleset names all of its rules."""
+    checked = load_program(name)
+    text = explain_plan(checked)
+
+    assert all(f"R{number}  " in text for number in range(1, len(checked.rules) + 1))

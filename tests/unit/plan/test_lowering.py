@@ -1,0 +1,173 @@
+"""Lowering: every tree on the way of a rule is the same bag of facts."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+import pytest
+from hypothesis import given, reject
+from oracle import OutOfRangeError, derivations
+from oracle.arithmetic import numeral
+from strategies import scenarios
+from unit.plan.bags import rows
+
+from streamreasoner.analysis import check_text
+from streamreasoner.lang.ast import Aggregate
+from streamreasoner.plan.algebra import Column, Comparison, Computation, PlanError, RuleBody
+from streamreasoner.plan.body import body_of
+from streamreasoner.plan.lower import lowered, stages
+from streamreasoner.plan.relational import (
+    Antijoin,
+    Incomplete,
+    Join,
+    Product,
+    Project,
+    Same,
+    Scan,
+    Select,
+    walk,
+)
+
+EX = "@prefix ex: <http://example.org/> .\n"
+
+
+def rule(text):
+    """The only rule of a program."""
+    (only,) = check_text(EX + text).rules
+    return only
+
+
+def tree(text, step):
+    """The tree of a rule after a step."""
+    (found,) = (stage.tree for stage in stages(rule(text)) if stage.step == step)
+    return found
+
+
+def types(node):
+    """The types of all nodes, inputs first."""
+    return [type(each) for each in walk(node)]
+
+
+@given(scenarios())
+def test_every_step_and_every_rewrite_keeps_the_bag_of_facts(scenario):
+    """All trees of a rule, from the incomplete expression to the last rewrite, are the same bag."""
+    present = defaultdict(list)
+    for predicate, args in {fact[:2] for epoch in scenario.epochs for fact in epoch}:
+        present[predicate].append(args)
+    for each in scenario.checked.rules:
+        try:
+            first, *others = [rows(stage.tree, present) for stage in stages(each)]
+        except OutOfRangeError:
+            reject()
+
+        assert all(other == first for other in others)
+
+
+@given(scenarios())
+def test_a_tree_derives_what_the_oracle_derives(scenario):
+    """The last tree of a rule gives each fact as often as the oracle's rule matches."""
+    facts = {fact[:2] for epoch in scenario.epochs for fact in epoch}
+    present = defaultdict(list)
+    for predicate, args in facts:
+        present[predicate].append(args)
+    for each in scenario.checked.rules:
+        if any(isinstance(argument, Aggregate) for argument in each.head.arguments):
+            continue
+        try:
+            expected = derivations([each], facts)
+        except OutOfRangeError:
+            reject()
+
+        assert rows(lowered(each), present) == Counter(
+            {args: count for (_, args), count in expected.items()}
+        )
+
+
+def test_the_first_tree_is_a_product_of_whole_relations():
+    """The incomplete expression scans every column of every atom, and all else is still said."""
+    first = tree("h(?x) :- a(?x, 1), b(?x), not c(?x), ?x != 2 .", "incomplete expression")
+
+    assert types(first) == [Scan, Scan, Product, Incomplete]
+    assert first.input.columns == {"$0.0", "$0.1", "$1.0"}
+    assert len(first.equations) == 3
+    assert len(first.literals) == 2
+
+
+def test_constants_become_selections():
+    """After the second step every constant of an atom is selected, and none is left to say."""
+    second = tree("h(?x) :- a(?x, ex:b), c(1, ?x) .", "constants to selections")
+    selected = [each.condition.column for each in walk(second) if isinstance(each, Select)]
+
+    assert selected == ["$0.1", "$1.0"]
+    assert {each.column for each in second.equations} == {"$0.0", "$1.1"}
+
+
+def test_equalities_become_selections():
+    """After the third step a variable is its first column, which the others are equal to."""
+    third = tree("h(?x) :- a(?x, ?x), b(?x) .", "equalities to selections")
+    conditions = [each.condition for each in walk(third) if isinstance(each, Select)]
+
+    assert conditions == [Same("x", Column("$0.1")), Same("x", Column("$1.0"))]
+    assert third.equations == ()
+
+
+def test_the_head_becomes_a_projection():
+    """After the fourth step a plain rule is complete: a projection of what is selected."""
+    fourth = tree("h(?x, 1) :- a(?x, ?y), b(?y) .", "head to projection")
+
+    assert types(fourth) == [Scan, Scan, Product, Select, Project]
+
+
+def test_products_become_joins():
+    """After the fifth step atoms with a variable in common are joined on it; others are not."""
+    fifth = tree("h(?x) :- a(?x, ?y), b(?y), c(?z) .", "products to joins")
+
+    assert types(fifth) == [Scan, Scan, Join, Scan, Product, Project]
+    assert [each.on for each in walk(fifth) if isinstance(each, Join)] == [{"y"}]
+
+
+def test_equal_expressions_are_one_column():
+    """What is written twice is computed once, whether an atom, a test or the head asks for it."""
+    body = body_of(lowered(rule("h(?x + 1) :- a(?x, ?x + 1), b(?x + 1), ?x + 1 > 0 .")))
+
+    assert [each.columns for each in body.patterns] == [("x", "#0"), ("#0",)]
+    assert [type(each) for each in body.conditions] == [Comparison, Computation]
+    assert body.head.arguments == (Column("#0"),)
+
+
+def test_wildcards_under_a_negation_are_projected():
+    """`not e(?x, _)` asks for one fact of a hidden predicate, and `not e(?x, ?x)` for its own."""
+    last = lowered(rule("h(?x) :- a(?x), not e(?x, _), not e(?x, ?x) ."))
+    negated = [type(each.negated) for each in walk(last) if isinstance(each, Antijoin)]
+
+    assert sorted(each.__name__ for each in negated) == ["Project", "Scan"]
+
+
+def test_a_tree_that_is_not_lowered_is_no_body():
+    """A body is read from the last tree only; what it cannot hold is refused."""
+    for stage in list(stages(rule("h(?x) :- a(?x, 1), ?x > 2, b(?x) .")))[:4]:
+        with pytest.raises(PlanError):
+            body_of(stage.tree)
+
+
+def test_a_node_that_reads_a_column_its_input_lacks_cannot_be_built():
+    """Selections, negations, projections, joins and products are refused without their columns."""
+    body = body_of(lowered(rule("h(?x) :- a(?x, _) .")))
+    scan, other = Scan(body.patterns[0]), Scan(RuleBody(body.head, ()).head)
+    for build in (
+        lambda: Select(scan, Same("y", Column("x"))),
+        lambda: Project(scan, lowered(rule("h(?z) :- b(?z) .")).head),
+        lambda: Antijoin(scan, lowered(rule("h(?z) :- b(?z) ."))),
+        lambda: Join(scan, lowered(rule("h(?z) :- b(?z) .")).input),
+        lambda: Product((scan, other)),
+    ):
+        with pytest.raises(PlanError):
+            build()
+
+
+def test_integers_are_what_folding_makes():
+    """The oracle's numeral of a folded sum is the constant that takes its place."""
+    body = body_of(lowered(rule("h(?x) :- a(?x, 1 + 2) .")))
+
+    assert body.patterns[0].constants == ((1, numeral(3)),)
+    assert body.conditions == ()
