@@ -12,9 +12,12 @@ from streamreasoner.cli import topics
 from streamreasoner.cli.check import check
 from streamreasoner.cli.consume import consume
 from streamreasoner.cli.demo import demo
+from streamreasoner.cli.explain import explain
+from streamreasoner.cli.explain_plan import explain_plan
 from streamreasoner.cli.materialize import materialize
 from streamreasoner.cli.produce import produce
 from streamreasoner.cli.run import run
+from streamreasoner.cli.shell import shell
 from streamreasoner.errors import StreamReasonerError
 
 _INTERRUPTED = 130
@@ -24,6 +27,9 @@ app.command()(demo)
 app.command()(run)
 app.command()(check)
 app.command()(materialize)
+app.command()(explain)
+app.command()(explain_plan)
+app.command()(shell)
 app.command()(produce)
 app.command()(consume)
 app.add_typer(topics.app, name="topics")

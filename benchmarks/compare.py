@@ -1,0 +1,238 @@
+"""Our engine beside others, on the same rows and the same updates, in one run.
+
+    python benchmarks/compare.py [SECTION...] [--scale 10] [--quick] [--json FILE]
+
+Sections: lubm, closure, graph, program, deletion; all of them by default. A peer that is not
+installed is named in a line and left out. Engines that do the same task must derive the same facts,
+or the script fails. Times are seconds of a clock, from the input in memory to the result; an update
+is removed and added back, and the times of single rows are medians. Peers without updates would
+have to do everything again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks import deletion, generators, harness, programs
+from benchmarks.peers import (
+    AbsentError,
+    dataflow,
+    duckdb_sql,
+    networkx_graphs,
+    ours,
+    rdf,
+    scipy_graphs,
+)
+from benchmarks.peers.case import Result, checksum
+from streamreasoner.errors import StreamReasonerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from benchmarks.peers.case import Case
+
+    Run = Callable[[], Result]
+
+SINGLES, BATCH = 200, 1000
+CLOSURE_SINGLES, CLOSURE_BATCH = 10, 100
+RDFS_LARGEST = 1
+HEADER = (
+    "engine",
+    "load s",
+    "remove 1 ms",
+    "add 1 ms",
+    "remove batch s",
+    "add batch s",
+    "MiB",
+    "facts",
+)
+
+
+def main() -> int:
+    """Run the sections, print their tables, and fail if two engines disagree."""
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("sections", nargs="*", choices=(*SECTIONS, []), help="default: all")
+    arguments.add_argument("--scale", type=int, default=10, choices=(1, 10, 50), help="of LUBM")
+    arguments.add_argument("--quick", action="store_true", help="graphs and programs of 1/20")
+    arguments.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
+    options = arguments.parse_args()
+    figures: dict[str, Any] = {**harness.machine(), "tables": {}}
+    wrong = 0
+    for section in options.sections or SECTIONS:
+        for title, rows, bad in SECTIONS[section](options):
+            wrong += bad
+            figures["tables"][title] = rows
+            harness.save(options.json, figures)
+    return min(wrong, 1)
+
+
+def table(case: Case, runs: list[Run]) -> tuple[str, list[dict[str, Any]], int]:
+    """Title, rows and number of wrong results of a case; prints them."""
+    results: list[Result] = []
+    wrong = 0
+    for run in runs:
+        try:
+            result = run()
+        except (AbsentError, StreamReasonerError) as error:
+            reason = str(error).splitlines()[0]
+            print(f"{case.name}: {reason}", flush=True)
+            continue
+        if results and result.differs(results[0]):
+            print(f"{case.name}: {result.engine} derives {result.facts}, not as the first.")
+            wrong += 1
+        results.append(result)
+    title = f"{case.name}; {len(case.singles)} single rows, a batch of {len(case.batch):,}"
+    harness.print_table(title, HEADER, [_cells(result) for result in results])
+    sys.stdout.flush()
+    return title, [dataclasses.asdict(result) for result in results], wrong
+
+
+def _cells(result: Result) -> tuple[Any, ...]:
+    def unit(value: float | None, factor: float) -> float | str:
+        return "" if value is None else value * factor
+
+    return (
+        result.engine,
+        result.load,
+        unit(result.remove, 1e3),
+        unit(result.add, 1e3),
+        unit(result.batch_remove, 1),
+        unit(result.batch_add, 1),
+        unit(result.peak_bytes, 2**-20),
+        " ".join(f"{count:,}" for count in result.facts.values()),
+    )
+
+
+def incremental(case: Case) -> list[Run]:
+    """Ours, and the crate with one worker and with two."""
+    return [
+        lambda: ours.run(case),
+        lambda: dataflow.run(case, 1),
+        lambda: dataflow.run(case, 2),
+    ]
+
+
+def batch(
+    engine: str,
+    case: Case,
+    prepare: Callable[[NDArray[np.int32]], Any],
+    evaluate: Callable[[Any], NDArray[np.int64] | int],
+) -> Run:
+    """A peer that evaluates from scratch; what it needs as input is not timed."""
+
+    def run() -> Result:
+        prepared = prepare(case.rows)
+        started = time.perf_counter()
+        facts = evaluate(prepared)
+        seconds = time.perf_counter() - started
+        name = case.outputs[0]
+        if isinstance(facts, int):
+            return Result(engine, seconds, {name: facts})
+        return Result(engine, seconds, {name: len(facts)}, {name: checksum(facts)})
+
+    return run
+
+
+def lubm(options: argparse.Namespace) -> Iterator[tuple[str, list[dict[str, Any]], int]]:
+    """ρDF, and what RDF libraries take for the same files."""
+    case = programs.rho_df(options.scale, SINGLES, BATCH)
+    yield table(case, incremental(case))
+    title = f"RDF libraries on LUBM({options.scale}) and univ-bench; other rules than ours"
+    files = harness.lubm(options.scale)
+    rows = []
+    for name, peer in (
+        ("reasonable, OWL 2 RL", rdf.reasonable),
+        ("owlrl, RDFS", rdf.owlrl),
+        ("pyoxigraph, parse only", rdf.pyoxigraph),
+    ):
+        if peer is rdf.owlrl and options.scale > RDFS_LARGEST:
+            print(f"{name}: left out, it is for LUBM({RDFS_LARGEST})")
+            continue
+        try:
+            rows.append((name, *peer(files)))
+        except AbsentError as error:
+            print(f"{name}: {error}")
+    header = ("library", "triples", "parse s", "reason s")
+    harness.print_table(title, header, rows)
+    yield title, [dict(zip(header, row, strict=True)) for row in rows], 0
+
+
+def closure(options: argparse.Namespace) -> Iterator[tuple[str, list[dict[str, Any]], int]]:
+    """Transitive closure of graphs of several shapes."""
+    size = 0.3 if options.quick else 1.0
+    side = round(36 * size)
+    nodes = round(1_000 * size)
+    for name, edges in (
+        (f"a chain of {nodes:,}", generators.chain(nodes)),
+        (f"a cycle of {nodes:,}", generators.cycle(nodes)),
+        (f"a grid, {side} x {side}", generators.grid(side, side)),
+        (f"a random graph, {nodes:,} nodes", generators.uniform(nodes, nodes * 2)),
+    ):
+        case = programs.closure(name, edges, CLOSURE_SINGLES, CLOSURE_BATCH)
+        runs = [
+            *incremental(case),
+            batch("DuckDB", case, duckdb_sql.table, duckdb_sql.closure),
+            batch("networkx", case, networkx_graphs.graph, networkx_graphs.closure),
+            batch("scipy", case, np.asarray, scipy_graphs.closure),
+        ]
+        yield table(case, runs)
+
+
+def graph(options: argparse.Namespace) -> Iterator[tuple[str, list[dict[str, Any]], int]]:
+    """Shortest paths, components and triangles of a social graph."""
+    share = 20 if options.quick else 1
+    edges = generators.social(generators.SOCIAL_EDGES // share, generators.SOCIAL_NODES // share)
+    case = programs.sssp(edges, SINGLES, BATCH)
+    runs = [
+        *incremental(case),
+        batch("DuckDB", case, duckdb_sql.table, lambda t: duckdb_sql.sssp(t, 0)),
+        batch("networkx", case, networkx_graphs.graph, lambda g: networkx_graphs.sssp(g, 0)),
+        batch("scipy", case, np.asarray, lambda rows: scipy_graphs.sssp(rows, 0)),
+    ]
+    yield table(case, runs)
+    case = programs.components(edges, SINGLES, BATCH)
+    runs = [
+        lambda: ours.run(case),
+        batch("networkx", case, networkx_graphs.graph, networkx_graphs.components),
+        batch("scipy", case, np.asarray, scipy_graphs.components),
+    ]
+    yield table(case, runs)
+    case = programs.triangles(edges, SINGLES, BATCH)
+    runs = [
+        lambda: ours.run(case),
+        batch("DuckDB", case, duckdb_sql.table, duckdb_sql.triangles),
+        batch("scipy", case, np.asarray, scipy_graphs.triangles),
+    ]
+    yield table(case, runs)
+
+
+def program(options: argparse.Namespace) -> Iterator[tuple[str, list[dict[str, Any]], int]]:
+    """Analyses of made-up programs."""
+    share = 20 if options.quick else 1
+    case = programs.cspa("httpd", 0.1 / share, SINGLES, BATCH // share)
+    yield table(case, incremental(case))
+    case = programs.csda(2_000 // share, SINGLES, BATCH // share)
+    yield table(case, [lambda: ours.run(case)])
+
+
+SECTIONS = {
+    "lubm": lubm,
+    "closure": closure,
+    "graph": graph,
+    "program": program,
+    "deletion": deletion.tables,
+}
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,179 @@
+"""Deleting with counts and by deleting and rederiving: the work of each, and its time.
+
+Both engines do the same: a row is removed and added back, for several rows. Work is counted in
+steps, as ours is compiled and the other is Python: only ratios of times of one engine say anything.
+
+- *deleted and rederived*: facts that delete-and-rederive deletes, and those it puts back;
+- *matches*: combinations of facts that it looks at, together with its checks for other derivations;
+- *counts*: derivations by which our trace changes, summed over facts and iterations. On cycles
+  facts that stay may be derived at other iterations than before, so it can exceed what is deleted.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks import generators, harness, programs
+from benchmarks.peers import ours
+from benchmarks.peers.case import checksum
+from benchmarks.peers.dred import DeleteRederive
+from streamreasoner.analysis.load import load_program
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from benchmarks.peers.case import Case
+    from benchmarks.peers.dred import Work
+    from streamreasoner.engine.epoch import EpochResult
+
+Step = TypeVar("Step")
+
+ROWS = 10
+HEADER = (
+    "graph",
+    "facts",
+    "changed",
+    "deleted",
+    "rederived",
+    "matches",
+    "remove/add",
+    "counts",
+    "remove/add",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps(Generic[Step]):
+    """Medians of one engine over the rows of a case.
+
+    Attributes:
+        remove: Seconds to remove a row.
+        add: Seconds to add it back.
+        works: What each removal cost.
+    """
+
+    remove: float
+    add: float
+    works: list[Step]
+
+
+def cases(quick: bool) -> Iterator[Case]:  # noqa: FBT001
+    """Dense and cyclic graphs, where facts have many derivations or support each other."""
+    size = 1 if quick else 2
+    for name, edges in (
+        ("chain", generators.chain(100 * size)),
+        ("cycle", generators.cycle(50 * size)),
+        ("grid", generators.grid(10 * size, 10 * size)),
+        ("clique", generators.clique(25 * size)),
+        ("random, degree 2", generators.uniform(150 * size, 300 * size)),
+        ("random, degree 8", generators.uniform(100 * size, 800 * size)),
+    ):
+        yield programs.closure(name, edges, ROWS, 0)
+    yield programs.rho_df(1, ROWS, 0)
+
+
+def tables(
+    options: argparse.Namespace,
+) -> Iterator[tuple[str, list[dict[str, Any]], int]]:
+    """Title, rows and number of wrong results; prints them."""
+    rows, wrong = [], 0
+    for case in cases(options.quick):
+        row, same = compare(case)
+        if not same:
+            print(f"{case.name}: the engines derive other facts.")
+        wrong += not same
+        rows.append(row)
+    title = f"Removing one row of {ROWS}, medians: delete and rederive | counts per iteration"
+    harness.print_table(title, HEADER, rows)
+    names = (*HEADER[:-3], "remove/add, rederive", "counts", "remove/add, counts")
+    yield title, [dict(zip(names, row, strict=True)) for row in rows], wrong
+
+
+def compare(case: Case) -> tuple[tuple[Any, ...], bool]:
+    """A row of the table, and whether both derived the same facts before and after."""
+    theirs, facts = rederive(case)
+    mine, found = count(case)
+    works, results = theirs.works, mine.works
+    changed = [sum(len(part.multiplicity) for part in result.closure) for result in results]
+    counts = [
+        sum(int(np.abs(part.multiplicity).sum()) for part in result.trace) for result in results
+    ]
+    same = facts == found and [work.changed for work in works] == changed
+
+    def middle(values: list[int]) -> int:
+        return int(statistics.median(values))
+
+    row = (
+        case.name.removeprefix("closure of "),
+        sum(number for number, _ in facts),
+        middle(changed),
+        middle([work.over_deleted for work in works]),
+        middle([work.rederived for work in works]),
+        middle([work.derivations + work.checks for work in works]),
+        theirs.remove / theirs.add,
+        middle(counts),
+        mine.remove / mine.add,
+    )
+    return row, same
+
+
+def rederive(case: Case) -> tuple[Steps[Work], list[tuple[int, int]]]:
+    """Delete and rederive; its facts are counted and summed before and after, and must agree."""
+
+    def number(term: str) -> int:
+        return int(case.numbers(pa.array([term]))[0])
+
+    engine = DeleteRederive(load_program(case.rules).rules, number)
+
+    def facts() -> list[tuple[int, int]]:
+        arrays = [np.array(sorted(engine.facts[name]), np.int64) for name in case.outputs]
+        return [(len(array), checksum(array)) for array in arrays]
+
+    def update(row: Any, change: Any) -> tuple[float, Work]:
+        (predicate, args), *_ = case.split(row).items()
+        rows = [tuple(args.tolist()[0])]
+        started = time.perf_counter()
+        work = change(predicate, rows)
+        return time.perf_counter() - started, work
+
+    for predicate, args in case.split(case.rows).items():
+        engine.add(predicate, [tuple(row) for row in args.tolist()])
+    before = facts()
+    removes, adds, works = [], [], []
+    for row in case.singles:
+        seconds, work = update(row[None], engine.remove)
+        removes.append(seconds)
+        works.append(work)
+        adds.append(update(row[None], engine.add)[0])
+    if facts() != before:
+        raise RuntimeError(f"{case.name}: the state after the updates is not that before them.")
+    return Steps(statistics.median(removes), statistics.median(adds), works), before
+
+
+def count(case: Case) -> tuple[Steps[EpochResult], list[tuple[int, int]]]:
+    """Our engine, the same."""
+    ours.warm_up(case)
+    driver = ours.Driver(case)
+
+    def facts() -> list[tuple[int, int]]:
+        arrays = [driver.facts(name) for name in case.outputs]
+        return [(len(array), checksum(array)) for array in arrays]
+
+    driver.apply(driver.encode(case.rows, 1))
+    before = facts()
+    removes, adds, results = [], [], []
+    for row in case.singles:
+        seconds, result = driver.apply(driver.encode(row[None], -1))
+        removes.append(seconds)
+        results.append(result)
+        adds.append(driver.apply(driver.encode(row[None], 1))[0])
+    if facts() != before:
+        raise RuntimeError(f"{case.name}: the state after the updates is not that before them.")
+    return Steps(statistics.median(removes), statistics.median(adds), results), before

@@ -1,0 +1,26 @@
+"""Other engines to measure beside ours. Invariant: one that is not here says so, and stops nothing.
+
+A peer is a module with functions that do one task each. What it needs is imported inside, and
+`AbsentError` is raised if that is not there.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+class AbsentError(Exception):
+    """A peer cannot run here; the message says what it lacks."""
+
+
+def require(module: str, package: str | None = None) -> Any:
+    """Import what a peer needs.
+
+    Raises:
+        AbsentError: It is not installed.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise AbsentError(f"peer not run: no {package or module}") from error

@@ -1,0 +1,129 @@
+"""A task for several engines, and what an engine made of it. Invariant: equal sets of facts have
+equal checksums, in whatever order and by whichever engine they were derived.
+"""  # noqa: D205
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
+FACTOR = np.uint64(0x9E37_79B9_7F4A_7C15)
+SHIFT = np.uint64(29)
+
+
+def integers(numbers: NDArray[np.integer]) -> pa.Array:
+    """Canonical terms of integers."""
+    texts = pc.cast(pa.array(numbers), pa.string())
+    return pc.binary_join_element_wise('"', texts, f'"^^{INTEGER}', "")
+
+
+def numbers(terms: pa.Array) -> NDArray[np.int64]:
+    """The inverse of `integers`."""
+    digits = pc.utf8_slice_codeunits(terms, 1, -len(INTEGER) - 3)
+    return np.asarray(pc.cast(digits, pa.int64()), np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A program, its input, and the updates to it.
+
+    Attributes:
+        name: Title of the table.
+        task: Name of the program in the crate `differential`, or "" if it does not have it.
+        rules: The program in our language.
+        inputs: The input predicates. If there are several, column 0 of a row is the index of its
+            predicate and the rest are its arguments; if there is one, all columns are.
+        outputs: The derived predicates that are compared.
+        rows: The input, int32 of shape (n, columns), distinct.
+        singles: Rows of the input that are removed and added back one by one.
+        batch: Rows of the input that are removed and added back together.
+        parameters: Numbers that the crate's program needs.
+        terms: From the numbers in rows to canonical terms.
+        numbers: From terms to numbers.
+    """
+
+    name: str
+    task: str
+    rules: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    rows: NDArray[np.int32]
+    singles: NDArray[np.int32]
+    batch: NDArray[np.int32]
+    parameters: tuple[int, ...] = ()
+    terms: Callable[[NDArray[np.integer]], pa.Array] = integers
+    numbers: Callable[[pa.Array], NDArray[np.int64]] = numbers
+
+    def split(self, rows: NDArray[np.int32]) -> dict[str, NDArray[np.int32]]:
+        """Arguments by input predicate; those of shape (0, n) are left out."""
+        if len(self.inputs) == 1:
+            return {self.inputs[0]: rows}
+        parts = {name: rows[rows[:, 0] == i, 1:] for i, name in enumerate(self.inputs)}
+        return {name: part for name, part in parts.items() if len(part)}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What an engine measured on a case. Times are seconds of a clock; None is not measured.
+
+    Attributes:
+        engine: Its name and how it was run.
+        load: From the input in memory to the fixpoint.
+        facts: Number of facts by predicate, asserted and derived.
+        checksums: `checksum` of the facts by predicate; empty if only the numbers are known.
+        remove: Median for one row.
+        add: Median for one row.
+        batch_remove: For all rows of the batch.
+        batch_add: For all rows of the batch.
+        peak_bytes: Peak memory of a process that does nothing else.
+    """
+
+    engine: str
+    load: float
+    facts: Mapping[str, int]
+    checksums: Mapping[str, int] = field(default_factory=dict)
+    remove: float | None = None
+    add: float | None = None
+    batch_remove: float | None = None
+    batch_add: float | None = None
+    peak_bytes: int | None = None
+
+    def differs(self, other: Result) -> bool:
+        """Whether the two derived other facts, as far as both tell."""
+        return any(
+            mine[name] != theirs[name]
+            for mine, theirs in ((self.facts, other.facts), (self.checksums, other.checksums))
+            for name in mine.keys() & theirs.keys()
+        )
+
+
+def choose(
+    rows: NDArray[np.int32], singles: int, batch: int, seed: int = 0
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Random rows to remove and add back: so many one by one, and so many together."""
+    random = np.random.default_rng(seed)
+    one, all_ = (
+        random.choice(len(rows), min(count, len(rows)), replace=False) for count in (singles, batch)
+    )
+    return rows[one], rows[all_]
+
+
+def checksum(facts: NDArray[np.integer]) -> int:
+    """A number of a set of distinct facts of at most three arguments, int of shape (n, arity)."""
+    cells = np.zeros((len(facts), 3), np.uint32)
+    cells[:, : facts.shape[1]] = facts.astype(np.uint32)
+    hashes = np.zeros(len(facts), np.uint64)
+    for column in cells.T:
+        hashes = (hashes ^ column.astype(np.uint64)) * FACTOR
+        hashes ^= hashes >> SHIFT
+    return int(hashes.sum(dtype=np.uint64))

@@ -1,0 +1,71 @@
+"""DuckDB: recursive queries in SQL, from scratch every time. Invariant: the input lies in a table
+of a database in memory before a clock starts, and the results are int64 arrays.
+"""  # noqa: D205
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.peers import require
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CLOSURE = """
+    WITH RECURSIVE path(x, z) AS (
+        SELECT x, y FROM edge
+        UNION
+        SELECT path.x, edge.y FROM path JOIN edge ON path.z = edge.x
+    ) SELECT x, z FROM path
+"""
+# USING KEY keeps one row per node; only distances that got shorter go into the next round.
+SSSP = """
+    WITH RECURSIVE dist(node, d) USING KEY (node) AS (
+        SELECT ?::INTEGER, 0::INTEGER
+        UNION
+        SELECT edge.y, min(dist.d + edge.w)::INTEGER
+        FROM dist
+        JOIN edge ON dist.node = edge.x
+        LEFT JOIN recurring.dist AS known ON known.node = edge.y
+        WHERE known.d IS NULL OR dist.d + edge.w < known.d
+        GROUP BY edge.y
+    ) SELECT node, d FROM dist
+"""
+TRIANGLES = """
+    WITH link AS (SELECT DISTINCT least(x, y) AS x, greatest(x, y) AS y FROM edge WHERE x <> y)
+    SELECT count(*)
+    FROM link AS a JOIN link AS b ON a.y = b.x JOIN link AS c ON a.x = c.x AND b.y = c.y
+"""
+
+
+def table(edges: NDArray[np.int32], threads: int = 1) -> Any:
+    """A connection to a database whose table `edge` has columns x, y and, if there are three, w."""
+    connection = require("duckdb").connect()
+    connection.execute(f"SET threads TO {int(threads)}")
+    columns = [np.ascontiguousarray(column) for column in edges.T]
+    rows = pa.table(dict(zip("xyw", columns, strict=False)))
+    connection.register("rows", rows)
+    connection.execute("CREATE TABLE edge AS SELECT * FROM rows")
+    return connection
+
+
+def closure(connection: Any) -> NDArray[np.int64]:
+    """Pairs (x, z) with a path of at least one edge; int64 of shape (n, 2)."""
+    return _rows(connection.execute(CLOSURE))
+
+
+def sssp(connection: Any, source: int) -> NDArray[np.int64]:
+    """Pairs (node, distance) of what is reached from *source*; int64 of shape (n, 2)."""
+    return _rows(connection.execute(SSSP, [source]))
+
+
+def triangles(connection: Any) -> int:
+    """Number of sets of three nodes with an edge, one way or the other, between each two."""
+    return int(connection.execute(TRIANGLES).fetchone()[0])
+
+
+def _rows(found: Any) -> NDArray[np.int64]:
+    return np.column_stack([*found.fetchnumpy().values()]).astype(np.int64)

@@ -1,0 +1,107 @@
+"""Our engine, driven as the peers are. Invariant: the same rows, the same updates, in the same
+order; the state afterwards is the state after the load.
+
+Times are of `Engine.apply`, which hands out every change of facts and of the trace, with all
+multiplicities; the dataflow peer only counts its changes.
+"""  # noqa: D205
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.peers.case import Result, checksum
+from streamreasoner.collection.updates import Updates
+from streamreasoner.reasoner import Reasoner
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from benchmarks.peers.case import Case
+    from streamreasoner.engine.epoch import EpochResult
+
+WARM_UP = 2_000
+
+
+class Driver:
+    """A reasoner that takes rows of a case.
+
+    Args:
+        case: Its program is loaded, and its numbers get ids.
+    """
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._reasoner = Reasoner.from_rules(case.rules)
+        self._epoch = 0
+        columns = case.rows[:, 1:] if len(case.inputs) > 1 else case.rows
+        used = np.unique(columns)
+        # A table from numbers to ids: what is timed starts with ids.
+        self._ids = np.zeros(int(used[-1]) + 1, np.int32)
+        self._ids[used] = self._reasoner.dictionary.encode(case.terms(used))
+
+    def encode(self, rows: NDArray[np.int32], multiplicity: int) -> list[Updates]:
+        """Rows as updates."""
+        return [
+            Updates(
+                name,
+                np.ascontiguousarray(self._ids[args]),
+                np.full(len(args), multiplicity, np.int64),
+            )
+            for name, args in self._case.split(rows).items()
+        ]
+
+    def apply(self, updates: list[Updates]) -> tuple[float, EpochResult]:
+        """One epoch; seconds and what it changed."""
+        started = time.perf_counter()
+        result = self._reasoner.engine.apply(self._epoch, updates)
+        seconds = time.perf_counter() - started
+        self._epoch += 1
+        return seconds, result
+
+    def facts(self, predicate: str) -> NDArray[np.int64]:
+        """The facts of a predicate, as numbers."""
+        ids = self._reasoner.engine.facts(predicate)
+        distinct, places = np.unique(ids, return_inverse=True)
+        terms = self._reasoner.dictionary.decode(distinct)
+        return self._case.numbers(terms)[places].reshape(ids.shape)
+
+
+def run(case: Case) -> Result:
+    """Load the case's rows, do its updates, and return the times and what was derived."""
+    warm_up(case)
+    driver = Driver(case)
+    load, _ = driver.apply(driver.encode(case.rows, 1))
+    facts = {name: driver.facts(name) for name in case.outputs}
+    counts = {name: len(found) for name, found in facts.items()}
+    checksums = {name: checksum(found) for name, found in facts.items()}
+    removes, adds = [], []
+    for row in case.singles:
+        removes.append(driver.apply(driver.encode(row[None], -1))[0])
+        adds.append(driver.apply(driver.encode(row[None], 1))[0])
+    batch_remove, _ = driver.apply(driver.encode(case.batch, -1))
+    batch_add, _ = driver.apply(driver.encode(case.batch, 1))
+    if checksums != {name: checksum(driver.facts(name)) for name in case.outputs}:
+        raise RuntimeError(f"The state after the updates of {case.name} is not that before them.")
+    return Result(
+        "streamreasoner",
+        load,
+        counts,
+        checksums,
+        statistics.median(removes) if removes else None,
+        statistics.median(adds) if adds else None,
+        batch_remove,
+        batch_add,
+    )
+
+
+def warm_up(case: Case) -> None:
+    """Compile, or load from the cache, what the case needs."""
+    driver = Driver(case)
+    for multiplicity in (1, -1, 1):
+        driver.apply(driver.encode(case.rows[:WARM_UP], multiplicity))
+    for name in case.outputs:
+        driver.facts(name)

@@ -1,0 +1,162 @@
+"""The programs that are compared between engines, as cases. Invariant: a case is the same rows and
+the same updates for every engine.
+"""  # noqa: D205
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks import generators, harness
+from benchmarks.peers.case import Case, choose
+from streamreasoner import rulesets
+from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.rdf.ntriples import read
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+VOCABULARY = (
+    f"<{RDF}type>",
+    f"<{RDFS}subClassOf>",
+    f"<{RDFS}subPropertyOf>",
+    f"<{RDFS}domain>",
+    f"<{RDFS}range>",
+)
+
+CLOSURE = """
+path(?x, ?y) :- edge(?x, ?y) .
+path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
+"""
+
+SSSP = """
+dist(0, 0) .
+dist(?y, min(?d + ?w)) :- dist(?x, ?d), edge(?x, ?y, ?w) .
+"""
+
+COMPONENTS = """
+component(?x, min(?x)) :- edge(?x, _, _) .
+component(?y, min(?y)) :- edge(_, ?y, _) .
+component(?y, min(?l)) :- component(?x, ?l), edge(?x, ?y, _) .
+component(?x, min(?l)) :- component(?y, ?l), edge(?x, ?y, _) .
+"""
+
+TRIANGLES = """
+link(?x, ?y) :- edge(?x, ?y, _), ?x < ?y .
+link(?x, ?y) :- edge(?y, ?x, _), ?x < ?y .
+triangle(?x, ?y, ?z) :- link(?x, ?y), link(?y, ?z), link(?x, ?z) .
+"""
+
+# Zheng and Rugina, "Demand-driven alias analysis for C", POPL 2008, as Graspan and RecStep have it.
+CSPA = """
+valueFlow(?x, ?y) :- assign(?x, ?y) .
+valueFlow(?x, ?x) :- assign(?x, _) .
+valueFlow(?x, ?x) :- assign(_, ?x) .
+valueFlow(?x, ?y) :- assign(?x, ?z), memoryAlias(?z, ?y) .
+valueFlow(?x, ?y) :- valueFlow(?x, ?z), valueFlow(?z, ?y) .
+memoryAlias(?x, ?x) :- assign(?x, _) .
+memoryAlias(?x, ?x) :- assign(_, ?x) .
+memoryAlias(?x, ?w) :- dereference(?y, ?x), valueAlias(?y, ?z), dereference(?z, ?w) .
+valueAlias(?x, ?y) :- valueFlow(?z, ?x), valueFlow(?z, ?y) .
+valueAlias(?x, ?y) :- valueFlow(?z, ?x), memoryAlias(?z, ?w), valueFlow(?w, ?y) .
+"""
+
+CSDA = """
+null(?x, ?y) :- nullEdge(?x, ?y) .
+null(?x, ?y) :- null(?x, ?w), flow(?w, ?y) .
+"""
+
+
+def rho_df(scale: int, singles: int, batch: int) -> Case:
+    """univ-bench and LUBM(scale), distinct triples, under the rules of the ruleset."""
+    dictionary = Dictionary()
+    parameters = tuple(dictionary.intern(term) for term in VOCABULARY)
+    files = harness.lubm(scale)
+    triples = np.concatenate([block for file in files for block in read(file, dictionary)])
+    rows = np.unique(triples, axis=0)
+
+    def terms(ids: NDArray[np.integer]) -> pa.LargeStringArray:
+        return dictionary.decode(ids.astype(np.int32))
+
+    def numbers(texts: pa.LargeStringArray) -> NDArray[np.int64]:
+        return dictionary.encode(texts).astype(np.int64)
+
+    return Case(
+        f"rho-df on LUBM({scale})",
+        "rho-df",
+        rulesets.text("rho-df"),
+        ("triple",),
+        ("triple",),
+        rows,
+        *choose(rows, singles, batch),
+        parameters,
+        terms,
+        numbers,
+    )
+
+
+def closure(name: str, edges: NDArray[np.int32], singles: int, batch: int) -> Case:
+    """Transitive closure of a graph."""
+    chosen = choose(edges, singles, batch)
+    name = f"closure of {name}"
+    return Case(name, "closure", CLOSURE, ("edge",), ("path",), edges, *chosen)
+
+
+def sssp(edges: NDArray[np.int32], singles: int, batch: int) -> Case:
+    """Shortest distances from node 0 over weighted edges."""
+    chosen = choose(edges, singles, batch)
+    name = f"shortest paths, {len(edges):,} edges"
+    return Case(name, "sssp", SSSP, ("edge",), ("dist",), edges, *chosen, (0,))
+
+
+def components(edges: NDArray[np.int32], singles: int, batch: int) -> Case:
+    """The least node of every node's component."""
+    chosen = choose(edges, singles, batch)
+    name = f"components, {len(edges):,} edges"
+    return Case(name, "", COMPONENTS, ("edge",), ("component",), edges, *chosen)
+
+
+def triangles(edges: NDArray[np.int32], singles: int, batch: int) -> Case:
+    """Triples of nodes that have an edge, one way or the other, between each two."""
+    chosen = choose(edges, singles, batch)
+    name = f"triangles, {len(edges):,} edges"
+    return Case(name, "", TRIANGLES, ("edge",), ("triangle",), edges, *chosen)
+
+
+def cspa(program: str, scale: float, singles: int, batch: int) -> Case:
+    """Context-sensitive points-to analysis of a made-up program."""
+    rows = tagged(*generators.points_to(program, scale))
+    return Case(
+        f"CSPA, {program} x {scale:g}, {len(rows):,} edges",
+        "cspa",
+        CSPA,
+        ("assign", "dereference"),
+        ("valueFlow", "memoryAlias", "valueAlias"),
+        rows,
+        *choose(rows, singles, batch),
+    )
+
+
+def csda(procedures: int, singles: int, batch: int) -> Case:
+    """Where null values of a made-up program may go."""
+    rows = tagged(*generators.data_flow(procedures))
+    return Case(
+        f"CSDA, {len(rows):,} edges",
+        "",
+        CSDA,
+        ("nullEdge", "flow"),
+        ("null",),
+        rows,
+        *choose(rows, singles, batch),
+    )
+
+
+def tagged(*relations: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Rows of all relations, the index of its relation before each."""
+    return np.concatenate(
+        [np.insert(rows, 0, number, axis=1) for number, rows in enumerate(relations)]
+    ).astype(np.int32)

@@ -1,0 +1,56 @@
+"""`streamreasoner shell`: updates, epochs and questions, typed or from standard input."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path  # noqa: TC003 - typer reads it
+from typing import Annotated
+
+import typer
+
+from streamreasoner.analysis.load import load_program
+from streamreasoner.reasoner import Reasoner
+from streamreasoner.shell import Session, run_prompt, run_script
+from streamreasoner.shell.line import Line, Tone
+from streamreasoner.shell.prompt import history_file
+
+_SHOWN_AT_A_TERMINAL = 200
+
+
+def shell(
+    rules: Annotated[str, typer.Argument(help="A rule file, or the name of a packaged ruleset.")],
+    facts: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Files of facts to begin with, as for `materialize`."),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help=f"Most facts a command prints; default: {_SHOWN_AT_A_TERMINAL} at a terminal,"
+            " else all.",
+        ),
+    ] = None,
+    *,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Go on with a script after an error.")
+    ] = False,
+) -> None:
+    """Change facts and rules, and see at once what follows from them.
+
+    Without a terminal, standard input is a script of commands: what is printed is a transcript, the
+    same every time, and the exit code is 1 if a command failed.
+    """
+    files = [str(path) for path in facts or ()]
+    reasoner = Reasoner(load_program(rules))
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        session = Session(reasoner, limit=limit or _SHOWN_AT_A_TERMINAL, clock=time.perf_counter)
+        hint = Line("`help` lists the commands, Ctrl-D leaves.", Tone.NOTE)
+        run_prompt(session, [*session.start(files), hint], history=history_file())
+        return
+    session = Session(reasoner, limit=limit)
+    for line in session.start(files):
+        print(line.text)
+    if not run_script(session, sys.stdin, sys.stdout.write, keep_going=keep_going):
+        raise typer.Exit(1)

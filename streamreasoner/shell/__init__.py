@@ -1,0 +1,9 @@
+"""The interactive shell: updates, epochs and questions, typed or from a script."""
+
+from __future__ import annotations
+
+from streamreasoner.shell.prompt import run_prompt
+from streamreasoner.shell.script import run_script
+from streamreasoner.shell.session import Session
+
+__all__ = ["Session", "run_prompt", "run_script"]

@@ -1,0 +1,201 @@
+"""The commands of the shell as values. Invariant: a command names only what the program has.
+
+`CATALOGUE` says how each is written; `parse` makes them from text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
+
+from streamreasoner.errors import StreamReasonerError
+
+if TYPE_CHECKING:
+    from streamreasoner.lang.ast import Prefix, Term
+
+
+class CommandError(StreamReasonerError):
+    """A command of the shell that cannot be read or done; nothing has changed."""
+
+
+class Takes(Enum):
+    """What stands behind the word of a command; it decides where the command ends."""
+
+    NOTHING = "nothing"
+    WORD = "one word"
+    FACTS = "facts"
+    PATTERN = "a predicate, or an atom with variables"
+    RULES = "rules, ended by a dot"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """How a command is written.
+
+    Attributes:
+        usage: An example or pattern.
+        summary: What it does, in a few words.
+        takes: What stands behind its word.
+    """
+
+    usage: str
+    summary: str
+    takes: Takes = Takes.NOTHING
+
+
+CATALOGUE = {
+    "insert": Entry(
+        "insert f(1), g(2).", "collect facts to assert; `* 3` does it 3 times", Takes.FACTS
+    ),
+    "remove": Entry("remove f(1).", "collect facts to retract", Takes.FACTS),
+    "pending": Entry("pending", "show the collected updates"),
+    "commit": Entry("commit", "apply them as one epoch, and print what it changes"),
+    "rollback": Entry("rollback", "forget the collected updates"),
+    "load": Entry("load FILE", "assert the facts of a file, as an epoch of its own", Takes.WORD),
+    "list": Entry("list f(1, ?x)", "print the present facts, or those that match", Takes.PATTERN),
+    "count": Entry("count f(1, ?x)", "count the present facts, or those that match", Takes.PATTERN),
+    "explain": Entry("explain f(1)", "why a fact is present, or why it is absent", Takes.PATTERN),
+    "trace": Entry("trace f(1, ?x)", "the multiplicities of facts by iteration", Takes.PATTERN),
+    "predicates": Entry("predicates", "the predicates of the program and how many facts they have"),
+    "rules": Entry("rules", "the rules of the program, numbered"),
+    "rule": Entry("rule f(?x) :- g(?x).", "add rules, as an epoch of its own", Takes.RULES),
+    "drop": Entry("drop 2", "remove the rule of this number, as an epoch of its own", Takes.WORD),
+    "plan": Entry("plan", "how the program is evaluated"),
+    "stats": Entry("stats", "the size of the state"),
+    "@prefix": Entry(
+        "@prefix ex: <http://…/> .", "declare a prefix for the commands after it", Takes.RULES
+    ),
+    "help": Entry("help COMMAND", "the commands, or how one is written", Takes.WORD),
+    "quit": Entry("quit", "leave; Ctrl-D does too"),
+}
+"""The word of each command, in the order of `help`."""
+
+ALIASES = {
+    "discard": "rollback",
+    "why-not": "explain",
+    "why": "explain",
+    "exit": "quit",
+}
+"""Other words for some commands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A predicate and canonical terms."""
+
+    predicate: str
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Facts of a predicate; `arguments` are Constant, Variable or Wildcard, None matches all."""
+
+    predicate: str
+    arguments: tuple[Term, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Collect:
+    """`insert` and `remove`: each fact with the multiplicity."""
+
+    facts: tuple[Fact, ...]
+    multiplicity: int
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """`load`: the facts of a file."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListFacts:
+    """`list`: the present facts that match."""
+
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class CountFacts:
+    """`count`: how many facts match."""
+
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class ShowTrace:
+    """`trace`: the multiplicities of the facts that match."""
+
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """`explain`: why a fact is present, or absent."""
+
+    fact: Fact
+
+
+@dataclass(frozen=True, slots=True)
+class AddRules:
+    """`rule`: rules to add.
+
+    Attributes:
+        typed: The command.
+        text: The rules with the prefixes they use before them.
+    """
+
+    typed: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropRule:
+    """`drop`: the number that `rules` gives."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Declare:
+    """`@prefix`: a prefix for later commands."""
+
+    prefix: Prefix
+
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    """`help`: about one command, or all."""
+
+    command: str | None
+
+
+class Simple(Enum):
+    """The commands that are one word."""
+
+    PENDING = "pending"
+    COMMIT = "commit"
+    ROLLBACK = "rollback"
+    PREDICATES = "predicates"
+    RULES = "rules"
+    PLAN = "plan"
+    STATS = "stats"
+    QUIT = "quit"
+
+
+Command: TypeAlias = (
+    Collect
+    | Load
+    | ListFacts
+    | CountFacts
+    | ShowTrace
+    | Explain
+    | AddRules
+    | DropRule
+    | Declare
+    | Help
+    | Simple
+)

@@ -1,0 +1,99 @@
+"""What may come next in a command. Invariant: every candidate extends what is typed.
+
+Words of commands, predicates, prefixes, and IRIs that the dictionary knows by a prefix.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from streamreasoner.lang.ast import Constant, Span
+from streamreasoner.lang.printer import print_expression
+from streamreasoner.shell.command import ALIASES, CATALOGUE, Takes
+from streamreasoner.shell.reading import first_word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from streamreasoner.shell.session import Session
+
+MOST_TERMS = 10_000
+"""Terms of the dictionary, the oldest ones, that are offered; more would take noticeable time."""
+
+MOST_CANDIDATES = 50
+"""Candidates for one place."""
+
+_TYPED = re.compile(r"@?[^\s()\[\],@\"'|]*$")
+_NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Texts for the place before the cursor.
+
+    Attributes:
+        typed: What stands there; each text begins with it.
+        texts: What may stand there.
+    """
+
+    typed: str
+    texts: tuple[str, ...]
+
+
+class Completions:
+    """Finds candidates; it keeps the short forms of the terms it has seen."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._prefixes: Mapping[str, str] = {}
+        self._seen = 0
+        self._names: list[str] = []
+
+    def at(self, before: str) -> Candidates:
+        """Candidates for the text before the cursor, at most `MOST_CANDIDATES`."""
+        match = _TYPED.search(before)
+        typed = match[0] if match is not None else ""
+        chosen = (each for each in self._all(before, typed) if each.startswith(typed))
+        return Candidates(typed, tuple(islice(dict.fromkeys(chosen), MOST_CANDIDATES)))
+
+    def _all(self, before: str, typed: str) -> Iterator[str]:
+        word, end = first_word(before)
+        if end >= len(before):
+            yield from CATALOGUE
+            if typed:
+                yield from ALIASES
+            return
+        if word not in CATALOGUE:
+            return
+        if word == "help":
+            yield from CATALOGUE
+            return
+        if CATALOGUE[word].takes not in (Takes.FACTS, Takes.PATTERN, Takes.RULES):
+            return
+        arities = self._session.reasoner.program.arities
+        # Behind a word that takes a pattern, a predicate alone is one, too.
+        opened = "" if CATALOGUE[word].takes is Takes.PATTERN else "("
+        yield from (f"{name}{opened}" for name in sorted(arities))
+        yield from (f"{name}:" for name in sorted(self._session.prefixes))
+        if typed:
+            yield from self._known()
+
+    def _known(self) -> Iterable[str]:
+        """Short forms of the IRIs that have one."""
+        prefixes, dictionary = self._session.prefixes, self._session.reasoner.dictionary
+        if prefixes != self._prefixes:
+            self._prefixes, self._seen, self._names = prefixes, 0, []
+        stop = min(len(dictionary), MOST_TERMS)
+        if stop > self._seen:
+            terms = dictionary.terms(self._seen, stop).to_pylist()
+            short = (
+                print_expression(Constant(term, _NOWHERE), prefixes)
+                for term in terms
+                if term.startswith("<")
+            )
+            self._names = sorted({*self._names, *(name for name in short if name[0] != "<")})
+            self._seen = stop
+        return self._names

@@ -1,0 +1,89 @@
+"""Facts as the shell prints them. Invariant: what is printed is sorted, so it is always the same.
+
+Facts go by predicate, then argument by argument in the total order of terms: numbers by value,
+strings by their characters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from streamreasoner.explain.aggregates import order
+from streamreasoner.lang.ast import Atom, Constant, Span, Variable
+from streamreasoner.lang.printer import print_literal
+from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.shell.command import Fact
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.explain.aggregates import Key
+    from streamreasoner.rdf.dictionary import Dictionary
+    from streamreasoner.reasoner import Update
+    from streamreasoner.shell.command import Pattern
+
+_NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
+_KEPT_KEYS = 1 << 16
+_key_of_term = lru_cache(maxsize=_KEPT_KEYS)(order)
+
+
+@dataclass(frozen=True, slots=True)
+class FactPrinter:
+    """Prints facts in the rule language.
+
+    Attributes:
+        prefixes: Prefix name to IRI; IRIs are shortened by them.
+    """
+
+    prefixes: Mapping[str, str]
+    _constants: dict[str, Constant] = field(default_factory=dict)
+
+    def text(self, fact: Fact) -> str:
+        """`path(ex:a, 5)`, without a dot."""
+        arguments = tuple(self._constant(term) for term in fact.terms)
+        return print_literal(Atom(fact.predicate, arguments, _NOWHERE), self.prefixes)
+
+    def _constant(self, term: str) -> Constant:
+        return self._constants.setdefault(term, Constant(term, _NOWHERE))
+
+
+def key(fact: Fact) -> tuple[str, tuple[Key, ...]]:
+    """Sorts facts."""
+    return fact.predicate, tuple(map(_key_of_term, fact.terms))
+
+
+def fact_of(update: Update) -> Fact:
+    """The fact of an update."""
+    return Fact(update.predicate, tuple(map(to_ntriples, update.args)))
+
+
+def decoded(predicate: str, args: NDArray[np.int32], dictionary: Dictionary) -> list[Fact]:
+    """Facts of term ids, int32 of shape (n, arity), in the same order."""
+    distinct, positions = np.unique(args, return_inverse=True)
+    terms = cast("list[str]", dictionary.decode(distinct).to_pylist())
+    rows = cast("list[list[int]]", positions.reshape(args.shape).tolist())
+    return [Fact(predicate, tuple(terms[i] for i in row)) for row in rows]
+
+
+def matching(
+    pattern: Pattern, args: NDArray[np.int32], dictionary: Dictionary
+) -> NDArray[np.bool_]:
+    """Which rows of term ids, int32 of shape (n, arity), match a pattern."""
+    chosen = np.ones(len(args), dtype=np.bool_)
+    first: dict[str, int] = {}
+    for position, argument in enumerate(pattern.arguments or ()):
+        match argument:
+            case Constant(term):
+                found = dictionary.find(term)
+                chosen &= args[:, position] == (-1 if found is None else found)
+            case Variable(name):
+                chosen &= args[:, position] == args[:, first.setdefault(name, position)]
+            case _:
+                pass
+    return chosen

@@ -1,0 +1,154 @@
+"""Text to Command. Invariant: a command that is returned can be done, but for what time brings."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from streamreasoner.shell.command import (
+    ALIASES,
+    CATALOGUE,
+    AddRules,
+    Collect,
+    Command,
+    CommandError,
+    CountFacts,
+    Declare,
+    DropRule,
+    Explain,
+    Help,
+    ListFacts,
+    Load,
+    ShowTrace,
+    Simple,
+    Takes,
+)
+from streamreasoner.shell.reading import first_word, is_silent
+from streamreasoner.shell.syntax import (
+    read_facts,
+    read_pattern,
+    read_prefix,
+    read_rules,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from streamreasoner.shell.command import Pattern
+    from streamreasoner.shell.syntax import Scope
+
+MOST_MULTIPLICITY = 1_000_000_000
+"""So that no sum of what is typed leaves the range of a multiplicity."""
+
+_OF_A_PATTERN: Mapping[str, Callable[[Pattern], Command]] = MappingProxyType(
+    {"list": ListFacts, "count": CountFacts, "trace": ShowTrace}
+)
+_TIMES = re.compile(r"(?<=[)\]])\s*\*\s*([0-9]+)(?=\s*\.?\s*(?:(?:\#|//|%)[^\n]*)?\s*$)")
+_COMMENT_BEHIND = re.compile(r"\s(?:\#|//|%)[^\n]*$")
+
+
+def parse(text: str, scope: Scope) -> Command:
+    """Read one command.
+
+    Args:
+        text: The command; it may have several lines and a comment behind it.
+        scope: What the names in it mean.
+
+    Raises:
+        CommandError: There is no such command, or something else stands behind its word.
+        ProgramError: What stands behind it is not of the rule language or not of the program.
+    """
+    word, start = first_word(text)
+    entry = CATALOGUE.get(word)
+    if entry is None:
+        raise CommandError(_unknown(text, word, start))
+    if entry.takes in (Takes.FACTS, Takes.PATTERN, Takes.RULES) and is_silent(text[start:]):
+        raise CommandError(f"`{word}` needs {entry.takes.value}, as in `{entry.usage}`.")
+    if (asked := _OF_A_PATTERN.get(word)) is not None:
+        return asked(read_pattern(text, start, scope))
+    match word:
+        case "insert" | "remove":
+            return _collect(text, start, scope, 1 if word == "insert" else -1)
+        case "explain":
+            return _explain(text, start, scope)
+        case "rule":
+            return AddRules(text, read_rules(text, start, scope))
+        case "@prefix":
+            return Declare(read_prefix(text, scope))
+        case _:
+            return _of_words(word, _words(word, text[start:]))
+
+
+def _collect(text: str, start: int, scope: Scope, sign: int) -> Collect:
+    times = _TIMES.search(text, start)
+    multiplicity = 1
+    if times is not None:
+        multiplicity = int(times[1])
+        if not 1 <= multiplicity <= MOST_MULTIPLICITY:
+            raise CommandError(
+                f"{multiplicity} is no number of times; from 1 to {MOST_MULTIPLICITY:,} are."
+            )
+        text = text[: times.start()] + " " * len(times[0]) + text[times.end() :]
+    return Collect(read_facts(text, start, scope), sign * multiplicity)
+
+
+def _explain(text: str, start: int, scope: Scope) -> Explain:
+    facts = read_facts(text, start, scope)
+    if len(facts) > 1:
+        raise CommandError("There is more than one fact; `explain` takes one at a time.")
+    return Explain(facts[0])
+
+
+def _words(word: str, rest: str) -> list[str]:
+    """The words behind a command, without a dot at the end, which may also end a file's name."""
+    try:
+        words = shlex.split(_COMMENT_BEHIND.sub("", f" {rest}"))
+    except ValueError:
+        raise CommandError(f"`{word}`: a quotation mark is not closed.") from None
+    if words and word != "load":
+        words[-1] = words[-1].removesuffix(".")
+    return list(filter(None, words))
+
+
+def _of_words(word: str, words: list[str]) -> Command:
+    entry = CATALOGUE[word]
+    match word, words:
+        case "help", []:
+            return Help(None)
+        case "help", [name]:
+            return _help(name)
+        case "load", [path]:
+            return Load(path)
+        case "drop", [number]:
+            if number.isascii() and number.isdigit():
+                return DropRule(int(number))
+            raise CommandError(f"'{number}' is no number of a rule; `rules` lists them.")
+        case _ if entry.takes is Takes.WORD:
+            raise CommandError(f"`{word}` needs {entry.takes.value}, as in `{entry.usage}`.")
+        case _, []:
+            return Simple(word)
+        case _:
+            raise CommandError(f"Nothing stands behind `{word}`, but here is '{' '.join(words)}'.")
+
+
+def _help(name: str) -> Help:
+    command = ALIASES.get(name, name)
+    if command not in CATALOGUE:
+        raise CommandError(_unknown(name, name, len(name)))
+    return Help(command)
+
+
+def _unknown(text: str, word: str, end: int) -> str:
+    shown = word or text.strip().partition("\n")[0]
+    close = get_close_matches(word.lower(), [*CATALOGUE, *ALIASES], 1)
+    if close:
+        return f"There is no command '{shown}'. Did you mean '{close[0]}'?"
+    if text[end:].lstrip().startswith(("(", "[")) or text.lstrip().startswith("["):
+        return (
+            f"There is no command '{shown}'. Facts are asserted with `insert`, listed with `list`,"
+            " and rules added with `rule`."
+        )
+    return f"There is no command '{shown}'; `help` lists the commands."

@@ -1,0 +1,131 @@
+"""What the state holds, as lines. Invariant: nothing is changed, and order never varies."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from streamreasoner.lang.ast import TRIPLE, Atom, walk
+from streamreasoner.lang.printer import print_rule
+from streamreasoner.shell.facts import decoded, key, matching
+from streamreasoner.shell.line import Line, Tone, count
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from streamreasoner.lang.ast import Rule
+    from streamreasoner.reasoner import Reasoner
+    from streamreasoner.shell.command import Fact, Pattern
+    from streamreasoner.shell.facts import FactPrinter
+
+_MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """Asks a reasoner.
+
+    Attributes:
+        reasoner: The reasoner.
+        printer: Prints facts and rules.
+    """
+
+    reasoner: Reasoner
+    printer: FactPrinter
+
+    def count(self, pattern: Pattern) -> list[Line]:
+        """How many present facts match."""
+        return [_facts(len(self._ids(pattern)))]
+
+    def facts(self, pattern: Pattern) -> tuple[list[Line], str]:
+        """The present facts that match, and how many they are."""
+        found = sorted(self._decoded(pattern, self._ids(pattern)), key=key)
+        lines = [Line(self.printer.text(fact)) for fact in found]
+        return lines, _facts(len(lines)).text
+
+    def trace(self, pattern: Pattern) -> tuple[list[Line], str]:
+        """The multiplicities, by iteration, of the facts that match, present or not."""
+        rows = self.reasoner.engine.trace(pattern.predicate)
+        chosen = matching(pattern, rows.args, self.reasoner.dictionary)
+        counts: dict[Fact, dict[int, int]] = defaultdict(dict)
+        numbers = zip(
+            rows.iteration[chosen].tolist(), rows.multiplicity[chosen].tolist(), strict=True
+        )
+        facts = self._decoded(pattern, rows.args[chosen])
+        for fact, (iteration, multiplicity) in zip(facts, numbers, strict=True):
+            counts[fact][iteration] = multiplicity
+        present = set(self._decoded(pattern, self._ids(pattern)))
+        lines = []
+        for fact in sorted(counts, key=key):
+            told = ", ".join(f"{each} at {i}" for i, each in sorted(counts[fact].items()))
+            absent = "" if fact in present else " (absent)"
+            lines.append(Line(f"{self.printer.text(fact)}: {told}{absent}"))
+        return lines, _facts(len(lines)).text
+
+    def predicates(self) -> list[Line]:
+        """Every predicate with its arity, how many facts it has and how many rules derive it."""
+        program = self.reasoner.program
+        heads = Counter(rule.head.predicate for rule in program.rules)
+        used = {
+            node.predicate
+            for rule in program.rules
+            for literal in (*rule.heads, *rule.body)
+            for node in walk(literal)
+            if isinstance(node, Atom)
+        }
+        lines = []
+        for name, arity in sorted(program.arities.items()):
+            number = len(self.reasoner.engine.facts(name))
+            # `triple` belongs to every program; it is shown if this one has to do with it.
+            if name != TRIPLE or number or name in {*used, *program.inputs}:
+                rules = f", {_rules(heads[name])}" if heads[name] else ""
+                lines.append(Line(f"{name}/{arity}: {_facts(number).text}{rules}"))
+        return lines
+
+    @property
+    def written(self) -> list[Rule]:
+        """The rules of all files, as they are written."""
+        programs = self.reasoner.program.programs
+        return [rule for program in programs for rule in program.rules if rule.body]
+
+    def rules(self) -> list[Line]:
+        """The rules, numbered from 1."""
+        rules = self.written
+        width = len(str(len(rules)))
+        return [
+            Line(f"{number:{width}}  {print_rule(rule, self.printer.prefixes)}")
+            for number, rule in enumerate(rules, start=1)
+        ] or [Line("The program has no rules.", Tone.NOTE)]
+
+    def statistics(self, *, memory: bool) -> list[Line]:
+        """The size of the state, optionally with the memory it takes."""
+        numbers = self.reasoner.engine.statistics()
+        shown = {
+            "facts present": numbers.present,
+            "facts asserted": numbers.asserted,
+            "facts held, present or not": numbers.facts,
+            "facts below zero": numbers.below_zero,
+            "multiplicities, by fact and iteration": numbers.counts,
+            "terms": len(self.reasoner.dictionary),
+        }
+        lines = [Line(f"{name}: {number:,}") for name, number in shown.items()]
+        if memory:
+            lines.append(Line(f"memory of facts: {numbers.bytes / _MEBIBYTE:,.1f} MiB"))
+        return lines
+
+    def _ids(self, pattern: Pattern) -> NDArray[np.int32]:
+        args = self.reasoner.engine.facts(pattern.predicate)
+        return args[matching(pattern, args, self.reasoner.dictionary)]
+
+    def _decoded(self, pattern: Pattern, args: NDArray[np.int32]) -> list[Fact]:
+        return decoded(pattern.predicate, args, self.reasoner.dictionary)
+
+
+def _facts(number: int) -> Line:
+    return Line(count(number, "fact", "facts"), Tone.NOTE)
+
+
+def _rules(number: int) -> str:
+    return count(number, "rule", "rules")

@@ -1,0 +1,258 @@
+"""A reasoner and what was typed. Invariant: a command that fails has changed nothing.
+
+Commands become lines of text here; reading them and writing lines is left to others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar, assert_never
+
+from streamreasoner.errors import EngineError, ProgramError
+from streamreasoner.lang.ast import Base, Prefix
+from streamreasoner.lang.printer import print_rule
+from streamreasoner.plan.explain import explain_plan
+from streamreasoner.rdf.terms import from_ntriples
+from streamreasoner.reasoner import Update
+from streamreasoner.shell.changes import changes, totals
+from streamreasoner.shell.command import (
+    ALIASES,
+    CATALOGUE,
+    AddRules,
+    Collect,
+    CommandError,
+    CountFacts,
+    Declare,
+    DropRule,
+    Explain,
+    Help,
+    ListFacts,
+    Load,
+    ShowTrace,
+    Simple,
+)
+from streamreasoner.shell.facts import FactPrinter, fact_of
+from streamreasoner.shell.line import Line, Tone, count, lines
+from streamreasoner.shell.parse import parse
+from streamreasoner.shell.questions import Questions
+from streamreasoner.shell.reading import is_silent
+from streamreasoner.shell.syntax import Scope, relocated, rule_warnings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from streamreasoner.reasoner import Diff, Reasoner
+    from streamreasoner.shell.command import Command, Fact
+
+_Result = TypeVar("_Result")
+
+_MILLISECONDS = 1000
+
+
+class Session:
+    """Executes commands against a reasoner.
+
+    Attributes:
+        reasoner: The reasoner.
+        pending: Updates that the next `commit` applies, in the order they were typed.
+        finished: Whether `quit` was among the commands.
+
+    Args:
+        reasoner: A reasoner, fresh or in use.
+        limit: Most facts that one command prints; None is no limit.
+        clock: Seconds; with one, epochs say how long they took, and `stats` tells the memory, so
+            that the same commands do not always print the same.
+    """
+
+    def __init__(
+        self,
+        reasoner: Reasoner,
+        *,
+        limit: int | None = None,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        self.reasoner = reasoner
+        self.pending: list[Update] = []
+        self.finished = False
+        self._added = 0
+        self._limit = limit
+        self._clock = clock
+        self._directives: tuple[Prefix | Base, ...] = tuple(
+            directive
+            for directive in reasoner.program.program.directives
+            if isinstance(directive, Prefix | Base)
+        )
+        self._printer = FactPrinter(self.prefixes)
+
+    @property
+    def scope(self) -> Scope:
+        """What the names in a command mean."""
+        return Scope(self._directives, self.reasoner.program.arities)
+
+    @property
+    def prefixes(self) -> dict[str, str]:
+        """Prefix name to IRI."""
+        return {item.name: item.iri for item in self._directives if isinstance(item, Prefix)}
+
+    def start(self, files: Iterable[str]) -> list[Line]:
+        """The first epoch: the facts of the program and of files; no lines if there are none.
+
+        Raises:
+            DataError: A file cannot be read or has other predicates than the program.
+            EngineError: The epoch failed.
+        """
+        files = tuple(files)
+        if not files and not self.reasoner.program.facts:
+            return []
+        return self._load(files)
+
+    def execute(self, text: str) -> list[Line]:
+        """Do one command; blanks and comments are none.
+
+        Raises:
+            StreamReasonerError: It cannot be read or done; nothing has changed.
+        """
+        if is_silent(text):
+            return []
+        return self._execute(parse(text, self.scope))
+
+    def _execute(self, command: Command) -> list[Line]:  # noqa: C901, PLR0911 - one case each
+        match command:
+            case Collect(facts, multiplicity):
+                self.pending += (_update(fact, multiplicity) for fact in facts)
+                return []
+            case Load(path):
+                return self._load([path])
+            case ListFacts(pattern):
+                return self._shown(*self._questions.facts(pattern))
+            case CountFacts(pattern):
+                return self._questions.count(pattern)
+            case ShowTrace(pattern):
+                return self._shown(*self._questions.trace(pattern))
+            case Explain(fact):
+                terms = map(from_ntriples, fact.terms)
+                return lines(self.reasoner.explain(fact.predicate, *terms).text())
+            case AddRules():
+                return self._add(command)
+            case DropRule(number):
+                return self._drop(number)
+            case Declare(prefix):
+                self._directives += (prefix,)
+                self._printer = FactPrinter(self.prefixes)
+                return []
+            case Help(name):
+                return _help(name)
+            case Simple():
+                return self._simple(command)
+            case _:
+                assert_never(command)
+
+    def _simple(self, command: Simple) -> list[Line]:  # noqa: PLR0911 - one case each
+        match command:
+            case Simple.PENDING:
+                return self._shown(
+                    list(map(self._collected, self.pending)), _updates(len(self.pending))
+                )
+            case Simple.COMMIT:
+                return self._commit()
+            case Simple.ROLLBACK:
+                forgotten, self.pending = self.pending, []
+                return [Line(f"{_updates(len(forgotten))} forgotten.", Tone.NOTE)]
+            case Simple.PREDICATES:
+                return self._questions.predicates()
+            case Simple.RULES:
+                return self._questions.rules()
+            case Simple.PLAN:
+                return lines(explain_plan(self.reasoner.program))
+            case Simple.STATS:
+                return self._questions.statistics(memory=self._clock is not None)
+            case Simple.QUIT:
+                self.finished = True
+                lost = [Line(f"{_updates(len(self.pending))} not committed.", Tone.NOTE)]
+                return lost if self.pending else []
+            case _:
+                assert_never(command)
+
+    def _collected(self, update: Update) -> Line:
+        number = abs(update.multiplicity)
+        times = f" * {number}" if number > 1 else ""
+        sign, tone = ("+", Tone.PRESENT) if update.multiplicity > 0 else ("-", Tone.ABSENT)
+        return Line(f"{sign} {self._printer.text(fact_of(update))}{times}", tone)
+
+    @property
+    def _questions(self) -> Questions:
+        return Questions(self.reasoner, self._printer)
+
+    def _load(self, paths: Iterable[str]) -> list[Line]:
+        batches = (batch for path in paths for batch in self.reasoner.read(path))
+        # Files may hold millions of facts, so what they change is counted and not printed.
+        result, took = self._timed(lambda: self.reasoner.engine.apply(0, batches))
+        lines, numbers = totals(result)
+        return [*lines, Line(numbers + took, Tone.NOTE)]
+
+    def _commit(self) -> list[Line]:
+        if not self.pending:
+            return [Line("Nothing is collected; `insert` and `remove` do that.", Tone.NOTE)]
+        try:
+            found = self._change(lambda: self.reasoner.apply(self.pending))
+        except EngineError as error:
+            kept = f"{_updates(len(self.pending))} still collected; `rollback` forgets them."
+            raise CommandError(f"{error} Nothing has changed; {kept}") from None
+        self.pending = []
+        return found
+
+    def _add(self, command: AddRules) -> list[Line]:
+        self._added += 1
+        source = f"<added {self._added}>"
+        scope = self.scope
+        try:
+            changed = self._change(lambda: self.reasoner.add_rules(command.text, source))
+        except ProgramError as error:
+            texts = self.reasoner.program.texts
+            raise relocated(error, source, command.typed, scope, texts) from None
+        warnings = self.reasoner.program.warnings
+        return lines(rule_warnings(warnings, source, command.typed, scope), Tone.NOTE) + changed
+
+    def _drop(self, number: int) -> list[Line]:
+        rules = self._questions.written
+        if not 1 <= number <= len(rules):
+            raise CommandError(f"There is no rule {number}; `rules` lists them.")
+        return self._change(lambda: self.reasoner.remove_rules(print_rule(rules[number - 1])))
+
+    def _change(self, act: Callable[[], Diff]) -> list[Line]:
+        """Do an epoch, and print what it changes."""
+        diff, took = self._timed(act)
+        lines, numbers = changes(diff, self._printer)
+        return self._shown(lines, numbers + took)
+
+    def _shown(self, lines: list[Line], numbers: str) -> list[Line]:
+        """As many lines as the limit lets through, and the line of numbers."""
+        more = len(lines) - (len(lines) if self._limit is None else self._limit)
+        if more > 0:
+            lines = [*lines[: self._limit], Line(f"… and {more:,} more", Tone.NOTE)]
+        return [*lines, Line(numbers, Tone.NOTE)]
+
+    def _timed(self, act: Callable[[], _Result]) -> tuple[_Result, str]:
+        """Do something; with a clock, tell how long it took."""
+        if self._clock is None:
+            return act(), ""
+        began = self._clock()
+        result = act()
+        return result, f"; {(self._clock() - began) * _MILLISECONDS:,.1f} ms"
+
+
+def _update(fact: Fact, multiplicity: int) -> Update:
+    return Update(fact.predicate, tuple(map(from_ntriples, fact.terms)), multiplicity)
+
+
+def _updates(number: int) -> str:
+    return count(number, "update", "updates")
+
+
+def _help(command: str | None) -> list[Line]:
+    if command is not None:
+        entry = CATALOGUE[command]
+        others = [alias for alias, meant in ALIASES.items() if meant == command]
+        also = f" Also: {', '.join(others)}." if others else ""
+        return [Line(entry.usage), Line(f"  {entry.summary[0].upper()}{entry.summary[1:]}.{also}")]
+    width = max(len(entry.usage) for entry in CATALOGUE.values())
+    return [Line(f"{entry.usage:{width}}  {entry.summary}") for entry in CATALOGUE.values()]

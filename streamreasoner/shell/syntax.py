@@ -1,0 +1,247 @@
+"""Facts, patterns and rules in commands. Invariant: carets point into the command as typed.
+
+The rule language's own parser reads them, behind the declarations of the prefixes on their first
+line; the word of the command is blanked.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from streamreasoner.analysis.check import CHECKS
+from streamreasoner.lang.ast import ARITIES, Constant, Prefix, Span, Variable, Wildcard
+from streamreasoner.lang.diagnostic import Diagnostic, refuse, render
+from streamreasoner.lang.parser import read
+from streamreasoner.lang.printer import print_directive
+from streamreasoner.lang.statements import blank
+from streamreasoner.shell.command import Fact, Pattern
+from streamreasoner.shell.reading import is_ended, is_open
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from streamreasoner.errors import ProgramError
+    from streamreasoner.lang.ast import Atom, Base, Program
+
+SOURCE = "<input>"
+"""What the text of a command is called in diagnostics."""
+
+_RULE_HELP = "a rule is added with `rule`"
+_NAME = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*\.?\s*(?:(?:#|//|%)[^\n]*\s*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What the names in a command mean.
+
+    Attributes:
+        directives: Prefixes and bases, in order.
+        arities: Number of arguments of every predicate of the program.
+    """
+
+    directives: tuple[Prefix | Base, ...]
+    arities: Mapping[str, int]
+
+    @property
+    def header(self) -> str:
+        """The directives in the rule language, to stand before a command on its first line."""
+        return "".join(f"{print_directive(directive)} " for directive in self.directives)
+
+
+def read_facts(text: str, start: int, scope: Scope) -> tuple[Fact, ...]:
+    """The facts that stand in a command from an offset on.
+
+    Raises:
+        ProgramError: They are no facts of the program; carets show where.
+    """
+    program = _statements(text, start, scope)
+    # An error about the program would come out of an epoch; here it has a place.
+    found = [item for check in CHECKS for item in check(program)]
+    heads = [head for rule in program.rules for head in rule.heads]
+    found += (item for head in heads for item in _unknown(head, scope))
+    if found:
+        raise _refused(found, text, scope)
+    return tuple(
+        Fact(
+            head.predicate,
+            tuple(item.term for item in head.arguments if isinstance(item, Constant)),
+        )
+        for head in heads
+    )
+
+
+def read_pattern(text: str, start: int, scope: Scope) -> Pattern:
+    """The predicate, or the atom of constants, variables and wildcards, from an offset on.
+
+    Raises:
+        ProgramError: It is neither, or not of the program; carets show where.
+    """
+    name = _NAME.fullmatch(text, start)
+    if name is not None:
+        if name[1] not in scope.arities:
+            span = _span(text, *name.span(1))
+            raise refuse([_no_predicate(name[1], span, scope)], {SOURCE: text})
+        return Pattern(name[1])
+    program = _statements(text, start, scope)
+    head, *others = [head for rule in program.rules for head in rule.heads]
+    arguments = tuple(
+        argument
+        for argument in head.arguments
+        if isinstance(argument, Constant | Variable | Wildcard)
+    )
+    found = [
+        Diagnostic("SR101", "more than one atom", other.span, "ask for one at a time")
+        for other in others
+    ]
+    found += (
+        Diagnostic("SR107", "an expression, where a term is expected", argument.span)
+        for argument in head.arguments
+        if argument not in arguments
+    )
+    found += _unknown(head, scope)
+    if found:
+        raise _refused(found, text, scope)
+    return Pattern(head.predicate, arguments)
+
+
+def read_prefix(text: str, scope: Scope) -> Prefix:
+    """The prefix that a command declares.
+
+    Raises:
+        ProgramError: It is not one declaration; carets show where.
+    """
+    program = _read(text, text, scope)
+    *_, declared = program.directives
+    if (
+        not isinstance(declared, Prefix)
+        or program.rules
+        or len(program.directives) != len(scope.directives) + 1
+    ):
+        message = Diagnostic("SR105", "more than one declaration", declared.span)
+        raise _refused([message], text, scope)
+    return declared
+
+
+def read_rules(text: str, start: int, scope: Scope) -> str:
+    """The rules that stand in a command from an offset on, as a text of their own.
+
+    Raises:
+        ProgramError: A mistake of syntax; carets show where.
+    """
+    masked = blank(text, 0, start)
+    _read(text, masked, scope)
+    return scope.header + masked
+
+
+def relocated(
+    error: ProgramError, source: str, text: str, scope: Scope, texts: Mapping[str, str]
+) -> ProgramError:
+    """The refusal of what `read_rules` returned, with carets in the command as typed.
+
+    Args:
+        error: The refusal.
+        source: What the rules are called in it.
+        text: The command.
+        scope: What it was read with.
+        texts: The texts of the program, by their names.
+    """
+    found = [item for item in error.diagnostics if isinstance(item, Diagnostic)]
+    here = [item for item in found if item.span.source == source]
+    others = [item for item in found if item.span.source != source]
+    if not found:
+        return error
+    return refuse([*_placed(here, text, scope), *others], {SOURCE: text, **texts})
+
+
+def rule_warnings(warnings: Iterable[Diagnostic], source: str, text: str, scope: Scope) -> str:
+    """Those of a program's warnings that are about what `read_rules` returned, rendered.
+
+    Args:
+        warnings: The warnings.
+        source: What the rules are called in them.
+        text: The command.
+        scope: What it was read with.
+    """
+    here = [item for item in warnings if item.span.source == source]
+    return render(_placed(here, text, scope), {SOURCE: text})
+
+
+def _statements(text: str, start: int, scope: Scope) -> Program:
+    """A text of heads without bodies, at least one; its last dot may be left out."""
+    masked = blank(text, 0, start)
+    if not is_ended(masked) and not is_open(masked):
+        # On a line of its own, for a comment may stand before it.
+        masked += "\n."
+    program = _read(text, masked, scope)
+    found = [
+        Diagnostic("SR101", "a rule, where facts are expected", rule.span, _RULE_HELP)
+        for rule in program.rules
+        if rule.body
+    ]
+    found += (
+        Diagnostic("SR101", "a directive, where facts are expected", directive.span)
+        for directive in program.directives[len(scope.directives) :]
+    )
+    if found:
+        raise _refused(found, text, scope)
+    return program
+
+
+def _read(text: str, masked: str, scope: Scope) -> Program:
+    reading = read(scope.header + masked, SOURCE)
+    if reading.diagnostics:
+        raise _refused(reading.diagnostics, text, scope)
+    return reading.program
+
+
+def _unknown(head: Atom, scope: Scope) -> Iterator[Diagnostic]:
+    predicate, arity = head.predicate, head.arity
+    expected = scope.arities.get(predicate)
+    if expected is None:
+        yield _no_predicate(predicate, head.span, scope)
+    elif arity != expected:
+        message = f"'{predicate}' has {expected} arguments in the program, not {arity}"
+        hint = "write `_` where any term will do" if predicate in ARITIES else None
+        yield Diagnostic("SR210", message, head.span, hint)
+
+
+def _no_predicate(name: str, span: Span, scope: Scope) -> Diagnostic:
+    close = get_close_matches(name, scope.arities, 1)
+    known = ", ".join(f"{each}/{arity}" for each, arity in sorted(scope.arities.items()))
+    hint = f"did you mean '{close[0]}'?" if close else f"the predicates are {known}"
+    return Diagnostic("SR211", f"the program has no predicate '{name}'", span, hint)
+
+
+def _refused(diagnostics: Iterable[Diagnostic], text: str, scope: Scope) -> ProgramError:
+    return refuse(_placed(diagnostics, text, scope), {SOURCE: text})
+
+
+def _placed(diagnostics: Iterable[Diagnostic], text: str, scope: Scope) -> list[Diagnostic]:
+    """Diagnostics of header and command as such of the command."""
+    offset = len(scope.header)
+    return [replace(item, span=_moved(item.span, offset, text)) for item in diagnostics]
+
+
+def _moved(span: Span, offset: int, text: str) -> Span:
+    start, end = span.start - offset, span.end - offset
+    if start >= len(text):
+        # The dot that was added: what is missing belongs behind the text.
+        return _span(text, len(text), len(text) + 1)
+    return replace(
+        span,
+        source=SOURCE,
+        column=span.column - (offset if span.line == 1 else 0),
+        end_column=span.end_column - (offset if span.end_line == 1 else 0),
+        start=start,
+        end=end,
+    )
+
+
+def _span(text: str, start: int, end: int) -> Span:
+    """A stretch of one line of a command."""
+    line = text.count("\n", 0, start) + 1
+    column = start - text.rfind("\n", 0, start)
+    return Span(SOURCE, line, column, line, column + end - start, start, end)

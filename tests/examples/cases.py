@@ -1,0 +1,35 @@
+"""The examples as golden programs. Invariant: expectations come from the oracle, not the engine.
+
+Run as a script it writes every `expected.txt` of the examples anew.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from programs.cases import Case, _read_epochs
+
+from streamreasoner.analysis.load import load_program
+
+FOLDER = Path(__file__).parents[2] / "examples"
+"""Where the examples are, one folder each."""
+
+
+def read_all():
+    """Every example as a Case, by name; its rules are called `rules.dl`."""
+    return {path.parent.name: _read(path.parent) for path in sorted(FOLDER.glob("*/rules.dl"))}
+
+
+def _read(folder):
+    checked = load_program(folder / "rules.dl")
+    titles, epochs, prefixes = _read_epochs(folder / "epochs.txt", checked)
+    return Case(folder, checked, titles, epochs, {**checked.program.prefixes, **prefixes})
+
+
+if __name__ == "__main__":
+    for case in read_all().values():
+        case.expected.write_text(case.render(case.changes, case.traces[-1]), encoding="utf-8")

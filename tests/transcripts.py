@@ -1,0 +1,34 @@
+"""Run a script of the shell as the command line does, in the folder of the rules.
+
+Invariant: a transcript names no folder, so it is the same on every machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from streamreasoner.analysis.load import load_program
+from streamreasoner.reasoner import Reasoner
+from streamreasoner.shell.script import run_script
+from streamreasoner.shell.session import Session
+
+
+def run(rules, script, *files, keep_going=False):
+    """The transcript of a script.
+
+    Args:
+        rules: Path of a rule file, name of a ruleset, or rules as text.
+        script: Text of the script; files that it loads are looked for beside the rules.
+        files: Names of files with facts, beside the rules, that are loaded first.
+        keep_going: Whether to go on after an error.
+    """
+    written = []
+    folder = rules.parent if isinstance(rules, Path) else Path()
+    with contextlib.chdir(folder):
+        session = Session(
+            Reasoner(load_program(Path(rules.name) if isinstance(rules, Path) else rules))
+        )
+        written += (f"{line.text}\n" for line in session.start(files))
+        run_script(session, script.splitlines(), written.append, keep_going=keep_going)
+    return "".join(written)

@@ -1,0 +1,63 @@
+"""The command `explain-plan`."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from streamreasoner.cli import app
+from streamreasoner.errors import DataError, ProgramError
+
+RULES = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"
+
+
+def run(*arguments):
+    """The command's result; errors of the user reach the caller."""
+    return CliRunner().invoke(app, ["explain-plan", *map(str, arguments)], catch_exceptions=False)
+
+
+@pytest.fixture
+def rules(tmp_path):
+    """A file of rules."""
+    path = tmp_path / "rules.dl"
+    path.write_text(RULES, encoding="utf-8")
+    return path
+
+
+def test_all_stages_are_printed(rules):
+    """Without options every section that has lines is there."""
+    result = run(rules)
+
+    assert result.exit_code == 0
+    names = [line for line in result.stdout.splitlines() if line.startswith("==")]
+    assert names == [
+        "== rules ==",
+        "== strata ==",
+        "== lowering ==",
+        "== delta plans ==",
+        "== arrangements ==",
+    ]
+
+
+def test_a_stage_can_be_chosen(rules):
+    """`--stage delta` prints strata and delta plans."""
+    assert run(rules, "--stage", "delta").stdout.startswith("== strata ==\nS1  ")
+
+
+def test_data_order_the_joins(rules, tmp_path):
+    """The files of `--data` are counted, and the estimates are shown."""
+    edges = tmp_path / "edge.csv"
+    edges.write_text("".join(f"{i},{i + 1}\n" for i in range(100)), encoding="utf-8")
+
+    assert "in A1, about 10\n" in run(rules, "--data", edges, "--stage", "delta").stdout
+
+
+def test_mistakes_of_the_user_are_errors(tmp_path):
+    """Rules with mistakes and files that are not there are refused by their own errors."""
+    wrong = tmp_path / "wrong.dl"
+    wrong.write_text("p(?x) :- q(?y) .\n", encoding="utf-8")
+    with pytest.raises(ProgramError):
+        run(wrong)
+    with pytest.raises(DataError):
+        run("rho-df", "--data", tmp_path / "none.nt")
+    assert run("rho-df", "--stage", "nothing").exit_code == 2

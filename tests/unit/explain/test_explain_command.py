@@ -1,0 +1,68 @@
+"""The command `explain`, and what docs/explain.md shows."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from streamreasoner.cli import app
+from streamreasoner.errors import DataError, ProgramError
+
+DOCUMENT = Path(__file__).parents[3] / "docs/explain.md"
+TEXT = DOCUMENT.read_text("utf-8")
+EX = "http://example.org/"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The program of the document, and its facts, in the working directory."""
+    program, *_ = re.findall(r"^```dl\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+    (tmp_path / "rules.dl").write_text(program, "utf-8")
+    (tmp_path / "edge.csv").write_text(f"<{EX}a>,<{EX}b>\n<{EX}b>,<{EX}c>\n", "utf-8")
+    (tmp_path / "node.csv").write_text(f"<{EX}a>\n<{EX}b>\n<{EX}c>\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*options):
+    """Run the command; errors come as they are raised."""
+    result = CliRunner().invoke(app, ["explain", *options], catch_exceptions=False)
+
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_document_shows_what_is_printed():
+    """The trees in docs/explain.md are those of the command."""
+    shown = re.findall(r"^```text\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+
+    assert [
+        run("rules.dl", "edge.csv", "node.csv", "--fact", fact)
+        for fact in ("path(ex:a, ex:c)", "path(ex:c, ex:a)")
+    ] == shown
+
+
+@pytest.mark.usefixtures("folder")
+def test_formats_and_limits():
+    """JSON and DOT are printed as they are, and limits cut."""
+    files = ("rules.dl", "edge.csv", "node.csv", "--fact", "path(ex:a, ex:c)")
+
+    assert json.loads(run(*files, "--format", "json"))["present"] is True
+    assert run(*files, "--format", "dot").startswith("digraph explanation {\n")
+    assert run(*files, "--depth", "0") == "path(ex:a, ex:c)  … its derivation is cut off here\n"
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("fact", "error"),
+    [("path(ex:a, ?y)", ProgramError), ("pth(ex:a)", DataError), ("path(ex:a", ProgramError)],
+)
+def test_mistakes_are_told_before_files_are_read(fact, error):
+    """A fact that cannot be explained is refused at once."""
+    with pytest.raises(error):
+        run("rules.dl", "missing.csv", "--fact", fact)

@@ -1,0 +1,140 @@
+"""Facts by pattern: the backend's leaf, and how the store asks it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streamreasoner import Reasoner, Update
+from streamreasoner.explain.store import Store
+from streamreasoner.rdf.terms import to_ntriples
+
+RULES = (
+    "path(?x, ?y) :- edge(?x, ?y, _) .\npath(?x, ?z) :- path(?x, ?y), path(?y, ?z) .\n"
+    "low(?x, min(?w)) :- edge(?x, _, ?w) .\n"
+)
+
+
+def started():
+    """A reasoner over a chain with a cycle, and a debt."""
+    reasoner = Reasoner.from_rules(RULES)
+    edges = [Update("edge", (i, i + 1, i % 3)) for i in range(9)]
+    edges += [Update("edge", (9, 5, 1), 2), Update("edge", (3, 4, 7)), Update("path", (1, 2), -3)]
+    reasoner.apply(edges)
+    return reasoner
+
+
+def rows(reasoner, selection):
+    """Decoded arguments -> (since, until, asserted, total)."""
+    facts = [
+        tuple(reasoner.dictionary.decode(args).to_pylist())
+        for args in selection.args.astype(np.int32)
+    ]
+    columns = (selection.since, selection.until, selection.asserted, selection.total)
+    found = dict(
+        zip(facts, zip(*(column.tolist() for column in columns), strict=True), strict=True)
+    )
+    assert len(found) == len(facts)
+    return found
+
+
+def test_a_selection_tells_the_trace_of_its_facts():
+    """Everything that is held is selected, with what the trace says."""
+    reasoner = started()
+    for predicate in reasoner.program.arities:
+        traced = {}
+        for arguments, iteration, multiplicity in reasoner.trace(predicate):
+            terms = tuple(map(to_ntriples, arguments))
+            traced.setdefault(terms, {})[iteration] = multiplicity
+        present = {tuple(map(to_ntriples, arguments)) for arguments in reasoner.facts(predicate)}
+        found = rows(reasoner, reasoner.engine.select(predicate, {}))
+
+        assert found.keys() == traced.keys()
+        for fact, (since, until, asserted, total) in found.items():
+            assert (since >= 0) == (fact in present)
+            assert until == -1
+            assert asserted == traced[fact].get(0, 0)
+            assert total == sum(traced[fact].values())
+            if predicate == "path" and fact in present:
+                assert since == min(traced[fact])
+
+
+def test_bound_positions_restrict_a_selection():
+    """What is bound is looked up; bound everywhere, at most one fact is left."""
+    reasoner = started()
+    everything = rows(reasoner, reasoner.engine.select("edge", {}))
+    ids = {term: reasoner.dictionary.find(term) for fact in everything for term in fact}
+    three = to_ntriples(3)
+    bound = rows(reasoner, reasoner.engine.select("edge", {0: ids[three]}))
+    whole = {0: ids[three], 1: ids[to_ntriples(4)], 2: ids[to_ntriples(7)]}
+
+    assert bound == {fact: row for fact, row in everything.items() if fact[0] == three}
+    assert len(bound) == 2
+    assert len(rows(reasoner, reasoner.engine.select("edge", whole))) == 1
+    assert len(rows(reasoner, reasoner.engine.select("edge", {**whole, 2: ids[three]}))) == 0
+
+
+def test_presence_is_judged_at_an_iteration():
+    """What appears later is not present yet; what was replaced is, until it is."""
+    reasoner = Reasoner.from_rules("b(1, 5) .\nh(?x) :- b(?x, _) .\nb(?x, min(3)) :- h(?x) .")
+    reasoner.apply([])
+
+    def since_and_until(iteration):
+        return {
+            fact[1]: row[:2]
+            for fact, row in rows(reasoner, reasoner.engine.select("b", {}, iteration)).items()
+        }
+
+    five, three = to_ntriples(5), to_ntriples(3)
+    assert since_and_until(0) == {five: (0, 2), three: (-1, -1)}
+    assert since_and_until(1) == {five: (0, 2), three: (-1, -1)}
+    assert since_and_until(2) == {five: (-1, -1), three: (2, -1)}
+
+
+class CountingState:
+    """An engine that counts how often it is asked."""
+
+    def __init__(self, engine):
+        self.engine = engine
+        self.asked = []
+
+    def select(self, predicate, bound, iteration=(1 << 31) - 1):
+        """As the engine's."""
+        self.asked.append((predicate, dict(bound)))
+        return self.engine.select(predicate, bound, iteration)
+
+
+def test_patterns_that_are_asked_for_often_are_read_once():
+    """Many questions of one shape are as many scans as few, and have the same answers."""
+    reasoner = started()
+    state = CountingState(reasoner.engine)
+    store = Store(state, reasoner.dictionary, reasoner.program.arities)
+    terms = [to_ntriples(i) for i in range(12)]
+    for positions in ((0,), (0, 1), (1, 2)):
+        before = len(state.asked)
+        for one in terms:
+            for other in terms:
+                known = dict(zip(positions, (one, other), strict=False))
+                found = store.held("edge", known)
+                ids = {at: reasoner.dictionary.find(term) for at, term in known.items()}
+                if None in ids.values():
+                    assert len(found) == 0
+                    continue
+                expected = rows(reasoner, reasoner.engine.select("edge", ids))
+
+                assert {row.arguments: row[2:] for row in found} == expected
+                assert list(found) == sorted(found)
+                assert [found[at] for at in range(-len(found), len(found))] == [*found, *found]
+                assert list(found[:2]) == list(found)[:2]
+        assert len(state.asked) - before < 12
+
+
+def test_constants_stay_bound_in_what_is_read_once():
+    """Only the facts with the constants of the atom are read whole."""
+    reasoner = started()
+    state = CountingState(reasoner.engine)
+    store = Store(state, reasoner.dictionary, reasoner.program.arities)
+    one = to_ntriples(1)
+    for i in range(10):
+        store.held("edge", {0: to_ntriples(i), 2: one}, frozenset({2}))
+
+    assert state.asked[-1] == ("edge", {2: reasoner.dictionary.find(one)})

@@ -1,0 +1,74 @@
+"""What may come next."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamreasoner.analysis import check_text
+from streamreasoner.reasoner import Reasoner
+from streamreasoner.shell.completion import MOST_CANDIDATES, Completions
+from streamreasoner.shell.session import Session
+
+RULES = """@prefix ex: <http://example.org/> .
+path(?x, ?y) :- edge(?x, ?y) .
+edge(ex:ada, ex:alan), edge(ex:alan, "text"), edge(ex:alan, <http://other/x>) .
+"""
+
+
+@pytest.fixture
+def completions():
+    """Completions of a session with a few terms."""
+    session = Session(Reasoner(check_text(RULES)))
+    session.start(())
+    return Completions(session)
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ("co", ("commit", "count")),
+        ("why", ("why-not", "why")),
+        ("@p", ("@prefix",)),
+        ("help st", ("stats",)),
+        ("list p", ("path",)),
+        ("insert p", ("path(",)),
+        ("insert ", ("edge(", "path(", "triple(", "ex:")),
+        ("rule path(?x, ?y) :- e", ("edge(", "ex:", "ex:ada", "ex:alan")),
+        ("insert edge(ex:al", ("ex:alan",)),
+        ("insert [ex:ad", ("ex:ada",)),
+        ("insert edge(?e", ()),
+        ("nonsense p", ()),
+        ("commit p", ()),
+    ],
+)
+def test_candidates_fit_the_place(completions, before, expected):
+    """Commands come first, then what the program and the dictionary know by that name."""
+    assert completions.at(before).texts == expected
+
+
+def test_an_empty_line_offers_every_command(completions):
+    """In the order of `help`."""
+    assert completions.at("").texts[:2] == ("insert", "remove")
+
+
+def test_new_terms_are_offered():
+    """Terms that come later are known as well, and so are prefixes."""
+    session = Session(Reasoner(check_text(RULES)))
+    completions = Completions(session)
+    assert completions.at("list edge(ex:b").texts == ()
+    session.execute("insert edge(ex:bob, <http://other/y>).")
+    session.execute("commit")
+    assert completions.at("list edge(ex:b").texts == ("ex:bob",)
+    session.execute("@prefix o: <http://other/> .")
+
+    assert completions.at("list edge(o").texts == ("o:", "o:x", "o:y")
+
+
+def test_there_are_not_too_many():
+    """A long list is cut."""
+    session = Session(Reasoner(check_text(RULES)))
+    facts = ", ".join(f"edge(ex:n{i}, 1)" for i in range(100))
+    session.execute(f"insert {facts}.")
+    session.execute("commit")
+
+    assert len(Completions(session).at("list edge(ex:n").texts) == MOST_CANDIDATES

@@ -1,0 +1,72 @@
+"""Order and text of facts."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from streamreasoner.lang.ast import Constant, Span, Variable, Wildcard
+from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.shell.command import Fact, Pattern
+from streamreasoner.shell.facts import FactPrinter, decoded, key, matching
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
+IN_ORDER = (
+    "_:b",
+    "<http://e/a>",
+    "<http://e/b>",
+    f'"true"^^<{XSD}boolean>',
+    f'"-1"^^<{XSD}integer>',
+    f'"2"^^<{XSD}integer>',
+    f'"2.5"^^<{XSD}decimal>',
+    f'"10"^^<{XSD}integer>',
+    f'"2026-01-01"^^<{XSD}date>',
+    '"10"',
+    '"2"',
+)
+
+
+def test_facts_are_sorted_by_value():
+    """Predicates first, then terms in their total order: numbers by value, strings by text."""
+    facts = [Fact(name, (term,)) for name in ("edge", "path") for term in IN_ORDER]
+    shuffled = Random(7).sample(facts, len(facts))
+
+    assert sorted(shuffled, key=key) == facts
+
+
+def test_a_fact_is_printed_in_the_rule_language():
+    """IRIs are shortened, numbers bare, triples in brackets."""
+    printer = FactPrinter({"e": "http://e/"})
+    terms = ("<http://e/a>", "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>", IN_ORDER[5])
+
+    assert printer.text(Fact("triple", terms)) == "[e:a, a, 2]"
+    assert printer.text(Fact("f", ('"x"', "<http://f/a>"))) == 'f("x", <http://f/a>)'
+    assert printer.text(Fact("f", ())) == "f()"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (None, [("a", "a"), ("a", "b"), ("b", "a")]),
+        ((Constant("a", NOWHERE), Wildcard(NOWHERE)), [("a", "a"), ("a", "b")]),
+        ((Constant("unknown", NOWHERE), Wildcard(NOWHERE)), []),
+        ((Variable("x", NOWHERE), Variable("x", NOWHERE)), [("a", "a")]),
+        ((Variable("x", NOWHERE), Variable("y", NOWHERE)), [("a", "a"), ("a", "b"), ("b", "a")]),
+    ],
+)
+def test_a_pattern_chooses_facts(arguments, expected):
+    """Constants are terms, one variable is one term, and all else is free."""
+    dictionary = Dictionary()
+    a, b = dictionary.intern("a"), dictionary.intern("b")
+    args = np.array([[a, a], [a, b], [b, a]], dtype=np.int32)
+    chosen = matching(Pattern("f", arguments), args, dictionary)
+
+    assert [fact.terms for fact in decoded("f", args[chosen], dictionary)] == expected
+
+
+def test_facts_without_arguments_are_decoded():
+    """Rows without columns are facts, too."""
+    assert decoded("f", np.empty((1, 0), dtype=np.int32), Dictionary()) == [Fact("f", ())]

@@ -1,0 +1,243 @@
+"""Commands from text: what they are, and where a mistake is."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamreasoner.errors import ProgramError
+from streamreasoner.lang.ast import Base, Constant, Prefix, Span, Variable
+from streamreasoner.shell.command import (
+    AddRules,
+    Collect,
+    CommandError,
+    Declare,
+    DropRule,
+    Explain,
+    Fact,
+    Help,
+    ListFacts,
+    Load,
+    Pattern,
+    Simple,
+)
+from streamreasoner.shell.parse import parse
+from streamreasoner.shell.syntax import Scope
+
+NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
+EX = "http://example.org/"
+RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+SCOPE = Scope(
+    (Prefix("ex", EX, NOWHERE), Base("http://base.org/", NOWHERE)),
+    {"edge": 2, "path": 2, "alarm": 0, "triple": 3},
+)
+
+
+def integer(number):
+    """The term of a whole number."""
+    return f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>'
+
+
+def edge(x, y):
+    """A fact of two numbers."""
+    return Fact("edge", (integer(x), integer(y)))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("insert edge(1, 2).", Collect((edge(1, 2),), 1)),
+        ("insert edge(1, 2), edge(2, 3)", Collect((edge(1, 2), edge(2, 3)), 1)),
+        ("insert edge(1, 2). edge(2, 3).", Collect((edge(1, 2), edge(2, 3)), 1)),
+        ("remove edge(1, 2) * 3 . # thrice", Collect((edge(1, 2),), -3)),
+        ("insert edge(1,\n  2) # no dot", Collect((edge(1, 2),), 1)),
+        ("insert alarm().", Collect((Fact("alarm", ()),), 1)),
+        (
+            'insert edge("(1) * 2", <x>).',
+            Collect((Fact("edge", ('"(1) * 2"', "<http://base.org/x>")),), 1),
+        ),
+        (
+            "insert [ex:a, a, ex:B].",
+            Collect((Fact("triple", (f"<{EX}a>", RDF_TYPE, f"<{EX}B>")),), 1),
+        ),
+        ("list path", ListFacts(Pattern("path"))),
+        ("list path. % all", ListFacts(Pattern("path"))),
+        ("explain edge(1, 2)", Explain(edge(1, 2))),
+        ("why-not edge(1, 2)", Explain(edge(1, 2))),
+        ("load a.csv", Load("a.csv")),
+        ("load 'a b.csv' # there", Load("a b.csv")),
+        ("drop 2.", DropRule(2)),
+        ("discard", Simple.ROLLBACK),
+        ("commit .", Simple.COMMIT),
+        ("help why", Help("explain")),
+        ("help", Help(None)),
+        ("@prefix e: <http://e/> .", Declare(Prefix("e", "http://e/", NOWHERE))),
+    ],
+)
+def test_a_command_is_what_it_says(text, expected):
+    """Facts are canonical terms under the prefixes and the base; dots and comments are free."""
+    assert parse(text, SCOPE) == expected
+
+
+def test_a_pattern_keeps_its_variables():
+    """Constants, variables and wildcards are arguments of a pattern."""
+    command = parse("list path(ex:a, ?x).", SCOPE)
+
+    assert command == ListFacts(
+        Pattern("path", (Constant(f"<{EX}a>", NOWHERE), Variable("x", NOWHERE)))
+    )
+
+
+def test_rules_come_with_their_prefixes():
+    """What is added can be read on its own, and lines count as typed."""
+    command = parse("rule path(?x, ?y) :-\n  edge(?x, ?y).", SCOPE)
+
+    assert isinstance(command, AddRules)
+    assert command.text == (
+        f"@prefix ex: <{EX}> . @base <http://base.org/> .      path(?x, ?y) :-\n  edge(?x, ?y)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("lst path", "There is no command 'lst'. Did you mean 'list'?"),
+        ("Insert edge(1, 2)", "There is no command 'Insert'. Did you mean 'insert'?"),
+        ("edge(1, 2).", "There is no command 'edge'. Facts are asserted with `insert`,"),
+        ("[ex:a, ex:b, ex:c].", "There is no command '[ex:a, ex:b, ex:c].'. Facts are asserted"),
+        ("xyzzy", "There is no command 'xyzzy'; `help` lists the commands."),
+        ("help xyzzy", "There is no command 'xyzzy'; `help` lists the commands."),
+        ("commit now", "Nothing stands behind `commit`, but here is 'now'."),
+        ("list", "`list` needs a predicate, or an atom with variables, as in `list f(1, ?x)`."),
+        ("load", "`load` needs one word, as in `load FILE`."),
+        ("load a b", "`load` needs one word"),
+        ("load 'a", "`load`: a quotation mark is not closed."),
+        ("drop x", "'x' is no number of a rule; `rules` lists them."),
+        ("insert edge(1, 2) * 0.", "0 is no number of times; from 1 to 1,000,000,000 are."),
+        ("insert edge(1, 2) * 10000000000", "10000000000 is no number of times"),
+        ("explain edge(1, 2), edge(2, 3)", "There is more than one fact; `explain` takes one"),
+    ],
+)
+def test_a_mistake_in_words_is_one_sentence(text, message):
+    """What was found is named, and what to do."""
+    with pytest.raises(CommandError) as caught:
+        parse(text, SCOPE)
+
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "insert edg(1, 2).",
+            (
+                "<input>:1:8: SR211 the program has no predicate 'edg'\n"
+                "  insert edg(1, 2).\n"
+                "         ^^^^^^^^^\n"
+                "  = help: did you mean 'edge'?"
+            ),
+        ),
+        (
+            "list pth",
+            (
+                "<input>:1:6: SR211 the program has no predicate 'pth'\n"
+                "  list pth\n"
+                "       ^^^\n"
+                "  = help: did you mean 'path'?"
+            ),
+        ),
+        (
+            "insert edge(1,\n  2, 3)",
+            (
+                "<input>:1:8: SR210 'edge' has 2 arguments in the program, not 3\n"
+                "  insert edge(1,\n"
+                "         ^^^^^^^"
+            ),
+        ),
+        (
+            "insert edge(1,\n  ?x)",
+            (
+                "<input>:2:3: SR205 variable '?x' in a fact\n"
+                "    ?x)\n"
+                "    ^^\n"
+                "  = help: a fact holds constants only; a rule has a body after `:-`"
+            ),
+        ),
+        (
+            "insert edge(1, 2) :- edge(2, 1).",
+            (
+                "<input>:1:8: SR101 a rule, where facts are expected\n"
+                "  insert edge(1, 2) :- edge(2, 1).\n"
+                "         ^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+                "  = help: a rule is added with `rule`"
+            ),
+        ),
+        (
+            "list edge(1, 2 + 3)",
+            (
+                "<input>:1:14: SR107 an expression, where a term is expected\n"
+                "  list edge(1, 2 + 3)\n"
+                "               ^^^^^"
+            ),
+        ),
+        (
+            "count edge(1, 2), edge(2, 3)",
+            (
+                "<input>:1:19: SR101 more than one atom\n"
+                "  count edge(1, 2), edge(2, 3)\n"
+                "                    ^^^^^^^^^^\n"
+                "  = help: ask for one at a time"
+            ),
+        ),
+        (
+            "insert edge(1, 2",
+            (
+                "<input>:1:16: SR102 the text ends here, expected `,` or `)`\n"
+                "  insert edge(1, 2\n"
+                "                 ^"
+            ),
+        ),
+        (
+            'insert [ex:a, "p", 1].',
+            "<input>:1:15: SR242 ",
+        ),
+        (
+            "insert @prefix e: <http://e/> .",
+            (
+                "<input>:1:8: SR101 a directive, where facts are expected\n"
+                "  insert @prefix e: <http://e/> .\n"
+                "         ^^^^^^^^^^^^^^^^^^^^^^^^"
+            ),
+        ),
+        (
+            "@prefix ex: <http://other/> .",
+            (
+                "<input>:1:1: SR221 prefix 'ex:' already stands for <http://example.org/>\n"
+                "  @prefix ex: <http://other/> .\n"
+                "  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^"
+            ),
+        ),
+        (
+            "rule path(?x, ?y) :- ,",
+            "<input>:1:22: SR101 found `,`, expected ",
+        ),
+        (
+            "list edge(1, 2) x",
+            "<input>:1:17: SR101 ",
+        ),
+        (
+            "insert .",
+            "<input>:1:8: SR101 found `.`, expected a rule or a directive",
+        ),
+        (
+            "insert edge",
+            "<input>:1:8: SR101 name `edge` without parentheses\n",
+        ),
+    ],
+)
+def test_a_mistake_in_a_fact_has_a_caret(text, expected):
+    """Mistakes are those of rule files, and point into the command as typed."""
+    with pytest.raises(ProgramError) as caught:
+        parse(text, SCOPE)
+
+    assert str(caught.value).startswith(expected)

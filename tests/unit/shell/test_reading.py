@@ -1,0 +1,104 @@
+"""Where commands end."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamreasoner.shell.reading import first_word, inputs, is_complete
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# a comment, (not open",
+        "commit",
+        "lst path(",
+        "list path",
+        "list path(ex:a, ?x)",
+        "list",
+        "insert f(1).",
+        "insert f(1), g(2)",
+        "insert f(1) * 3",
+        "insert f(1). # ended",
+        'insert f("a(b,").',
+        "insert f(<http://e/(>)",
+        "insert\nf(1),\n",
+        'insert f("""long""").',
+        "rule f(?x) :- g(?x), ?x > 1.5 .",
+        "load a, b",
+    ],
+)
+def test_a_complete_command_is_done(text):
+    """Nothing in it is open, or its dot or a blank line ends it."""
+    assert is_complete(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "insert",
+        "insert f(1",
+        "insert f(1),",
+        "insert f(1), # and",
+        "insert [ex:a, ex:b,",
+        'insert f("""long.',
+        "list path(1,",
+        "rule f(?x) :- g(?x)",
+        "rule f(?x) :- g(?x), ?x > 1.5",
+        "rule f(?x) :- g(?x) # .",
+        "@prefix ex: <http://e.org/>",
+    ],
+)
+def test_what_is_open_goes_on(text):
+    """A parenthesis, a list after a comma, and a rule without its dot need more."""
+    assert not is_complete(text)
+
+
+def test_a_blank_line_ends_what_is_open():
+    """A command that is not complete is still read, so that its mistake is shown at once."""
+    assert [*inputs(["insert f(1", "", "commit"])] == ["insert f(1", "", "commit"]
+
+
+def test_a_command_ends_what_is_open_before_it():
+    """A mistake in one command does not swallow the next ones; atoms are no commands."""
+    script = ["rule f(?x) :-", "count(?x)", "list g", "rule a(?x) :- ", "  list ."]
+
+    assert [*inputs(script)] == ["rule f(?x) :-\ncount(?x)", "list g", "rule a(?x) :- \n  list ."]
+
+
+def test_comments_between_the_lines_of_a_command_belong_to_it():
+    """A comment does not end a command, and alone is an input of its own."""
+    script = ["% first", "insert f(1),", "# and", "  f(2).", "// last"]
+
+    assert [*inputs(script)] == ["% first", "insert f(1),\n# and\n  f(2).", "// last"]
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ("", "  ", "# c", "insert f(1),", " f(2).", "list f", "rule f(?x) :-", "g(?x).", "oh (")
+        )
+    )
+)
+def test_no_line_is_lost(lines):
+    """The inputs of a script, joined, are the script."""
+    assert "\n".join(inputs(lines)) == "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("list path", ("list", 4)),
+        ("  why-not f(1)", ("explain", 9)),
+        ("@prefix ex: <a> .", ("@prefix", 7)),
+        ("insert[1, 2, 3]", ("insert", 6)),
+        ("nonsense", ("nonsense", 8)),
+        ("  ?- f(1)", ("", 2)),
+    ],
+)
+def test_the_first_word_is_the_command(text, expected):
+    """Other words for a command are that command; what is no command stays as it is."""
+    assert first_word(text) == expected

@@ -1,0 +1,305 @@
+"""What commands do: the transcript of each, and that a failing one changes nothing."""
+
+from __future__ import annotations
+
+import pytest
+from transcripts import run
+
+from streamreasoner.analysis import check_text
+from streamreasoner.errors import StreamReasonerError
+from streamreasoner.reasoner import Reasoner
+from streamreasoner.shell.line import Line, Tone
+from streamreasoner.shell.session import Session
+
+PATHS = """@prefix ex: <http://example.org/> .
+path(?x, ?y) :- edge(?x, ?y) .
+path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
+"""
+
+
+def said(rules, *commands):
+    """What the last of some commands says."""
+    session = Session(Reasoner(check_text(rules)))
+    session.start(())
+    for command in commands[:-1]:
+        session.execute(command)
+    return [line.text for line in session.execute(commands[-1])]
+
+
+def test_a_commit_prints_the_changes_in_order():
+    """Changes go by predicate and value; what the input did is marked; numbers come last."""
+    assert said(PATHS, "insert edge(10, 9), edge(ex:a, 2), edge(9, 10).", "commit") == [
+        "+ edge(ex:a, 2)  # asserted",
+        "+ edge(9, 10)  # asserted",
+        "+ edge(10, 9)  # asserted",
+        "+ path(ex:a, 2)",
+        "+ path(9, 9)",
+        "+ path(9, 10)",
+        "+ path(10, 9)",
+        "+ path(10, 10)",
+        "8 changes, 5 derived; 5 iterations",
+    ]
+
+
+def test_a_deletion_is_printed_with_its_consequences():
+    """Facts that became absent have a minus; those that something else holds up stay."""
+    assert said(
+        PATHS,
+        "insert edge(1, 2), edge(2, 3), edge(1, 3).",
+        "commit",
+        "remove edge(2, 3).",
+        "commit",
+    ) == [
+        "- edge(2, 3)  # retracted",
+        "- path(2, 3)",
+        "2 changes, 1 derived; 4 iterations",
+    ]
+
+
+def test_facts_that_change_only_their_support_stay():
+    """A fact that is derived and then asserted too is present all the time, and so backwards."""
+    assert said(PATHS, "insert edge(1, 2).", "commit", "insert path(1, 2).", "commit")[0] == (
+        "= path(1, 2)  # asserted, was derived"
+    )
+    assert said(PATHS, "insert edge(1, 2), path(1, 2).", "commit", "remove path(1, 2).", "commit")[
+        0
+    ] == ("= path(1, 2)  # retracted, still derived")
+
+
+def test_updates_are_collected_until_they_are_applied_or_forgotten():
+    """Nothing changes before `commit`; `rollback` leaves nothing to commit."""
+    assert run(
+        PATHS,
+        "insert edge(1, 2) * 3.\nremove edge(2, 3).\npending\nlist edge\ndiscard\npending\ncommit",
+    ) == (
+        "> insert edge(1, 2) * 3.\n"
+        "> remove edge(2, 3).\n"
+        "> pending\n"
+        "+ edge(1, 2) * 3\n"
+        "- edge(2, 3)\n"
+        "2 updates\n"
+        "> list edge\n"
+        "0 facts\n"
+        "> discard\n"
+        "2 updates forgotten.\n"
+        "> pending\n"
+        "0 updates\n"
+        "> commit\n"
+        "Nothing is collected; `insert` and `remove` do that.\n"
+    )
+
+
+def test_a_failing_epoch_leaves_all_as_it_was():
+    """The state is the one before, and the updates are still collected."""
+    session = Session(
+        Reasoner(check_text("next(?x + 1) :- next(?x), ?x < 9 .\nbig(?x ** 9) :- next(?x) ."))
+    )
+    session.execute("insert next(8).")
+    session.execute("commit")
+    session.execute("insert next(1000).")
+    with pytest.raises(StreamReasonerError) as caught:
+        session.execute("commit")
+
+    assert "Nothing has changed; 1 update still collected" in str(caught.value)
+    assert [line.text for line in session.execute("list next")] == ["next(8)", "next(9)", "2 facts"]
+    assert len(session.pending) == 1
+
+
+QUESTIONS = f"{PATHS}[?x, a, ex:Node] :- edge(?x, _) .\nedge(1, 2), edge(2, 2), edge(2, 10) ."
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("list edge", ["edge(1, 2)", "edge(2, 2)", "edge(2, 10)", "3 facts"]),
+        ("list path(?x, ?x)", ["path(2, 2)", "1 fact"]),
+        ("list path(1, _).", ["path(1, 2)", "path(1, 10)", "2 facts"]),
+        ("list path(unknown:x, _)", None),
+        ("list path(ex:nowhere, _)", ["0 facts"]),
+        ("list [?x, a, ?c]", ["[1, a, ex:Node]", "[2, a, ex:Node]", "2 facts"]),
+        ("list triple", ["[1, a, ex:Node]", "[2, a, ex:Node]", "2 facts"]),
+        ("count path", ["4 facts"]),
+        ("count path(?x, 10)", ["2 facts"]),
+        (
+            "trace path(1, ?y)",
+            ["path(1, 2): 1 at 1, 1 at 2", "path(1, 10): 1 at 2", "2 facts"],
+        ),
+        (
+            "predicates",
+            ["edge/2: 3 facts", "path/2: 4 facts, 2 rules", "triple/3: 2 facts, 1 rule"],
+        ),
+        (
+            "rules",
+            [
+                "1  path(?x, ?y) :- edge(?x, ?y) .",
+                "2  path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .",
+                "3  [?x, a, ex:Node] :- edge(?x, _) .",
+            ],
+        ),
+        (
+            "stats",
+            [
+                "facts present: 9",
+                "facts asserted: 3",
+                "facts held, present or not: 9",
+                "facts below zero: 0",
+                "multiplicities, by fact and iteration: 12",
+                "terms: 5",
+            ],
+        ),
+        (
+            "help why",
+            ["explain f(1)", "  Why a fact is present, or why it is absent. Also: why-not, why."],
+        ),
+        ("# nothing", []),
+        ("", []),
+        ("quit", []),
+    ],
+)
+def test_a_question_is_answered_in_order(command, expected):
+    """Answers are sorted by value, and shortened by the program's prefixes."""
+    if expected is None:
+        with pytest.raises(StreamReasonerError, match="unknown prefix"):
+            said(QUESTIONS, command)
+    else:
+        assert said(QUESTIONS, command) == expected
+
+
+def test_help_lists_every_command():
+    """Each is on a line of its own, with what it does."""
+    lines = said(PATHS, "help")
+
+    assert [line.split()[0] for line in lines][:4] == ["insert", "remove", "pending", "commit"]
+    assert "why a fact is present" in next(line for line in lines if line.startswith("explain"))
+
+
+def test_a_predicate_of_no_arguments_is_printed():
+    """Facts without arguments are facts too."""
+    assert said("alarm() :- hot(?x), ?x > 9 .", "insert hot(10).", "commit") == [
+        "+ alarm()",
+        "+ hot(10)  # asserted",
+        "2 changes, 1 derived; 3 iterations",
+    ]
+
+
+def test_a_present_and_an_absent_fact_are_explained():
+    """A present fact has its proof, an absent one what it lacks."""
+    commands = ("insert edge(1, 2), edge(2, 3).", "commit")
+
+    assert said(PATHS, *commands, "explain path(1, 3)")[0] == "path(1, 3)"
+    assert "is absent" in said(PATHS, *commands, "why-not path(3, 1)")[0]
+
+
+def test_the_plan_is_printed():
+    """`plan` tells how the rules are evaluated."""
+    assert any("path" in line for line in said(PATHS, "plan"))
+
+
+def test_a_prefix_is_for_what_comes_after_it():
+    """A declared prefix is read and printed."""
+    assert said(PATHS, "@prefix e: <http://e/> .", "insert edge(e:x, e:y).", "commit")[:2] == [
+        "+ edge(e:x, e:y)  # asserted",
+        "+ path(e:x, e:y)",
+    ]
+
+
+def test_a_file_is_an_epoch_of_its_own(tmp_path):
+    """Its changes are counted by predicate; what is collected stays so."""
+    file = tmp_path / "edge.csv"
+    file.write_text("1,2\n2,3\n", encoding="utf-8")
+    commands = ("insert edge(3, 4).", f"load '{file}'")
+
+    assert said(PATHS, *commands) == ["edge: +2", "path: +3", "5 changes; 4 iterations"]
+    assert said(PATHS, *commands, "pending")[-1] == "1 update"
+
+
+def test_a_bad_file_changes_nothing(tmp_path):
+    """A file of another predicate is refused."""
+    file = tmp_path / "road.csv"
+    file.write_text("1,2\n", encoding="utf-8")
+    with pytest.raises(StreamReasonerError, match="no predicate 'road'"):
+        said(PATHS, f"load '{file}'")
+
+
+def test_rules_come_and_go():
+    """What a new rule derives appears, and goes again with the rule."""
+    commands = (
+        "insert edge(1, 2).",
+        "commit",
+        "rule path(?y, ?x) :- path(?x, ?y) .",
+    )
+
+    assert said(PATHS, *commands)[:-1] == ["+ path(2, 1)", "+ path(2, 2)"]
+    assert said(PATHS, *commands, "rules")[-1] == "3  path(?y, ?x) :- path(?x, ?y) ."
+    assert said(PATHS, *commands, "drop 3")[:-1] == ["- path(2, 1)", "- path(2, 2)"]
+    assert said(PATHS, *commands, "drop 3", "rules")[-1].startswith("2  ")
+
+
+def test_a_rule_with_a_warning_is_added_and_the_warning_shown():
+    """What is legal and probably a mistake is said before the changes."""
+    assert said(PATHS, "rule far(?x) :- path(?x, ?y) .")[:3] == [
+        "<input>:1:26: SR501 variable '?y' occurs once in its rule",
+        "  rule far(?x) :- path(?x, ?y) .",
+        "                           ^^",
+    ]
+
+
+def test_a_wrong_rule_has_a_caret_in_the_command():
+    """Mistakes of the rule, alone or with the program, point into what was typed."""
+    with pytest.raises(StreamReasonerError) as caught:
+        said(PATHS, "rule far(?x) :-\n  path(?y, _) .")
+
+    assert str(caught.value).startswith(
+        "<input>:1:10: SR201 variable '?x' of the head is not bound in the body\n"
+        "  rule far(?x) :-\n"
+        "           ^^\n"
+    )
+    with pytest.raises(StreamReasonerError, match="SR301"):
+        said(PATHS, "rule edge(?x, ?y) :- path(?x, ?y), not path(?y, ?x).")
+
+
+def test_there_are_only_so_many_rules():
+    """A rule is dropped by a number that `rules` gives."""
+    with pytest.raises(StreamReasonerError, match="There is no rule 3;"):
+        said(PATHS, "drop 3")
+
+
+def test_a_limit_cuts_long_answers():
+    """The numbers are those of the whole answer."""
+    session = Session(Reasoner(check_text(PATHS)), limit=2)
+    session.execute("insert edge(1, 1), edge(2, 2), edge(3, 3).")
+    session.execute("commit")
+
+    assert session.execute("list edge") == [
+        Line("edge(1, 1)"),
+        Line("edge(2, 2)"),
+        Line("… and 1 more", Tone.NOTE),
+        Line("3 facts", Tone.NOTE),
+    ]
+
+
+def test_a_clock_tells_how_long_an_epoch_took():
+    """Times, and the memory, are told only where a clock is."""
+    session = Session(Reasoner(check_text(PATHS)), clock=iter([2.0, 2.25]).__next__)
+    session.execute("insert edge(1, 1).")
+
+    assert session.execute("commit")[-1].text.endswith("; 250.0 ms")
+    assert session.execute("stats")[-1].text.endswith(" MiB")
+
+
+def test_the_first_epoch_takes_facts_of_program_and_files(tmp_path):
+    """Both are there from the beginning; a program without facts begins without an epoch."""
+    file = tmp_path / "edge.csv"
+    file.write_text("2,3\n", encoding="utf-8")
+    session = Session(Reasoner(check_text(f"{PATHS}edge(1, 2) .")))
+
+    assert session.start([str(file)])[0] == Line("edge: +2")
+    assert Session(Reasoner(check_text(PATHS))).start(()) == []
+
+
+def test_what_is_left_is_told_at_the_end():
+    """`quit`, or the end of a script, says how many updates were not committed."""
+    assert said(PATHS, "insert edge(1, 2).", "quit") == ["1 update not committed."]
+    assert run(PATHS, "insert edge(1, 2).").endswith(
+        "> insert edge(1, 2).\n1 update not committed.\n"
+    )
