@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from streamreasoner.analysis.binding import bindings as bindings_of
 from streamreasoner.explain.ground import (
     NOWHERE,
     atom_of,
@@ -22,6 +23,7 @@ from streamreasoner.explain.matching import (
     Agree,
     Assign,
     Filter,
+    Goal,
     Head,
     Join,
     Walk,
@@ -42,7 +44,6 @@ from streamreasoner.lang.ast import (
     Atom,
     BinaryOperation,
     Call,
-    Comparison,
     Constant,
     Negation,
     UnaryMinus,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from streamreasoner.explain.ground import Bindings
-    from streamreasoner.explain.matching import Goal, Match, Part
+    from streamreasoner.explain.matching import Match, Part
     from streamreasoner.explain.rules import Deriver, Rules
     from streamreasoner.explain.store import Row, Store
     from streamreasoner.lang.ast import Expression, Literal, Rule
@@ -101,6 +102,7 @@ class Missing:
     def _attempt(
         self, deriver: Deriver, rule: Rule, given: Goal, fact: Fact, winner: Row | None
     ) -> Attempt:
+        given = _without_assigned(rule, given)
         parts = schedule(rule, given, as_written=True)
         walk = Walk(parts, self.store.present, self.store, MOST_ATTEMPTS)
         complete = next(walk.matches(given.bindings), None)
@@ -111,7 +113,7 @@ class Missing:
             failure = self._failure(parts[walk.deepest], rule, best, walk)
             if walk.gave_up:
                 failure = Failure(Kind.UNFINISHED, failure.parts, failure.facts)
-        held = tuple(_held(parts[: walk.deepest], best, given.bindings))
+        held = tuple(_held(parts[: walk.deepest], best))
         return Attempt(rule, held, failure, 1 if complete is not None else walk.ways)
 
     def _complete(self, deriver: Deriver, fact: Fact, winner: Row | None) -> Failure:
@@ -135,10 +137,8 @@ class Missing:
             case Agree(index, position, expression):
                 row = best.facts[index].arguments
                 return _disagreement(rule.atoms[index], row, position, expression, bindings)
-            case Assign(name, expression):
-                if value(expression, bindings) is None:
-                    return _no_value(expression, bindings)
-                return Failure(Kind.FALSE, _unequal(expression, bindings[name], bindings))
+            case Assign(_, expression):
+                return _no_value(expression, bindings)
             case Head():
                 return _other_fact(rule, bindings)
             case Filter(literal):
@@ -178,22 +178,30 @@ class Missing:
         return ()
 
 
-def _held(
-    parts: tuple[Part, ...], best: Match, given: Bindings
-) -> Iterator[Fact | Absent | Condition]:
+def _without_assigned(rule: Rule, given: Goal) -> Goal:
+    """A goal that leaves assigned variables to their assignments, and compares the head at the end.
+
+    So a rule that computes another term than is asked for says which fact follows.
+    """
+    assigned = {name for name, _ in bindings_of(rule).assignments}
+    open_ = {name: term for name, term in given.bindings.items() if name not in assigned}
+    late = (
+        Head(Variable(name, NOWHERE), term)
+        for name, term in given.bindings.items()
+        if name in assigned
+    )
+    return Goal(open_, (*given.computed, *late))
+
+
+def _held(parts: tuple[Part, ...], best: Match) -> Iterator[Fact | Absent | Condition]:
     """What a partial match consists of."""
     bindings = best.bindings
     for part in parts:
         match part:
             case Join(index, atom):
                 yield Fact(atom.predicate, best.facts[index].arguments)
-            case Agree(_, _, expression) | Head(expression):
+            case Agree(_, _, expression) | Assign(_, expression) | Head(expression):
                 yield from map(Condition, computed(expression, bindings))
-            case Assign(name, expression):
-                values: list[Literal] = [*computed(expression, bindings)]
-                if not values or name in given:
-                    values = [*_unequal(expression, bindings[name], bindings)]
-                yield from map(Condition, values)
             case Filter(literal):
                 *before, last = conditions(literal, bindings)
                 yield from map(Condition, before)
@@ -233,12 +241,6 @@ def _other_fact(rule: Rule, bindings: Bindings) -> Failure:
 
 def _facts(predicate: str, rows: Sequence[Row]) -> tuple[Fact, ...]:
     return tuple(Fact(predicate, row.arguments) for row in rows[:_SHOWN])
-
-
-def _unequal(expression: Expression, term: str, bindings: Bindings) -> tuple[Literal, ...]:
-    """The value of an expression, and the term that it is compared with."""
-    wanted = Constant(term, NOWHERE)
-    return tuple(conditions(Comparison(expression, "=", wanted, NOWHERE), bindings))
 
 
 def _no_value(node: Expression | Literal, bindings: Bindings) -> Failure:

@@ -37,7 +37,12 @@ def explained(rules, facts, fact):
         ("p(?x) :- q(?x, ?y), ?y + 1 < 3 .", [("q", 1, 4)], Kind.FALSE, "✗ 5 < 3 does not hold"),
         ('p(?x) :- q(?x, ?y), contains(?y, "z") .', [("q", 1, "a")], Kind.FALSE,
          '✗ contains("a", "z") does not hold'),
-        ("p(?v) :- q(?x), ?v = ?x + 1 .", [("q", 3)], Kind.FALSE, "✗ 4 = 1 does not hold"),
+        ("p(?v) :- q(?x), ?v = ?x + 1 .", [("q", 3)], Kind.OTHER_FACT,
+         "├── 3 + 1 = 4\n└── ✗ what follows is p(4)"),
+        ("p(?v) :- q(?x), ?v = ?x - 1.0 .", [("q", 2)], Kind.OTHER_FACT,
+         '└── ✗ what follows is p("1"^^<http://www.w3.org/2001/XMLSchema#decimal>)'),
+        ("p(?v) :- q(?x), ?v = 1 / (?x - 2) .", [("q", 2)], Kind.NO_VALUE,
+         "✗ 1 / (2 - 2) has no value"),
         ("p(?x) :- q(?x, ?y), ?y / (?x - 1) < 3 .", [("q", 1, 4)], Kind.NO_VALUE,
          "✗ 4 / (1 - 1) has no value"),
         ("p(?x) :- q(?x, ?y), not contains(?y, str(?y)) .", [("q", 1, 4)], Kind.NO_VALUE,
@@ -51,7 +56,7 @@ def explained(rules, facts, fact):
 )  # fmt: skip
 def test_each_kind_of_failure(rule, facts, kind, told):
     """The literal that fails is named with what is known, and with what is close to it."""
-    explanation = explained(f"@input q, r .\n{rule}".replace("@input q, r .\n", ""), facts, "p(1)")
+    explanation = explained(rule, facts, "p(1)")
     (attempt,) = explanation.content.attempts
 
     assert attempt.failure.kind is kind
