@@ -1,8 +1,11 @@
 """Arrangements: groups of facts with equal key. Invariant: a fact is in its groups iff ARRANGED.
 
-A group is a record with the first fact of a doubly linked list; the links are in the facts, one
-pair of words for each arrangement that the fact's class is a member of. A lattice has such groups
-too, of its candidates, and a candidate is in its group unless it is UNLISTED.
+A group is a doubly linked list; the links are in the facts, one pair of words for each arrangement
+that the fact's class is a member of. If the key is one argument, who is first is in the *index* of
+the arrangement, an array by id: ids are dense. Else it is in a record that a hash of the key finds.
+
+A lattice has groups too, of its candidates; a candidate is in its group unless it is UNLISTED.
+They are always records, and the index of a lattice says where.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from streamreasoner.backends.columnar.layout import (
     GROUP_KEY,
     GROUP_MASK,
     GROUP_TABLE,
+    INDEXES,
     LATTICE_UNITS,
     LINK_OFFSETS,
     MEMBERSHIPS,
@@ -85,6 +89,27 @@ def find_group(
 
 
 @inlined
+def find_first(table: Int64s, arrangement: int, cells: Int32s, at: int, count: int) -> int:
+    """The first fact of the group with this key, or 0."""
+    index = int64_column(table[INDEXES])[arrangement]
+    if index != 0:
+        return int32_column(index)[cells[at]]
+    tag = hash_cells(arrangement, cells, at, count)
+    group = find_group(table, arrangement, cells, at, count, tag)
+    if group == 0:
+        return 0
+    return int32_column(table[ARENA])[2 * group + GROUP_FIRST]
+
+
+@inlined
+def _indexed(table: Int64s, arrangement: int, fact: int) -> int:
+    """The id by which an index knows a fact's group."""
+    row = ARRANGEMENT_WIDTH * arrangement
+    position = int32_column(table[OPERANDS])[int32_column(table[ARRANGEMENTS])[row]]
+    return int32_column(table[ARENA])[2 * fact + CELLS + position]
+
+
+@inlined
 def _load_key(table: Int64s, arrangement: int, fact: int) -> tuple[int, int]:
     """Write a fact's key in an arrangement to the scratch column; returns its length and tag."""
     words = int32_column(table[ARENA])
@@ -113,7 +138,10 @@ def fields_of(table: Int64s, group: int) -> int:
 
 @kernel
 def group_of(table: Int64s, arrangement: int, fact: int) -> int:
-    """The group that a fact is in, or would be; 0 if there is none."""
+    """The record of the group that a fact is in, or would be; 0 if there is none."""
+    index = int64_column(table[INDEXES])[arrangement]
+    if index != 0:
+        return int32_column(index)[_indexed(table, arrangement, fact)]
     count, tag = _load_key(table, arrangement, fact)
     return find_group(table, arrangement, int32_column(table[SCRATCH]), ARRANGED_KEY, count, tag)
 
@@ -121,10 +149,9 @@ def group_of(table: Int64s, arrangement: int, fact: int) -> int:
 @kernel
 def ensure_group(table: Int64s, arrangement: int, fact: int, extra: int) -> int:
     """The group that a fact is to be in, new with *extra* units if need be; 0 if out of memory."""
-    count, tag = _load_key(table, arrangement, fact)
-    group = find_group(table, arrangement, int32_column(table[SCRATCH]), ARRANGED_KEY, count, tag)
+    group = group_of(table, arrangement, fact)
     if group == 0:
-        group = _new_group(table, arrangement, count, tag, extra)
+        group = _new_group(table, arrangement, fact, extra)
     return group
 
 
@@ -135,13 +162,18 @@ def drop_group(table: Int64s, group: int, extra: int) -> None:
     arrangement = words[2 * group]
     row = ARRANGEMENT_WIDTH * arrangement
     count = int32_column(table[ARRANGEMENTS])[row + ARRANGEMENT_KEY_COUNT]
-    tag = hash_cells(arrangement, words, 2 * group + GROUP_KEY, count)
-    delete(table, GROUP_TABLE, GROUP_MASK, tag, group)
+    index = int64_column(table[INDEXES])[arrangement]
+    if index != 0:
+        int32_column(index)[words[2 * group + GROUP_KEY]] = 0
+    else:
+        tag = hash_cells(arrangement, words, 2 * group + GROUP_KEY, count)
+        delete(table, GROUP_TABLE, GROUP_MASK, tag, group)
     release(table, group, group_units(count) + extra)
 
 
 @kernel
-def _new_group(table: Int64s, arrangement: int, count: int, tag: int, extra: int) -> int:
+def _new_group(table: Int64s, arrangement: int, fact: int, extra: int) -> int:
+    count, tag = _load_key(table, arrangement, fact)
     group = allocate(table, group_units(count) + extra)
     if group == 0:
         return 0
@@ -150,7 +182,11 @@ def _new_group(table: Int64s, arrangement: int, count: int, tag: int, extra: int
     words[2 * group] = arrangement
     for i in range(count):
         words[2 * group + GROUP_KEY + i] = scratch[ARRANGED_KEY + i]
-    insert(table, GROUP_TABLE, GROUP_MASK, tag, group)
+    index = int64_column(table[INDEXES])[arrangement]
+    if index != 0:
+        int32_column(index)[scratch[ARRANGED_KEY]] = group
+    else:
+        insert(table, GROUP_TABLE, GROUP_MASK, tag, group)
     return group
 
 
@@ -164,13 +200,22 @@ def arrange(table: Int64s, fact: int) -> int:
     link = 2 * fact + classes[row + CLASS_LINKS]
     # Groups first: when the arena is full, the fact must be in no group rather than in some.
     first = classes[row + CLASS_MEMBERSHIPS]
+    indexes = int64_column(table[INDEXES])
     for i in range(classes[row + CLASS_LINK_COUNT]):
-        group = ensure_group(table, memberships[first + i], fact, 0)
-        if group == 0:
-            return FULL
-        words[link + 2 * i + 1] = group
+        if indexes[memberships[first + i]] == 0:
+            group = ensure_group(table, memberships[first + i], fact, 0)
+            if group == 0:
+                return FULL
+            words[link + 2 * i + 1] = group
     for i in range(classes[row + CLASS_LINK_COUNT]):
-        _prepend(table, fact, memberships[first + i], link + 2 * i, words[link + 2 * i + 1])
+        arrangement = memberships[first + i]
+        index = indexes[arrangement]
+        if index != 0:
+            at = _indexed(table, arrangement, fact)
+            _prepend(table, fact, arrangement, link + 2 * i, int32_column(index), at)
+        else:
+            at = 2 * words[link + 2 * i + 1] + GROUP_FIRST
+            _prepend(table, fact, arrangement, link + 2 * i, words, at)
     words[2 * fact] |= ARRANGED
     return OK
 
@@ -185,22 +230,24 @@ def enlist(table: Int64s, fact: int) -> int:
     if group == 0:
         return FULL
     link = 2 * fact + link_offset(table, words[2 * fact], arrangement)
-    _prepend(table, fact, arrangement, link, group)
+    _prepend(table, fact, arrangement, link, words, 2 * group + GROUP_FIRST)
     words[2 * fact] &= ~UNLISTED
     return OK
 
 
 @inlined
-def _prepend(table: Int64s, fact: int, arrangement: int, link: int, group: int) -> None:
-    """Make a fact, whose link is at a word of the arena, the first of a group."""
+def _prepend(
+    table: Int64s, fact: int, arrangement: int, link: int, firsts: Int32s, at: int
+) -> None:
+    """Make a fact, whose link is at a word of the arena, the first of a group: *firsts* [at]."""
     words = int32_column(table[ARENA])
-    following = words[2 * group + GROUP_FIRST]
+    following = firsts[at]
     words[link] = following
     words[link + 1] = 0
     if following != 0:
         offset = link_offset(table, words[2 * following], arrangement)
         words[2 * following + offset + 1] = fact
-    words[2 * group + GROUP_FIRST] = fact
+    firsts[at] = fact
 
 
 @kernel
@@ -242,6 +289,10 @@ def _unlink(table: Int64s, fact: int, arrangement: int, link: int, extra: int) -
     if previous != 0:
         offset = link_offset(table, words[2 * previous], arrangement)
         words[2 * previous + offset] = following
+        return
+    index = int64_column(table[INDEXES])[arrangement]
+    if index != 0 and extra == 0:
+        int32_column(index)[_indexed(table, arrangement, fact)] = following
         return
     group = group_of(table, arrangement, fact)
     words[2 * group + GROUP_FIRST] = following

@@ -4,12 +4,15 @@ ignored, so a failed epoch always reaches the engine as an error.
 
 from __future__ import annotations
 
+import logging
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from streamreasoner.backends.columnar import (
     census,
+    derive,
     fact,
     intake,
     journal,
@@ -21,14 +24,15 @@ from streamreasoner.backends.columnar import (
 )
 from streamreasoner.backends.columnar.builtins import Builtins
 from streamreasoner.backends.columnar.compile import compile_program
-from streamreasoner.backends.columnar.derive import derive
 from streamreasoner.backends.columnar.numbering import Numbering
+from streamreasoner.backends.columnar.parallel import LARGE, Threads
 from streamreasoner.backends.columnar.results import result
 from streamreasoner.backends.columnar.state import State
 from streamreasoner.collection.updates import Changes, TraceRows
 from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection, Statistics
 from streamreasoner.errors import EngineError, MultiplicityOverflowError
 from streamreasoner.plan.algebra import Extend, Filter
+from streamreasoner.rdf.kernels.compile import is_cached
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,6 +44,8 @@ if TYPE_CHECKING:
     from streamreasoner.plan.algebra import ProgramPlan
     from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.rdf.values import Values
+
+_log = logging.getLogger(__name__)
 
 
 class ColumnarBackend:
@@ -57,17 +63,23 @@ class ColumnarBackend:
         self._numbering = Numbering()
         self._hidden: frozenset[str] = frozenset()
         self._before: ProgramPlan | None = None
+        _announce_compilation()
         self._builtins = Builtins(dictionary, values, self._result)
         tables = compile_program(plan, self._numbering, dictionary.intern)
         self._state = State(tables, self._builtins)
         self._table = self._state.table
+        self._threads: Threads | None = None
         self._use(plan)
 
     def add(self, updates: Updates) -> None:
         """Add asserted multiplicities, at iteration 0 of the stratum each fact belongs to."""
         relation, arity = self._relation(updates.predicate, updates.args)
         cells = np.ascontiguousarray(updates.args, dtype=np.int32).reshape(-1)
-        self._check(intake.add(self._table, relation, arity, cells, updates.multiplicity))
+        threads = self._second_thread(len(updates.multiplicity))
+        if threads is not None:
+            self._check(threads.add(relation, arity, cells, updates.multiplicity))
+        else:
+            self._check(intake.add(self._table, relation, arity, cells, updates.multiplicity))
 
     def adopt(self, plan: ProgramPlan) -> None:
         """Go on with another program; what it derives differently is settled in this epoch."""
@@ -101,7 +113,14 @@ class ColumnarBackend:
 
     def derive(self, iteration: int) -> None:
         """Steps 2 and 3: the deltas through the stratum's plans, heads touched later on."""
-        self._check(derive(self._table, self._values.table, iteration))
+        count = int(self._state.scalars[layout.DELTA_COUNT])
+        values = self._values.table
+        threads = self._second_thread(count)
+        if threads is not None and not self._lattices:
+            self._check(threads.derive(values, iteration))
+        else:
+            status = derive.apply_deltas(self._table, values, 0, 2 * count, iteration)
+            self._check(derive.finish(self._table, status))
 
     def next_touched(self) -> int:
         """The next iteration with touched facts, or -1 if the stratum is done."""
@@ -186,6 +205,7 @@ class ColumnarBackend:
     def _use(self, plan: ProgramPlan) -> None:
         self._plan = plan
         self._hidden |= plan.hidden
+        self._lattices = bool(plan.lattices)
         self._needs_values = _needs_values(plan)
         self._reducing = frozenset(
             number for number, stratum in enumerate(plan.strata, start=1) if stratum.reductions
@@ -252,8 +272,16 @@ class ColumnarBackend:
             asserted=int(scalars[layout.ASSERTED]),
             below_zero=int(scalars[layout.BELOW_ZERO]),
             counts=int(scalars[layout.COUNTS]),
-            bytes=self._state.bytes,
+            bytes=self._state.bytes(len(self._dictionary)),
         )
+
+    def _second_thread(self, size: int) -> Threads | None:
+        """The second thread, if work of some size is better shared with one."""
+        if size < LARGE or not Threads.allowed():
+            return None
+        if self._threads is None:
+            self._threads = Threads(self._state)
+        return self._threads
 
     def _extend_values(self) -> None:
         if self._needs_values:
@@ -299,6 +327,16 @@ class ColumnarBackend:
 
 
 _LARGE_EPOCH = 1 << 20
+
+
+@cache
+def _announce_compilation() -> None:
+    """Say what the first epoch of a version on a machine waits for."""
+    if not is_cached(derive.apply_deltas):
+        _log.warning(
+            "Compiling the kernels, once on this machine: the first epoch waits for up to a"
+            " minute. Later starts load them."
+        )
 
 
 def _args(rows: int, arity: int) -> NDArray[np.int32]:

@@ -112,12 +112,16 @@ class Classes:
             slots[2 * i : 2 * i + 2] = key, child
         return slots
 
+    def members(self, row: list[int]) -> list[int]:
+        """The arrangements that the facts of a class are members of."""
+        first = row[layout.CLASS_MEMBERSHIPS]
+        return self.memberships[first : first + row[layout.CLASS_LINK_COUNT]]
+
     def link_offsets(self) -> list[list[int]]:
         """By class and arrangement: word of the link in a record, or -1."""
         offsets = []
         for row in self.rows:
-            first = row[layout.CLASS_MEMBERSHIPS]
-            members = self.memberships[first : first + row[layout.CLASS_LINK_COUNT]]
+            members = self.members(row)
             found = dict.fromkeys(range(self.asked.groupings), -1)
             found.update({a: row[layout.CLASS_LINKS] + 2 * i for i, a in enumerate(members)})
             if row[layout.CLASS_LATTICE]:

@@ -58,12 +58,24 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class ProgramTables:
-    """The program as the kernels read it: one array per column of the address table."""
+    """The program as the kernels read it.
+
+    Attributes:
+        columns: An array by column of the address table.
+        strata: Number of strata, with that of the input.
+        groupings: Number of groupings.
+        trie_mask: Of the table of trie nodes' children.
+        indexed: The groupings whose groups an index by id finds.
+        group_units: The most units that the groups of one fact take if all of them are new.
+        wholes: Rules to be evaluated as a whole.
+    """
 
     columns: dict[int, NDArray[np.int32] | NDArray[np.int64]]
     strata: int
     groupings: int
     trie_mask: int
+    indexed: tuple[int, ...]
+    group_units: int
     wholes: tuple[Whole, ...]
 
 
@@ -188,6 +200,8 @@ def compile_program(
         columns=columns,
         strata=len(plan.strata) + 1,
         groupings=len(numbering.groupings),
+        indexed=numbering.indexed,
+        group_units=_group_units(numbering, classes),
         trie_mask=len(trie_slots) // 2 - 1,
         wholes=(
             *(
@@ -216,7 +230,8 @@ def _plans(
     for row, fragment in zip(plan_rows, fragments, strict=False):
         assert fragment.head is not None  # noqa: S101 - `project` is the last leaf of every walk
         relation, cells = fragment.head
-        row[: layout.PLAN_SIGN + 1] = [
+        probe, key, places = fragment.shortcut
+        row[: layout.PLAN_PROBE_HEAD + 1] = [
             *operands.stage(fragment.start),
             len(step_rows),
             len(fragment.steps),
@@ -224,6 +239,9 @@ def _plans(
             operands.add(cells),
             len(cells),
             fragment.sign,
+            probe,
+            key,
+            operands.add(places),
         ]
         step_rows.extend(
             [
@@ -254,6 +272,23 @@ def _arrangements(
         reduction = rows.get(grouping, 0) if isinstance(grouping, Reduction) else 0
         table.extend((operands.add(key), len(key), reduction))
     return _int32(table)
+
+
+def _group_units(numbering: Numbering, classes: Classes) -> int:
+    """The most units that the groups of one fact take if all of them are new."""
+    lengths = {number: len(numbering.key(one)) for one, number in numbering.groupings.items()}
+    indexed = frozenset(numbering.indexed)
+    return max(
+        (
+            sum(
+                (layout.GROUP_KEY + lengths[grouping] + 1) // 2
+                for grouping in classes.members(row)
+                if grouping not in indexed
+            )
+            for row in classes.rows
+        ),
+        default=0,
+    )
 
 
 def _result_codes(reduction: Reduction, intern: Callable[[str], int]) -> tuple[int, ...]:

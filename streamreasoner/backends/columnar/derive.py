@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.columnar.arrangement import arrange, find_group, link_offset
+from streamreasoner.backends.columnar.arrangement import arrange, find_first, link_offset
 from streamreasoner.backends.columnar.compute import MATCH, NO_MATCH, operand, satisfied
 from streamreasoner.backends.columnar.entry import presence
 from streamreasoner.backends.columnar.fact import find
@@ -37,7 +37,8 @@ from streamreasoner.backends.columnar.layout import (
     ENTRY_AT,
     FACT_AT,
     FAILED,
-    GROUP_FIRST,
+    FULL,
+    INDEXES,
     ITERATION_AT,
     NOTHING,
     OK,
@@ -51,6 +52,8 @@ from streamreasoner.backends.columnar.layout import (
     PLAN_HEAD,
     PLAN_HEAD_COUNT,
     PLAN_HEAD_RELATION,
+    PLAN_PROBE,
+    PLAN_PROBE_KEY,
     PLAN_SIGN,
     PLAN_STEP_COUNT,
     PLAN_STEPS,
@@ -80,7 +83,8 @@ from streamreasoner.backends.columnar.layout import (
     TRANSITION_BITS,
 )
 from streamreasoner.backends.columnar.pending import flush, push
-from streamreasoner.backends.columnar.slots import LOW, hash_cells
+from streamreasoner.backends.columnar.probe import run_probe
+from streamreasoner.backends.columnar.slots import LOW
 from streamreasoner.rdf.kernels.compile import inlined, kernel
 from streamreasoner.rdf.kernels.memory import int32_column, int64_column
 
@@ -93,51 +97,72 @@ _DONE = -1  # its transitions are used up
 
 
 @kernel
-def derive(table: Int64s, values: Int64s, iteration: int) -> int:
-    """Apply every delta and run the plans that its fact drives in this stratum; returns a status.
+def apply_deltas(table: Int64s, values: Int64s, start: int, stop: int, iteration: int) -> int:
+    """Apply deltas and run the plans that their facts drive in this stratum; returns a status.
 
     Facts of rare classes go first. In a large load these are the schema's: the many facts of the
-    common classes then probe a small arrangement each, and nobody has to walk them.
+    common classes then probe a small group each, and nobody has to walk them.
+
+    Args:
+        table: The addresses.
+        values: Values of terms.
+        start: The first delta. They count twice: as those of rare classes, then as the others.
+        stop: The last one + 1.
+        iteration: At which their transitions change.
     """
     scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
     deltas = int64_column(table[DELTAS])
     sizes = int32_column(table[CLASS_SIZES])
+    dispatch = int32_column(table[DISPATCH])
+    dispatched = int32_column(table[DISPATCHED])
+    plans = int32_column(table[PLANS])
+    indexes = int64_column(table[INDEXES])
     count = scalars[DELTA_COUNT]
-    for i in range(count):
-        sizes[deltas[i] >> 32] += 1
-    status = OK
-    for rare in (True, False):
+    if start == 0:
         for i in range(count):
-            if (_RARE * sizes[deltas[i] >> 32] <= count) == rare and status == OK:
-                status = _apply(table, values, deltas[i] & LOW, iteration)
-    for i in range(count):
-        sizes[deltas[i] >> 32] = 0
-    if status != OK:
-        return status
-    scalars[DELTA_COUNT] = 0
-    return flush(table)
+            sizes[deltas[i] >> 32] += 1
+    for i in range(start, stop):
+        delta = deltas[i] if i < count else deltas[i - count]
+        if (_RARE * sizes[delta >> 32] <= count) != (i < count):
+            continue
+        fact = delta & LOW
+        header = words[2 * fact]
+        if header & ARRANGED == 0 and arrange(table, fact) != OK:
+            return FULL
+        sign = ((header >> DELTA_SHIFT) & 7) - DELTA_ZERO
+        row = 2 * ((header & CLASS_BITS) * scalars[STRATA] + scalars[STRATUM])
+        for j in range(dispatch[row], dispatch[row] + dispatch[row + 1]):
+            p = dispatched[j] * PLAN_WIDTH
+            probed = plans[p + PLAN_PROBE]
+            if probed == 0:
+                status = run(table, values, dispatched[j], fact, sign, iteration)
+            else:
+                key = plans[p + PLAN_PROBE_KEY]
+                term = ~key if key < 0 else words[2 * fact + CELLS + key]
+                match = int32_column(indexes[probed - 1])[term]
+                if match == 0:
+                    continue
+                status = run_probe(table, p, fact, match, sign, iteration)
+            if status != OK:
+                return status
+        words[2 * fact] &= ~DELTA_BITS
+    return OK
 
 
 @kernel
-def _apply(table: Int64s, values: Int64s, fact: int, iteration: int) -> int:
-    """Let everyone see one fact's new transitions, and derive from them; returns a status."""
+def finish(table: Int64s, status: int) -> int:
+    """Carry out what waits and forget the deltas; those of a failed epoch are for its rollback."""
     scalars = int64_column(table[SCALARS])
-    words = int32_column(table[ARENA])
-    dispatch = int32_column(table[DISPATCH])
-    dispatched = int32_column(table[DISPATCHED])
-    header = words[2 * fact]
-    if header & ARRANGED == 0:
-        status = arrange(table, fact)
-        if status != OK:
-            return status
-    sign = ((header >> DELTA_SHIFT) & 7) - DELTA_ZERO
-    row = 2 * ((header & CLASS_BITS) * scalars[STRATA] + scalars[STRATUM])
-    for j in range(dispatch[row], dispatch[row] + dispatch[row + 1]):
-        status = run(table, values, dispatched[j], fact, sign, iteration)
-        if status != OK:
-            return status
-    words[2 * fact] &= ~DELTA_BITS
-    return OK
+    deltas = int64_column(table[DELTAS])
+    sizes = int32_column(table[CLASS_SIZES])
+    for i in range(scalars[DELTA_COUNT]):
+        sizes[deltas[i] >> 32] = 0
+    if status == OK:
+        status = flush(table)
+    if status == OK:
+        scalars[DELTA_COUNT] = 0
+    return status
 
 
 @kernel
@@ -289,10 +314,7 @@ def _open(table: Int64s, step: int, depth: int) -> None:
         if match == 0 and kind == ABSENT:
             match = NOTHING
     else:
-        tag = hash_cells(target, scratch, CELLS_OUT, count)
-        match = find_group(table, target, scratch, CELLS_OUT, count, tag)
-        if match != 0:
-            match = int32_column(table[ARENA])[2 * match + GROUP_FIRST]
+        match = find_first(table, target, scratch, CELLS_OUT, count)
     scratch[FACT_AT + depth] = match
     scratch[ENTRY_AT + depth] = _FRESH
 

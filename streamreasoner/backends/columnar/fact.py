@@ -88,12 +88,15 @@ def classify(table: Int64s, relation: int, cells: Int32s, at: int) -> int:
 
 @inlined
 def tag_of(table: Int64s, relation: int, cells: Int32s, at: int) -> int:
-    """Hash of a fact's relation and arguments; its slot is asked for in advance."""
+    """Hash of a fact's relation and arguments."""
+    return hash_cells(relation, cells, at, int32_column(table[RELATIONS])[2 * relation])
+
+
+@inlined
+def expect_slot(table: Int64s, tag: int) -> None:
+    """Ask in advance for the first slot of *tag*."""
     scalars = int64_column(table[SCALARS])
-    arity = int32_column(table[RELATIONS])[2 * relation]
-    tag = hash_cells(relation, cells, at, arity)
     prefetch(table[FACT_TABLE + scalars[FACT_BUFFER]] + 8 * (tag & scalars[FACT_MASK]))
-    return tag
 
 
 @inlined
@@ -171,7 +174,7 @@ def foresee_drop(table: Int64s, fact: int) -> None:
     if int64_column(table[ARENA])[fact + 1] >> COUNT_SHIFT == 0:
         row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
         relation = int32_column(table[CLASSES])[row + CLASS_RELATION]
-        tag_of(table, relation, words, 2 * fact + CELLS)
+        expect_slot(table, tag_of(table, relation, words, 2 * fact + CELLS))
 
 
 @kernel

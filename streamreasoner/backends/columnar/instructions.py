@@ -82,6 +82,22 @@ class Fragment:
         stage = replace(last.stage, conditions=(*last.stage.conditions, condition))
         return replace(self, steps=(*front, replace(last, stage=stage)))
 
+    @property
+    def shortcut(self) -> tuple[int, int, tuple[int, ...]]:
+        """What `layout.PLAN_PROBE` and the two fields after it say."""
+        match self:
+            case Fragment(
+                start=Stage(binds, (), ()),
+                steps=(Step(Stage(matched, (), ()), layout.PROBE, target, (key,)),),
+                head=(_, head),
+            ):
+                places = {slot: position for position, slot in binds}
+                places |= {slot: layout.MAX_ARITY + position for position, slot in matched}
+                cells = tuple(places.get(code, code) for code in (key, *head))
+                return target + 1, cells[0], cells[1:]
+            case _:
+                return 0, 0, ()
+
 
 @dataclass(slots=True)
 class Instructions:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.columnar.layout import OK
+from streamreasoner.backends.columnar.layout import FACT_MASK, FACT_TABLE, OK
 from streamreasoner.backends.columnar.pending import flush, push
+from streamreasoner.backends.columnar.slots import reserve
 from streamreasoner.rdf.kernels.compile import kernel
 
 if TYPE_CHECKING:
@@ -15,11 +16,19 @@ if TYPE_CHECKING:
 @kernel
 def add(table: Int64s, relation: int, arity: int, cells: Int32s, multiplicities: Int64s) -> int:
     """Add asserted multiplicities at iteration 0; *cells* is (n * arity,). Returns a status."""
+    reserve(table, FACT_TABLE, FACT_MASK, len(multiplicities))
+    status = stage(table, relation, arity, cells, multiplicities)
+    return flush(table) if status == OK else status
+
+
+@kernel
+def stage(table: Int64s, relation: int, arity: int, cells: Int32s, multiplicities: Int64s) -> int:
+    """As `add`, but the last batch waits."""
     for i in range(len(multiplicities)):
         status = push(table, relation, cells, i * arity, 0, multiplicities[i])
         if status != OK:
             return status
-    return flush(table)
+    return OK
 
 
 @kernel
@@ -32,6 +41,7 @@ def add_trace(
     multiplicities: Int64s,
 ) -> int:
     """Add multiplicities at their iterations; *cells* is (n * arity,). Returns a status."""
+    reserve(table, FACT_TABLE, FACT_MASK, len(multiplicities))
     for i in range(len(multiplicities)):
         status = push(table, relation, cells, i * arity, iterations[i], multiplicities[i])
         if status != OK:

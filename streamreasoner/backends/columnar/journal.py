@@ -43,7 +43,6 @@ from streamreasoner.backends.columnar.layout import (
     JOURNALED_FACTS,
     LAST_TOUCHED,
     OK,
-    PENDING_COUNT,
     PRESENT,
     SCALARS,
     STRATA,
@@ -58,6 +57,7 @@ from streamreasoner.backends.columnar.layout import (
     WAS_BELOW_ZERO,
     WAS_PRESENT,
 )
+from streamreasoner.backends.columnar.pending import forget_pending
 from streamreasoner.backends.columnar.reduce import (
     ANY_STRATUM,
     apply_matches,
@@ -216,7 +216,7 @@ def rollback(table: Int64s, values: Int64s) -> int:
     entries = int64_column(table[JOURNAL_ENTRIES])
     clear_deltas(table)
     forget_offers(table)
-    scalars[PENDING_COUNT] = 0
+    forget_pending(table)
     _untouch_all(table)
     status = withdraw_matches(table, values)
     for i in range(scalars[JOURNALED_ENTRIES]):

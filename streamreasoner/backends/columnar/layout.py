@@ -39,13 +39,14 @@ DISPATCHED = 22  # int32: plans
 PLANS = 23  # int32 rows of PLAN_WIDTH
 STEPS = 24  # int32 rows of STEP_WIDTH
 OPERANDS = 25  # int32: what plans and arrangements point into
-PENDING_ROWS = 26  # int64: additions that wait
+PENDING_ROWS = 26  # int64: additions that wait, see pending
 PENDING_CELLS = 27  # int32: their arguments
 CLASS_SIZES = 28  # int32 by class: number of deltas, while they are applied
 REDUCTIONS = 29  # int32 rows of REDUCTION_WIDTH
 ARGUMENTS = 30  # int32: arguments of a built-in that Python evaluates
 CALL = 31  # address of the function that evaluates it
-ADDRESSES = 32
+INDEXES = 32  # int64 by grouping: address of its index, 0 if it has groups
+ADDRESSES = 33
 
 # Mask, buffer and count of a table follow each other: `slots.insert` counts on it.
 # Scalars -----------------------------------------------------------------------------------------
@@ -71,7 +72,7 @@ PRESENT = 18
 ASSERTED = 19
 BELOW_ZERO = 20
 COUNTS = 21
-PENDING_COUNT = 22
+BUSY = 22  # 1 while another thread than the caller's accumulates
 FREE_NODE = 23  # first node of touched lists that was used up
 CHANGED_GROUP = 24  # first of the groups whose aggregate is to be computed again, or -1
 QUIET = 25  # 1 while multiplicities change without being touched
@@ -166,7 +167,11 @@ FUNCTION_COUNT, FUNCTION_DISTINCT, FUNCTION_SUM, FUNCTION_AVERAGE = range(4)
 PLAN_BINDS, PLAN_BIND_COUNT, PLAN_CHECKS, PLAN_CHECK_COUNT = range(4)
 PLAN_CONDITIONS, PLAN_CONDITION_COUNT, PLAN_STEPS, PLAN_STEP_COUNT = range(4, 8)
 PLAN_HEAD_RELATION, PLAN_HEAD, PLAN_HEAD_COUNT, PLAN_SIGN = range(8, 12)
-PLAN_WIDTH = 12
+# Of a plan that probes one index and has no conditions: the arrangement + 1 (else 0), the key, and
+# the head in terms of the two facts; a constant is the complement of its id, else it is an argument
+# of the driving fact or, from MAX_ARITY on, of the match.
+PLAN_PROBE, PLAN_PROBE_KEY, PLAN_PROBE_HEAD = range(12, 15)
+PLAN_WIDTH = 16
 
 STEP_BINDS, STEP_BIND_COUNT, STEP_CHECKS, STEP_CHECK_COUNT = range(4)
 STEP_CONDITIONS, STEP_CONDITION_COUNT, STEP_KEY, STEP_KEY_COUNT = range(4, 8)

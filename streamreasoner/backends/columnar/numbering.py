@@ -39,6 +39,15 @@ class Numbering:
         """The number of a grouping."""
         return self.groupings.setdefault(grouping, len(self.groupings))
 
+    @property
+    def indexed(self) -> tuple[int, ...]:
+        """The groupings whose groups an index by id finds."""
+        return tuple(
+            number
+            for grouping, number in self.groupings.items()
+            if not isinstance(grouping, Reduction) and len(self.key(grouping)) == 1
+        )
+
     def key(self, grouping: Grouping) -> tuple[int, ...]:
         """The positions on which the facts of a group agree."""
         match grouping:

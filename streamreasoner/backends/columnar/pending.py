@@ -1,77 +1,159 @@
-"""Additions to multiplicities, in small batches. Invariant: flushed before anyone settles.
+"""Additions to multiplicities, in batches. Invariant: carried out before anyone settles.
 
-The slot of a fact is a cache miss, and so is its record. An addition therefore waits until a batch
-is full, by when its slot has arrived, and the records of a batch are asked for together: the misses
-overlap instead of adding up (measured: a third of the time for a large load).
+The slot of a fact is a cache miss, and so is its record. Additions therefore wait until a batch is
+full, and slots and records of a batch are asked for ahead of their use: the misses overlap instead
+of adding up (measured: a third of the time for a large load). Neighbours often derive the same
+fact, so what waits for the same fact and iteration is summed.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from streamreasoner.backends.columnar.entry import add_count
-from streamreasoner.backends.columnar.fact import expect, find_or_add, tag_of
+from streamreasoner.backends.columnar.fact import expect, expect_slot, find_or_add, tag_of
 from streamreasoner.backends.columnar.layout import (
+    BUSY,
+    FACT_BUFFER,
+    FACT_MASK,
     FULL,
+    MAX_ARITY,
     OK,
     PENDING_CELLS,
-    PENDING_COUNT,
     PENDING_ROWS,
     RELATIONS,
     SCALARS,
 )
-from streamreasoner.rdf.kernels.compile import inlined, kernel
-from streamreasoner.rdf.kernels.memory import int32_column, int64_column
+from streamreasoner.rdf.kernels.compile import kernel
+from streamreasoner.rdf.kernels.memory import int32_column, int64_column, load_acquired
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int32s, Int64s
 
-BATCH = 32
+BATCH = 256
+_COUNT = 0  # rows that wait
+_LIMIT = 1  # rows at which they are carried out
+_STATE = 2  # address of the table of addresses of the state they are for; 0: this one's
+_LATEST = 3  # by the low bits of a tag: where the latest row with it is, or 0
+_LATEST_MASK = 255
+_ROWS = _LATEST + _LATEST_MASK + 1
 _ROW = 5  # relation, first cell, tag, iteration, multiplicity
-ROWS_LENGTH = BATCH * _ROW
+_SUMMED = 1 << 32  # sums of a batch stay small, so that they overflow where single ones would
+_AHEAD = 16  # rows between asking for a cache line and reading it
 
 
-@inlined
+def columns(limit: int, owner: Int64s | None = None) -> dict[int, Int32s | Int64s]:
+    """Memory for batches of *limit* additions, by column of the table of addresses.
+
+    Args:
+        limit: Additions that are carried out together.
+        owner: The table of the state that they are for, if another thread accumulates.
+    """
+    rows = np.zeros(_ROWS + _ROW * (limit + 1), np.int64)
+    rows[_LIMIT] = limit
+    rows[_STATE] = 0 if owner is None else owner.ctypes.data
+    return {PENDING_ROWS: rows, PENDING_CELLS: np.zeros(limit * MAX_ARITY, np.int32)}
+
+
+@kernel
 def push(
     table: Int64s, relation: int, cells: Int32s, at: int, iteration: int, multiplicity: int
 ) -> int:
     """Let an addition wait; returns a status, which is that of the batch if this one fills it."""
-    scalars = int64_column(table[SCALARS])
     rows = int64_column(table[PENDING_ROWS])
     waiting = int32_column(table[PENDING_CELLS])
-    count = scalars[PENDING_COUNT]
-    row = _ROW * count
-    first = rows[row + 1]
     arity = int32_column(table[RELATIONS])[2 * relation]
+    tag = tag_of(table, relation, cells, at)
+    latest = _LATEST + (tag & _LATEST_MASK)
+    same = rows[latest]
+    if same != 0 and rows[same + 2] == tag and rows[same + 3] == iteration:
+        i = 0
+        while i < arity and waiting[rows[same + 1] + i] == cells[at + i]:
+            i += 1
+        small = -_SUMMED < multiplicity < _SUMMED and -_SUMMED < rows[same + 4] < _SUMMED
+        if i == arity and rows[same] == relation and small:
+            rows[same + 4] += multiplicity
+            return OK
+    row = _ROWS + _ROW * rows[_COUNT]
+    first = rows[row + 1]
+    rows[latest] = row
     for i in range(arity):
         waiting[first + i] = cells[at + i]
     rows[row] = relation
-    rows[row + 2] = tag_of(table, relation, cells, at)
+    rows[row + 2] = tag
     rows[row + 3] = iteration
     rows[row + 4] = multiplicity
     rows[row + _ROW + 1] = first + arity
-    scalars[PENDING_COUNT] = count + 1
-    if count + 1 == BATCH:
-        return flush(table)
+    rows[_COUNT] += 1
+    if rows[_COUNT] == rows[_LIMIT]:
+        return _make_room(table)
     return OK
 
 
 @kernel
 def flush(table: Int64s) -> int:
     """Carry out what waits; returns a status."""
-    scalars = int64_column(table[SCALARS])
+    return accumulate(table, table)
+
+
+@kernel
+def forget_pending(table: Int64s) -> None:
+    """Give up what waits."""
     rows = int64_column(table[PENDING_ROWS])
-    waiting = int32_column(table[PENDING_CELLS])
-    count = scalars[PENDING_COUNT]
-    scalars[PENDING_COUNT] = 0
-    for i in range(count):
-        expect(table, rows[_ROW * i + 2])
-    for i in range(count):
-        row = _ROW * i
-        fact = find_or_add(table, rows[row], waiting, rows[row + 1], rows[row + 2])
-        if fact == 0:
-            return FULL
-        status = add_count(table, fact, rows[row + 3], rows[row + 4])
-        if status != OK:
-            return status
+    rows[_COUNT] = 0
+    for i in range(_LATEST, _ROWS):
+        rows[i] = 0
+
+
+@kernel
+def pending_count(table: Int64s) -> int:
+    """Number of additions that wait."""
+    return int64_column(table[PENDING_ROWS])[_COUNT]
+
+
+@kernel
+def accumulate(table: Int64s, source: Int64s) -> int:
+    """Carry out, on the state of *table*, what waits in *source*; returns a status."""
+    rows = int64_column(source[PENDING_ROWS])
+    waiting = int32_column(source[PENDING_CELLS])
+    count = rows[_COUNT]
+    forget_pending(source)
+    for i in range(count + 2 * _AHEAD):
+        if i < count:
+            expect_slot(table, rows[_ROWS + _ROW * i + 2])
+        if _AHEAD <= i < count + _AHEAD:
+            expect(table, rows[_ROWS + _ROW * (i - _AHEAD) + 2])
+        if i >= 2 * _AHEAD:
+            row = _ROWS + _ROW * (i - 2 * _AHEAD)
+            fact = find_or_add(table, rows[row], waiting, rows[row + 1], rows[row + 2])
+            if fact == 0:
+                return FULL
+            status = add_count(table, fact, rows[row + 3], rows[row + 4])
+            if status != OK:
+                return status
     return OK
+
+
+@kernel
+def _make_room(table: Int64s) -> int:
+    """Carry a full batch out; the state may be another thread's, and is waited for."""
+    state = int64_column(table[PENDING_ROWS])[_STATE]
+    if state == 0:
+        return accumulate(table, table)
+    owner = int64_column(state)
+    while load_acquired(owner[SCALARS] + 8 * BUSY) != 0:
+        pass
+    status = accumulate(owner, table)
+    share_facts(table, owner)
+    return status
+
+
+@kernel
+def share_facts(table: Int64s, owner: Int64s) -> None:
+    """Let a thread that joins know where the owner's table of facts is now."""
+    scalars = int64_column(table[SCALARS])
+    owned = int64_column(owner[SCALARS])
+    scalars[FACT_MASK] = owned[FACT_MASK]
+    scalars[FACT_BUFFER] = owned[FACT_BUFFER]

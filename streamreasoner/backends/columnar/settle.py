@@ -39,7 +39,7 @@ from streamreasoner.backends.columnar.layout import (
 )
 from streamreasoner.backends.columnar.slots import LOW
 from streamreasoner.rdf.kernels.compile import kernel
-from streamreasoner.rdf.kernels.memory import int32_column, int64_column
+from streamreasoner.rdf.kernels.memory import int32_column, int64_column, prefetch
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int64s
@@ -103,6 +103,7 @@ def settle(  # noqa: C901 - one loop, and the hottest
         fact = nodes[node] & LOW
         last = node
         node = nodes[node] >> 32
+        prefetch(table[ARENA] + 8 * (nodes[nodes[node] >> 32] & LOW))
         if classes[(words[2 * fact] & CLASS_BITS) * CLASS_WIDTH + CLASS_LATTICE] != 0:
             offer(table, values, fact, iteration)
             continue

@@ -19,7 +19,7 @@ LOW = 0xFFFFFFFF
 _GOLDEN = -7046029254386353131  # 2**64 / golden ratio, as int64
 
 
-@inlined
+@kernel
 def mix(state: int, value: int) -> int:
     """Fold *value* into a 64-bit hash *state*."""
     state = (state ^ value) * _GOLDEN
@@ -37,7 +37,7 @@ def hash_cells(seed: int, cells: Int32s, at: int, count: int) -> int:
     return mix(state, 1) & LOW
 
 
-@inlined
+@kernel
 def put(slots: Int64s, mask: int, tag: int, identifier: int) -> None:
     """Add an id that is not in the table."""
     i = tag & mask
@@ -47,9 +47,8 @@ def put(slots: Int64s, mask: int, tag: int, identifier: int) -> None:
 
 
 @kernel
-def rehash(source: Int64s, mask: int, target: Int64s) -> None:
-    """Move every slot into a target of twice the size."""
-    wide = 2 * mask + 1
+def rehash(source: Int64s, mask: int, target: Int64s, wide: int) -> None:
+    """Move every slot into a larger target, of mask *wide*."""
     for i in range(wide + 1):
         target[i] = 0
     for i in range(mask + 1):
@@ -79,22 +78,30 @@ def remove(slots: Int64s, mask: int, tag: int, identifier: int) -> None:
 
 
 @kernel
+def reserve(table: Int64s, column: int, at: int, count: int) -> None:
+    """Make room for *count* more ids in the table in *column*, see `insert`."""
+    scalars = int64_column(table[SCALARS])
+    mask = scalars[at]
+    wide = mask
+    while 5 * (scalars[at + 2] + count) > 3 * (wide + 1):
+        wide = 2 * wide + 1
+    if wide != mask:
+        source = int64_column(table[column + scalars[at + 1]])
+        rehash(source, mask, int64_column(table[column + 1 - scalars[at + 1]]), wide)
+        scalars[at] = wide
+        scalars[at + 1] = 1 - scalars[at + 1]
+
+
+@kernel
 def insert(table: Int64s, column: int, at: int, tag: int, identifier: int) -> None:
     """Add an id to the table in *column*; its mask, buffer and count are the scalars from *at* on.
 
     A table that is three fifths full is rehashed into its other buffer first.
     """
     scalars = int64_column(table[SCALARS])
-    mask = scalars[at]
-    buffer = scalars[at + 1]
-    if 5 * (scalars[at + 2] + 1) > 3 * (mask + 1):
-        target = int64_column(table[column + 1 - buffer])
-        rehash(int64_column(table[column + buffer]), mask, target)
-        buffer = 1 - buffer
-        mask = 2 * mask + 1
-        scalars[at] = mask
-        scalars[at + 1] = buffer
-    put(int64_column(table[column + buffer]), mask, tag, identifier)
+    if 5 * (scalars[at + 2] + 1) > 3 * (scalars[at] + 1):
+        reserve(table, column, at, 1)
+    put(int64_column(table[column + scalars[at + 1]]), scalars[at], tag, identifier)
     scalars[at + 2] += 1
 
 

@@ -28,6 +28,7 @@ class State:
     Attributes:
         table: int64 of shape (ADDRESSES,), what kernels are called with.
         scalars: int64 of shape (SCALAR_COUNT,).
+        group_units: The most units that the groups of one fact take if all of them are new.
     """
 
     def __init__(self, tables: ProgramTables, builtins: Builtins) -> None:
@@ -46,14 +47,14 @@ class State:
             layout.TOUCHED_HEADS: Reserved(np.int32, _ID_LIMIT),
             layout.DELTAS: Reserved(np.int64, facts, huge_pages=True),
         }
+        self._indexes: dict[int, Reserved] = {}
         self.scalars = np.zeros(layout.SCALAR_COUNT, np.int64)
         self._arrays: dict[int, NDArray[np.int32] | NDArray[np.int64]] = {
             layout.SCALARS: self.scalars,
             layout.FREE: np.zeros(_FREE_SIZES, np.int32),
             layout.SCRATCH: np.zeros(layout.SCRATCH_COUNT, np.int32),
-            layout.PENDING_ROWS: np.zeros(pending.ROWS_LENGTH + 2, np.int64),
             layout.ARGUMENTS: builtins.arguments,
-            layout.PENDING_CELLS: np.zeros(pending.BATCH * layout.MAX_ARITY, np.int32),
+            **pending.columns(pending.BATCH),
         }
         self.table = np.zeros(layout.ADDRESSES, np.int64)
         for column, reserved in self._reserved.items():
@@ -73,10 +74,19 @@ class State:
 
     def install(self, tables: ProgramTables) -> None:
         """Let kernels read another program; nothing may be touched or journaled."""
+        for grouping in tables.indexed:
+            if grouping not in self._indexes:
+                ids = reservable(4, at_most=_ID_LIMIT)
+                self._indexes[grouping] = Reserved(np.int32, ids)
+        indexes = np.zeros(tables.groupings + 1, np.int64)
+        for grouping, index in self._indexes.items():
+            indexes[grouping] = index.address
         self._arrays |= tables.columns
         self._arrays[layout.INITIAL_HEADS] = np.zeros(tables.strata, np.int32)
-        for column in (layout.INITIAL_HEADS, *tables.columns):
+        self._arrays[layout.INDEXES] = indexes
+        for column in (layout.INITIAL_HEADS, layout.INDEXES, *tables.columns):
             self.table[column] = self._arrays[column].ctypes.data
+        self.group_units = tables.group_units
         self.scalars[layout.STRATA] = tables.strata
         self.scalars[layout.ARRANGEMENT_COUNT] = tables.groupings
         self.scalars[layout.TRIE_MASK] = tables.trie_mask
@@ -116,8 +126,7 @@ class State:
         ):
             self._reserved[column].clear()
 
-    @property
-    def bytes(self) -> int:
-        """Memory that the facts, groups and their tables take."""
+    def bytes(self, ids: int) -> int:
+        """Memory that the facts, groups and their tables take, if there are so many ids."""
         slots = self.scalars[layout.FACT_MASK] + self.scalars[layout.GROUP_MASK] + 2
-        return int(8 * (self.scalars[layout.TOP] + slots))
+        return int(8 * (self.scalars[layout.TOP] + slots)) + 4 * ids * len(self._indexes)

@@ -35,9 +35,15 @@ def kernel(function: _Function) -> _Function:
     return _compiled(function)
 
 
+def is_cached(function: Callable[..., object]) -> bool:
+    """Whether the machine code of a kernel is on the disk, so that its first call is a fast one."""
+    dispatcher: Any = function
+    return bool(dispatcher._cache._cache_file._load_index())  # noqa: SLF001 - as above
+
+
 def inlined(function: _Function) -> _Function:
-    """As `kernel`, for leaves so small that a call would cost more than their work."""
-    return _compiled(function, forceinline=True)
+    """As `kernel`, for what kernels call in their loops; a call from Python would crash."""
+    return _compiled(function, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def _compiled(function: _Function, **options: bool) -> _Function:

@@ -74,6 +74,30 @@ def load_word(typingctx, address):
 
 
 @intrinsic
+def load_acquired(typingctx, address):
+    """The int64 at an address, as another thread left it, with all that it wrote before."""
+
+    def codegen(context, builder, signature, arguments):
+        return builder.load_atomic(
+            builder.inttoptr(arguments[0], _WORD.as_pointer()), "acquire", align=8
+        )
+
+    return types.int64(types.int64), codegen
+
+
+@intrinsic
+def store_released(typingctx, address, value):
+    """Write an int64 to an address, for other threads to see after all that was written before."""
+
+    def codegen(context, builder, signature, arguments):
+        pointer = builder.inttoptr(arguments[0], _WORD.as_pointer())
+        builder.store_atomic(arguments[1], pointer, "release", align=8)
+        return context.get_dummy_value()
+
+    return types.none(types.int64, types.int64), codegen
+
+
+@intrinsic
 def load_half(typingctx, address):
     """The four bytes at an address of any alignment, as uint64."""
 

@@ -18,6 +18,7 @@ from streamreasoner.rdf.kernels.comparing import (
     HEADER_STARTS,
     INTEGER,
     KIND,
+    WHOLE,
     compare_exact,
     compare_strings,
 )
@@ -68,6 +69,11 @@ def order(values: np.ndarray, left: int, right: int) -> int:
     """
     if left == right:
         return 0
+    kinds = int8_column(values[KIND])
+    wholes = int64_column(values[WHOLE])
+    integers = signed(kinds[left]) == INTEGER and signed(kinds[right]) == INTEGER
+    if integers and wholes[left] != wholes[right]:
+        return -1 if wholes[left] < wholes[right] else 1
     rank = rank_of(values, left)
     other = rank_of(values, right)
     if rank != other:

@@ -33,12 +33,12 @@ def test_put_and_remove_agree_with_a_set(steps):
 
 @given(st.lists(st.integers(1, 10_000), unique=True, max_size=9))
 def test_rehash_moves_every_slot(identifiers):
-    """A table of twice the size holds the same slots, each reachable from its home."""
+    """A larger table holds the same slots, each reachable from its home."""
     table = np.zeros(MASK + 1, np.int64)
     wide = np.full(2 * (MASK + 1), -1, np.int64)
     for identifier in identifiers:
         slots.put(table, MASK, identifier * 7, identifier)
-    slots.rehash(table, MASK, wide)
+    slots.rehash(table, MASK, wide, 2 * MASK + 1)
 
     assert sorted(wide[wide != 0]) == sorted(table[table != 0])
     for identifier in identifiers:
