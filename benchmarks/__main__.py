@@ -1,21 +1,65 @@
-"""`python -m benchmarks`: every benchmark, one after the other, tables on standard output."""
+"""`python -m benchmarks`: every benchmark, one after the other, each in a process of its own.
+
+    python -m benchmarks [NAME...] [--quick] [--results DIR] [--publish]
+
+Each prints its tables and writes `NAME.json` into the folder of results. `--publish` then puts the
+results, their plots and their tables into the documents, as `python -m benchmarks.report` does. The
+exit code is 1 if a claim failed or a result was wrong, and 0 otherwise; a benchmark whose data is
+not there is named and left out.
+"""
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
+import time
 from pathlib import Path
 
-SCRIPTS = ("encoding", "kernel", "pipeline")
+from benchmarks import harness, report
+
+# What each is run with if it shall only show that it runs.
+SCRIPTS: dict[str, tuple[str, ...]] = {
+    "encoding": ("--scale", "1"),
+    "kernel": ("--scale", "1"),
+    "growth": ("--scales", "1", "--largest", "10000"),
+    "graphs": ("--edges", "50000", "--updates", "200"),
+    "program_graphs": ("--scale", "0.01", "--procedures", "500"),
+    "compare": ("--scale", "1", "--quick"),
+    "pipeline": ("--scale", "1", "--rounds", "1", "--messages", "40"),
+}
+RESULTS = harness.ROOT / "benchmarks" / "results" / "local"
 
 
 def main() -> int:
-    """Run each script in a process of its own; the exit code is the worst of theirs."""
-    directory = Path(__file__).parent
-    return max(
-        subprocess.run([sys.executable, directory / f"{name}.py"], check=False).returncode
-        for name in SCRIPTS
-    )
+    """Run the scripts and say how each went."""
+    arguments = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    arguments.formatter_class = argparse.RawDescriptionHelpFormatter
+    arguments.add_argument("names", nargs="*", choices=(*SCRIPTS, []), help="default: all")
+    arguments.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
+    arguments.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
+    arguments.add_argument("--publish", action="store_true", help="renew docs/benchmarks.md")
+    options = arguments.parse_args()
+    options.results.mkdir(parents=True, exist_ok=True)
+    names = options.names or list(SCRIPTS)
+    rows = [(name, *run(name, options.results, quick=options.quick)) for name in names]
+    harness.print_table("Benchmarks", ("name", "seconds", "outcome"), rows)
+    if options.publish:
+        report.publish([options.results / f"{name}.json" for name in names])
+    return int(any(outcome == "FAILED" for _, _, outcome in rows))
+
+
+def run(name: str, results: Path, *, quick: bool) -> tuple[float, str]:
+    """Seconds of a clock that a script took, and how it went."""
+    print(f"\n## {name}", flush=True)
+    path = results / f"{name}.json"
+    path.unlink(missing_ok=True)
+    script = harness.ROOT / "benchmarks" / f"{name}.py"
+    command = [sys.executable, str(script), *(SCRIPTS[name] if quick else ()), "--json", str(path)]
+    started = time.perf_counter()
+    done = subprocess.run(command, check=False)
+    outcome = {0: "ok", harness.ABSENT: "left out, no data"}.get(done.returncode, "FAILED")
+    return time.perf_counter() - started, outcome
 
 
 if __name__ == "__main__":

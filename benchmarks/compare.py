@@ -1,8 +1,9 @@
 """Our engine beside others, on the same rows and the same updates, in one run.
 
-    python benchmarks/compare.py [SECTION...] [--scale 10] [--quick] [--json FILE]
+    python benchmarks/compare.py [SECTION...] [--scale 10] [--share 4] [--quick] [--json FILE]
 
-Sections: lubm, closure, graph, program, deletion; all of them by default. A peer that is not
+Sections: lubm, closure, graph, program, deletion; all of them by default. Graphs and programs are
+of 1/SHARE of their models' size; `graphs.py` does the whole graph beside scipy. A peer that is not
 installed is named in a line and left out. Engines that do the same task must derive the same facts,
 or the script fails. Times are seconds of a clock, from the input in memory to the result; an update
 is removed and added back, and the times of single rows are medians. Peers without updates would
@@ -15,6 +16,7 @@ import argparse
 import dataclasses
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,17 +45,20 @@ if TYPE_CHECKING:
     from benchmarks.peers.case import Case
 
     Run = Callable[[], Result]
+    Table = tuple[dict[str, Any], list[dict[str, Any]], int]
 
 SINGLES, BATCH = 200, 1000
 CLOSURE_SINGLES, CLOSURE_BATCH = 10, 100
 RDFS_LARGEST = 1
+QUICK = 20
 HEADER = (
     "engine",
     "load s",
-    "remove 1 ms",
-    "add 1 ms",
-    "remove batch s",
-    "add batch s",
+    "load / first",
+    "remove one, ms",
+    "add one, ms",
+    "remove batch, s",
+    "add batch, s",
     "MiB",
     "facts",
 )
@@ -64,47 +69,59 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("sections", nargs="*", choices=(*SECTIONS, []), help="default: all")
     arguments.add_argument("--scale", type=int, default=10, choices=(1, 10, 50), help="of LUBM")
-    arguments.add_argument("--quick", action="store_true", help="graphs and programs of 1/20")
+    arguments.add_argument("--quick", action="store_true", help="a share of 20, and small closures")
+    arguments.add_argument("--share", type=int, default=4, help="of graphs and programs, 1 is all")
     arguments.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
     options = arguments.parse_args()
-    figures: dict[str, Any] = {**harness.machine(), "tables": {}}
+    if options.quick:
+        options.share = QUICK
+    figures: dict[str, Any] = {**harness.machine(), "scale": options.scale, "share": options.share}
+    figures.update(results={}, tables=[])
     wrong = 0
     for section in options.sections or SECTIONS:
-        for title, rows, bad in SECTIONS[section](options):
+        for table, results, bad in SECTIONS[section](options):
             wrong += bad
-            figures["tables"][title] = rows
+            figures["tables"].append(table)
+            figures["results"][table["title"]] = {"section": section, "rows": results}
             harness.save(options.json, figures)
     return min(wrong, 1)
 
 
-def table(case: Case, runs: list[Run]) -> tuple[str, list[dict[str, Any]], int]:
-    """Title, rows and number of wrong results of a case; prints them."""
+def table(case: Case, runs: list[Run]) -> Table:
+    """The table, results and number of wrong results of a case; prints it."""
     results: list[Result] = []
+    absent: list[str] = []
     wrong = 0
     for run in runs:
         try:
             result = run()
         except (AbsentError, StreamReasonerError) as error:
             reason = str(error).splitlines()[0]
-            print(f"{case.name}: {reason}", flush=True)
+            print(f"{case.name}: {reason}", file=sys.stderr, flush=True)
+            absent.append(reason)
             continue
         if results and result.differs(results[0]):
-            print(f"{case.name}: {result.engine} derives {result.facts}, not as the first.")
+            print(
+                f"{case.name}: {result.engine} derives {result.facts}, not as the first.",
+                file=sys.stderr,
+            )
             wrong += 1
         results.append(result)
     title = f"{case.name}; {len(case.singles)} single rows, a batch of {len(case.batch):,}"
-    harness.print_table(title, HEADER, [_cells(result) for result in results])
-    sys.stdout.flush()
-    return title, [dataclasses.asdict(result) for result in results], wrong
+    note = " ".join(f"{reason[0].upper()}{reason[1:]}." for reason in dict.fromkeys(absent))
+    rows = [_cells(result, results[0]) for result in results]
+    printed = harness.print_table(title, HEADER, rows, note)
+    return printed, [dataclasses.asdict(result) for result in results], wrong
 
 
-def _cells(result: Result) -> tuple[Any, ...]:
+def _cells(result: Result, first: Result) -> tuple[Any, ...]:
     def unit(value: float | None, factor: float) -> float | str:
         return "" if value is None else value * factor
 
     return (
         result.engine,
         result.load,
+        result.load / first.load,
         unit(result.remove, 1e3),
         unit(result.add, 1e3),
         unit(result.batch_remove, 1),
@@ -114,13 +131,10 @@ def _cells(result: Result) -> tuple[Any, ...]:
     )
 
 
-def incremental(case: Case) -> list[Run]:
-    """Ours, and the crate with one worker and with two."""
-    return [
-        lambda: ours.run(case),
-        lambda: dataflow.run(case, 1),
-        lambda: dataflow.run(case, 2),
-    ]
+def incremental(case: Case, *, workers: int = 2) -> list[Run]:
+    """Ours, and the crate with one worker, and with as many."""
+    crate = [partial(dataflow.run, case, count) for count in range(1, workers + 1)]
+    return [partial(ours.run, case), *crate]
 
 
 def batch(
@@ -144,31 +158,31 @@ def batch(
     return run
 
 
-def lubm(options: argparse.Namespace) -> Iterator[tuple[str, list[dict[str, Any]], int]]:
+def lubm(options: argparse.Namespace) -> Iterator[Table]:
     """ρDF, and what RDF libraries take for the same files."""
     case = programs.rho_df(options.scale, SINGLES, BATCH)
     yield table(case, incremental(case))
     title = f"RDF libraries on LUBM({options.scale}) and univ-bench; other rules than ours"
     files = harness.lubm(options.scale)
-    rows = []
+    rows, absent = [], []
     for name, peer in (
         ("reasonable, OWL 2 RL", rdf.reasonable),
         ("owlrl, RDFS", rdf.owlrl),
         ("pyoxigraph, parse only", rdf.pyoxigraph),
     ):
         if peer is rdf.owlrl and options.scale > RDFS_LARGEST:
-            print(f"{name}: left out, it is for LUBM({RDFS_LARGEST})")
+            absent.append(f"{name} is left out: it is for LUBM({RDFS_LARGEST}).")
             continue
         try:
             rows.append((name, *peer(files)))
         except AbsentError as error:
-            print(f"{name}: {error}")
+            absent.append(f"{name}: {error}.")
     header = ("library", "triples", "parse s", "reason s")
-    harness.print_table(title, header, rows)
-    yield title, [dict(zip(header, row, strict=True)) for row in rows], 0
+    printed = harness.print_table(title, header, rows, " ".join(absent))
+    yield printed, [dict(zip(header, row, strict=True)) for row in rows], 0
 
 
-def closure(options: argparse.Namespace) -> Iterator[tuple[str, list[dict[str, Any]], int]]:
+def closure(options: argparse.Namespace) -> Iterator[Table]:
     """Transitive closure of graphs of several shapes."""
     size = 0.3 if options.quick else 1.0
     side = round(36 * size)
@@ -181,7 +195,7 @@ def closure(options: argparse.Namespace) -> Iterator[tuple[str, list[dict[str, A
     ):
         case = programs.closure(name, edges, CLOSURE_SINGLES, CLOSURE_BATCH)
         runs = [
-            *incremental(case),
+            *incremental(case, workers=1),
             batch("DuckDB", case, duckdb_sql.table, duckdb_sql.closure),
             batch("networkx", case, networkx_graphs.graph, networkx_graphs.closure),
             batch("scipy", case, np.asarray, scipy_graphs.closure),
@@ -189,9 +203,9 @@ def closure(options: argparse.Namespace) -> Iterator[tuple[str, list[dict[str, A
         yield table(case, runs)
 
 
-def graph(options: argparse.Namespace) -> Iterator[tuple[str, list[dict[str, Any]], int]]:
+def graph(options: argparse.Namespace) -> Iterator[Table]:
     """Shortest paths, components and triangles of a social graph."""
-    share = 20 if options.quick else 1
+    share = options.share
     edges = generators.social(generators.SOCIAL_EDGES // share, generators.SOCIAL_NODES // share)
     case = programs.sssp(edges, SINGLES, BATCH)
     runs = [
@@ -217,9 +231,9 @@ def graph(options: argparse.Namespace) -> Iterator[tuple[str, list[dict[str, Any
     yield table(case, runs)
 
 
-def program(options: argparse.Namespace) -> Iterator[tuple[str, list[dict[str, Any]], int]]:
+def program(options: argparse.Namespace) -> Iterator[Table]:
     """Analyses of made-up programs."""
-    share = 20 if options.quick else 1
+    share = options.share
     case = programs.cspa("httpd", 0.1 / share, SINGLES, BATCH // share)
     yield table(case, incremental(case))
     case = programs.csda(2_000 // share, SINGLES, BATCH // share)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -39,7 +38,8 @@ def main() -> int:
         while stream.read(1 << 22):
             pass  # both readers find the file in the page cache
     figures = {**harness.machine(), **measure(path)}
-    harness.print_table(path.name, ("figure", "value"), list(figures.items()))
+    rows = [(name, figures[name]) for name in list(figures)[len(harness.machine()) :]]
+    figures["tables"] = [harness.print_table(path.name, ("figure", "value"), rows)]
     harness.save(options.json, figures)
     return 0 if figures["triples_per_second"] >= FLOOR else 1
 
@@ -108,7 +108,7 @@ def first_call_seconds() -> float:
 
 def peak_bytes() -> int:
     """Peak resident memory of this process."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return round(harness.peak_mib() * 2**20)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What every benchmark needs: the data, a table of figures, and where they were measured."""
+"""What every benchmark needs: the data, tables of figures, and where they were measured."""
 
 from __future__ import annotations
 
@@ -6,13 +6,25 @@ import json
 import lzma
 import os
 import platform
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+T = TypeVar("T")
+
+HUNDRED = 100
+ABSENT = 2  # exit code of a benchmark whose data is not here
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
 
@@ -20,7 +32,7 @@ DATA = ROOT.parent / "shared" / "data"
 def lubm(scale: int) -> list[Path]:
     """The univ-bench schema and LUBM(scale), unpacked once into the temporary directory.
 
-    Exits with status 2 and a message if the data is not there.
+    Exits with status `ABSENT` and a message if the data is not there.
     """
     schema, packed = DATA / "univ-bench.nt", DATA / f"lubm{scale}.nt.xz"
     for path in (schema, packed):
@@ -30,7 +42,7 @@ def lubm(scale: int) -> list[Path]:
                 f" seed 0, as N-Triples) into {DATA}, or leave this benchmark out.",
                 file=sys.stderr,
             )
-            raise SystemExit(2)
+            raise SystemExit(ABSENT)
     plain = Path(tempfile.gettempdir()) / f"streamreasoner-{packed.stem}"
     if not plain.exists():
         part = plain.with_suffix(".part")
@@ -58,25 +70,66 @@ def machine() -> dict[str, Any]:
     }
 
 
-def print_table(title: str, header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
-    """Print rows under a header, numbers flush right."""
-    cells = [header, *(tuple(_cell(value) for value in row) for row in rows)]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
-    print(f"\n{title}")
-    for row in cells:
-        first, *others = (cell for cell in row)
-        line = [first.ljust(widths[0])]
-        line += [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
-        print("  " + "  ".join(line).rstrip())
+def apart(work: Callable[..., T], *arguments: Any) -> T:
+    """The result of a function, called in a fresh process, so that peak memory is its own."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(work, *arguments).result()
+
+
+def peak_mib() -> float:
+    """Peak resident memory of this process, its input and compiled code included."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def print_table(
+    title: str, header: Sequence[str], rows: Iterable[Sequence[Any]], note: str = ""
+) -> dict[str, Any]:
+    """Print a table in Markdown; return it as JSON has it, for `markdown`."""
+    cells = [list(row) for row in rows]
+    table = {"title": title, "note": note, "header": list(header), "rows": cells}
+    print("\n" + markdown(table), flush=True)
+    return table
+
+
+def markdown(table: dict[str, Any]) -> str:
+    """A table in Markdown under its title, the first column flush left and numbers flush right."""
+    lines = [table["header"], *([_cell(value) for value in row] for row in table["rows"])]
+    widths = [max(3, *(len(line[i]) for line in lines)) for i in range(len(table["header"]))]
+    right = [
+        i > 0 and not any(isinstance(row[i], str) and row[i] for row in table["rows"])
+        for i in range(len(widths))
+    ]
+    padded = [
+        [
+            cell.rjust(width) if flush else cell.ljust(width)
+            for cell, width, flush in zip(line, widths, right, strict=True)
+        ]
+        for line in lines
+    ]
+    rule = ["-" * (w - 1) + ("-", ":")[r] for w, r in zip(widths, right, strict=True)]
+    text = [f"**{table['title']}**", ""]
+    text += [f"| {' | '.join(line)} |" for line in (padded[0], rule, *padded[1:])]
+    return "\n".join([*text, *(["", table["note"]] if table["note"] else [])])
 
 
 def save(path: Path | None, figures: dict[str, Any]) -> None:
     """Write the figures as JSON, if a path was asked for."""
     if path is not None:
-        path.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:,.3f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    match value:
+        case bool():
+            return "yes" if value else "NO"
+        case int():
+            return f"{value:,}"
+        case float():
+            # Three digits say all that a machine repeats.
+            if abs(value) >= HUNDRED:
+                return f"{value:,.0f}"
+            return np.format_float_positional(
+                value, precision=3, unique=False, fractional=False, trim="-"
+            )
+        case _:
+            return str(value)

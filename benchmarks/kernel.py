@@ -15,10 +15,8 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import mmap
-import resource
 import statistics
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,14 +25,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import harness
-from streamreasoner.analysis.load import load_program
-from streamreasoner.backends.columnar.backend import ColumnarBackend
-from streamreasoner.collection.updates import Updates
-from streamreasoner.engine.fixpoint import fixpoint
-from streamreasoner.plan.lower import lower
+from benchmarks.driver import Kernel, cpu, updates
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.ntriples import read
-from streamreasoner.rdf.values import Values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,27 +39,22 @@ BATCHES = (1, 8_000, 16_000, 160_000)
 SUBCLASS = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
 UB = "http://swat.cse.lehigh.edu/onto/univ-bench.owl#"
 EDGES = (("FullProfessor", "Professor"), ("GraduateCourse", "Course"), ("Course", "Work"))
-LIMIT = 1_000_000
 
 
-class Kernel:
-    """A backend driven through epochs of encoded triples, timed without reading out changes."""
+class Lubm(Kernel):
+    """A kernel that takes triples under ρDF, timed without reading out changes."""
 
     def __init__(self, dictionary: Dictionary) -> None:
-        self.plan = lower(load_program("rho-df"))
-        self.backend = ColumnarBackend(self.plan, dictionary, Values(dictionary))
+        super().__init__("rho-df", dictionary)
 
-    def apply(self, triples: NDArray[np.int32], multiplicity: int) -> None:
-        """One epoch."""
-        self.backend.add(Updates("triple", triples, np.full(len(triples), multiplicity, np.int64)))
-        for stratum in range(len(self.plan.strata) + 1):
-            fixpoint(self.backend, stratum, LIMIT)
-        self.backend.commit()
+    def apply(self, triples: NDArray[np.int32], multiplicity: int) -> float:
+        """One epoch; seconds of processor time."""
+        return self.load([updates("triple", triples, multiplicity)])
 
     @property
     def derived(self) -> int:
         """Facts that are present without being asserted."""
-        sizes = self.backend.statistics()
+        sizes = self.statistics()
         return sizes.present - sizes.asserted
 
 
@@ -83,9 +71,9 @@ def main() -> int:
     triples = np.concatenate([block for file in files for block in read(file, dictionary)])
     loads = []
     for _ in range(LOADS):
-        kernel = Kernel(dictionary)
-        loads.append(cpu(lambda kernel=kernel: kernel.apply(triples, 1)))
-    sizes = kernel.backend.statistics()
+        kernel = Lubm(dictionary)
+        loads.append(kernel.apply(triples, 1))
+    sizes = kernel.statistics()
     figures: dict[str, Any] = {
         **harness.machine(),
         "scale": options.scale,
@@ -96,20 +84,24 @@ def main() -> int:
         "load_seconds_each": " ".join(f"{seconds:.2f}" for seconds in loads),
         "floor_seconds": cpu(lambda: touch(sizes.bytes)),
         "bytes_per_fact": sizes.bytes / sizes.facts,
-        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak_mib": harness.peak_mib(),
     }
-    harness.print_table(
-        f"LUBM({options.scale}) and univ-bench under rho-df",
-        ("figure", "value"),
-        list(figures.items()),
-    )
+    printed = [
+        harness.print_table(
+            f"LUBM({options.scale}) and univ-bench under rho-df",
+            ("figure", "value"),
+            [(name, figures[name]) for name in list(figures)[len(harness.machine()) :]],
+        )
+    ]
     figures["changes"] = [measure(kernel, triples, size) for size in BATCHES]
     figures["schema"] = [measure_edge(kernel, dictionary, *edge) for edge in EDGES]
-    header = ("change", "triples", "inferred", "delete s", "add s", "delete/add")
+    header = ("change", "triples", "inferred", "delete ms", "add ms", "delete / add")
     for title, name in (("Changes to it", "changes"), ("Schema edges", "schema")):
-        harness.print_table(title, header, [tuple(row.values()) for row in figures[name]])
+        rows = [tuple(row.values()) for row in figures[name]]
+        printed.append(harness.print_table(title, header, rows))
+    figures["tables"] = printed
     harness.save(options.json, figures)
-    after = kernel.backend.statistics()
+    after = kernel.statistics()
     # Records that were freed and taken again may lie elsewhere; all else must be as before.
     if dataclasses.replace(after, bytes=sizes.bytes) != sizes:
         print(f"The state is {after}, was {sizes}.", file=sys.stderr)
@@ -121,13 +113,13 @@ def warm_up(schema: Path) -> None:
     """Compile, or load from the cache, everything that is timed later."""
     dictionary = Dictionary()
     triples = np.concatenate(list(read(schema, dictionary)))
-    kernel = Kernel(dictionary)
+    kernel = Lubm(dictionary)
     for multiplicity in (1, -1, 1):
         kernel.apply(triples, multiplicity)
-    kernel.backend.statistics()
+    kernel.statistics()
 
 
-def measure(kernel: Kernel, triples: NDArray[np.int32], size: int) -> dict[str, Any]:
+def measure(kernel: Lubm, triples: NDArray[np.int32], size: int) -> dict[str, Any]:
     """Delete and add back random triples (one), or a stretch of the file (more)."""
     random = np.random.default_rng(0)
     rounds = SINGLES if size == 1 else ROUNDS
@@ -136,23 +128,23 @@ def measure(kernel: Kernel, triples: NDArray[np.int32], size: int) -> dict[str, 
     for start in random.integers(0, len(triples) - size, rounds):
         chosen = np.ascontiguousarray(triples[start : start + size])
         before = kernel.derived
-        deletes.append(cpu(lambda chosen=chosen: kernel.apply(chosen, -1)))
+        deletes.append(kernel.apply(chosen, -1))
         inferred.append(abs(before - kernel.derived))
-        adds.append(cpu(lambda chosen=chosen: kernel.apply(chosen, 1)))
+        adds.append(kernel.apply(chosen, 1))
     name = "one triple" if size == 1 else "a stretch"
     return row(name, size, int(statistics.median(inferred)), deletes, adds)
 
 
-def measure_edge(kernel: Kernel, dictionary: Dictionary, low: str, high: str) -> dict[str, Any]:
+def measure_edge(kernel: Lubm, dictionary: Dictionary, low: str, high: str) -> dict[str, Any]:
     """Delete and add back a subclass edge of the schema."""
     terms = (f"<{UB}{low}>", SUBCLASS, f"<{UB}{high}>")
     edge = np.array([[dictionary.intern(term) for term in terms]], np.int32)
     deletes, adds, inferred = [], [], 0
     for _ in range(ROUNDS):
         before = kernel.derived
-        deletes.append(cpu(lambda: kernel.apply(edge, -1)))
+        deletes.append(kernel.apply(edge, -1))
         inferred = abs(before - kernel.derived)
-        adds.append(cpu(lambda: kernel.apply(edge, 1)))
+        adds.append(kernel.apply(edge, 1))
     return row(f"{low} < {high}", 1, inferred, deletes, adds)
 
 
@@ -165,17 +157,10 @@ def row(
         "change": name,
         "triples": size,
         "inferred": inferred,
-        "delete": f"{delete:.6f}",
-        "add": f"{add:.6f}",
+        "delete_ms": delete * 1e3,
+        "add_ms": add * 1e3,
         "ratio": delete / add,
     }
-
-
-def cpu(work: Any) -> float:
-    """Seconds of processor time that a call takes."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
 
 
 def touch(size: int) -> None:

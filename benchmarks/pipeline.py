@@ -103,7 +103,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="streamreasoner-bench-") as name, Broker() as broker:
         figures = measure(Path(name), broker.bootstrap_servers, files, options)
     figures = {**harness.machine(), "scale": options.scale, **figures}
-    report(figures)
+    figures["tables"] = report(figures)
     harness.save(options.json, figures)
     ratios = figures["ratios"]
     latency = max(ratios["p50"], ratios["p95"])
@@ -327,14 +327,16 @@ def stage_medians(batches: list[dict[str, Any]]) -> dict[str, float]:
     }
 
 
-def report(figures: dict[str, Any]) -> None:
-    """Print the figures, a column for each pipeline."""
+def report(figures: dict[str, Any]) -> list[dict[str, Any]]:
+    """Print the figures, a column for each pipeline; the tables."""
     rows = figures["pipelines"]
     lines = [(key, *(row[key] for row in rows.values())) for key in rows["rho-df"]]
     title = f"LUBM({figures['scale']}), {figures['messages']:,} messages, then {RATE} a second"
-    harness.print_table(title, ("figure", *rows), lines)
     header = ("rho-df / pass-through", "ratio")
-    harness.print_table("Against passing through", header, list(figures["ratios"].items()))
+    return [
+        harness.print_table(title, ("figure", *rows), lines),
+        harness.print_table("Against passing through", header, list(figures["ratios"].items())),
+    ]
 
 
 if __name__ == "__main__":

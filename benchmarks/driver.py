@@ -1,0 +1,144 @@
+"""The kernel, driven through epochs of encoded updates. Invariant: what is timed begins with ids
+and ends with a settled, committed state; reading out what changed is timed apart.
+"""  # noqa: D205
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.peers.case import integers, numbers
+from streamreasoner.analysis.load import load_program
+from streamreasoner.backends.columnar.backend import ColumnarBackend
+from streamreasoner.collection.updates import Updates
+from streamreasoner.engine.fixpoint import fixpoint
+from streamreasoner.lang.ast import Constant
+from streamreasoner.plan.lower import lower
+from streamreasoner.rdf.values import Values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.engine.ports import EpochChanges, Statistics
+    from streamreasoner.rdf.dictionary import Dictionary
+
+LIMIT = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """An epoch that was timed.
+
+    Attributes:
+        settle: Seconds of processor time from the updates to the committed state.
+        read: Seconds of processor time to read out all changes, of facts and of the trace.
+        changes: What was read out.
+    """
+
+    settle: float
+    read: float
+    changes: EpochChanges
+
+    @property
+    def changed(self) -> int:
+        """Facts that became present or absent, the updates themselves among them."""
+        return sum(len(part.multiplicity) for part in self.changes.closure)
+
+
+class Kernel:
+    """A backend for a program, with the facts that the program states.
+
+    Args:
+        rules: The program, as text or as the name of a ruleset.
+        dictionary: Gives the ids; several kernels may share one.
+    """
+
+    def __init__(self, rules: str, dictionary: Dictionary) -> None:
+        program = load_program(rules)
+        self._strata = len((plan := lower(program)).strata)
+        self._backend = ColumnarBackend(plan, dictionary, Values(dictionary))
+        self._stated = [
+            updates(
+                fact.predicate,
+                [[dictionary.intern(a.term) for a in fact.arguments if isinstance(a, Constant)]],
+                1,
+            )
+            for fact in program.facts
+        ]
+
+    def load(self, batches: Iterable[Updates]) -> float:
+        """One epoch of which nothing is read out; seconds of processor time."""
+        return cpu(lambda: (self._settle(batches), self._backend.commit()))
+
+    def epoch(self, batches: Iterable[Updates]) -> Epoch:
+        """One epoch, timed, and its changes."""
+        settle = cpu(lambda: self._settle(batches))
+        started = time.process_time()
+        changes = self._backend.changes()
+        read = time.process_time() - started
+        return Epoch(settle + cpu(self._backend.commit), read, changes)
+
+    def _settle(self, batches: Iterable[Updates]) -> None:
+        for batch in (*self._stated, *batches):
+            self._backend.add(batch)
+        self._stated = []
+        for stratum in range(self._strata + 1):
+            fixpoint(self._backend, stratum, LIMIT)
+
+    def facts(self, predicate: str) -> NDArray[np.int32]:
+        """The present facts of a predicate, as ids."""
+        return self._backend.facts(predicate)
+
+    def digest(self, predicates: Sequence[str]) -> str:
+        """A hash of the whole trace of some predicates: facts, iterations and multiplicities."""
+        found = hashlib.sha256()
+        for predicate in predicates:
+            rows = self._backend.trace(predicate)
+            order = np.lexsort((rows.iteration, *rows.args.T))
+            for column in (*rows.args.T, rows.iteration, rows.multiplicity):
+                found.update(np.ascontiguousarray(column[order]))
+        return found.hexdigest()
+
+    def statistics(self) -> Statistics:
+        """Size of the state."""
+        return self._backend.statistics()
+
+
+class Numbers:
+    """Whole numbers as terms of a dictionary.
+
+    Args:
+        dictionary: Gets the terms of 0 to *top* - 1.
+    """
+
+    def __init__(self, dictionary: Dictionary, top: int) -> None:
+        self._dictionary = dictionary
+        self._ids = dictionary.encode(integers(np.arange(top)))
+
+    def encode(self, rows: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Ids of numbers below *top*, in the shape of the rows."""
+        return np.ascontiguousarray(self._ids[rows], np.int32)
+
+    def decode(self, ids: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Numbers of ids, in the shape of the ids."""
+        distinct, places = np.unique(ids, return_inverse=True)
+        return numbers(self._dictionary.decode(distinct))[places].reshape(ids.shape)
+
+
+def updates(predicate: str, ids: object, multiplicity: int) -> Updates:
+    """Rows of ids, all with one multiplicity."""
+    rows = np.ascontiguousarray(ids, np.int32)
+    return Updates(predicate, rows, np.full(len(rows), multiplicity, np.int64))
+
+
+def cpu(work: Callable[[], object]) -> float:
+    """Seconds of processor time that a call takes, which a busy machine disturbs little."""
+    started = time.process_time()
+    work()
+    return time.process_time() - started

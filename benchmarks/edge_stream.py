@@ -1,0 +1,62 @@
+"""A graph and single edges that come and go. Invariant: an edge that goes is there, and one that
+comes is not.
+"""  # noqa: D205
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks import generators
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Edges = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A graph and single edges that come and go.
+
+    Attributes:
+        first: The graph to load, with weights, int32 of shape (n, 3).
+        rows: An edge per update, int32 of shape (updates, 3).
+        signs: -1 where it goes and 1 where it comes, int64 of shape (updates,).
+        last: The graph after all updates.
+    """
+
+    first: Edges
+    rows: Edges
+    signs: NDArray[np.int64]
+    last: Edges
+
+
+def stream(edges: int, count: int, seed: int = 0) -> Stream:
+    """A social graph of so many edges, as large for its nodes as its model, and random updates."""
+    nodes = round(generators.SOCIAL_NODES * edges / generators.SOCIAL_EDGES)
+    nodes = max(nodes, 8 + 2 * math.isqrt(edges))  # a small graph is not a clique
+    random = np.random.default_rng(seed)
+    fresh = count // 4
+    graph = generators.social(edges + fresh, nodes, seed=seed)
+    signs = np.repeat([-1, 1], [count - count // 2, count // 2])
+    signs = random.permutation(signs)
+    present, absent = list(range(edges)), list(range(edges, edges + fresh))
+    gone: list[int] = []
+    chosen = []
+    for sign in signs:
+        if sign < 0:
+            pool, other = present, gone
+        else:
+            # An addition takes a new edge or one that went, whichever there are more of.
+            pool, other = (gone if len(gone) > len(absent) or not absent else absent), present
+        place = random.integers(len(pool)) if pool else -1
+        if place < 0:
+            raise ValueError("An edge comes before one went, and there are no new ones.")
+        pool[place], pool[-1] = pool[-1], pool[place]
+        chosen.append(pool.pop())
+        other.append(chosen[-1])
+    return Stream(graph[:edges], graph[chosen], signs.astype(np.int64), graph[sorted(present)])

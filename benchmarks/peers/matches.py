@@ -1,0 +1,60 @@
+"""How many matches of rule bodies our engine looks at, counted by the engine itself. Invariant: the
+program that counts derives the same facts as the program that is counted.
+
+Every rule is split in two: its body derives a fact of all its variables, and that fact derives the
+head. Such a fact stands for one match and has multiplicity 1 at one iteration, so the differences
+of its trace are the matches that an epoch added, withdrew, or moved to another iteration.
+"""  # noqa: D205
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import count
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from streamreasoner.analysis.load import load_program
+from streamreasoner.lang.ast import Variable, Wildcard
+from streamreasoner.lang.printer import print_literal
+
+if TYPE_CHECKING:
+    from streamreasoner.engine.epoch import EpochResult
+    from streamreasoner.lang.ast import Atom, Rule
+
+PREFIX = "matchOfRule"
+
+
+def split(rules: str) -> str:
+    """The program that counts, for a positive program without expressions."""
+    program = load_program(rules)
+    if program.facts:
+        raise ValueError("Facts of a program have no body to match.")
+    return "\n".join(_split(rule, number) for number, rule in enumerate(program.rules))
+
+
+def matched(result: EpochResult) -> int:
+    """Matches that an epoch of the program that counts looked at."""
+    return sum(
+        int(np.abs(rows.multiplicity).sum())
+        for rows in result.trace
+        if rows.predicate.startswith(PREFIX)
+    )
+
+
+def _split(rule: Rule, number: int) -> str:
+    fresh = count()
+
+    def named(atom: Atom) -> Atom:
+        # Facts that differ where a rule has a wildcard are different matches.
+        arguments = tuple(
+            Variable(f"any{next(fresh)}", a.span) if isinstance(a, Wildcard) else a
+            for a in atom.arguments
+        )
+        return dataclasses.replace(atom, arguments=arguments)
+
+    body = [named(atom) for atom in rule.atoms]
+    names = {a.name: a for atom in body for a in atom.arguments if isinstance(a, Variable)}
+    match = f"{PREFIX}{number}({', '.join(f'?{name}' for name in names)})"
+    atoms = ", ".join(print_literal(atom) for atom in body)
+    return f"{match} :- {atoms} .\n{print_literal(rule.head)} :- {match} ."

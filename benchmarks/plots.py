@@ -1,0 +1,185 @@
+"""Plots of results, as SVG. Invariant: the same figures give the same bytes, on any day."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+STYLE = {
+    "svg.hashsalt": "streamreasoner",  # otherwise ids in the file are random
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e5e5e5",
+    "legend.frameon": False,
+}
+DELETE, ADD, OURS, PEER, FLOOR = "#c2410c", "#1d4ed8", "#1d4ed8", "#6b7280", "#9ca3af"
+LINES = ("#1d4ed8", "#c2410c", "#15803d")
+MICRO, MILLI = 1e6, 1e3
+FIRST = "streamreasoner"
+RIVAL = "differential dataflow, 1 worker"
+
+
+def draw(name: str, figures: dict[str, Any], folder: Path) -> dict[str, str]:
+    """Draw the plots of a benchmark; file names and titles of those it has."""
+    drawn = {}
+    with mpl.rc_context(STYLE):
+        for file, (title, paint) in PLOTS.get(name, {}).items():
+            figure = Figure(figsize=(8, 3.4), layout="constrained")
+            FigureCanvasSVG(figure)
+            if paint(figure, figures):
+                figure.savefig(folder / file, format="svg", metadata={"Date": None})
+                drawn[file] = title
+    return drawn
+
+
+def growth(figure: Figure, figures: dict[str, Any]) -> bool:
+    """One triple by the size of the state; an update by the size of its epoch."""
+    left, right = figure.subplots(1, 2)
+    scales, epochs = figures["scales"], figures["epochs"]
+    facts = [found["facts"] for found in scales]
+    for key, color in (("delete", DELETE), ("add", ADD)):
+        for suffix, line in (("", "o-"), ("_p99", "o:")):
+            values = [found[key + suffix] * MICRO for found in scales]
+            left.plot(facts, values, line, color=color, label=_label(key, suffix))
+        if epochs:
+            sizes = [row["updates"] for row in epochs]
+            values = [row[key] / row["updates"] * MICRO for row in epochs]
+            right.plot(sizes, values, "o-", color=color, label=_label(key, ""))
+    left.set(xscale="log", ylim=(0, None), xlabel="facts in the state", ylabel="µs")
+    left.set_title("one triple")
+    if epochs:
+        floor = epochs[0]["floor"] / epochs[0]["updates"] * MICRO
+        right.axhline(floor, color=FLOOR, linestyle="--", label="the load, per triple")
+        right.set(xscale="log", ylim=(0, None), xlabel="updates in the epoch")
+        right.set(ylabel="µs per update", title=f"epochs on LUBM({scales[-1]['scale']})")
+    _legend(figure, left, right)
+    return True
+
+
+def _label(key: str, suffix: str) -> str:
+    name = {"delete": "deletion", "add": "addition"}[key]
+    return f"{name}, p99" if suffix else f"{name}, median"
+
+
+def updates(figure: Figure, figures: dict[str, Any]) -> bool:
+    """Quantiles of single updates of a graph, under the time of computing everything again."""
+    axes = figure.subplots(1, len(figures["tasks"]), sharey=True, squeeze=False)[0]
+    for plot, found in zip(axes, figures["tasks"], strict=True):
+        values = [seconds * MICRO for seconds in found["quantiles"]]
+        plot.plot(range(len(values)), values, color=OURS, label="one update")
+        plot.axhline(found["load"] * MICRO, color=OURS, linestyle="--", label="our load")
+        plot.axhline(found["peer"] * MICRO, color=PEER, linestyle="--", label="scipy, all of it")
+        plot.set(yscale="log", xlabel="percent of the updates", title=found["title"])
+    axes[0].set_ylabel("µs")
+    _legend(figure, axes[0])
+    return True
+
+
+def epochs(figure: Figure, figures: dict[str, Any]) -> bool:
+    """Deleting and adding back edges of a program, under the time of computing it again."""
+    axes = figure.subplots(1, len(figures["analyses"]), squeeze=False)[0]
+    for plot, found in zip(axes, figures["analyses"], strict=True):
+        edges = [row["edges"] for row in found["epochs"]]
+        for key, color, label in (("delete", DELETE, "deletion"), ("add", ADD, "addition")):
+            means = [row[f"{key}_mean"] * MILLI for row in found["epochs"]]
+            plot.plot(edges, means, "o-", color=color, label=f"{label}, mean")
+        again = [row["again"] * MILLI for row in found["epochs"]]
+        plot.plot(edges, again, "--", color=FLOOR, label="computing again")
+        plot.set(xscale="log", yscale="log", xlabel="edges in the epoch", ylabel="ms")
+        plot.set_title(found["title"])
+    _legend(figure, axes[0])
+    return True
+
+
+def peers(figure: Figure, figures: dict[str, Any]) -> bool:
+    """How many times our time differential dataflow takes, for what both did."""
+    found = {
+        title.split(";")[0]: ratios
+        for title, result in figures["results"].items()
+        if (ratios := _ratios(result["rows"]))
+    }
+    if not found:
+        return False
+    plot = figure.subplots()
+    names = ("load", "remove", "add")
+    plot.set_xscale("log")
+    for place, (name, color) in enumerate(zip(names, LINES, strict=True)):
+        heights = [row + (place - 1) * 0.25 for row in range(len(found))]
+        widths = [ratios[name] - 1 for ratios in found.values()]
+        label = name if name == "load" else f"{name} one row"
+        plot.barh(heights, widths, 0.22, left=1, color=color, label=label)
+    plot.axvline(1, color="black", linewidth=1)
+    plot.set_xlabel(f"{RIVAL}: times our time")
+    _rows(plot, list(found))
+    _legend(figure, plot)
+    return True
+
+
+def _ratios(rows: list[dict[str, Any]]) -> dict[str, float]:
+    engines = {row["engine"]: row for row in rows if "engine" in row}
+    if FIRST not in engines or RIVAL not in engines:
+        return {}
+    return {name: engines[RIVAL][name] / engines[FIRST][name] for name in ("load", "remove", "add")}
+
+
+def rederiving(figure: Figure, figures: dict[str, Any]) -> bool:
+    """Matches that two ways to delete meet, graph by graph."""
+    rows = [
+        row
+        for result in figures["results"].values()
+        if result["section"] == "deletion"
+        for row in result["rows"]
+    ]
+    if not rows:
+        return False
+    plot: Axes = figure.subplots()
+    series = (("rederive", PEER, "delete and rederive"), ("counts", OURS, "counts per iteration"))
+    for place, (name, color, label) in enumerate(series):
+        heights = [i + 0.4 * place - 0.2 for i in range(len(rows))]
+        values = [row[f"matches, {name}"] for row in rows]
+        plot.barh(heights, values, 0.36, color=color, label=label)
+    plot.set(xscale="log", xlabel="matches of rule bodies met to remove one row, median")
+    _rows(plot, [row["graph"] for row in rows])
+    _legend(figure, plot)
+    return True
+
+
+def _rows(plot: Axes, names: list[str]) -> None:
+    """Name the rows of a bar chart, the first at the top."""
+    plot.set_yticks(range(len(names)), names)
+    plot.invert_yaxis()
+    plot.grid(visible=False, axis="y")
+
+
+def _legend(figure: Figure, *axes: Axes) -> None:
+    """One legend under all axes, without repetitions."""
+    handles = {}
+    for plot in axes:
+        found, labels = plot.get_legend_handles_labels()
+        handles.update(zip(labels, found, strict=True))
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5)
+
+
+PLOTS: dict[str, dict[str, tuple[str, Callable[[Figure, dict[str, Any]], bool]]]] = {
+    "growth": {"growth.svg": ("Cost of one triple as state and epochs grow", growth)},
+    "graphs": {"graphs.svg": ("Single updates of a graph of millions of edges", updates)},
+    "program_graphs": {"program-graphs.svg": ("Epochs of edges that go and come", epochs)},
+    "compare": {
+        "differential.svg": ("Beside differential dataflow", peers),
+        "deletion.svg": ("Matches met when one row is removed", rederiving),
+    },
+}

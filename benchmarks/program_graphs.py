@@ -1,0 +1,210 @@
+"""Points-to and dataflow analyses of large programs, and then epochs of 1 to 10,000 changed edges.
+
+    python benchmarks/program_graphs.py [cspa csda] [--scale 0.1] [--procedures 10000] [--json FILE]
+
+CSPA is the context-sensitive points-to analysis of Graspan (ASPLOS 2017) on a made-up program of
+`--scale` times the size of httpd, CSDA its dataflow of null on one of so many procedures. Random
+edges are deleted in one epoch and added back in the next. After one deletion of every size the
+whole trace (facts, iterations and multiplicities) must be that of a fresh evaluation of the edges
+that are left, and after each size that of the first load. The goal: deletions take at most twice
+what additions take. Each analysis runs in a process of its own; times are seconds of processor
+time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks import harness, programs
+from benchmarks.driver import Kernel, Numbers, updates
+from streamreasoner.rdf.dictionary import Dictionary
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from benchmarks.driver import Epoch
+    from benchmarks.peers.case import Case
+    from streamreasoner.collection.updates import Updates
+
+ANALYSES = ("cspa", "csda")
+# Epochs of so many edges, and how often.
+SIZES = {1: 200, 10: 50, 100: 20, 1_000: 5, 10_000: 2}
+WARM_UP = 2_000
+GOAL = 2.0
+PERCENT = 100.0
+
+
+def main() -> int:
+    """Run the analyses, print their tables, and fail if a trace is not exact."""
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("analyses", nargs="*", choices=(*ANALYSES, []), help="default: both")
+    arguments.add_argument("--scale", type=float, default=0.1, help="of httpd, for CSPA")
+    arguments.add_argument("--procedures", type=int, default=10_000, help="for CSDA")
+    arguments.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
+    options = arguments.parse_args()
+    figures: dict[str, Any] = {**harness.machine(), "analyses": []}
+    for name in options.analyses or ANALYSES:
+        size = options.scale if name == "cspa" else options.procedures
+        figures["analyses"].append(harness.apart(measure, name, size))
+    figures["tables"] = tables(figures["analyses"])
+    harness.save(options.json, figures)
+    exact = all(row["exact"] for found in figures["analyses"] for row in found["epochs"])
+    return 0 if exact else 1
+
+
+def case_of(name: str, size: float) -> Case:
+    """The analysis of a made-up program."""
+    return programs.cspa("httpd", size, 0, 0) if name == "cspa" else programs.csda(int(size), 0, 0)
+
+
+class Analysis:
+    """A case whose numbers have ids, and kernels that evaluate it.
+
+    Attributes:
+        predicates: Those whose trace is compared: all that the case has.
+    """
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._dictionary = Dictionary()
+        self._numbers = Numbers(self._dictionary, 1 + int(case.rows[:, 1:].max()))
+        self.predicates = (*case.inputs, *case.outputs)
+
+    def encode(self, rows: NDArray[np.int32], multiplicity: int) -> list[Updates]:
+        """Rows of the case as updates."""
+        parts = self._case.split(rows)
+        return [updates(p, self._numbers.encode(args), multiplicity) for p, args in parts.items()]
+
+    def load(self, rows: NDArray[np.int32]) -> tuple[Kernel, float]:
+        """A fresh kernel with these rows, and the seconds that loading took."""
+        kernel = Kernel(self._case.rules, self._dictionary)
+        return kernel, kernel.load(self.encode(rows, 1))
+
+
+def measure(name: str, size: float, sizes: dict[int, int] = SIZES) -> dict[str, Any]:
+    """The figures of an analysis; meant for a process of its own."""
+    case = case_of(name, size)
+    analysis = Analysis(case)
+    warm, _ = analysis.load(case.rows[-WARM_UP:])
+    for sign in (-1, 1):
+        warm.epoch(analysis.encode(case.rows[-WARM_UP:], sign))
+    del warm
+    kernel, load = analysis.load(case.rows)
+    state, peak = kernel.statistics(), harness.peak_mib()
+    first = kernel.digest(analysis.predicates)
+    random = np.random.default_rng(0)
+    epochs = []
+    for count, rounds in sizes.items():
+        chosen = [
+            random.choice(len(case.rows), count, replace=False)
+            for _ in range(rounds)
+            if count < len(case.rows)
+        ]
+        if chosen:
+            epochs.append(_epochs(analysis, kernel, case.rows, chosen, first))
+    return {
+        "name": name,
+        "title": case.name,
+        "edges": len(case.rows),
+        "facts": state.present,
+        "counts": state.counts,
+        "load": load,
+        "bytes_per_fact": state.bytes / state.facts,
+        "peak_mib": peak,
+        "epochs": epochs,
+    }
+
+
+def _epochs(
+    analysis: Analysis,
+    kernel: Kernel,
+    rows: NDArray[np.int32],
+    chosen: list[NDArray[np.int64]],
+    first: str,
+) -> dict[str, Any]:
+    """Delete and add back rows, a few times; the trace is compared once without them."""
+    deletions: list[Epoch] = []
+    additions: list[Epoch] = []
+    for number, places in enumerate(chosen):
+        deletions.append(kernel.epoch(analysis.encode(rows[places], -1)))
+        if number == 0:
+            left, again = analysis.load(np.delete(rows, places, axis=0))
+            exact = left.digest(analysis.predicates) == kernel.digest(analysis.predicates)
+            del left
+        additions.append(kernel.epoch(analysis.encode(rows[places], 1)))
+    exact = exact and kernel.digest(analysis.predicates) == first
+    changed = sum(epoch.changed for epoch in deletions)
+    delete, add = ([epoch.settle for epoch in part] for part in (deletions, additions))
+    return {
+        "edges": len(chosen[0]),
+        "rounds": len(chosen),
+        "changed": changed / len(chosen),
+        "delete": float(np.median(delete)),
+        "add": float(np.median(add)),
+        "delete_mean": float(np.mean(delete)),
+        "add_mean": float(np.mean(add)),
+        "ratio": sum(delete) / sum(add),
+        "delete_per_changed": sum(delete) / changed,
+        "add_per_changed": sum(add) / changed,
+        "again": again,
+        "exact": exact,
+    }
+
+
+def tables(analyses: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tables of the figures, printed."""
+    loads = harness.print_table(
+        "Programs, from encoded ids to closure",
+        ("analysis", "facts", "counts", "load s", "bytes/fact", "peak MiB"),
+        [
+            [found[key] for key in ("title", "facts", "counts", "load")]
+            + [found["bytes_per_fact"], found["peak_mib"]]
+            for found in analyses
+        ],
+    )
+    return [loads, *(_table(found) for found in analyses)]
+
+
+def _table(found: dict[str, Any]) -> dict[str, Any]:
+    return harness.print_table(
+        f"{found['title']}: edges deleted in one epoch and added back in the next",
+        (
+            "edges",
+            "rounds",
+            "facts changed, mean",
+            "delete ms, median",
+            "add ms, median",
+            "delete ms, mean",
+            "add ms, mean",
+            f"delete / add (goal {GOAL:g})",
+            "µs per changed fact, delete",
+            "add",
+            "delete, % of computing again",
+            "trace exact",
+        ),
+        [
+            (
+                row["edges"],
+                row["rounds"],
+                row["changed"],
+                *(row[key] * 1e3 for key in ("delete", "add", "delete_mean", "add_mean")),
+                row["ratio"],
+                row["delete_per_changed"] * 1e6,
+                row["add_per_changed"] * 1e6,
+                PERCENT * row["delete_mean"] / max(row["again"], 1e-9),
+                row["exact"],
+            )
+            for row in found["epochs"]
+        ],
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
