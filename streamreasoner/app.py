@@ -12,23 +12,24 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner import jvm
+from streamreasoner import jvm, warmup
 from streamreasoner.analysis.load import load_program
 from streamreasoner.metrics.exporter import Exporter
 from streamreasoner.metrics.observer import PrometheusObserver, Sources
-from streamreasoner.plan.lower import lower
+from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.reasoner import Reasoner
 from streamreasoner.storage import Tables
 from streamreasoner.streaming import session
-from streamreasoner.streaming.batch import EpochRunner, Parts, Selection
+from streamreasoner.streaming.batch import EpochRunner, Parts
 from streamreasoner.streaming.clients import check_topics
-from streamreasoner.streaming.codec import Codec
+from streamreasoner.streaming.evaluate import Evaluator
 from streamreasoner.streaming.lag import Lag
 from streamreasoner.streaming.lock import StateLock
 from streamreasoner.streaming.offsets import Checkpoint
 from streamreasoner.streaming.ports import Observers
+from streamreasoner.streaming.program import ProgramInEffect, stored_text
 from streamreasoner.streaming.query import Query
-from streamreasoner.streaming.recovery import resume
+from streamreasoner.streaming.recovery import check_file, resume
 from streamreasoner.streaming.sink import Sink
 from streamreasoner.streaming.source import read_stream
 
@@ -73,28 +74,31 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         watcher = Observers(*(one for one in (metrics, observer) if one is not None))
         jvm.java(newest=session.NEWEST_JAVA)
         program = load_program(config.rules.program)
-        check_topics(config.kafka)
+        check_topics(config.kafka, config.rules.control_topic)
         lock = StateLock(config.state.directory)
         stack.callback(lock.close)
-        # Spark takes seconds to start, and so may the state: they come up side by side.
+        # Spark takes seconds to start, so may the state, and kernels that are not compiled yet:
+        # they come up side by side.
         starting = _start_spark(config, lock, stack)
+        warming = stack.enter_context(ThreadPoolExecutor(1)).submit(warmup.prepare, program)
         sink = Sink(config.kafka, config.pipeline.app_id, config.pipeline.transaction_timeout)
         stack.callback(sink.close)
         tables, checkpoint, point = _recover(config, program, sink, stack)
-        reasoner = Reasoner(program, recursion_limit=config.rules.recursion_limit)
-        reasoner.engine.restore(tables.restore(point.before, reasoner.dictionary), point.before)
-        _log.info("State restored; the next epoch is %d.", point.before)
+        reasoner, in_effect = _restore(config, tables, point)
+        watcher.program(in_effect.text.hash)
         parts = Parts(
             checkpoint=checkpoint,
-            codec=Codec(reasoner.dictionary, program.arities, config.pipeline.max_message_bytes),
-            engine=reasoner.engine,
-            selection=Selection(
-                closure=config.output.include == "all", predicates=frozenset(program.outputs)
+            evaluator=Evaluator(
+                reasoner,
+                in_effect,
+                config.rules.control_topic,
+                config.pipeline.max_message_bytes,
+                config.output.include == "all",
+                watcher,
             ),
             dictionary=reasoner.dictionary,
             tables=tables,
             sink=sink,
-            program_hash=program.hash,
             observer=watcher,
         )
         runner = EpochRunner(parts, point)
@@ -102,8 +106,12 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
             lag = Lag(config.kafka, config.pipeline.app_id, lambda: runner.position)
             _watch(metrics, reasoner, tables, lag, stack)
         stream = read_stream(
-            starting.result().spark, config.kafka, config.pipeline.max_offsets_per_trigger
+            starting.result().spark,
+            config.kafka,
+            config.rules.control_topic,
+            config.pipeline.max_offsets_per_trigger,
         )
+        warming.result()
         query = Query(stream, runner, watcher, config.pipeline.batch_timeout)
         query.start(
             config.pipeline.app_id,
@@ -115,7 +123,8 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         if metrics is not None:
             metrics.health.ready(is_ready=True)
             stack.callback(metrics.health.ready, is_ready=False)
-        _log.info("Reading %s.", ", ".join(config.kafka.input_topics))
+        control = [config.rules.control_topic] if config.rules.control_topic else []
+        _log.info("Reading %s.", ", ".join([*config.kafka.input_topics, *control]))
         yield Pipeline(reasoner, query)
 
 
@@ -150,14 +159,33 @@ def _recover(
     """Fence earlier processes, then reconcile progress topic, tables and checkpoint."""
     marker = sink.start()
     tables = Tables.open(
-        config.state.directory / "tables",
+        config.state.tables,
         config.pipeline.app_id,
-        program.hash,
-        max(lower(program).arities.values()),
+        text := stored_text(program),
+        max(text.arities.values()),
     )
     stack.callback(tables.close)
     checkpoint = Checkpoint.read(config.state.checkpoint_directory)
-    return tables, checkpoint, resume(marker, tables, checkpoint, program.hash)
+    point = resume(marker, tables, checkpoint)
+    check_file(tables.programs, point.programs[-1], text.hash, config.rules.program)
+    return tables, checkpoint, point
+
+
+def _restore(config: Config, tables: Tables, point: Resume) -> tuple[Reasoner, ProgramInEffect]:
+    """Take up the state of the epochs before the next one, with the program in effect then."""
+    in_effect = ProgramInEffect.restored(point.programs, tables.width)
+    # Terms come before the constants of the program: their ids are those of the tables.
+    dictionary = Dictionary()
+    tables.restore_terms(dictionary)
+    reasoner = Reasoner(
+        in_effect.checked,
+        recursion_limit=config.rules.recursion_limit,
+        dictionary=dictionary,
+        known=in_effect.known,
+    )
+    reasoner.engine.restore(tables.restore(point.before), point.before)
+    _log.info("State restored; the next epoch is %d.", point.before)
+    return reasoner, in_effect
 
 
 def _start_spark(config: Config, lock: StateLock, stack: ExitStack) -> Future[session.Session]:

@@ -69,10 +69,12 @@ class RulesConfig:
 
     Attributes:
         program: A ruleset's name, or the path of a rule file, relative to the configuration file.
+        control_topic: One-partition topic of changes of the program; without it there are none.
         recursion_limit: Iterations after which an epoch fails instead of running for ever.
     """
 
     program: str | Path = _key(values.PROGRAM)  # noqa: RUF009 - a key, not a default
+    control_topic: str | None = _key(values.TOPIC, None)
     recursion_limit: int = _key(values.whole(1, 2**31 - 2), 100_000)
 
 
@@ -89,6 +91,11 @@ class StateConfig:
     checkpoint_directory: Path = _key(  # noqa: RUF009 - a key, not a shared default
         values.PATH, lambda got: got["directory"] / "checkpoint"
     )
+
+    @property
+    def tables(self) -> Path:
+        """The directory of the Delta tables."""
+        return self.directory / "tables"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,6 +247,8 @@ def parse(
     sections = {
         section: _section(section, table, directory, problems) for section, table in found.items()
     }
+    if not problems:
+        problems += _shared_topics(sections["kafka"], sections["rules"])
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
         raise ConfigError(f"{name} is not a valid configuration:\n{lines}")
@@ -282,6 +291,21 @@ def _section(
             )
             complete = False
     return _SECTIONS[section](**got) if complete else None
+
+
+def _shared_topics(kafka: KafkaConfig, rules: RulesConfig) -> Iterator[str]:
+    """The control topic is for control messages: what else is written to a topic is none."""
+    others = {
+        **dict.fromkeys(kafka.input_topics, "kafka.input_topics"),
+        kafka.output_topic: "kafka.output_topic",
+        kafka.dead_letter_topic: "kafka.dead_letter_topic",
+        kafka.progress_topic: "kafka.progress_topic",
+    }
+    if rules.control_topic in others:
+        yield (
+            f'rules.control_topic: found "{rules.control_topic}", which is in '
+            f"{others[rules.control_topic]} too, allowed: a topic of its own"
+        )
 
 
 def _overrides(

@@ -5,8 +5,9 @@ values; ids never leave this module.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, groupby
+from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -16,7 +17,7 @@ from streamreasoner.analysis.load import load_program
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.collection.updates import Updates
 from streamreasoner.engine.epoch import DEFAULT_RECURSION_LIMIT, Engine, EpochResult
-from streamreasoner.errors import DataError
+from streamreasoner.errors import DataError, EngineError
 from streamreasoner.explain import Explanation, Fact, Limits, explain, read_fact
 from streamreasoner.lang.ast import TRIPLE, Constant
 from streamreasoner.plan.lower import lower
@@ -26,7 +27,7 @@ from streamreasoner.rdf.terms import from_ntriples, to_ntriples
 from streamreasoner.rdf.values import Values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from streamreasoner.rdf.terms import PythonTerm
 
 DEFAULT_LIMITS = Limits()
+NO_PREDICATES: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +105,23 @@ class Reasoner:
     Args:
         program: A program without mistakes; `Reasoner.from_rules` reads and checks one.
         recursion_limit: Iterations after which a stratum is taken not to converge.
+        dictionary: The dictionary to use, with the terms of an earlier run; a new one by default.
+        known: Arities of predicates of earlier programs, whose facts the state may hold.
     """
 
     def __init__(
-        self, program: CheckedProgram, *, recursion_limit: int = DEFAULT_RECURSION_LIMIT
+        self,
+        program: CheckedProgram,
+        *,
+        recursion_limit: int = DEFAULT_RECURSION_LIMIT,
+        dictionary: Dictionary | None = None,
+        known: Mapping[str, int] = NO_PREDICATES,
     ) -> None:
         plan = lower(program)
+        plan = replace(plan, arities={**known, **plan.arities})
         self.program = program
-        self.dictionary = Dictionary()
+        self.dictionary = Dictionary() if dictionary is None else dictionary
+        self._known = plan.arities
         backend = ColumnarBackend(plan, self.dictionary, Values(self.dictionary))
         facts = tuple(self._rows(fact.predicate, [_terms(fact)]) for fact in program.facts)
         self.engine = Engine(backend, len(plan.strata), recursion_limit, facts)
@@ -197,16 +208,22 @@ class Reasoner:
         """Take an epoch of encoded input together with another program.
 
         Raises:
-            EngineError: The epoch failed; program and state are as they were before it.
+            EngineError: The epoch failed, or the state has a predicate of the program with another
+                arity; program and state are as they were before it.
         """
+        plan = lower(program)
+        for predicate, arity in plan.arities.items():
+            if self._known.get(predicate, arity) != arity:
+                raise EngineError(other_arity(predicate, arity, self._known[predicate]))
         before, after = Counter(self.program.facts), Counter(program.facts)
         facts = [
             self._rows(fact.predicate, [_terms(fact)], [sign * count])
             for difference, sign in ((after - before, 1), (before - after, -1))
             for fact, count in difference.items()
         ]
-        result = self.engine.apply(epoch, chain(facts, updates), lower(program))
+        result = self.engine.apply(epoch, chain(facts, updates), plan)
         self.program = program
+        self._known = {**self._known, **plan.arities}
         return result
 
     def facts(self, predicate: str = TRIPLE) -> set[tuple[PythonTerm, ...]]:
@@ -301,6 +318,14 @@ class Reasoner:
                 f"{where}'{predicate}' has {arities[predicate]} arguments in the program,"
                 f" not {arity}."
             )
+
+
+def other_arity(predicate: str, arity: int, known: int) -> str:
+    """Why a program cannot follow one that uses a predicate with another arity."""
+    return (
+        f"'{predicate}' has {arity} arguments in the new program, but the state has had it with "
+        f"{known}. Give it another name."
+    )
 
 
 def _terms(fact: Atom) -> list[str]:

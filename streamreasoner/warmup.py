@@ -1,14 +1,17 @@
 """Every kernel that an epoch runs, run once. Invariant: it touches no state but its own.
 
-A first run on a machine compiles machine code for as long as a broker and Spark take to start.
+A first start on a machine compiles machine code, so that no batch waits for it. That takes about as
+long as Spark takes to start, and is done meanwhile.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from streamreasoner.errors import EngineError
 from streamreasoner.lang.ast import TRIPLE
 from streamreasoner.reasoner import Reasoner
 from streamreasoner.streaming.codec import Codec
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.analysis.check import CheckedProgram
 
+_ITERATIONS = 100
 _MESSAGES = (
     b'{"s":"<a:B>","p":"<http://www.w3.org/2000/01/rdf-schema#subClassOf>","o":"<a:C>","diff":%d}',
     b'{"s":"<a:x>","p":"<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>","o":"<a:B>","diff":%d}',
@@ -27,7 +31,13 @@ _MESSAGES = (
 
 def prepare(program: CheckedProgram) -> None:
     """Compile the kernels, or load them from the cache, by running them on a few facts."""
-    reasoner = Reasoner(program)
+    # A program that does not converge on them fails in its own epochs, with its own words.
+    with suppress(EngineError):
+        _run(program)
+
+
+def _run(program: CheckedProgram) -> None:
+    reasoner = Reasoner(program, recursion_limit=_ITERATIONS)
     codec = Codec(reasoner.dictionary, program.arities, max_message_bytes=1024)
     for epoch, batch in enumerate(_batches()):
         result = reasoner.engine.apply(epoch, codec.decode(batch).updates)
@@ -35,7 +45,9 @@ def prepare(program: CheckedProgram) -> None:
             reasoner.dictionary.decode(changes.args[:, 0])
     reasoner.dictionary.terms(0, len(reasoner.dictionary))
     reasoner.engine.statistics()
-    Reasoner(program).engine.restore([reasoner.engine.trace(TRIPLE)], before=2)
+    Reasoner(program, recursion_limit=_ITERATIONS).engine.restore(
+        [reasoner.engine.trace(TRIPLE)], before=2
+    )
 
 
 def _batches() -> Iterator[pa.Table]:

@@ -15,6 +15,7 @@ import sys
 import time
 import uuid
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,7 +89,7 @@ def new_case(broker, directory, program, *, partitions=2, topics=True, **section
         raw[section] = {**raw.get(section, {}), **table}
     case = Case(raw, directory)
     if topics:
-        create_topics(case.kafka, partitions, 1)
+        create_topics(case.kafka, partitions, 1, case.config.rules.control_topic)
     return case
 
 
@@ -102,10 +103,13 @@ def fact(predicate, *args, diff=1, **fields):
     return json.dumps({"predicate": predicate, "args": list(args), "diff": diff, **fields}).encode()
 
 
-def produce(case, messages):
-    """Send values, or (value, headers, key), spread over the partitions; returns when delivered."""
+def produce(case, messages, topic=None):
+    """Send values, or (value, headers, key), spread over the partitions; returns when delivered.
+
+    The topic is the first of the input topics, if none is given.
+    """
     producer = KafkaProducer(bootstrap_servers=case.kafka.bootstrap_servers, linger_ms=5)
-    topic = case.kafka.input_topics[0]
+    topic = case.kafka.input_topics[0] if topic is None else topic
     partitions = itertools.cycle(sorted(producer.partitions_for(topic)))
     try:
         sent = []
@@ -183,12 +187,15 @@ def eventually(read, wanted):
     return found
 
 
-def published(case):
-    """The input offsets up to which epochs are published, by partition; {} before the first."""
+def published(case, topic=None):
+    """The offsets of a topic up to which epochs are published, by partition; {} before the first.
+
+    The topic is the first of the input topics, if none is given.
+    """
     markers = committed(case, case.kafka.progress_topic)
     if not markers:
         return {}
-    ranges = json.loads(markers[-1].value)["offsets"][case.kafka.input_topics[0]]
+    ranges = json.loads(markers[-1].value)["offsets"].get(topic or case.kafka.input_topics[0], {})
     return {int(partition): end for partition, (_, end) in ranges.items()}
 
 
@@ -196,11 +203,16 @@ def await_published(case, sent):
     """Wait until every sent message is in a published epoch."""
     wanted = {}
     for record in sent:
-        wanted[record.partition] = max(wanted.get(record.partition, 0), record.offset + 1)
+        place = record.topic, record.partition
+        wanted[place] = max(wanted.get(place, 0), record.offset + 1)
 
     def behind():
-        done = published(case)
-        return {p: end for p, end in wanted.items() if done.get(p, 0) < end}
+        done = {
+            (topic, p): end
+            for topic in {topic for topic, _ in wanted}
+            for p, end in published(case, topic).items()
+        }
+        return {place: end for place, end in wanted.items() if done.get(place, 0) < end}
 
     eventually(behind, {})
 
@@ -221,6 +233,18 @@ def spawn(arguments, log, given=None):
         env=environment,
         cwd=root,
     )
+
+
+@contextmanager
+def running(arguments, case):
+    """A driver process, killed at the end if it still runs; its output goes to a file."""
+    with (case.directory / "driver.log").open("ab") as log:
+        process = spawn(arguments, log)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
 
 
 def terminate(process):

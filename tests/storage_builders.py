@@ -7,16 +7,17 @@ from datetime import UTC, datetime
 import numpy as np
 import pyarrow as pa
 
+from streamreasoner.collection.programs import ProgramText
 from streamreasoner.collection.updates import TraceRows
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.storage import Tables
 
 APP = "test-application"
-HASH = "program-hash"
+PROGRAM = ProgramText("program-hash", "p(?x) :- q(?x) .\n", ("p/1", "q/1"))
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-def open_tables(directory, *, app=APP, program=HASH, arity=3, create=True, history=1000):
+def open_tables(directory, *, app=APP, program=PROGRAM, arity=3, create=True, history=1000):
     """Tables of the test application."""
     return Tables.open(directory, app, program, arity, create=create, history=history)
 
@@ -47,18 +48,19 @@ def offsets(epoch):
     return {"input": {"0": [epoch * 10, epoch * 10 + 10]}}
 
 
-def commit_one(tables, epoch, *, trace=None, new_terms=(), changed=()):
+def commit_one(tables, epoch, *, trace=None, new_terms=(), changed=(), program=None):
     """One epoch with one trace row unless told otherwise."""
     rows = [trace_rows("triple", ((epoch, 1, 2), 0, 1))] if trace is None else trace
     given = (tables.terms_stored, terms(*new_terms))
-    tables.commit(epoch, NOW, given, rows, changed, offsets(epoch))
+    tables.commit(epoch, NOW, given, rows, changed, offsets(epoch), program)
 
 
 def restored(tables, before):
     """The restored trace as {predicate: {(args, iteration): multiplicity}}, and the dictionary."""
     dictionary = Dictionary()
+    tables.restore_terms(dictionary)
     found = {}
-    for block in tables.restore(before, dictionary):
+    for block in tables.restore(before):
         assert block.predicate not in found
         found[block.predicate] = {
             (tuple(args), iteration): multiplicity

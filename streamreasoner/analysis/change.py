@@ -7,7 +7,8 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.check import check_all
+from streamreasoner.analysis.check import check_all, check_text
+from streamreasoner.analysis.whole import whole
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.parser import parse, read
 from streamreasoner.lang.printer import print_rule
@@ -49,6 +50,18 @@ def without_rules(checked: CheckedProgram, text: str, source: str) -> CheckedPro
             "Write a rule as the program does, with the same variables."
         )
     return check_all(programs)
+
+
+def in_one_text(checked: CheckedProgram, source: str) -> CheckedProgram:
+    """The same program, read from its canonical text.
+
+    What it was made of cannot be told from it: changing it has one outcome, wherever it came from.
+
+    Args:
+        checked: Any program.
+        source: Name of the text in diagnostics.
+    """
+    return check_text(whole(checked.programs), source)
 
 
 def _unused(source: str, checked: CheckedProgram) -> str:

@@ -25,6 +25,7 @@ from streamreasoner.analysis.warnings import (
     single_use,
     unused,
 )
+from streamreasoner.analysis.whole import common_prefixes
 from streamreasoner.lang.ast import Input, Output
 from streamreasoner.lang.diagnostic import in_order, refuse
 from streamreasoner.lang.parser import Reading, read
@@ -154,7 +155,7 @@ def _check_readings(readings: Sequence[Reading]) -> CheckedProgram:
     graph = dependencies(rules)
     # A constant that could not be read would unify with others of its kind.
     if not unread:
-        prefixes = _prefixes(programs)
+        prefixes = common_prefixes(programs)
         errors += unstratifiable(rules, graph, prefixes)
         errors += lattice_clashes(rules, prefixes)
     if all(reading.complete for reading in readings):
@@ -177,15 +178,6 @@ def _check_readings(readings: Sequence[Reading]) -> CheckedProgram:
 
 def _texts(programs: Sequence[Program]) -> dict[str, str]:
     return {program.source: program.text for program in programs}
-
-
-def _prefixes(programs: Sequence[Program]) -> dict[str, str]:
-    """Return the prefixes that mean the same in all files that have them."""
-    meanings: dict[str, set[str]] = {}
-    for program in programs:
-        for name, iri in program.prefixes.items():
-            meanings.setdefault(name, set()).add(iri)
-    return {name: iris.pop() for name, iris in meanings.items() if len(iris) == 1}
 
 
 def _declared(programs: Sequence[Program], kind: type[Input | Output]) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ def load_program(rules: str | Path) -> CheckedProgram:
         ProgramError: The rules have mistakes, or there is no such file or ruleset.
     """
     if isinstance(rules, Path):
-        return check_text(_read(rules), str(rules))
+        return check_text(read_rules(rules), str(rules))
     if not rules or any(character in " \t\r\n([" for character in rules):
         return _text_or_path(rules)
     if rules in rulesets.names():
@@ -37,13 +37,13 @@ def load_program(rules: str | Path) -> CheckedProgram:
     path = Path(rules)
     if path.suffix != ".dl" and not path.exists() and len(path.parts) == 1:
         raise ProgramError(_unknown(rules))
-    return check_text(_read(path), rules)
+    return check_text(read_rules(path), rules)
 
 
 def _text_or_path(rules: str) -> CheckedProgram:
     """A path may hold blanks or parentheses too; text on one line never ends in `.dl`."""
     if "\n" not in rules and rules.endswith(".dl"):
-        return check_text(_read(Path(rules)), rules)
+        return check_text(read_rules(Path(rules)), rules)
     return check_text(rules)
 
 
@@ -57,7 +57,12 @@ def _unknown(name: str) -> str:
     )
 
 
-def _read(path: Path) -> str:
+def read_rules(path: Path) -> str:
+    """Return the text of a rule file.
+
+    Raises:
+        ProgramError: It cannot be read.
+    """
     try:
         return read_file(path)
     except FileNotFoundError:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import streamreasoner
-from streamreasoner.cli import topics
+from streamreasoner.cli import rules, topics
 from streamreasoner.cli.check import check
 from streamreasoner.cli.consume import consume
 from streamreasoner.cli.demo import demo
@@ -33,6 +33,7 @@ app.command()(shell)
 app.command()(produce)
 app.command()(consume)
 app.add_typer(topics.app, name="topics")
+app.add_typer(rules.app, name="rules")
 
 
 def _print_version(*, wanted: bool) -> None:

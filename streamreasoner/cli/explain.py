@@ -28,8 +28,8 @@ def explain(
     facts: Annotated[
         list[Path],
         typer.Argument(
-            help="Files of facts: .nt, .ttl (triples) or .csv (the predicate is the file's name);"
-            " each may be packed as .gz or .xz."
+            help="Files of facts: .nt, .ttl (triples), .nq (quads) or .csv (the predicate is the"
+            " file's name); each may be packed as .gz or .xz."
         ),
     ],
     fact: Annotated[

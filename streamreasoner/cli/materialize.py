@@ -16,7 +16,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from streamreasoner.analysis.load import load_program
 from streamreasoner.errors import DataError
-from streamreasoner.lang.ast import TRIPLE
+from streamreasoner.lang.ast import QUAD, TRIPLE
 from streamreasoner.reasoner import Reasoner
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from streamreasoner.rdf.dictionary import Dictionary
 
 _CHUNK = 1 << 18
+_LINES = {TRIPLE: "triple.nt", QUAD: "quad.nq"}
 _BLANK, _END = (pa.scalar(text, pa.large_string()) for text in (" ", ".\n"))
 
 
@@ -37,13 +38,15 @@ def materialize(
     facts: Annotated[
         list[Path],
         typer.Argument(
-            help="Files of facts: .nt, .ttl (triples) or .csv (the predicate is the file's name);"
-            " each may be packed as .gz or .xz."
+            help="Files of facts: .nt, .ttl (triples), .nq (quads) or .csv (the predicate is the"
+            " file's name); each may be packed as .gz or .xz."
         ),
     ],
     output: Annotated[
         Path | None,
-        typer.Option(help="Write the closure here: triple.nt, and a .csv for each predicate."),
+        typer.Option(
+            help="Write the closure here: triple.nt, quad.nq, and a .csv for each other predicate."
+        ),
     ] = None,
     *,
     trace: Annotated[
@@ -98,8 +101,8 @@ def _write(reasoner: Reasoner, directory: Path, *, trace: bool) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         for predicate in reasoner.program.arities:
             facts = reasoner.engine.facts(predicate)
-            if predicate == TRIPLE:
-                _write_triples(directory / f"{TRIPLE}.nt", facts, reasoner.dictionary)
+            if predicate in _LINES:
+                _write_lines(directory / _LINES[predicate], facts, reasoner.dictionary)
             else:
                 _write_rows(directory / f"{predicate}.csv", facts, reasoner.dictionary)
             if trace:
@@ -111,7 +114,7 @@ def _write(reasoner: Reasoner, directory: Path, *, trace: bool) -> None:
         raise DataError(f"{directory}: cannot be written: {error.strerror}.") from None
 
 
-def _write_triples(path: Path, facts: NDArray[np.int32], dictionary: Dictionary) -> None:
+def _write_lines(path: Path, facts: NDArray[np.int32], dictionary: Dictionary) -> None:
     with path.open("wb") as file:
         for start in range(0, len(facts), _CHUNK):
             columns = _columns(facts[start : start + _CHUNK], dictionary)

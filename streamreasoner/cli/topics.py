@@ -24,7 +24,8 @@ def create(
     partitions: Annotated[int, typer.Option(min=1, help="Of input and output topics.")] = 2,
     replication: Annotated[int, typer.Option(min=1, help="Copies of each topic.")] = 1,
 ) -> None:
-    """Create the input, output, dead-letter and progress topics that do not exist yet."""
-    created = create_topics(load(config).kafka, partitions, replication)
+    """Create the topics of the configuration that do not exist yet."""
+    loaded = load(config)
+    created = create_topics(loaded.kafka, partitions, replication, loaded.rules.control_topic)
     for name, now in created.items():
         print(f"{name}: {'created' if now else 'exists'}")

@@ -14,10 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamreasoner import app, broker, config
+from streamreasoner import app, broker, config, warmup
 from streamreasoner.analysis.load import load_program
 from streamreasoner.broker import Broker
-from streamreasoner.demo import kernels
 from streamreasoner.demo.comparison import compare
 from streamreasoner.demo.consumer import everything
 from streamreasoner.demo.start import Start
@@ -68,7 +67,7 @@ def _run(options: Options, view: View, directory: Path, stack: ExitStack) -> boo
     start = Start(view)
     compiled = start.aside(
         "Kernels: compiled, or loaded from the cache",
-        partial(kernels.prepare, load_program(_RULES)),
+        partial(warmup.prepare, load_program(_RULES)),
     )
     server = Broker(directory / "kafka")
     settings = _start_broker(start, stack, server, directory)

@@ -1,8 +1,8 @@
 """What happens in the pipeline as Prometheus metrics. Invariant: no label holds a term.
 
 Names begin with `streamreasoner_` and end in their base unit; labels are few and bounded: stage,
-sign, class of rejection, topic and partition. Each observer has a registry of its own, so that
-several pipelines in one process do not mix.
+sign, class of rejection, outcome, hash of the program, topic and partition. Each observer has a
+registry of its own, so that several pipelines in one process do not mix.
 """
 
 from __future__ import annotations
@@ -113,7 +113,9 @@ class PrometheusObserver:
         self._iterations = self._histogram(
             "epoch_iterations", "Iterations touched by an epoch, over all strata.", ITERATIONS
         )
-        self._messages = self._counter("input_messages", "Messages read from the input topics.")
+        self._messages = self._counter(
+            "input_messages", "Messages read from the input and control topics."
+        )
         self._updates = self._counter("updates", "Updates evaluated.")
         self._derived = self._counter(
             "derived_changes", "Derived facts that became present (+1) or absent (-1).", "sign"
@@ -121,6 +123,12 @@ class PrometheusObserver:
         self._published = self._counter("published_changes", "Changes on the output topic.")
         self._rejected = self._counter(
             "rejected", "Messages on the dead-letter topic, by class of mistake.", "class"
+        )
+        self._control = self._counter(
+            "control_messages", "Control messages followed or refused.", "outcome"
+        )
+        self._program = self._gauge(
+            "program_info", "Always 1; the label says which program is in effect.", "hash"
         )
         self._batches = self._counter("batches", "Batches finished.")
         self._epoch = self._gauge("epoch", "The last epoch that is finished.")
@@ -131,6 +139,8 @@ class PrometheusObserver:
             self._stages.labels(stage)
         for sign in ("+1", "-1"):
             self._derived.labels(sign)
+        for outcome in ("accepted", "refused"):
+            self._control.labels(outcome)
 
     def _state_metrics(self) -> None:
         self._present = self._gauge("facts", "Facts present: the closure.")
@@ -179,6 +189,16 @@ class PrometheusObserver:
         for reason, number in rejected.items():
             self._rejected.labels(reason).inc(number)
         self._latency.observe(latencies)
+
+    def program(self, program_hash: str) -> None:
+        """This program is in effect."""
+        self._program.clear()
+        self._program.labels(program_hash).set(1)
+
+    def control_messages(self, accepted: int, refused: int) -> None:
+        """Control messages were followed, or written to the dead-letter topic."""
+        self._control.labels("accepted").inc(accepted)
+        self._control.labels("refused").inc(refused)
 
     def event_time(self, ts: int) -> None:
         """The largest event time of the batch, in milliseconds since 1970-01-01 UTC."""

@@ -1,6 +1,8 @@
-"""Facts from files, by suffix. Invariant: facts come in the order of the file.
+"""Facts from files, by suffix. Invariant: facts of a predicate come in the order of the file.
 
 - `.nt`: N-Triples, as facts of `triple`;
+- `.nq`: N-Quads, as facts of `quad`; a line that names no graph is of the default graph, whose
+  triples are facts of `triple`;
 - `.ttl`: Turtle, read as a stream by pyoxigraph, which resolves nothing over the network;
 - `.csv`: RFC 4180 without a header line; the name of the file up to its first dot is the
   predicate, each record a fact, each cell an argument (see `cell_term`).
@@ -27,7 +29,7 @@ import pyarrow as pa
 import pyoxigraph
 
 from streamreasoner.errors import DataError, TermError
-from streamreasoner.rdf import ntriples
+from streamreasoner.rdf import nquads, ntriples
 from streamreasoner.rdf.terms import Kind, Term, canonical
 from streamreasoner.rdf.vocabulary import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER, XSD_STRING
 
@@ -37,13 +39,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.rdf.dictionary import Dictionary
-    from streamreasoner.rdf.ntriples import BadLine
+    from streamreasoner.rdf.lines import BadLine
 
 TRIPLE = "triple"
-SUFFIXES = (".nt", ".ttl", ".csv")
+QUAD = "quad"
+SUFFIXES = (".nt", ".nq", ".ttl", ".csv")
 _PACKED = (".gz", ".xz")
 _BATCH = 1 << 16
-_TRIPLE_ARITY = 3
+_GRAPH = 3
 _CACHED_CELLS = 1 << 16
 
 _INTEGER_CELL = re.compile(r"[+-]?[0-9]+")
@@ -72,8 +75,8 @@ def load(
     Args:
         path: A file whose suffix names its format.
         dictionary: Encodes the terms; new ones are added.
-        bad_lines: Collects bad lines of N-Triples; when None, the first one raises. Turtle and
-            CSV always raise, because what follows an error cannot be trusted.
+        bad_lines: Collects bad lines of N-Triples and N-Quads; when None, the first one raises.
+            Turtle and CSV always raise, because what follows an error cannot be trusted.
 
     Raises:
         DataError: The suffix is unknown, the file cannot be read, or its content is bad; the
@@ -86,6 +89,10 @@ def load(
         case ".nt":
             for block in ntriples.read(path, dictionary, bad_lines=bad_lines):
                 yield Facts(TRIPLE, block)
+        case ".nq":
+            for block in nquads.read(path, dictionary, bad_lines=bad_lines):
+                named = block.shape[1] == nquads.QUAD_ARITY
+                yield Facts(QUAD if named else TRIPLE, block)
         case ".ttl":
             yield from _turtle(path, dictionary)
         case ".csv":
@@ -134,11 +141,11 @@ def _turtle(path: Path, dictionary: Dictionary) -> Iterator[Facts]:
                 ids = dictionary.encode_validated(pa.array(terms, type=pa.large_string()))
                 bad = np.flatnonzero(ids < 0)
                 if len(bad):
-                    number = count + int(bad[0]) // _TRIPLE_ARITY + 1
+                    number = count + int(bad[0]) // nquads.TRIPLE_ARITY + 1
                     reason = _reason(terms[bad[0]])
                     raise DataError(f"{path}: triple {number} of the file is not RDF 1.1: {reason}")
                 count += len(quads)
-                yield Facts(TRIPLE, ids.reshape(-1, _TRIPLE_ARITY))
+                yield Facts(TRIPLE, ids.reshape(-1, nquads.TRIPLE_ARITY))
         except SyntaxError as error:
             raise DataError(f"{path}:{error.lineno}: {error.msg}.") from None
         except (OSError, EOFError, zlib.error, LZMAError) as error:
@@ -189,20 +196,26 @@ def _facts(
     path: Path, predicate: str, dictionary: Dictionary, terms: list[str], lines: list[int]
 ) -> Facts:
     args = dictionary.encode(pa.array(terms, type=pa.large_string())).reshape(len(lines), -1)
-    if predicate == TRIPLE:
-        _check_triples(path, dictionary, args, lines)
+    if predicate in {TRIPLE, QUAD}:
+        _check_rdf(path, predicate, dictionary, args, lines)
     return Facts(predicate, args)
 
 
-def _check_triples(
-    path: Path, dictionary: Dictionary, args: NDArray[np.int32], lines: list[int]
+def _check_rdf(
+    path: Path, predicate: str, dictionary: Dictionary, args: NDArray[np.int32], lines: list[int]
 ) -> None:
-    """Triples have three places, no literal in the first and an IRI in the second."""
-    if args.shape[1] != _TRIPLE_ARITY:
-        raise DataError(f"{path}:{lines[0]}: a triple has 3 cells, not {args.shape[1]}.")
-    bad = np.flatnonzero(dictionary.is_literal(args[:, 0]) | ~dictionary.is_iri(args[:, 1]))
+    """No literal is a subject or a graph, and every predicate is an IRI."""
+    arity = nquads.TRIPLE_ARITY if predicate == TRIPLE else nquads.QUAD_ARITY
+    if args.shape[1] != arity:
+        raise DataError(f"{path}:{lines[0]}: a {predicate} has {arity} cells, not {args.shape[1]}.")
+    wrong = dictionary.is_literal(args[:, 0]) | ~dictionary.is_iri(args[:, 1])
+    graph = ""
+    if predicate == QUAD:
+        wrong |= dictionary.is_literal(args[:, _GRAPH])
+        graph = ", its graph an <IRI> or a _:blankNode"
+    bad = np.flatnonzero(wrong)
     if len(bad):
         raise DataError(
-            f"{path}:{lines[bad[0]]}: the subject of a triple is an <IRI> or a _:blankNode, its"
-            " predicate an <IRI>."
+            f"{path}:{lines[bad[0]]}: the subject of a {predicate} is an <IRI> or a _:blankNode,"
+            f" its predicate an <IRI>{graph}."
         )

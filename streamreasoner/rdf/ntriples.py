@@ -2,8 +2,7 @@
 
 Files ending in `.gz` or `.xz` are unpacked on the way. Lines are read by a compiled scanner; what
 it is not sure of (numeric escapes, comments, upper-case language tags, errors) goes, line by line
-and in place, to the exact path here. White space, blank lines, comments and line ends are those
-of RDF 1.1 N-Triples, section 7: a carriage return alone ends a line too.
+and in place, to the exact path, `lines`.
 """
 
 from __future__ import annotations
@@ -11,17 +10,15 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
-import re
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 import numpy as np
 
-from streamreasoner.errors import DataError, TermError
+from streamreasoner.errors import DataError
 from streamreasoner.rdf.kernels import scan, table
-from streamreasoner.rdf.terms import canonical
+from streamreasoner.rdf.lines import BadLine, triples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,30 +30,6 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 4 << 20
 # The shortest line is `_:a<b:>"".` and a line feed.
 _SHORTEST_LINE = 11
-
-_BLANKS = re.compile(r"[ \t]*")
-_IRI = r"<[^>]*>"
-_SUBJECT = re.compile(rf'{_IRI}|_:[^ \t<"]*')
-_PREDICATE = re.compile(_IRI)
-_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_OBJECT = re.compile(
-    rf"{_IRI}|{_STRING}(?:[ \t]*@[a-zA-Z0-9-]+|[ \t]*\^\^[ \t]*{_IRI})?"
-    r'|_:[^ \t<"]*?(?=[ \t]*\.[ \t]*(?:#|$))'
-)
-_END = re.compile(r"\.[ \t]*(?:#.*)?", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class BadLine:
-    """A line that is not N-Triples.
-
-    Attributes:
-        line: Number of the line, from 1.
-        reason: One sentence.
-    """
-
-    line: int
-    reason: str
 
 
 class _Readable(Protocol):
@@ -96,7 +69,7 @@ def read(
         with open_bytes(path) as stream:
             yield from _blocks(stream, dictionary, bad_lines, str(path), chunk_bytes)
     else:
-        pieces = cast("_Readable", _Pieces(iter(source)))
+        pieces = cast("_Readable", Pieces(iter(source)))
         yield from _blocks(pieces, dictionary, bad_lines, name, chunk_bytes)
 
 
@@ -118,14 +91,19 @@ def open_bytes(path: Path) -> io.FileIO | gzip.GzipFile | lzma.LZMAFile:
         raise DataError(f"{path}: cannot be opened ({error.strerror or error}).") from None
 
 
-class _Pieces(io.RawIOBase):
-    """Pieces of bytes behind `readinto`."""
+class Pieces(io.RawIOBase):
+    """A stream of bytes that come in pieces of any size."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
         self._rest = memoryview(b"")
 
+    def readable(self) -> bool:
+        """True: reading is all it does."""
+        return True
+
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Fill the beginning of the buffer; the number of bytes, 0 at the end."""
         while not self._rest:
             piece = next(self._pieces, None)
             if piece is None:
@@ -212,13 +190,13 @@ def _scan(  # noqa: PLR0917  (the state of one reading)
         cursor[scan.OFFSET] += len(line) + 1
         cursor[scan.LINES] += 1
         try:
-            triples = parse_line(line)
+            found = triples(line)
         except DataError as error:
             if bad_lines is None:
                 raise DataError(f"{name}:{cursor[scan.LINES]}: {error}") from None
             bad_lines.append(BadLine(int(cursor[scan.LINES]), str(error)))
             continue
-        for triple in triples:
+        for triple in found:
             out[cursor[scan.ROWS]] = [dictionary.intern(term) for term in triple]
             cursor[scan.ROWS] += 1
 
@@ -230,48 +208,3 @@ def _line_length(text: NDArray[np.uint8], start: int) -> int:
         if found >= 0:
             return found
         width *= 4
-
-
-def parse_line(line: bytes) -> list[tuple[str, str, str]]:
-    """Canonical triples of one line without its line feed: none, one, or more if CR divides it.
-
-    Raises:
-        DataError: What is wrong, in one sentence.
-    """
-    try:
-        text = line.decode()
-    except UnicodeDecodeError as error:
-        raise DataError(f"Byte {error.start + 1} of the line is not UTF-8.") from None
-    parts = map(_parse_triple, text.split("\r"))
-    return [triple for triple in parts if triple is not None]
-
-
-def _parse_triple(text: str) -> tuple[str, str, str] | None:
-    position = _blanks_end(text, 0)
-    if position == len(text) or text[position] == "#":
-        return None
-    terms = []
-    for pattern, role, allowed in (
-        (_SUBJECT, "subject", "an <IRI> or a _:blankNode"),
-        (_PREDICATE, "predicate", "an <IRI>"),
-        (_OBJECT, "object", 'an <IRI>, a _:blankNode or a "literal"'),
-    ):
-        match = pattern.match(text, position)
-        if match is None:
-            raise DataError(f"At character {position + 1} the {role} is missing: {allowed}.")
-        try:
-            terms.append(canonical(match[0]))
-        except TermError as error:
-            raise DataError(f"The {role} at character {position + 1}: {error}") from None
-        position = _blanks_end(text, match.end())
-    if not text.startswith(".", position):
-        raise DataError(f"At character {position + 1} the dot that ends a triple is missing.")
-    end = _END.fullmatch(text, position)
-    if end is None:
-        raise DataError(f"After the dot at character {position + 1} only a comment may follow.")
-    return terms[0], terms[1], terms[2]
-
-
-def _blanks_end(text: str, position: int) -> int:
-    match = _BLANKS.match(text, position)
-    return match.end() if match else position

@@ -1,4 +1,4 @@
-"""Durable state: the Delta tables `terms`, `trace` and `changes`, and nothing else.
+"""Durable state: the Delta tables `terms`, `trace`, `changes` and `programs`.
 
 `Tables` is the whole interface; the other modules are one noun each.
 """

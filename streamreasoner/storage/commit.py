@@ -1,28 +1,30 @@
-"""Durable step 1: one epoch into three tables at once. Invariant: an epoch is in all of them once.
+"""Durable step 1: one epoch into four tables at once. Invariant: an epoch is in all of them once.
 
 Delta has no transaction over several tables, so the appends run in parallel, each with the
 application's transaction version = epoch, and whether an epoch is complete is *derived*:
 
 - `trace` records every epoch, even one without rows. Its commit says which other tables hold rows
   of that epoch (`requires`) and which epoch came before (`previous`).
-- `terms` and `changes` record only the epochs that have rows for them: most epochs need two
-  commits, not three.
+- `terms`, `changes` and `programs` record only the epochs that have rows for them: most epochs
+  need two commits, not four.
+- `trace` waits for `terms` before it shows the epoch: a replay gives the terms that rules compute
+  their ids in another order, so ids in `trace` without their terms would mean other terms.
 - An epoch is complete when `trace` has it and every table in `requires` has it too. `version` is
   the last complete epoch.
 
-A crash leaves any subset of the appends of one epoch e behind, never of two: e+1 begins only when
-all appends of e have been answered. So at the next start exactly one of these holds:
+A crash leaves appends of one epoch e behind, never of two: e+1 begins only when all appends of e
+have been answered. So at the next start exactly one of these holds:
 
 | `trace` has e | a table of `requires` lacks e | then |
 |---|---|---|
 | no | maybe | version is the epoch before e; e is replayed, tables that have e skip it |
-| yes | yes | version is `previous`; e is replayed, `trace` skips it, the missing table gets it |
+| yes | yes, not `terms` | version is `previous`; e is replayed, the missing table gets it |
 | yes | no | version is e; a replay of e changes nothing |
 
 The replay writes the same rows, because evaluation is deterministic, because the state is restored
 from epochs below e, and because terms that the crashed e appended are loaded first and so keep
 their ids. An epoch that follows an incomplete one without replaying it is refused, and so is an
-epoch that is replayed with other offsets than it had.
+epoch that is replayed with other offsets, or comes to another program, than it did.
 """
 
 from __future__ import annotations
@@ -92,6 +94,25 @@ def check_replay(record: EpochRecord, offsets: log.Offsets) -> None:
         )
 
 
+def check_program(epoch: int, stored: str | None, program: str | None) -> None:
+    """Refuse a replay that comes to another program than the epoch did the first time.
+
+    Args:
+        epoch: The epoch.
+        stored: Hash of the program that the tables have it change to, None for no change.
+        program: The same of the replay.
+
+    Raises:
+        StateError: Shows both.
+    """
+    if stored != program:
+        raise StateError(
+            f"Epoch {epoch} is in the tables with {_program(stored)}, but its replay comes to "
+            f"{_program(program)}. Run it as it was run the first time: with the same version, "
+            "rules.recursion_limit, pipeline.max_message_bytes and memory."
+        )
+
+
 def last_record(trace: Table) -> EpochRecord | None:
     """The record of the last epoch in `trace`.
 
@@ -107,6 +128,10 @@ def last_record(trace: Table) -> EpochRecord | None:
             "Restore the table from a backup, or delete the state and start from the beginning."
         )
     return record
+
+
+def _program(found: str | None) -> str:
+    return "an unchanged program" if found is None else f"program {found[:12]}"
 
 
 def _has(table: Table, epoch: int) -> bool:

@@ -1,27 +1,33 @@
 """Names, schemas and properties of the Delta tables. Invariant: nobody else spells a column.
 
-| table     | columns                                                        | partition |
-|-----------|----------------------------------------------------------------|-----------|
-| `terms`   | id, term (canonical N-Triples), epoch                          |           |
-| `trace`   | predicate, a0..a(n-1), iteration, epoch, multiplicity          | predicate |
-| `changes` | epoch, ts, predicate, args (decoded), multiplicity (+1 or -1)  |           |
+| table      | columns                                                        | partition |
+|------------|----------------------------------------------------------------|-----------|
+| `terms`    | id, term (canonical N-Triples), epoch                          |           |
+| `trace`    | predicate, a0..a(n-1), iteration, epoch, multiplicity          | predicate |
+| `changes`  | epoch, ts, predicate, args (decoded), multiplicity (+1 or -1)  |           |
+| `programs` | epoch, hash, predicates (name/arity), text                     |           |
 
-n is the largest arity of the program; the columns a predicate does not use are null.
+n is the largest arity of the program that the state began with, and 8 at least: the columns a
+predicate does not use are null, which takes no room, and a later program may use them.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 TERMS: Final = "terms"
 TRACE: Final = "trace"
 CHANGES: Final = "changes"
-NAMES: Final[tuple[str, ...]] = (TERMS, TRACE, CHANGES)
+PROGRAMS: Final = "programs"
+NAMES: Final[tuple[str, ...]] = (TERMS, TRACE, CHANGES, PROGRAMS)
+LEAST_ARGUMENTS: Final = 8
 
 APP_ID: Final = "streamreasoner.applicationId"
-PROGRAM_HASH: Final = "streamreasoner.programHash"
 CHECKPOINT_INTERVAL: Final = 64
 
 # Files that no snapshot uses live for an hour: longer than a query, short enough that a
@@ -33,6 +39,11 @@ RETENTION_HOURS: Final = 1
 def arg_columns(max_arity: int) -> tuple[str, ...]:
     """Columns of `trace` that hold term ids: a0, a1, ..."""
     return tuple(f"a{position}" for position in range(max_arity))
+
+
+def argument_count(columns: Iterable[str]) -> int:
+    """How many of the columns of a `trace` hold term ids."""
+    return sum(column[0] == "a" and column[1:].isdigit() for column in columns)
 
 
 def schema(name: str, max_arity: int) -> pa.Schema:
@@ -60,6 +71,13 @@ def schema(name: str, max_arity: int) -> pa.Schema:
                 pa.field("args", pa.list_(pa.string()), nullable=False),
                 pa.field("multiplicity", pa.int8(), nullable=False),
             ]
+        case "programs":
+            fields = [
+                pa.field("epoch", pa.int64(), nullable=False),
+                pa.field("hash", pa.string(), nullable=False),
+                pa.field("predicates", pa.list_(pa.string()), nullable=False),
+                pa.field("text", pa.string(), nullable=False),
+            ]
         case _:
             raise ValueError(f"No table is called {name!r}; the tables are {NAMES}.")
     return pa.schema(fields)
@@ -84,12 +102,11 @@ def partition_columns(name: str) -> list[str]:
     return ["predicate"] if name == TRACE else []
 
 
-def properties(app_id: str, program_hash: str) -> dict[str, str | None]:
+def properties(app_id: str) -> dict[str, str | None]:
     """Table properties; all of them are within reader version 1 and writer version 2."""
     return {
         "delta.checkpointInterval": str(CHECKPOINT_INTERVAL),
         "delta.logRetentionDuration": RETENTION,
         "delta.deletedFileRetentionDuration": RETENTION,
         APP_ID: app_id,
-        PROGRAM_HASH: program_hash,
     }

@@ -39,12 +39,14 @@ class EpochRecord:
         previous: The epoch before it, None for the first.
         requires: Names of the tables that hold rows of this epoch, besides `trace`.
         offsets: Input read by the epoch: topic -> partition -> [first, next], as given to commit.
+        program: Hash of the program that came with this epoch, None if it did not change.
     """
 
     epoch: int
     previous: int | None
     requires: tuple[str, ...]
     offsets: Offsets
+    program: str | None = None
 
     def to_json(self) -> str:
         """The record as a value in a commit's information."""
@@ -54,6 +56,7 @@ class EpochRecord:
                 "previous": self.previous,
                 "requires": self.requires,
                 "offsets": self.offsets,
+                "program": self.program,
             }
         )
 
@@ -66,6 +69,7 @@ class EpochRecord:
             previous=fields["previous"],
             requires=tuple(fields["requires"]),
             offsets=fields["offsets"],
+            program=fields["program"],
         )
 
 

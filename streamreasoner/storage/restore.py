@@ -37,7 +37,7 @@ def restore_terms(table: Table, dictionary: TermDictionary) -> int:
 
     Args:
         table: The table `terms`.
-        dictionary: Empty, or holding the constants of the same program.
+        dictionary: Empty.
 
     Returns:
         Number of terms in the table.
@@ -64,7 +64,7 @@ def restore_terms(table: Table, dictionary: TermDictionary) -> int:
             wrong = int(np.flatnonzero(given != np.arange(start, start + len(part)))[0])
             raise StateError(
                 f"The term {part[wrong].as_py()} has id {start + wrong} in {table.directory} and "
-                f"id {int(given[wrong])} in this program. The state belongs to another program."
+                f"id {int(given[wrong])} in the dictionary, which was not empty."
             )
     return len(ids)
 

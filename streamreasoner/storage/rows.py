@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from streamreasoner.collection.programs import ProgramText
     from streamreasoner.collection.updates import TraceRows
 
     Files = list[tuple[pa.Table, dict[str, str]]]
@@ -117,6 +118,13 @@ def change_files(
         *(parts.column(name) for name in ("predicate", "args", "multiplicity")),
     ]
     return [(pa.Table.from_arrays(columns, names=schema.names).cast(schema), {})]
+
+
+def program_files(program: ProgramText, epoch: int) -> Files:
+    """The row of `programs` of one epoch, as a file to append."""
+    schema = layout.file_schema(layout.PROGRAMS, 0)
+    columns = [[epoch], [program.hash], [list(program.predicates)], [program.text]]
+    return [(pa.table(columns, schema=schema), {})]
 
 
 def _change_columns(changes: pa.Table | Sequence[DecodedChanges]) -> pa.Table:

@@ -20,6 +20,7 @@ from streamreasoner.storage import datafile, layout, log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
     from streamreasoner.storage.datafile import DataFile
@@ -35,12 +36,10 @@ class Identity:
 
     Attributes:
         app_id: Application id, the same as the transactional id.
-        program_hash: Hash of the canonical program that the trace belongs to.
-        max_arity: Largest arity of the program, which fixes the columns of `trace`.
+        max_arity: Number of argument columns of `trace`.
     """
 
     app_id: str
-    program_hash: str
     max_arity: int
 
 
@@ -62,11 +61,11 @@ class Table:
         self.identity = identity
         self.schema = layout.schema(name, identity.max_arity)
         log.verify(directory)
-        snapshot = self.snapshot()
-        _check_owner(snapshot, self)
-        _check_files(snapshot, directory)
-        self.epoch = snapshot.transaction_version(identity.app_id)
-        self._version = snapshot.version()
+        current = self.snapshot()
+        _check_owner(current, self)
+        _check_files(current, directory)
+        self.epoch = current.transaction_version(identity.app_id)
+        self._version = current.version()
         self._broken = threading.Event()
 
     @property
@@ -74,12 +73,18 @@ class Table:
         """Columns that the log holds instead of the data files."""
         return layout.partition_columns(self.name)
 
-    def append(self, files: Sequence[tuple[pa.Table, dict[str, str]]], record: EpochRecord) -> int:
+    def append(
+        self,
+        files: Sequence[tuple[pa.Table, dict[str, str]]],
+        record: EpochRecord,
+        before: Future[int] | None = None,
+    ) -> int:
         """Append the rows of one epoch durably, as one commit that carries the record.
 
         Args:
             files: Rows without partition columns, and the partition they belong to.
             record: The epoch; a commit without rows is one that only records it.
+            before: An append to another table that is to be durable before this one can be seen.
 
         Returns:
             Bytes added; 0 if the table has the epoch.
@@ -89,25 +94,42 @@ class Table:
         """
         if self.epoch is not None and record.epoch <= self.epoch:
             return 0
+        transaction = log.transaction(self.identity.app_id, record.epoch)
+        added = self._write(files, [log.commit_info("WRITE", record), transaction], before)
+        self.epoch = record.epoch
+        return added
+
+    def append_first(self, rows: pa.Table) -> None:
+        """Append rows that belong to no epoch to a table that has none, durably.
+
+        Raises:
+            StateError: Another process has written to the table, or the disk refuses.
+        """
+        self._write([(rows, {})], [log.commit_info("WRITE")])
+
+    def _write(
+        self,
+        files: Sequence[tuple[pa.Table, dict[str, str]]],
+        actions: Sequence[Action],
+        before: Future[int] | None = None,
+    ) -> int:
+        """One commit that adds files; returns their bytes."""
         if self._broken.is_set():
             raise StateError(f"An earlier write to {self.directory} failed; restart the process.")
         self._broken.set()
         try:
             added = [datafile.write(self.directory, rows, part) for rows, part in files]
-            actions = [
-                log.commit_info("WRITE", record),
-                log.transaction(self.identity.app_id, record.epoch),
-                *(datafile.add_action(file, data_change=True) for file in added),
-            ]
+            adding = [datafile.add_action(file, data_change=True) for file in added]
+            if before is not None:
+                before.result()
             self._version = log.commit(
-                self.directory, self._version + 1, actions, self._check_writer
+                self.directory, self._version + 1, [*actions, *adding], self._check_writer
             )
         except (OSError, pa.ArrowException) as error:
             raise StateError(
                 f"{self.directory} cannot be written: {error}. Start again when that is solved."
             ) from error
         self._broken.clear()
-        self.epoch = record.epoch
         return sum(file.size for file in added)
 
     def replace(self, old: Sequence[DataFile], new: Sequence[DataFile]) -> None:
@@ -136,13 +158,7 @@ class Table:
         Raises:
             StateError: The table cannot be read.
         """
-        try:
-            return DeltaTable(self.directory)
-        except DeltaError as error:
-            raise StateError(
-                f"The table {self.directory} cannot be opened: {error}. Restore it from a backup, "
-                "or delete the state and start from the beginning."
-            ) from error
+        return snapshot(self.directory)
 
     def files(self) -> list[DataFile]:
         """The data files of the newest snapshot."""
@@ -180,7 +196,7 @@ def create(directory: Path, name: str, identity: Identity) -> None:
             partition_by=layout.partition_columns(name),
             name=name,
             description="Written by streamreasoner; readable by any Delta reader.",
-            configuration=layout.properties(identity.app_id, identity.program_hash),
+            configuration=layout.properties(identity.app_id),
             raise_if_key_not_exists=False,
         )
         datafile.sync_file(log.commit_path(directory, 0))
@@ -190,26 +206,45 @@ def create(directory: Path, name: str, identity: Identity) -> None:
         raise StateError(f"The table {directory} cannot be created: {error}") from error
 
 
+def snapshot(directory: Path) -> DeltaTable:
+    """The newest snapshot of a table.
+
+    Raises:
+        StateError: The table cannot be read.
+    """
+    try:
+        return DeltaTable(directory)
+    except DeltaError as error:
+        raise StateError(
+            f"The table {directory} cannot be opened: {error}. Restore it from a backup, "
+            "or delete the state and start from the beginning."
+        ) from error
+
+
+def argument_columns(directory: Path) -> int:
+    """How many arguments a `trace` has columns for.
+
+    Raises:
+        StateError: The table cannot be read.
+    """
+    log.verify(directory)
+    return layout.argument_count(field.name for field in snapshot(directory).schema().fields)
+
+
 def exists(directory: Path) -> bool:
     """Whether a Delta log is there, even a damaged one."""
     return next(log.directory_of(directory).glob("*.json"), None) is not None
 
 
-def _check_owner(snapshot: DeltaTable, table: Table) -> None:
-    configuration = snapshot.metadata().configuration
-    expected = {
-        layout.APP_ID: ("application id", table.identity.app_id),
-        layout.PROGRAM_HASH: ("program hash", table.identity.program_hash),
-    }
-    for key, (what, wanted) in expected.items():
-        found = configuration.get(key)
-        if found != wanted:
-            raise StateError(
-                f"The table {table.directory} was written with {what} {found!r}, this run has "
-                f"{wanted!r}. Use another state directory, or go back to the program and "
-                "application that wrote it."
-            )
-    columns = [field.name for field in snapshot.schema().fields]
+def _check_owner(current: DeltaTable, table: Table) -> None:
+    found = current.metadata().configuration.get(layout.APP_ID)
+    if found != table.identity.app_id:
+        raise StateError(
+            f"The table {table.directory} was written with application id {found!r}, this run has "
+            f"{table.identity.app_id!r}. Use another state directory, or go back to the "
+            "application that wrote it."
+        )
+    columns = [field.name for field in current.schema().fields]
     if columns != table.schema.names:
         raise StateError(
             f"The table {table.directory} has the columns {columns}, this version writes "
@@ -217,8 +252,8 @@ def _check_owner(snapshot: DeltaTable, table: Table) -> None:
         )
 
 
-def _check_files(snapshot: DeltaTable, directory: Path) -> None:
-    for file in datafile.of_snapshot(snapshot):
+def _check_files(current: DeltaTable, directory: Path) -> None:
+    for file in datafile.of_snapshot(current):
         path = directory / file.path
         size = path.stat().st_size if path.exists() else None
         if size != file.size:

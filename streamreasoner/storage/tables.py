@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from streamreasoner.errors import StateError
-from streamreasoner.storage import commit, layout, log, restore, rows, table
+from streamreasoner.storage import commit, layout, log, programs, restore, rows, table
 from streamreasoner.storage.maintain import Maintenance
 from streamreasoner.storage.table import Identity, Table
 
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from streamreasoner.collection.programs import ProgramText
     from streamreasoner.collection.updates import TraceRows
     from streamreasoner.storage.log import Offsets
+    from streamreasoner.storage.programs import History
     from streamreasoner.storage.restore import TermDictionary
 
 
@@ -43,7 +45,7 @@ class StorageStatistics:
 
 
 class Tables:
-    """The tables `terms`, `trace` and `changes` of one application and program.
+    """The tables `terms`, `trace`, `changes` and `programs` of one application.
 
     One thread calls; one process writes. Open with `Tables.open`.
     """
@@ -54,6 +56,7 @@ class Tables:
         self._record = commit.last_record(tables[layout.TRACE])
         self._version = commit.complete_version(tables, self._record)
         self._incomplete = commit.incomplete_epoch(tables, self._version)
+        self._programs = programs.read(tables[layout.PROGRAMS].directory)
         self._terms = sum(file.rows for file in tables[layout.TERMS].files())
         self._bytes = sum(file.size for each in tables.values() for file in each.files())
         self._maintenance = Maintenance(list(tables.values()), history=history)
@@ -67,7 +70,7 @@ class Tables:
         cls,
         directory: Path | str,
         app_id: str,
-        program_hash: str,
+        program: ProgramText,
         max_arity: int,
         *,
         create: bool = True,
@@ -78,30 +81,48 @@ class Tables:
         Args:
             directory: State directory; the tables are its subdirectories.
             app_id: Application id, also the id of the Delta transactions.
-            program_hash: Hash of the canonical program.
-            max_arity: Largest arity of the program.
+            program: The program that a new state begins with; ignored by one that has begun.
+            max_arity: Its largest arity; a new `trace` has columns for as many arguments at least.
             create: Whether to create tables where there are none.
             history: Epochs that time travel reaches back at least; older ones may be summed up.
 
         Raises:
             StateError: There are no tables and `create` is false, some are missing, damaged, or
-                they belong to another application or program.
+                they belong to another application.
         """
         root = Path(directory)
-        identity = Identity(app_id, program_hash, max_arity)
         missing = [name for name in layout.NAMES if not table.exists(root / name)]
         if missing and not create:
             raise StateError(f"{root} holds no state: {', '.join(missing)} are not there.")
+        width = max(layout.LEAST_ARGUMENTS, max_arity)
+        if layout.TRACE not in missing:
+            width = table.argument_columns(root / layout.TRACE)
+        identity = Identity(app_id, width)
         if 0 < len(missing) < len(layout.NAMES):
             _refuse_lost_tables(root, missing, identity)
         for name in missing:
             table.create(root / name, name, identity)
         tables = {name: Table(root / name, name, identity) for name in layout.NAMES}
+        used = any(each.epoch is not None for each in tables.values())
+        programs.begin(tables[layout.PROGRAMS], program, used=used)
         return cls(root, tables, history=history)
 
     def version(self) -> int | None:
         """The last epoch that all tables hold, None before the first."""
         return self._version
+
+    @property
+    def width(self) -> int:
+        """How many arguments a fact may have."""
+        return self._tables[layout.TRACE].identity.max_arity
+
+    @property
+    def programs(self) -> History:
+        """Every program that was in effect, with the epoch it came with, oldest first.
+
+        The first came before epoch 0. One may belong to an epoch that was cut short.
+        """
+        return self._programs
 
     @property
     def terms_stored(self) -> int:
@@ -116,6 +137,7 @@ class Tables:
         trace: Sequence[TraceRows],
         changes: pa.Table | Sequence[rows.DecodedChanges],
         offsets: Offsets,
+        program: ProgramText | None = None,
     ) -> None:
         """Durable step 1: append one epoch to all tables; returns when it is on the disk.
 
@@ -127,33 +149,44 @@ class Tables:
             trace: Signed differences of the trace; ids and iterations as the engine gives them.
             changes: Decoded changes, see `rows.change_files`.
             offsets: Input range: topic -> partition -> offsets, kept with the epoch.
+            program: The program from this epoch on, if it changes.
 
         Raises:
             StateError: The epoch does not follow what the tables hold, another process writes, or
                 the disk refuses. The process must restart.
         """
+        new_hash = None if program is None else program.hash
         commit.check_epoch(epoch, self._version, self._incomplete)
         if self._record is not None and self._record.epoch == epoch:
             commit.check_replay(self._record, offsets)
+            commit.check_program(epoch, self._record.program, new_hash)
+        elif epoch in dict(self._programs):
+            commit.check_program(epoch, dict(self._programs)[epoch].hash, new_hash)
         if self._version is not None and epoch <= self._version:
             return
-        arity = self._tables[layout.TRACE].identity.max_arity
+        arity = self.width
         start, new_terms = self._new_terms(*terms)
         files = {
             layout.TERMS: rows.term_files(start, new_terms, epoch, arity),
             layout.CHANGES: rows.change_files(changes, epoch, ts, arity),
+            layout.PROGRAMS: [] if program is None else rows.program_files(program, epoch),
             layout.TRACE: rows.trace_files(trace, epoch, arity),
         }
-        requires = tuple(name for name in (layout.TERMS, layout.CHANGES) if files[name])
-        record = log.EpochRecord(epoch, self._version, requires, offsets)
-        appended = [
-            self._writers[name].submit(self._tables[name].append, files[name], record)
-            for name in (*requires, layout.TRACE)
-        ]
-        self._bytes += sum(_results(appended))
+        requires = tuple(name for name in layout.NAMES if name != layout.TRACE and files[name])
+        record = log.EpochRecord(epoch, self._version, requires, offsets, new_hash)
+        appended = {
+            name: self._writers[name].submit(self._tables[name].append, files[name], record)
+            for name in requires
+        }
+        trace_writer, to_trace = self._writers[layout.TRACE], self._tables[layout.TRACE]
+        before = appended.get(layout.TERMS)
+        last = trace_writer.submit(to_trace.append, files[layout.TRACE], record, before)
+        self._bytes += sum(_results([*appended.values(), last]))
         self._terms += len(new_terms)
         self._version, self._incomplete, self._record = epoch, None, record
         self._commits += 1
+        if program is not None:
+            self._programs = tuple((dict(self._programs) | {epoch: program}).items())
 
     def offsets(self, epoch: int) -> Offsets | None:
         """The input range that an epoch was committed with; None if its commit is forgotten."""
@@ -163,16 +196,21 @@ class Tables:
         record = log.epoch_record(trace.directory, trace.identity.app_id, epoch)
         return None if record is None else record.offsets
 
-    def restore(self, before: int, dictionary: TermDictionary) -> Iterator[TraceRows]:
-        """Load all terms into the dictionary, then give the trace of the epochs below `before`.
-
-        Terms are loaded at the first step of the iterator, one block a predicate follows.
+    def restore_terms(self, dictionary: TermDictionary) -> None:
+        """Load all terms into an empty dictionary: before anything else gets an id there.
 
         Raises:
-            StateError: A table is damaged, or the dictionary holds other terms.
+            StateError: The table is damaged, or the dictionary is not empty.
         """
         restore.restore_terms(self._tables[layout.TERMS], dictionary)
-        yield from restore.restore_trace(self._tables[layout.TRACE], before)
+
+    def restore(self, before: int) -> Iterator[TraceRows]:
+        """The trace of the epochs below `before`, one block a predicate.
+
+        Raises:
+            StateError: The table is damaged.
+        """
+        return restore.restore_trace(self._tables[layout.TRACE], before)
 
     def maintain_if_due(self) -> bool:
         """Start merging, checkpointing and vacuuming in the background when enough was written.

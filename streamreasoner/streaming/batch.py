@@ -11,6 +11,7 @@ when the marker names the epoch.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter
 from contextlib import contextmanager
@@ -21,7 +22,6 @@ import numpy as np
 
 from streamreasoner.streaming import offsets, output, timestamps
 from streamreasoner.streaming.codec import append_milliseconds
-from streamreasoner.streaming.dead_letter import dead_letters
 from streamreasoner.streaming.sink import Marker, Publication
 
 if TYPE_CHECKING:
@@ -29,32 +29,15 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from streamreasoner.engine.epoch import EpochResult
     from streamreasoner.rdf.dictionary import Dictionary
-    from streamreasoner.streaming.codec import Codec, Decoded
+    from streamreasoner.streaming.evaluate import Evaluated, Evaluator
     from streamreasoner.streaming.offsets import Checkpoint
-    from streamreasoner.streaming.ports import (
-        DecodedChanges,
-        Engine,
-        Offsets,
-        PipelineObserver,
-        Tables,
-    )
+    from streamreasoner.streaming.ports import Offsets, PipelineObserver, Tables
     from streamreasoner.streaming.recovery import Resume
     from streamreasoner.streaming.sink import Sink
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which changes are published.
-
-    Attributes:
-        closure: Changes of all facts; if false, of the derived ones only.
-        predicates: Of these predicates only; of all if empty.
-    """
-
-    closure: bool
-    predicates: frozenset[str]
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,48 +46,19 @@ class Parts:
 
     Attributes:
         checkpoint: Tells the range of a batch.
-        codec: Messages to updates.
-        engine: Updates to changes.
-        selection: Changes that are published.
+        evaluator: Messages to changes.
         dictionary: Ids to terms.
         tables: Durable step 1.
         sink: Durable step 2.
-        program_hash: Of the program that the engine runs.
         observer: Told about everything.
     """
 
     checkpoint: Checkpoint
-    codec: Codec
-    engine: Engine
-    selection: Selection
+    evaluator: Evaluator
     dictionary: Dictionary
     tables: Tables
     sink: Sink
-    program_hash: str
     observer: PipelineObserver
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluated:
-    """An epoch of which nothing is durable yet.
-
-    Attributes:
-        epoch: The epoch.
-        range: Its input: topic -> partition -> [first, next].
-        batch: Its messages, in order.
-        decoded: Its updates and rejections.
-        result: What the engine says.
-        changes: The changes to publish, decoded.
-        ts: Its event time, milliseconds since 1970.
-    """
-
-    epoch: int
-    range: Offsets
-    batch: pa.Table
-    decoded: Decoded
-    result: EpochResult
-    changes: list[DecodedChanges]
-    ts: int
 
 
 class EpochRunner:
@@ -141,42 +95,28 @@ class EpochRunner:
         Raises:
             StreamReasonerError: The batch failed; the process must end and may be restarted.
         """
-        evaluated = self._evaluate(offsets.in_order(batch), epoch)
-        self._store(evaluated)
-        self._publish(evaluated)
-        # 3. Return: Spark writes its commit log and plans the next batch.
-        self._previous, self._next = evaluated.range, epoch + 1
-        self._parts.tables.maintain_if_due()
-
-    def _evaluate(self, batch: pa.Table, epoch: int) -> Evaluated:
         parts = self._parts
+        batch = offsets.in_order(batch)
         current = parts.checkpoint.range(epoch)
         if self._previous is not None:
             offsets.check_follows(epoch, self._previous, current)
         offsets.check_within(epoch, batch, current)
-        with self._timed("decode"):
-            decoded = parts.codec.decode(batch)
-        with self._timed("evaluate"):
-            result = parts.engine.apply(epoch, decoded.updates)
-        parts.observer.epoch_evaluated(result)
-        if decoded.event_time is not None:
-            parts.observer.event_time(decoded.event_time)
-        selected = result.closure if parts.selection.closure else result.derived
-        wanted = parts.selection.predicates
-        changes = output.sort_changes(
-            [one for one in selected if not wanted or one.predicate in wanted]
-        )
-        return Evaluated(
-            epoch=epoch,
-            range=current,
-            batch=batch,
-            decoded=decoded,
-            result=result,
-            changes=output.decode_changes(changes, parts.dictionary),
-            ts=decoded.event_time or 0,
-        )
+        evaluated = parts.evaluator.evaluate(batch, epoch)
+        self._store(evaluated, current)
+        self._publish(evaluated, current, batch)
+        # 3. Return: Spark writes its commit log and plans the next batch.
+        self._previous, self._next = current, epoch + 1
+        if evaluated.new_program is not None:
+            _log.info(
+                "From epoch %d on the program %s is in effect; before it was %s.",
+                epoch,
+                evaluated.program.hash,
+                evaluated.before.hash,
+            )
+            parts.observer.program(evaluated.program.hash)
+        parts.tables.maintain_if_due()
 
-    def _store(self, evaluated: Evaluated) -> None:
+    def _store(self, evaluated: Evaluated, current: Offsets) -> None:
         """Durable step 1: append to the tables that do not have the epoch."""
         parts = self._parts
         with self._timed("store"):
@@ -187,10 +127,11 @@ class EpochRunner:
                 (0, parts.dictionary.terms(0, len(parts.dictionary))),
                 evaluated.result.trace,
                 evaluated.changes,
-                evaluated.range,
+                current,
+                evaluated.new_program,
             )
 
-    def _publish(self, evaluated: Evaluated) -> None:
+    def _publish(self, evaluated: Evaluated, current: Offsets, batch: pa.Table) -> None:
         """Durable step 2: one transaction, unless the marker says that it was committed."""
         parts, epoch = self._parts, evaluated.epoch
         if epoch <= self._published:
@@ -202,15 +143,17 @@ class EpochRunner:
                         output.encode_changes(one, evaluated.ts, epoch) for one in evaluated.changes
                     ],
                     headers=output.headers(epoch),
-                    dead_letters=dead_letters(evaluated.batch, evaluated.decoded.rejected),
-                    marker=Marker(epoch, evaluated.range, parts.program_hash),
+                    dead_letters=evaluated.dead_letters(),
+                    marker=Marker(epoch, current, evaluated.program.hash),
                 )
             )
         self._published = epoch
-        latencies = time.time() - append_milliseconds(evaluated.batch).astype(np.float64) / 1000
+        if evaluated.accepted or evaluated.refused_control:
+            parts.observer.control_messages(evaluated.accepted, evaluated.refused_control)
+        latencies = time.time() - append_milliseconds(batch).astype(np.float64) / 1000
         parts.observer.published(
             sum(len(multiplicity) for _, _, multiplicity in evaluated.changes),
-            Counter(one.reason.value for one in evaluated.decoded.rejected),
+            Counter(one.reason.value for one in evaluated.rejected),
             latencies,
         )
 

@@ -80,8 +80,12 @@ def unreachable(kafka: KafkaConfig, why: object) -> BrokerError:
     )
 
 
-def check_topics(kafka: KafkaConfig) -> None:
+def check_topics(kafka: KafkaConfig, control_topic: str | None) -> None:
     """Make sure that the brokers answer and every topic of the pipeline exists.
+
+    Args:
+        kafka: Cluster and names.
+        control_topic: Topic of control messages, None if there is none.
 
     Raises:
         BrokerError: Names what cannot be reached or is missing, and the command that creates it.
@@ -98,6 +102,8 @@ def check_topics(kafka: KafkaConfig) -> None:
         ("kafka.dead_letter_topic", kafka.dead_letter_topic),
         ("kafka.progress_topic", kafka.progress_topic),
     ]
+    if control_topic is not None:
+        wanted.append(("rules.control_topic", control_topic))
     missing = [f"{name} ({key})" for key, name in wanted if name not in found]
     if missing:
         topics = "topic" if len(missing) == 1 else "topics"
@@ -105,12 +111,16 @@ def check_topics(kafka: KafkaConfig) -> None:
             f"Kafka at {kafka.bootstrap_servers} has no {topics} {', '.join(missing)}. "
             "Create with: streamreasoner topics create --config FILE"
         )
-    partitions = len(found[kafka.progress_topic].partitions)
-    if partitions != 1:
-        raise BrokerError(
-            f"The topic {kafka.progress_topic} (kafka.progress_topic) has {partitions} partitions; "
-            "it must have 1, or the last published batch cannot be told."
-        )
+    single = [(kafka.progress_topic, "kafka.progress_topic", "the last published batch")]
+    if control_topic is not None:
+        single.append((control_topic, "rules.control_topic", "the order of changes of the program"))
+    for name, key, what in single:
+        partitions = len(found[name].partitions)
+        if partitions != 1:
+            raise BrokerError(
+                f"The topic {name} ({key}) has {partitions} partitions; it must have 1, or {what} "
+                "cannot be told."
+            )
     _check_compacted(admin, kafka)
 
 

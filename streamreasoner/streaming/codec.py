@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from streamreasoner.collection.updates import Updates
 from streamreasoner.errors import TermError
 from streamreasoner.rdf.terms import canonical, to_ntriples
 from streamreasoner.streaming import timestamps
+from streamreasoner.streaming.envelope import check_envelopes
 from streamreasoner.streaming.messages import FactMessage, decode_triple, holds_nul, read_any
 from streamreasoner.streaming.rejected import Reason, Rejected, RejectedError
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.streaming.messages import Argument, TripleMessage
 
-JSON = "application/json"
 TRIPLE = "triple"
+QUAD = "quad"
 
 _INVALID_ID = -1
 _IRI, _BLANK, _LITERAL = b"<"[0], b"_"[0], b'"'[0]
@@ -94,8 +94,7 @@ class Codec:
             batch: Columns `value` (binary), `timestamp` (Kafka's, any Arrow timestamp) and
                 `headers` (list of key and value), n rows, in the order that decides about ids.
         """
-        refused: dict[int, RejectedError] = {}
-        self._check_envelopes(batch, refused)
+        refused = check_envelopes(batch, self._max_bytes)
         appended = append_milliseconds(batch)
         latest: list[int] = []
         updates: list[Updates] = []
@@ -103,7 +102,7 @@ class Codec:
             times = timestamps.milliseconds(group.ts, appended[group.rows])
             _check_times(group, times, refused)
             _check_diff(group, refused)
-            if group.predicate == TRIPLE:
+            if group.predicate in {TRIPLE, QUAD}:
                 _check_kinds(group, refused)
             keep = _kept(group, refused)
             ids = self._encode(group, keep, refused)
@@ -118,22 +117,6 @@ class Codec:
             ),
             event_time=max(latest, default=None),
         )
-
-    def _check_envelopes(self, batch: pa.Table, refused: dict[int, RejectedError]) -> None:
-        lengths = pc.fill_null(pc.binary_length(batch.column("value")), 0).to_numpy()
-        for row in np.flatnonzero(lengths == 0):
-            refused[int(row)] = RejectedError(
-                Reason.EMPTY_VALUE, "The message has no value; retract with a negative diff."
-            )
-        for row in np.flatnonzero(lengths > self._max_bytes):
-            refused[int(row)] = RejectedError(
-                Reason.OVERSIZED,
-                f"The value has {lengths[row]} bytes; allowed are {self._max_bytes}.",
-            )
-        headers = batch.column("headers")
-        if headers.null_count < len(headers):
-            for row in np.flatnonzero(headers.is_valid().to_numpy()):
-                _check_content_type(int(row), headers[int(row)].as_py(), refused)
 
     def _groups(self, batch: pa.Table, refused: dict[int, RejectedError]) -> list[_Group]:
         column = batch.column("value")
@@ -248,18 +231,6 @@ def _facts(predicate: str, rows: Sequence[int], found: Mapping[int, FactMessage]
     )
 
 
-def _check_content_type(
-    row: int, headers: Sequence[Mapping[str, object]], refused: dict[int, RejectedError]
-) -> None:
-    for header in headers:
-        if str(header["key"]).lower() == "content-type":
-            value = header["value"]
-            found = value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
-            if found.split(";")[0].strip().lower() != JSON:
-                detail = f"The content type is {found[:80]!r}; allowed is {JSON}."
-                refused.setdefault(row, RejectedError(Reason.CONTENT_TYPE, detail))
-
-
 def _check_times(
     group: _Group, times: NDArray[np.int64], refused: dict[int, RejectedError]
 ) -> None:
@@ -276,7 +247,7 @@ def _check_diff(group: _Group, refused: dict[int, RejectedError]) -> None:
 
 
 def _check_kinds(group: _Group, refused: dict[int, RejectedError]) -> None:
-    """RDF: a subject is an IRI or a blank node, a predicate is an IRI."""
+    """RDF: a subject or a graph is an IRI or a blank node, a predicate is an IRI."""
     subjects, predicates = (_first_bytes(column) for column in group.args[:2])
     for index in np.flatnonzero(subjects == _LITERAL):
         detail = f"The subject {group.args[0][index].as_py()[:80]} is a literal."
@@ -284,6 +255,10 @@ def _check_kinds(group: _Group, refused: dict[int, RejectedError]) -> None:
     for index in np.flatnonzero((predicates == _LITERAL) | (predicates == _BLANK)):
         detail = f"The predicate {group.args[1][index].as_py()[:80]} is not an IRI."
         refused.setdefault(int(group.rows[index]), RejectedError(Reason.PREDICATE_KIND, detail))
+    if group.predicate == QUAD:
+        for index in np.flatnonzero(_first_bytes(group.args[3]) == _LITERAL):
+            detail = f"The graph {group.args[3][index].as_py()[:80]} is a literal."
+            refused.setdefault(int(group.rows[index]), RejectedError(Reason.GRAPH_KIND, detail))
 
 
 def _first_bytes(texts: pa.LargeStringArray) -> NDArray[np.uint8]:

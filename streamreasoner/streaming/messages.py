@@ -62,7 +62,7 @@ def read_any(value: bytes) -> TripleMessage | FactMessage:
             return decode(value)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             continue
-    raise _why_not(value)
+    raise _wrong_fields(read_object(value))
 
 
 def holds_nul(texts: tuple[Argument, ...]) -> bool:
@@ -72,22 +72,29 @@ def holds_nul(texts: tuple[Argument, ...]) -> bool:
     )
 
 
-def _why_not(value: bytes) -> RejectedError:
+def read_object(value: bytes) -> dict[str, Any]:
+    """The JSON object in one value.
+
+    Raises:
+        RejectedError: The value is none; says why.
+    """
     try:
         found = _decode(value)
     except UnicodeDecodeError as error:
-        return RejectedError(Reason.NOT_UTF8, f"The value is not UTF-8: {error.reason}.")
+        detail = f"The value is not UTF-8: {error.reason}."
+        raise RejectedError(Reason.NOT_UTF8, detail) from None
     except RecursionError:
-        return RejectedError(Reason.NOT_JSON, "The value is not JSON: it is nested too deeply.")
+        detail = "The value is not JSON: it is nested too deeply."
+        raise RejectedError(Reason.NOT_JSON, detail) from None
     except msgspec.ValidationError as error:
-        return RejectedError(Reason.NUMBER_OUT_OF_RANGE, f"{error}.")
+        raise RejectedError(Reason.NUMBER_OUT_OF_RANGE, f"{error}.") from None
     except msgspec.DecodeError as error:
-        return _not_json(value, str(error))
+        raise _not_json(value, str(error)) from None
     if not isinstance(found, dict):
-        return RejectedError(
+        raise RejectedError(
             Reason.NOT_AN_OBJECT, f"The value is a JSON {_kind(found)}, not an object."
         )
-    return _wrong_fields(found)
+    return found
 
 
 def _not_json(value: bytes, said: str) -> RejectedError:
@@ -136,25 +143,26 @@ def _wrong_fields(found: dict[str, Any]) -> RejectedError:
 def _wrong_types(found: dict[str, Any]) -> RejectedError:
     for name in (*_TRIPLE_FIELDS, "predicate"):
         if name in found and not isinstance(found[name], str):
-            return _wrong_type(name, found[name], "a string")
+            return wrong_type(name, found[name], "a string")
     if "args" in found:
         if not isinstance(found["args"], list):
-            return _wrong_type("args", found["args"], "an array")
+            return wrong_type("args", found["args"], "an array")
         for position, argument in enumerate(found["args"]):
             if not isinstance(argument, Argument):
-                return _wrong_type(f"args[{position}]", argument, "a string, number or boolean")
+                return wrong_type(f"args[{position}]", argument, "a string, number or boolean")
     diff = found["diff"]
     if isinstance(diff, bool) or not isinstance(diff, int):
-        return _wrong_type("diff", diff, "a whole number")
+        return wrong_type("diff", diff, "a whole number")
     if abs(diff) > MOST_MULTIPLICITY:
         return RejectedError(
             Reason.DIFF_OUT_OF_RANGE,
             f"diff is {_shown(diff)}; allowed is up to {MOST_MULTIPLICITY} in either direction.",
         )
-    return _wrong_type("ts", found.get("ts"), "an ISO 8601 string or whole milliseconds")
+    return wrong_type("ts", found.get("ts"), "an ISO 8601 string or whole milliseconds")
 
 
-def _wrong_type(name: str, found: object, wanted: str) -> RejectedError:
+def wrong_type(name: str, found: object, wanted: str) -> RejectedError:
+    """The reason for a field that holds something else than it must."""
     return RejectedError(
         Reason.WRONG_TYPE, f"{name} is {_shown(found)}, a JSON {_kind(found)}; it must be {wanted}."
     )

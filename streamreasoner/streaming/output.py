@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from streamreasoner.collection.updates import Changes
 from streamreasoner.streaming import timestamps
-from streamreasoner.streaming.codec import JSON, TRIPLE
+from streamreasoner.streaming.codec import TRIPLE
+from streamreasoner.streaming.envelope import JSON
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from streamreasoner.collection.updates import TraceRows, Updates
+    from streamreasoner.collection.programs import ProgramText
+    from streamreasoner.collection.updates import TraceRows
     from streamreasoner.engine.epoch import EpochResult
-    from streamreasoner.rdf.dictionary import Dictionary
 
     Offsets = dict[str, dict[str, list[int]]]
     DecodedChanges = tuple[str, Sequence[pa.Array], NDArray[np.int8]]
@@ -43,6 +43,16 @@ class PipelineObserver(Protocol):
             latencies: Seconds from Kafka's timestamp of each input message to the commit.
         """
 
+    def program(self, program_hash: str) -> None:
+        """This program is in effect: told at the start, and when another one has come.
+
+        Args:
+            program_hash: Hash of the program.
+        """
+
+    def control_messages(self, accepted: int, refused: int) -> None:
+        """Control messages were followed, or written to the dead-letter topic."""
+
     def event_time(self, ts: int) -> None:
         """The largest event time of the batch, in milliseconds since 1970-01-01 UTC."""
 
@@ -65,6 +75,12 @@ class NullObserver:
     def published(
         self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]
     ) -> None:
+        """Do nothing."""
+
+    def program(self, program_hash: str) -> None:
+        """Do nothing."""
+
+    def control_messages(self, accepted: int, refused: int) -> None:
         """Do nothing."""
 
     def event_time(self, ts: int) -> None:
@@ -106,6 +122,16 @@ class Observers:
         for one in self._observers:
             one.published(changes, rejected, latencies)
 
+    def program(self, program_hash: str) -> None:
+        """Tell all."""
+        for one in self._observers:
+            one.program(program_hash)
+
+    def control_messages(self, accepted: int, refused: int) -> None:
+        """Tell all."""
+        for one in self._observers:
+            one.control_messages(accepted, refused)
+
     def event_time(self, ts: int) -> None:
         """Tell all."""
         for one in self._observers:
@@ -126,8 +152,9 @@ class Tables(Protocol):
     def offsets(self, epoch: int) -> Offsets | None:
         """Input range of an epoch: topic -> partition -> [first, next]."""
 
-    def restore(self, before: int, dictionary: Dictionary) -> Iterable[TraceRows]:
-        """Load the terms, then give the trace of the epochs below `before`."""
+    @property
+    def programs(self) -> Sequence[tuple[int, ProgramText]]:
+        """Every program that was in effect, with the epoch it came with, oldest first."""
 
     def commit(  # noqa: PLR0917 - the interface of storage.Tables
         self,
@@ -137,6 +164,7 @@ class Tables(Protocol):
         trace: Sequence[TraceRows],
         changes: Sequence[DecodedChanges],
         offsets: Offsets,
+        program: ProgramText | None,
     ) -> None:
         """Append an epoch to every table that does not have it; durable when it returns."""
 
@@ -145,13 +173,3 @@ class Tables(Protocol):
 
     def close(self) -> None:
         """Wait for writers and maintenance."""
-
-
-class Engine(Protocol):
-    """The part of `streamreasoner.engine.epoch.Engine` that a pipeline drives."""
-
-    def apply(self, epoch: int, updates: Iterable[Updates]) -> EpochResult:
-        """Take one epoch of input and say what it changed; on an error nothing changes."""
-
-    def restore(self, rows: Iterable[TraceRows], before: int) -> None:
-        """Take the trace of the epochs below `before`, the next one."""

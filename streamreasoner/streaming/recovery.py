@@ -6,11 +6,13 @@ between any two, so at a start
 
     committed <= marker <= tables <= planned <= committed + 1
 
-and the batch after the committed one is run again, with the range that was planned.
+and the batch after the committed one is run again, with the range that was planned and the program
+that was in effect before it.
 """
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,10 +20,16 @@ from streamreasoner.errors import StateError
 from streamreasoner.streaming.offsets import check_follows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from streamreasoner.collection.programs import ProgramText
     from streamreasoner.streaming.offsets import Checkpoint
     from streamreasoner.streaming.ports import Offsets, Tables
     from streamreasoner.streaming.sink import Marker
 
+    History = tuple[tuple[int, ProgramText], ...]
+
+_log = logging.getLogger(__name__)
 _ADVICE = (
     "Restore the state directory, the checkpoint and the topics as they were at one moment, or "
     "begin anew: delete the state directory and the checkpoint and choose another pipeline.app_id."
@@ -30,22 +38,23 @@ _ADVICE = (
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Where to continue.
+    """Where and with what to continue.
 
     Attributes:
         before: The first epoch to run; the state is that of the epochs below it.
         published: The last epoch whose changes are visible, -1 if none.
         previous: Input range of the epoch below `before`, None at the beginning.
+        programs: The programs that came with epochs below `before`, oldest first; the last one is
+            in effect.
     """
 
     before: int
     published: int
     previous: Offsets | None
+    programs: History
 
 
-def resume(
-    marker: Marker | None, tables: Tables, checkpoint: Checkpoint, program_hash: str
-) -> Resume:
+def resume(marker: Marker | None, tables: Tables, checkpoint: Checkpoint) -> Resume:
     """Reconcile checkpoint, tables and progress topic.
 
     Raises:
@@ -61,15 +70,60 @@ def resume(
             f"batch {_batch(planned)} and committed {_batch(committed)}, the tables hold "
             f"{_batch(stored)}, published is {_batch(published)}. {_ADVICE}"
         )
-    if marker is not None and marker.program_hash != program_hash:
-        raise StateError(
-            f"Epoch {published} was published by another rule program (hash "
-            f"{marker.program_hash[:12]}, now {program_hash[:12]}). Run the program that the state "
-            "belongs to, or begin anew with another pipeline.app_id and state.directory."
-        )
+    if marker is not None:
+        _, stored_program = _until(tables.programs, published)[-1]
+        if marker.program_hash != stored_program.hash:
+            raise StateError(
+                f"Epoch {published} was published by another rule program (hash "
+                f"{marker.program_hash[:12]}) than it is stored with ({stored_program.hash[:12]}). "
+                f"{_ADVICE}"
+            )
     _check_ranges(marker, tables, checkpoint, stored)
     previous = tables.offsets(committed) if committed >= 0 else None
-    return Resume(checkpoint.next, published, previous)
+    return Resume(checkpoint.next, published, previous, _until(tables.programs, committed))
+
+
+def check_file(
+    programs: Sequence[tuple[int, ProgramText]],
+    current: tuple[int, ProgramText],
+    given: str,
+    path: object,
+) -> None:
+    """Compare the program that the configuration names with those that a state has had.
+
+    Args:
+        programs: All of the state, that of an epoch which is replayed too.
+        current: The one in effect, with its epoch.
+        given: Hash of the program that the configuration names.
+        path: What the configuration says about it.
+
+    Raises:
+        StateError: The state never had it.
+    """
+    epoch, in_effect = current
+    effective = f"the program {in_effect.hash[:12]}"
+    effective += f" of epoch {epoch}" if epoch >= 0 else ", with which the state began"
+    if given not in {program.hash for _, program in programs}:
+        raise StateError(
+            f"The state belongs to another program: in effect is {effective}, and the one of "
+            f"rules.program ({path}, hash {given[:12]}) never was. Give rules.program the one "
+            "that the state began with, and change the program while the pipeline runs, through "
+            "rules.control_topic: streamreasoner rules replace FILE --config CONFIG. Or begin anew "
+            "with another pipeline.app_id and state.directory."
+        )
+    if given != in_effect.hash:
+        _log.warning(
+            "In effect is %s, not the one of rules.program (%s, hash %s). See it with: "
+            "streamreasoner rules show --config CONFIG. Change it with: streamreasoner rules "
+            "replace FILE --config CONFIG.",
+            effective,
+            path,
+            given[:12],
+        )
+
+
+def _until(programs: Sequence[tuple[int, ProgramText]], last: int) -> History:
+    return tuple((epoch, program) for epoch, program in programs if epoch <= last)
 
 
 def _check_ranges(

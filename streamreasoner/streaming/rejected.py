@@ -1,4 +1,4 @@
-"""Input that is refused. Invariant: a message is either an update or has exactly one reason."""
+"""Input that is refused. Invariant: a message is either followed or has exactly one reason."""
 
 from __future__ import annotations
 
@@ -33,6 +33,14 @@ class Reason(Enum):
     INVALID_LITERAL = "invalid-literal"
     SUBJECT_KIND = "literal-as-subject"
     PREDICATE_KIND = "predicate-not-an-iri"
+    GRAPH_KIND = "literal-as-graph"
+    UNKNOWN_OPERATION = "unknown-operation"
+    RULES_REFUSED = "rules-refused"
+    UNKNOWN_RULE = "unknown-rule"
+    IMPORT_OF_A_FILE = "import-of-a-file"
+    OTHER_ARITY = "other-arity"
+    TOO_MANY_ARGUMENTS = "too-many-arguments"
+    EPOCH_FAILED = "epoch-failed"
 
 
 class RejectedError(ValueError):

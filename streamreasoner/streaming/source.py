@@ -20,18 +20,25 @@ _CLIENT = {
 COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 
 
-def read_stream(spark: SparkSession, kafka: KafkaConfig, max_offsets_per_trigger: int) -> DataFrame:
-    """Messages of the input topics, with the columns of `COLUMNS`.
+def read_stream(
+    spark: SparkSession,
+    kafka: KafkaConfig,
+    control_topic: str | None,
+    max_offsets_per_trigger: int,
+) -> DataFrame:
+    """Messages of the input topics and the control topic, with the columns of `COLUMNS`.
 
     Args:
         spark: The session.
         kafka: Cluster, topics and options.
+        control_topic: Topic of control messages, None if there is none.
         max_offsets_per_trigger: Most messages in a batch.
     """
+    topics = [*kafka.input_topics, *([control_topic] if control_topic else ())]
     client = {**_CLIENT, **kafka.options, **kafka.consumer_options}
     reader = (
         spark.readStream.format("kafka")
-        .option("subscribe", ",".join(kafka.input_topics))
+        .option("subscribe", ",".join(topics))
         .option("startingOffsets", kafka.starting_offsets)
         .option("failOnDataLoss", "true")
         .option("includeHeaders", "true")

@@ -31,13 +31,16 @@ _PROGRESS = {
 logging.getLogger("kafka").setLevel(logging.CRITICAL)
 
 
-def create_topics(kafka: KafkaConfig, partitions: int, replication: int) -> dict[str, bool]:
+def create_topics(
+    kafka: KafkaConfig, partitions: int, replication: int, control_topic: str | None = None
+) -> dict[str, bool]:
     """Create what a pipeline needs; each topic and whether it was created now.
 
     Args:
         kafka: Cluster and names.
-        partitions: Of input and output topics; the progress topic has one.
+        partitions: Of input and output topics; the others have one.
         replication: Copies of each topic.
+        control_topic: Topic of control messages, None if there is none.
 
     Raises:
         BrokerError: Kafka does not answer or refuses.
@@ -47,6 +50,8 @@ def create_topics(kafka: KafkaConfig, partitions: int, replication: int) -> dict
     plan[kafka.output_topic] = (partitions, _LARGE)
     plan[kafka.dead_letter_topic] = (1, _LARGE)
     plan[kafka.progress_topic] = (1, _PROGRESS)
+    if control_topic is not None:
+        plan[control_topic] = (1, {})
     created: dict[str, bool] = {}
     with _answers(kafka):
         admin = KafkaAdminClient(**_bounded(kafka))

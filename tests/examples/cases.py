@@ -11,7 +11,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from programs.cases import Case, _read_epochs
+from programs.cases import Case, read_epochs
 
 from streamreasoner.analysis.load import load_program
 
@@ -26,7 +26,7 @@ def read_all():
 
 def _read(folder):
     checked = load_program(folder / "rules.dl")
-    titles, epochs, prefixes = _read_epochs(folder / "epochs.txt", checked)
+    titles, epochs, prefixes = read_epochs(folder / "epochs.txt", checked)
     return Case(folder, checked, titles, epochs, {**checked.program.prefixes, **prefixes})
 
 

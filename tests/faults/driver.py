@@ -48,20 +48,20 @@ class DieAfterStage(NullObserver):
             die()
 
 
-def die_within_store(epoch):
-    """Durable step 1, cut: `changes` has the epoch, `trace` has not."""
+def die_within_store(epoch, first, last):
+    """Durable step 1, cut: the first of two tables has the epoch, the last has not."""
     append, appended = Table.append, threading.Event()
 
-    def cut(self, files, record):
+    def cut(self, files, record, *rest):
         if (
             record.epoch >= epoch
-            and self.name == layout.TRACE
-            and layout.CHANGES in record.requires
+            and self.name == last
+            and {first, last} <= {*record.requires, layout.TRACE}
         ):
             appended.wait()
             die()
-        result = append(self, files, record)
-        if record.epoch >= epoch and self.name == layout.CHANGES:
+        result = append(self, files, record, *rest)
+        if record.epoch >= epoch and self.name == first:
             appended.set()
         return result
 
@@ -107,7 +107,9 @@ def main():
     config, point, epoch = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     match point:
         case "within-store":
-            die_within_store(epoch)
+            die_within_store(epoch, layout.CHANGES, layout.TRACE)
+        case "without-program":
+            die_within_store(epoch, layout.TRACE, layout.PROGRAMS)
         case "within-publish":
             die_within_publish(epoch)
         case "ignore-marker":

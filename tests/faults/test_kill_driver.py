@@ -6,7 +6,7 @@ import random
 import signal
 import subprocess
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ from pipelines import (
     no_change_twice,
     produce,
     published,
-    spawn,
+    running,
     terminate,
     triple,
 )
@@ -30,18 +30,6 @@ from streamreasoner.streaming.offsets import Checkpoint
 DRIVER = Path(__file__).with_name("driver.py")
 # Before step 1, within it, after it, within step 2, after it, before Spark commits.
 POINTS = ("read", "evaluate", "within-store", "store", "within-publish", "publish", "finished")
-
-
-@contextmanager
-def running(arguments, case):
-    """A driver process, killed at the end if it still runs; its output goes to a file."""
-    with (case.directory / "driver.log").open("ab") as log:
-        process = spawn(arguments, log)
-        try:
-            yield process
-        finally:
-            process.kill()
-            process.wait()
 
 
 def ends(ranges):

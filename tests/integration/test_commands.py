@@ -38,6 +38,9 @@ def test_topics_produce_and_consume(case):
     assert command(case, "produce", str(file), "--diff", "-1")[0] == 0
     assert command(case, "produce", text="<http://e/c> <http://e/p> 'x' .\n")[0] == 1
     assert command(case, "produce", text=LINES)[0] == 0
+    quads = case.directory / "facts.nq"
+    quads.write_text('<http://e/a> <http://e/p> "\\u00e9\\"" _:g .\n', encoding="utf-8")
+    assert command(case, "produce", str(quads))[0] == 0
     line = '{"predicate":"edge","args":[1,2],"diff":1}'
     assert command(case, "produce", "--format", "json", text=f"\n{line}\n")[0] == 0
 
@@ -50,9 +53,10 @@ def test_topics_produce_and_consume(case):
     assert [json.loads(value) for value in found] == [
         *wanted,
         *({**one, "diff": 1} for one in wanted),
+        {"predicate": "quad", "args": ["<http://e/a>", "<http://e/p>", '"é\\""', "_:g"], "diff": 1},
         json.loads(line),
     ]
-    code, said = command(case, "consume", "--topic", topic, "--from-beginning", "--count", "5")
+    code, said = command(case, "consume", "--topic", topic, "--from-beginning", "--count", "6")
     assert (code, said.splitlines()) == (0, found)
 
 

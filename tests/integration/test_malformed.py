@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from control_builders import CONTROL_REASONS
 from pipelines import await_published, changes, committed, fact, net, new_case, produce, triple
 
 from streamreasoner.app import pipeline
@@ -14,6 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning
 RULES = """
 path(?x, ?y) :- edge(?x, ?y) .
 [?x, <http://example.org/q>, ?y] :- [?x, <http://example.org/p>, ?y] .
+within(?x, ?g) :- quad(?x, _, _, ?g) .
 """
 
 S, P, OBJECT = "<http://example.org/s>", "<http://example.org/p>", "<http://example.org/o>"
@@ -74,6 +76,7 @@ MALFORMED = {
     "bad escape": (triple(S, P, r'"a\qb"'), Reason.INVALID_LITERAL),
     "literal as subject": (triple('"s"', P, OBJECT), Reason.SUBJECT_KIND),
     "literal as predicate": (triple(S, '"p"', OBJECT), Reason.PREDICATE_KIND),
+    "literal as graph": (fact("quad", S, P, S, '"g"'), Reason.GRAPH_KIND),
     "blank node as predicate": (triple(S, "_:p", OBJECT), Reason.PREDICATE_KIND),
 }
 
@@ -116,4 +119,4 @@ def test_malformed_input_goes_to_the_dead_letter_topic(broker, tmp_path):
         assert letter.value == value
         assert letter.key == message_key
         assert letter.headers[: len(given)] == given
-    assert {reason for _, reason in MALFORMED.values()} == set(Reason)
+    assert {reason for _, reason in MALFORMED.values()} == set(Reason) - CONTROL_REASONS

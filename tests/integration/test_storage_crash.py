@@ -18,13 +18,15 @@ import sys
 from datetime import UTC, datetime
 import numpy as np
 import pyarrow as pa
+from streamreasoner.collection.programs import ProgramText
 from streamreasoner.collection.updates import TraceRows
 from streamreasoner.storage import Tables
 
 def rows(predicate, iteration, *args):
     return TraceRows(predicate, np.array([args]), np.array([iteration]), np.array([1]))
 
-with Tables.open(sys.argv[1], "test-application", "program-hash", 3, history=5) as tables:
+program = ProgramText("program-hash", "p(?x) :- q(?x) .", ("p/1", "q/1"))
+with Tables.open(sys.argv[1], "test-application", program, 3, history=5) as tables:
     epoch = -1 if tables.version() is None else tables.version()
     while True:
         epoch += 1

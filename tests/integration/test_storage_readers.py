@@ -82,7 +82,7 @@ def state(tmp_path_factory):
             )
             if epoch == 29:
                 for name in layout.NAMES:
-                    table = Table(directory / name, name, Identity(APP, "program-hash", 3))
+                    table = Table(directory / name, name, Identity(APP, layout.LEAST_ARGUMENTS))
                     for files in maintain.mergeable(table.files()):
                         maintain.merge(table, files, 5)
                     maintain.checkpoint(table)

@@ -108,7 +108,7 @@ def read(folder):
     ruleset = folder / "ruleset.txt"
     program = ruleset.read_text("utf-8").strip() if ruleset.exists() else folder / "program.dl"
     checked = load_program(program)
-    titles, epochs, prefixes = _read_epochs(folder / "epochs.txt", checked)
+    titles, epochs, prefixes = read_epochs(folder / "epochs.txt", checked)
     return Case(folder, checked, titles, epochs, {**checked.program.prefixes, **prefixes})
 
 
@@ -121,7 +121,7 @@ def read_all():
     }
 
 
-def _read_epochs(path, checked):
+def read_epochs(path, checked):
     """Titles, epochs and prefixes. Signs and titles are cut out, the rest is a text of facts."""
     titles, facts, signs = [], [], {}
     for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):

@@ -130,7 +130,7 @@ def test_every_configuration_key_is_documented_with_its_default() -> None:
                 "required"
                 if key.name in smallest.get(section.name, {})
                 else "none"
-                if value == {}
+                if value in ({}, None)
                 else f"`{value}`".replace("`out-", "`<output_topic>-").replace(
                     "/state/", "<directory>/"
                 )

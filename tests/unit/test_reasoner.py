@@ -8,7 +8,7 @@ import pytest
 from rdflib import RDF, RDFS, BNode, Literal, URIRef
 
 from streamreasoner import Reasoner, Update
-from streamreasoner.errors import DataError, ProgramError
+from streamreasoner.errors import DataError, EngineError, ProgramError
 
 EX = "http://example.org/"
 PATHS = "path(?x, ?y) :- edge(?x, ?y).\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z).\n"
@@ -107,3 +107,14 @@ def test_an_epoch_that_fails_in_the_middle_changes_nothing():
 
     assert reasoner.facts("edge") == set()
     assert reasoner.apply([]).changes == ()
+
+
+def test_a_predicate_keeps_its_arity_when_rules_change() -> None:
+    """Facts of it may be held: a program that has it with another arity is refused, for good."""
+    reasoner = Reasoner.from_rules("p(?x) :- e(?x, ?y) .")
+    reasoner.apply([Update("e", ("a", "b"))])
+    reasoner.remove_rules("p(?x) :- e(?x, ?y) .")
+    with pytest.raises(EngineError, match=r"'e' has 1 arguments .* had it with 2"):
+        reasoner.add_rules("p(?x) :- e(?x) .")
+    reasoner.add_rules("q(?y) :- e(?x, ?y) .")
+    assert reasoner.facts("q") == {("b",)}

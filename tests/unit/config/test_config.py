@@ -153,3 +153,22 @@ def test_every_key_is_documented():
     for section in config._SECTIONS.values():  # noqa: SLF001
         listed = re.findall(r"^        (\w+): ", section.__doc__, re.MULTILINE)
         assert listed == [one.name for one in dataclasses.fields(section)]
+
+
+def test_the_control_topic_is_a_topic_of_its_own():
+    """It is optional, and may not be one that holds something else."""
+    assert parse().rules.control_topic is None
+    assert parse(rules={"control_topic": "control"}).rules.control_topic == "control"
+    for topic, key in (
+        ("in", "kafka.input_topics"),
+        ("out", "kafka.output_topic"),
+        ("out-dead-letter", "kafka.dead_letter_topic"),
+        ("out-progress", "kafka.progress_topic"),
+    ):
+        (problem,) = problems(rules={"control_topic": topic})
+        assert problem.startswith(f'rules.control_topic: found "{topic}", which is in {key}')
+
+
+def test_the_tables_are_in_the_state_directory():
+    """Who reads the tables finds them by the configuration alone."""
+    assert parse().state.tables == HERE / "state" / "tables"

@@ -39,6 +39,7 @@ def observer():
     observer.epoch_evaluated(_result(1, 1, -1))
     observer.event_time(int((time.time() - 90) * 1000))
     observer.published(3, {"bad-timestamp": 2}, np.array([0.04, 0.2, 7200.0]))
+    observer.control_messages(2, 1)
     observer.batch_finished(3, 0.08)
     return observer
 
@@ -52,6 +53,8 @@ def observer():
         ("derived_changes_total", {"sign": "-1"}, 1),
         ("published_changes_total", {}, 3),
         ("rejected_total", {"class": "bad-timestamp"}, 2),
+        ("control_messages_total", {"outcome": "accepted"}, 2),
+        ("control_messages_total", {"outcome": "refused"}, 1),
         ("batches_total", {}, 1),
         ("epoch", {}, 3),
         ("epoch_iterations_sum", {}, 4),
@@ -110,6 +113,19 @@ def test_sizes_are_shown_from_the_start_and_after_each_batch():
     assert _value(observer, "maintenance_failures_total") == 1
 
 
+def test_the_program_is_shown_and_no_other(observer):
+    """One hash has the value 1: that of the program in effect."""
+    for program in ("first", "second"):
+        observer.program(program)
+    shown = [
+        (sample.labels["hash"], sample.value)
+        for metric in observer.registry.collect()
+        for sample in metric.samples
+        if metric.name == "streamreasoner_program_info"
+    ]
+    assert shown == [("second", 1)]
+
+
 def test_observers_do_not_share_metrics(observer):
     """Two pipelines in one process each have their own numbers."""
     assert _value(observer, "batches_total") == 1
@@ -119,6 +135,7 @@ def test_observers_do_not_share_metrics(observer):
 def test_names_follow_the_rules_of_prometheus(observer):
     """Own metrics have the prefix, base units, and no label that could hold a term."""
     allowed = {"stage", "sign", "class", "topic", "partition", "le", "version", "python", "backend"}
+    allowed |= {"outcome", "hash"}
     own = [metric for metric in observer.registry.collect() if "process_" not in metric.name]
     assert len(own) > 20
     for metric in own:

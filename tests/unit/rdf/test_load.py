@@ -39,6 +39,30 @@ def test_ntriples(tmp_path):
     assert facts(path) == [("triple", "<a:s>", "<a:p>", "<a:o>")]
 
 
+def test_nquads(tmp_path):
+    """N-Quads are facts of `quad`; a line that names no graph is a fact of `triple`."""
+    text = "<a:s> <a:p> <a:o> <a:g> .\n<a:s> <a:p> <a:o> .\n<a:s> <a:p> 'x'@EN _:g .\n"
+    path = write(tmp_path / "a.nq.gz", gzip.compress(text.replace("'", '"').encode()))
+
+    assert facts(path) == [
+        ("triple", "<a:s>", "<a:p>", "<a:o>"),
+        ("quad", "<a:s>", "<a:p>", "<a:o>", "<a:g>"),
+        ("quad", "<a:s>", "<a:p>", '"x"@en', "_:g"),
+    ]
+
+
+def test_bad_lines_can_be_collected(tmp_path):
+    """Bad lines of N-Triples and N-Quads are reported by their numbers, the others are facts."""
+    good, bad = "<a:s> <a:p> <a:o> .\n", "<a:s> <a:p> .\n"
+    for suffix in ("nt", "nq"):
+        path = write(tmp_path / f"a.{suffix}", good + bad + good + bad)
+        lines = []
+        blocks = list(load(path, Dictionary(), bad_lines=lines))
+
+        assert [line.line for line in lines] == [2, 4]
+        assert sum(len(block.args) for block in blocks) == 2
+
+
 def test_turtle(tmp_path):
     """Turtle abbreviations are resolved, literals are canonical."""
     text = '@prefix a: <a:> .\na:s a a:C ; a:p 1, "x"@EN, "\\u00e9" .\n'
@@ -109,6 +133,10 @@ def test_cells(cell, term):
         ("triple.csv", "<a:s>,<a:p>\n", r"triple\.csv:1: a triple has 3 cells, not 2"),
         ("triple.csv", "<a:s>,<a:p>,1\n1,<a:p>,1\n", r"triple\.csv:2: the subject"),
         ("triple.csv", "<a:s>,_:p,1\n", r"triple\.csv:1: the subject"),
+        ("quad.csv", "<a:s>,<a:p>,1\n", r"quad\.csv:1: a quad has 4 cells, not 3"),
+        ("quad.csv", "<a:s>,<a:p>,1,_:g\n<a:s>,<a:p>,1,g\n", r"quad\.csv:2: .* its graph an"),
+        ("quad.csv", "<a:s>,_:p,1,_:g\n", r"quad\.csv:1: the subject of a quad"),
+        ("a.nq", '<a:s> <a:p> <a:o> "g" .\n', r"a\.nq:1: At character 19 the graph, an"),
         ("a.rdf", "<rdf/>", r"a\.rdf: the suffix names no format of facts; use \.nt"),
         ("a.csv.gz", "not packed", r"a\.csv\.gz: cannot be read"),
         ("a.ttl.gz", "not packed", r"a\.ttl\.gz: cannot be read"),

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from streamreasoner.errors import DataError
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.ntriples import BadLine, parse_line, read
+from streamreasoner.rdf.lines import BadLine, triples
+from streamreasoner.rdf.ntriples import read
 
 S = b"<http://a/s> <http://a/p> "
 
@@ -144,11 +145,11 @@ def is_utf8(line):
 @pytest.mark.parametrize("line", ACCEPTED)
 def test_accepted_lines(line):
     """A valid line gives the triples that pyoxigraph reads, once scanned and once by the parser."""
-    triples, bad = scan(line)
+    found, bad = scan(line)
 
     assert bad == []
-    assert triples == judge(line)
-    assert triples == parse_line(line)
+    assert found == judge(line)
+    assert found == triples(line)
 
 
 @pytest.mark.parametrize("line", REFUSED)
@@ -170,11 +171,11 @@ def test_refused_lines(line):
 def test_known_terms_are_judged_alike(line):
     """A line gives the same answer when the dictionary has seen all its terms before."""
     text = b"\n".join([*ACCEPTED, line, line])
-    triples, bad = scan(text)
+    found, bad = scan(text)
     alone, refused = scan(line)
     expected = scan(b"\n".join(ACCEPTED))[0]
 
-    assert triples == expected + alone + alone
+    assert found == expected + alone + alone
     assert len(bad) == 2 * len(refused)
 
 
@@ -223,7 +224,7 @@ def test_scanner_is_the_exact_path(document, chunk_bytes):
     expected, refused = [], []
     for number, line in enumerate(document, start=1):
         try:
-            expected.extend(parse_line(line))
+            expected.extend(triples(line))
         except DataError:
             refused.append(number)
 
@@ -236,7 +237,7 @@ def test_valid_lines_of_pyoxigraph_are_valid(document):
     for line in document:
         judged = judge(line)
         if judged is not None and is_utf8(line):
-            assert parse_line(line) == judged
+            assert triples(line) == judged
 
 
 def test_blocks_do_not_depend_on_pieces():
@@ -306,7 +307,7 @@ def test_errors_name_file_and_line(tmp_path):
 
 def test_carriage_returns_end_lines():
     """A carriage return alone separates triples, as in the grammar."""
-    triples, bad = scan(S + b"<http://a/o> .\r" + S + b'"x" .\r\r\n' + S + b'"y" .\r\n')
+    found, bad = scan(S + b"<http://a/o> .\r" + S + b'"x" .\r\r\n' + S + b'"y" .\r\n')
 
-    assert [triple[2] for triple in triples] == ["<http://a/o>", '"x"', '"y"']
+    assert [triple[2] for triple in found] == ["<http://a/o>", '"x"', '"y"']
     assert bad == []

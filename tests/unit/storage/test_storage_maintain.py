@@ -50,7 +50,7 @@ def test_merging_is_invisible(tmp_path_factory, epochs, history):
         expected = {before: _state(epochs[:before]) for before in within}
         assert {before: restored(tables, before)[0] for before in within} == expected
 
-        trace = Table(directory / "trace", "trace", Identity("test-application", "program-hash", 2))
+        trace = Table(directory / "trace", "trace", Identity("test-application", tables.width))
         for predicate in "pq":
             files = [file for file in trace.files() if file.predicate == predicate]
             if files:
@@ -82,6 +82,7 @@ def test_a_run_in_the_background_loses_nothing(tmp_path):
         assert tables.statistics().bytes == statistics.bytes
     for name in layout.NAMES:
         assert len(list((tmp_path / name / "_delta_log").glob("*.checkpoint.parquet"))) >= 1
+    for name in (layout.TERMS, layout.TRACE, layout.CHANGES):
         snapshot = DeltaTable(tmp_path / name)
         assert snapshot.to_pyarrow_table().num_rows == epochs
         assert len(snapshot.file_uris()) < epochs
@@ -102,7 +103,9 @@ def test_facts_that_cancelled_leave_no_row(tmp_path):
         for epoch in range(4):
             row = trace_rows("p", ((7,), 0, 1 if epoch % 2 == 0 else -1))
             commit_one(tables, epoch, trace=[row])
-        trace = Table(tmp_path / "trace", "trace", Identity("test-application", "program-hash", 1))
+        trace = Table(
+            tmp_path / "trace", "trace", Identity("test-application", layout.LEAST_ARGUMENTS)
+        )
         maintain.merge(trace, trace.files(), 3)
 
         assert trace.files() == []
@@ -115,7 +118,9 @@ def test_files_nobody_uses_are_deleted_after_an_hour(tmp_path):
     with open_tables(tmp_path) as tables:
         for epoch in range(4):
             commit_one(tables, epoch)
-        trace = Table(tmp_path / "trace", "trace", Identity("test-application", "program-hash", 3))
+        trace = Table(
+            tmp_path / "trace", "trace", Identity("test-application", layout.LEAST_ARGUMENTS)
+        )
         orphan, young = (tmp_path / "trace" / f"part-{name}.parquet" for name in ("old", "new"))
         for path in (orphan, young):
             path.write_bytes(b"cut short by a crash")
@@ -158,7 +163,7 @@ def test_another_remover_is_noticed(tmp_path):
     with open_tables(tmp_path) as tables:
         for epoch in range(4):
             commit_one(tables, epoch)
-        identity = Identity("test-application", "program-hash", 3)
+        identity = Identity("test-application", layout.LEAST_ARGUMENTS)
         ours, theirs = (Table(tmp_path / "trace", "trace", identity) for _ in range(2))
         files = ours.files()
         maintain.merge(theirs, files, -1)
@@ -170,7 +175,7 @@ def test_another_remover_is_noticed(tmp_path):
 
 def test_a_stalled_writer_does_not_write_into_the_past(tmp_path):
     """Commits that came and were cleaned up while a process stood still are not overwritten."""
-    identity = Identity("test-application", "program-hash", 3)
+    identity = Identity("test-application", layout.LEAST_ARGUMENTS)
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0)
         stalled = Table(tmp_path / "trace", "trace", identity)

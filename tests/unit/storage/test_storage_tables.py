@@ -22,7 +22,8 @@ from storage_builders import (
 )
 
 from streamreasoner.errors import StateError
-from streamreasoner.storage import log
+from streamreasoner.storage import layout, log, table
+from streamreasoner.storage.table import Identity
 
 
 def test_new_tables_hold_no_epoch(tmp_path):
@@ -34,14 +35,14 @@ def test_new_tables_hold_no_epoch(tmp_path):
 
 
 def test_tables_are_plain_delta(tmp_path):
-    """Every table has reader version 1, writer version 2, and names its application and program."""
+    """Every table has reader version 1, writer version 2, and names its application."""
     open_tables(tmp_path).close()
 
-    for name in ("terms", "trace", "changes"):
-        table = DeltaTable(tmp_path / name)
-        protocol = table.protocol()
+    for name in layout.NAMES:
+        found = DeltaTable(tmp_path / name)
+        protocol = found.protocol()
         assert (protocol.min_reader_version, protocol.min_writer_version) == (1, 2)
-        assert table.metadata().configuration["streamreasoner.applicationId"] == APP
+        assert found.metadata().configuration["streamreasoner.applicationId"] == APP
     assert DeltaTable(tmp_path / "trace").metadata().partition_columns == ["predicate"]
 
 
@@ -210,6 +211,16 @@ def test_a_crash_between_appends_is_completed_by_the_replay(tmp_path, written):
         assert sorted(map(str, crashed)) == sorted(map(str, whole))
 
 
+def test_ids_are_never_stored_without_their_terms(tmp_path):
+    """If `terms` does not get its rows, `trace` does not get the epoch."""
+    with open_tables(tmp_path) as tables, open_tables(tmp_path) as other:
+        record = log.EpochRecord(0, None, (), offsets(0))
+        other._tables[layout.TERMS].append([], record)  # noqa: SLF001 - a table that is in the way
+        with pytest.raises(StateError, match=r"has written epoch 0 to .*terms"):
+            commit_one(tables, 0, new_terms=["a"])
+    assert len(log.commits(tmp_path / "trace")) == 1
+
+
 def test_an_incomplete_epoch_must_be_replayed(tmp_path):
     """Going on with the next epoch after a crash is refused: rows would be missing for ever."""
     _two_epochs(tmp_path)
@@ -240,20 +251,34 @@ def test_two_writers_do_not_both_write(tmp_path):
     assert DeltaTable(tmp_path / "trace").to_pyarrow_table().num_rows == 2
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"program": "another"}, "program hash 'program-hash', this run has 'another'"),
-        ({"app": "another"}, "application id 'test-application', this run has 'another'"),
-        ({"arity": 5}, "has the columns"),
-    ],
-)
-def test_tables_of_somebody_else_are_refused(tmp_path, change, message):
-    """Another application, program or layout is refused with both names and a way out."""
+def test_tables_of_somebody_else_are_refused(tmp_path):
+    """Another application is refused with both names and a way out."""
     open_tables(tmp_path).close()
 
+    message = "application id 'test-application', this run has 'another'"
     with pytest.raises(StateError, match=message):
-        open_tables(tmp_path, **change)
+        open_tables(tmp_path, app="another")
+
+
+def test_tables_of_another_layout_are_refused(tmp_path):
+    """A table with other columns than this version writes is named with both."""
+    table.create(tmp_path / "terms", "changes", Identity(APP, 8))
+
+    with pytest.raises(StateError, match=r"terms has the columns .*'args'.*this version writes"):
+        open_tables(tmp_path)
+
+
+@pytest.mark.parametrize(("arity", "width"), [(0, 8), (8, 8), (11, 11)])
+def test_the_trace_keeps_the_columns_it_was_made_with(tmp_path, arity, width):
+    """A new trace has columns for 8 arguments at least, and an old one keeps those it has."""
+    with open_tables(tmp_path, arity=arity) as tables:
+        assert tables.width == width
+        commit_one(tables, 0, trace=[trace_rows("p", (tuple(range(width)), 0, 1))])
+        with pytest.raises(ValueError, match=f"the table holds {width}"):
+            commit_one(tables, 1, trace=[trace_rows("p", (tuple(range(width + 1)), 0, 1))])
+    with open_tables(tmp_path, arity=3) as tables:
+        assert tables.width == width
+        assert restored(tables, 1)[0] == {"p": {(tuple(range(width)), 0): 1}}
 
 
 def test_missing_state_is_not_created_when_it_must_exist(tmp_path):
@@ -313,8 +338,8 @@ def test_terms_that_the_table_has_are_skipped(tmp_path):
             tables.commit(2, NOW, (5, terms("f")), [], [], offsets(2))
 
 
-def test_a_dictionary_of_another_program_is_refused(tmp_path):
-    """Constants of the program come first in the dictionary; other constants are other state."""
+def test_a_dictionary_that_is_not_empty_is_refused(tmp_path):
+    """Terms keep their ids: what was in the dictionary before them would have taken one."""
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0, new_terms=["a", "b"])
 
@@ -322,7 +347,7 @@ def test_a_dictionary_of_another_program_is_refused(tmp_path):
         dictionary = type(dictionary)()
         dictionary.encode(terms("b"))
         with pytest.raises(StateError, match="has id 0 in"):
-            list(tables.restore(1, dictionary))
+            tables.restore_terms(dictionary)
 
 
 def test_offsets_of_the_last_epochs_are_remembered(tmp_path):

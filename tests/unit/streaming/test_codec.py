@@ -83,6 +83,31 @@ def test_a_triple_may_be_written_as_a_fact():
     assert rejected == [(1, Reason.SUBJECT_KIND)]
 
 
+def test_quads_are_judged_like_triples():
+    """The subject of a quad is no literal, its predicate an IRI, its graph no literal."""
+
+    def quad(*args):
+        return {"predicate": "quad", "args": args, "diff": 1}
+
+    s, p, g = "<http://e/s>", "<http://e/p>", "_:g"
+    updates, rejected = Decoding({"quad": 4})(
+        quad(s, p, 1, g),
+        quad(1, p, s, g),
+        quad(s, g, s, g),
+        quad(s, p, s, "g"),
+        quad(s, p, s),
+        quad(s, p, s, '"g"'),
+    )
+    assert updates == [("quad", (s, p, f'"1"^^<{INTEGER}>', g), 1)]
+    assert rejected == [
+        (1, Reason.SUBJECT_KIND),
+        (2, Reason.PREDICATE_KIND),
+        (3, Reason.NOT_A_TERM),
+        (4, Reason.WRONG_ARITY),
+        (5, Reason.GRAPH_KIND),
+    ]
+
+
 def test_terms_are_canonicalised():
     """Two spellings of a term are one term."""
     updates, _ = Decoding()(

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 import pytest
 
+from streamreasoner.collection.programs import ProgramText
 from streamreasoner.errors import StateError
 from streamreasoner.streaming.offsets import Checkpoint
-from streamreasoner.streaming.recovery import Resume, resume
+from streamreasoner.streaming.recovery import Resume, check_file, resume
 from streamreasoner.streaming.sink import Marker
 
 HASH = "h" * 64
+PROGRAM = ProgramText(HASH, "p(?x) :- q(?x) .\n", ("p/1", "q/1"))
+OTHER = ProgramText("o" * 64, "r(?x) :- q(?x) .\n", ("q/1", "r/1"))
 
 
 @dataclass
@@ -21,6 +24,7 @@ class StoredTables:
 
     last: int
     shift: int = 0
+    programs: tuple = ((-1, PROGRAM),)
 
     def version(self):
         """The last epoch."""
@@ -72,10 +76,10 @@ def test_every_state_of_a_crash_is_resumed(  # noqa: PLR0917 - pytest names them
 ):
     """The batch after the committed one runs next, whichever steps it had passed."""
     spark = checkpoint(tmp_path, batch + planned, batch + committed)
-    point = resume(marker(batch + published), StoredTables(batch + stored), spark, HASH)
+    point = resume(marker(batch + published), StoredTables(batch + stored), spark)
     before = batch + committed + 1
     previous = span(before - 1) if before > 0 else None
-    assert point == Resume(before, batch + published, previous)
+    assert point == Resume(before, batch + published, previous, ((-1, PROGRAM),))
 
 
 @pytest.mark.parametrize(
@@ -94,13 +98,52 @@ def test_what_no_crash_leaves_is_refused(tmp_path, planned, stored, published, c
     """The message names all four positions and what to do."""
     spark = checkpoint(tmp_path, planned, committed)
     with pytest.raises(StateError, match=r"do not belong together.*app_id"):
-        resume(marker(published), StoredTables(stored), spark, HASH)
+        resume(marker(published), StoredTables(stored), spark)
 
 
-def test_another_program_is_refused(tmp_path):
-    """State of one program is not continued by another."""
-    with pytest.raises(StateError, match="another rule program"):
-        resume(marker(2, "x" * 64), StoredTables(2), checkpoint(tmp_path, 2, 2), HASH)
+@pytest.mark.parametrize(
+    ("changed", "published", "fits"),
+    [
+        (None, HASH, True),
+        (2, OTHER.hash, True),
+        (2, HASH, False),
+        (1, HASH, False),
+        (3, HASH, True),
+        (3, OTHER.hash, False),
+    ],
+)
+def test_what_was_published_is_of_the_program_in_effect_then(tmp_path, changed, published, fits):
+    """The marker names the program that the tables have for its epoch, changes included."""
+    programs = ((-1, PROGRAM), *(((changed, OTHER),) if changed is not None else ()))
+    spark = checkpoint(tmp_path, 3, 2)
+    tables = StoredTables(3, programs=programs)
+    if fits:
+        resume(marker(2, published), tables, spark)
+    else:
+        with pytest.raises(StateError, match="another rule program"):
+            resume(marker(2, published), tables, spark)
+
+
+def test_a_replay_begins_with_the_program_before_it(tmp_path):
+    """A change that the replayed epoch brings is not there yet; one of an epoch before it is."""
+    programs = ((-1, PROGRAM), (1, OTHER), (3, PROGRAM))
+    point = resume(marker(3), StoredTables(3, programs=programs), checkpoint(tmp_path, 3, 2))
+    assert (point.before, point.programs) == (3, programs[:2])
+
+
+def test_the_file_is_a_program_that_the_state_has_had(caplog):
+    """The one in effect is silent, an earlier one is warned about, any other is refused."""
+    history = ((-1, PROGRAM), (4, OTHER))
+    check_file(history, history[-1], OTHER.hash, "a.dl")
+    assert not caplog.records
+
+    check_file(history, history[-1], HASH, "a.dl")
+    (record,) = caplog.records
+    assert "In effect is the program oooooooooooo of epoch 4" in record.getMessage()
+    assert "rules replace" in record.getMessage()
+
+    with pytest.raises(StateError, match=r"another program.*a\.dl.*rules\.control_topic"):
+        check_file(history, history[-1], "x" * 64, "a.dl")
 
 
 @pytest.mark.parametrize(("table_shift", "marker_shift"), [(1, 0), (0, 1)])
@@ -111,7 +154,6 @@ def test_equal_batch_ids_over_other_data_are_refused(tmp_path, table_shift, mark
             marker(2, shift=marker_shift),
             StoredTables(2, table_shift),
             checkpoint(tmp_path, 2, 2),
-            HASH,
         )
 
 
@@ -120,7 +162,7 @@ def test_logs_that_are_torn_are_refused(tmp_path):
     spark = checkpoint(tmp_path, 2, 1)
     (tmp_path / "offsets" / "2").write_text("")
     with pytest.raises(StateError, match="cannot be read"):
-        resume(marker(1), StoredTables(1), spark, HASH)
+        resume(marker(1), StoredTables(1), spark)
     (tmp_path / "commits" / "1").unlink()
     with pytest.raises(StateError, match="no run leaves behind"):
         Checkpoint.read(tmp_path)

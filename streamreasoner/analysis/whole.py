@@ -1,0 +1,50 @@
+"""A program of many files as one text. Invariant: it is checked to the same hash and @output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from streamreasoner.lang.ast import Input, Output
+from streamreasoner.lang.printer import print_directive, print_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from streamreasoner.lang.ast import Program
+
+    _Declaration = TypeVar("_Declaration", Input, Output)
+
+
+def whole(programs: Sequence[Program]) -> str:
+    """Print the statements of all files; what they import is among them already.
+
+    IRIs are shortened by the prefixes that mean the same in all files that have them.
+    """
+    prefixes = common_prefixes(programs)
+    lines = [f"@prefix {name}: <{iri}> ." for name, iri in prefixes.items()]
+    lines += map(print_directive, _declaration(programs, Input))
+    lines += map(print_directive, _declaration(programs, Output))
+    lines += [print_rule(rule, prefixes) for program in programs for rule in program.rules]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def common_prefixes(programs: Sequence[Program]) -> dict[str, str]:
+    """Return the prefixes that mean the same in all files that have them."""
+    meanings: dict[str, set[str]] = {}
+    for program in programs:
+        for name, iri in program.prefixes.items():
+            meanings.setdefault(name, set()).add(iri)
+    return {name: iris.pop() for name, iris in meanings.items() if len(iris) == 1}
+
+
+def _declaration(programs: Sequence[Program], kind: type[_Declaration]) -> Iterator[_Declaration]:
+    """The declarations of one kind as one, if there are any."""
+    found = [
+        directive
+        for program in programs
+        for directive in program.directives
+        if isinstance(directive, kind)
+    ]
+    if found:
+        signatures = dict.fromkeys(one for directive in found for one in directive.signatures)
+        yield kind(tuple(signatures), found[0].span)

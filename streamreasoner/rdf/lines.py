@@ -1,0 +1,131 @@
+"""A line of N-Triples or N-Quads to canonical terms. Invariant: it is taken whole or not at all.
+
+White space, blank lines, comments and line ends are those of RDF 1.1 N-Triples, section 7, and RDF
+1.1 N-Quads, section 4, which are the same: a carriage return alone ends a line too. Of what RDF 1.2
+adds, nothing is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from streamreasoner.errors import DataError, TermError
+from streamreasoner.rdf.terms import canonical
+
+_CACHED_NODES = 1 << 16
+
+_BLANKS = re.compile(r"[ \t]*")
+_IRI = r"<[^>]*>"
+_SUBJECT = re.compile(rf'{_IRI}|_:[^ \t<"]*')
+_PREDICATE = re.compile(_IRI)
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+# A label holds dots, but does not end with one: what follows says where it ends.
+_LAST_LABEL = r'_:[^ \t<"]*?(?=[ \t]*\.[ \t]*(?:#|$))'
+_OBJECT = re.compile(
+    rf"{_IRI}|{_STRING}(?:[ \t]*@[a-zA-Z0-9-]+|[ \t]*\^\^[ \t]*{_IRI})?"
+    rf'|{_LAST_LABEL}|_:[^ \t<"]*(?=[ \t]*<|[ \t]+_:)'
+)
+_GRAPH = re.compile(rf"{_IRI}|{_LAST_LABEL}")
+_END = re.compile(r"\.[ \t]*(?:#.*)?", re.DOTALL)
+
+_TRIPLE = (
+    (_SUBJECT, "subject", "an <IRI> or a _:blankNode"),
+    (_PREDICATE, "predicate", "an <IRI>"),
+    (_OBJECT, "object", 'an <IRI>, a _:blankNode or a "literal"'),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line that is not what its document is written in.
+
+    Attributes:
+        line: Number of the line, from 1.
+        reason: One sentence.
+    """
+
+    line: int
+    reason: str
+
+
+def triples(line: bytes) -> list[tuple[str, ...]]:
+    """Canonical triples of a line of N-Triples without its line feed; several if CR divides it.
+
+    Raises:
+        DataError: What is wrong, in one sentence.
+    """
+    found = []
+    for text in _parts(line):
+        terms, position = _terms(text)
+        _check_end(text, position, "the dot that ends a triple is missing")
+        found.append(terms)
+    return found
+
+
+def quads(line: bytes) -> list[tuple[str, ...]]:
+    """Canonical terms of a line of N-Quads without its line feed; several tuples if CR divides it.
+
+    A tuple is a subject, a predicate, an object and the graph; there is no fourth term where the
+    line names no graph, which means the default graph.
+
+    Raises:
+        DataError: What is wrong, in one sentence.
+    """
+    found = []
+    for text in _parts(line):
+        terms, position = _terms(text)
+        graph = _GRAPH.match(text, position)
+        if graph is not None:
+            terms += (_term(graph[0], "graph", position),)
+            position = _blanks_end(text, graph.end())
+        wanted = "" if graph is not None else "the graph, an <IRI> or a _:blankNode, or "
+        _check_end(text, position, f"{wanted}the dot that ends a quad is missing")
+        found.append(terms)
+    return found
+
+
+def _parts(line: bytes) -> list[str]:
+    """What is between the carriage returns of a line, blank parts and comments left out."""
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        raise DataError(f"Byte {error.start + 1} of the line is not UTF-8.") from None
+    return [part for part in text.split("\r") if part[_blanks_end(part, 0) :][:1] not in ("", "#")]
+
+
+def _terms(text: str) -> tuple[tuple[str, ...], int]:
+    """Subject, predicate and object, and where the rest begins."""
+    position = _blanks_end(text, 0)
+    terms: tuple[str, ...] = ()
+    for pattern, role, allowed in _TRIPLE:
+        match = pattern.match(text, position)
+        if match is None:
+            raise DataError(f"At character {position + 1} the {role} is missing: {allowed}.")
+        terms += (_term(match[0], role, position),)
+        position = _blanks_end(text, match.end())
+    return terms, position
+
+
+def _term(text: str, role: str, position: int) -> str:
+    try:
+        # Literals may be long and are seldom met again.
+        return canonical(text) if text.startswith('"') else _node(text)
+    except TermError as error:
+        raise DataError(f"The {role} at character {position + 1}: {error}") from None
+
+
+_node = lru_cache(_CACHED_NODES)(canonical)
+
+
+def _check_end(text: str, position: int, otherwise: str) -> None:
+    if not text.startswith(".", position):
+        raise DataError(f"At character {position + 1} {otherwise}.")
+    if _END.fullmatch(text, position) is None:
+        raise DataError(f"After the dot at character {position + 1} only a comment may follow.")
+
+
+def _blanks_end(text: str, position: int) -> int:
+    match = _BLANKS.match(text, position)
+    return match.end() if match else position

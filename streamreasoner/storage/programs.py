@@ -1,0 +1,75 @@
+"""The table `programs`: from which epoch on which program. Invariant: the first row is no epoch's.
+
+It is the program that the state began with, in effect before epoch 0, and is written once when the
+table is new; each other row belongs to the epoch that changed the program.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from streamreasoner.collection.programs import ProgramText
+from streamreasoner.errors import StateError
+from streamreasoner.storage import datafile, layout, rows, table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from streamreasoner.storage.table import Table
+
+    History = tuple[tuple[int, ProgramText], ...]
+
+BEGINNING: Final = -1
+"""Epoch of the first row."""
+
+
+def read(directory: Path) -> History:
+    """Every program that was in effect, with the epoch it came with, oldest first.
+
+    Args:
+        directory: The table; another process may be writing to it.
+
+    Raises:
+        StateError: There is no such table, or it cannot be read.
+    """
+    if not table.exists(directory):
+        raise StateError(f"There is no table {directory}: no pipeline has begun with this state.")
+    names = layout.schema(layout.PROGRAMS, 0).names
+    files = datafile.of_snapshot(table.snapshot(directory))
+    found = [row for file in files for row in datafile.read(directory, file, names).to_pylist()]
+    return tuple(
+        (row["epoch"], ProgramText(row["hash"], row["text"], tuple(row["predicates"])))
+        for row in sorted(found, key=lambda row: row["epoch"])
+    )
+
+
+def begin(programs: Table, program: ProgramText, *, used: bool) -> None:
+    """Write the first row if the table is empty.
+
+    Args:
+        programs: The table.
+        program: The program that a new state begins with.
+        used: Whether any table holds an epoch.
+
+    Raises:
+        StateError: The table is empty and the state is not new, the program has more arguments
+            than `trace` has columns, or the disk refuses.
+    """
+    if programs.files():
+        return
+    if used:
+        raise StateError(
+            f"The table {programs.directory} is empty, so nobody knows which program the other "
+            "tables belong to. Restore it from a backup, or delete the state and start from the "
+            "beginning."
+        )
+    width, widest = programs.identity.max_arity, max(program.arities.values())
+    if widest > width:
+        raise StateError(
+            f"The tables in {programs.directory.parent} were created for {width} arguments, the "
+            f"program has {widest}. They are empty: delete them and start again."
+        )
+    [(first, _)] = rows.program_files(program, BEGINNING)
+    programs.append_first(pa.table(first))

@@ -1,0 +1,90 @@
+"""SIGKILL of the driver in epochs that change the program: nothing is lost, doubled or mixed."""
+
+from __future__ import annotations
+
+import random
+import signal
+import uuid
+from collections import Counter
+from pathlib import Path
+
+import duckdb
+import oracle
+from control_builders import control
+from graphs import RULES, random_edges
+from pipelines import (
+    DEADLINE_SECONDS,
+    await_published,
+    changes,
+    committed,
+    net,
+    new_case,
+    no_change_twice,
+    produce,
+    running,
+    terminate,
+    triple,
+)
+
+from streamreasoner.analysis import check_text
+from streamreasoner.storage import programs
+
+DRIVER = Path(__file__).with_name("driver.py")
+PREFIX = "@prefix ex: <http://example.org/> .\n"
+CYCLE = f"{PREFIX}[?x, ex:on, ex:cycle] :- [?x, ex:reaches, ?x] .\n"
+SIZE = f"{PREFIX}size(?x, count(?y)) :- [?x, ex:reaches, ?y] .\n"
+LAST = f"{PREFIX}{RULES.replace(PREFIX, '')}{SIZE.replace(PREFIX, '')}"
+# One control message in each of the first epochs: what comes, and where the process is killed.
+CHANGES = (
+    (control("add", CYCLE), "without-program"),
+    (control("remove", "no(?x) :- such(?x) ."), None),
+    (control("replace", LAST), None),
+    (control("add", CYCLE), "publish"),
+)
+
+
+def test_killed_in_epochs_that_change_the_program(broker, tmp_path):
+    """Killed while `programs` lacks the epoch, and when it is published but not committed.
+
+    The output, the dead letters and the tables are those of a run without crashes.
+    """
+    topic = f"control-{uuid.uuid4().hex[:12]}"
+    case = new_case(
+        broker,
+        tmp_path,
+        RULES,
+        rules={"control_topic": topic},
+        pipeline={"max_offsets_per_trigger": 10},
+    )
+    sent = list(random_edges(random.Random(7), 60))
+    records = produce(case, (triple(*args, diff=diff) for args, diff in sent))
+    records += produce(case, [value for value, _ in CHANGES], topic)
+    for epoch, (_, point) in enumerate(CHANGES):
+        if point is not None:
+            with running([DRIVER, case.file, point, epoch], case) as process:
+                assert process.wait(DEADLINE_SECONDS) == -signal.SIGKILL
+            assert no_change_twice(changes(case))
+    with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
+        await_published(case, records)
+        assert terminate(process) == 0
+
+    found = changes(case)
+    final = check_text(LAST + CYCLE.replace(PREFIX, ""))
+    sums = Counter()
+    for args, diff in sent:
+        sums["triple", args] += diff
+    assert no_change_twice(found)
+    assert net(found) == oracle.derived(oracle.evaluate(final, sums))
+    letters = [dict(one.headers) for one in committed(case, case.kafka.dead_letter_topic)]
+    assert [(one["class"], one["offset"]) for one in letters] == [(b"unknown-rule", b"1")]
+
+    tables = case.config.state.tables
+    history = [check_text(rules).hash for rules in (RULES, RULES + CYCLE, LAST)] + [final.hash]
+    assert [(epoch, program.hash) for epoch, program in programs.read(tables / "programs")] == list(
+        zip((-1, 0, 2, 3), history, strict=True)
+    )
+    stored = duckdb.read_parquet(f"{tables}/changes/*.parquet")
+    rows = stored.project("predicate, args, multiplicity, epoch").fetchall()
+    assert Counter(
+        ((name, tuple(args)), diff, epoch) for name, args, diff, epoch in rows
+    ) == Counter(found)

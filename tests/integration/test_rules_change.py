@@ -1,0 +1,234 @@
+"""Rules that change while the pipeline runs, on real Kafka, Spark and Delta."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import random
+import uuid
+from collections import Counter
+
+import duckdb
+import oracle
+import pytest
+from control_builders import control
+from pipelines import (
+    await_published,
+    changes,
+    committed,
+    fact,
+    net,
+    new_case,
+    no_change_twice,
+    produce,
+    published,
+)
+from typer.testing import CliRunner
+
+from streamreasoner.analysis import check_text
+from streamreasoner.app import pipeline
+from streamreasoner.cli import app
+from streamreasoner.errors import BrokerError, StateError
+from streamreasoner.streaming.topics import create_topics
+
+# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+
+RULES = """
+path(?x, ?y) :- edge(?x, ?y) .
+path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
+"""
+FAR = "far(?x, ?y) :- path(?x, ?y), not edge(?x, ?y) .\n"
+DEGREE = "degree(?x, count(?y)) :- edge(?x, ?y), marked(?y) .\n"
+
+
+def command(case, *arguments):
+    """Exit code and output of a command of the command line."""
+    found = CliRunner().invoke(app, ["rules", *arguments, "--config", str(case.file)])
+    return found.exit_code, found.output
+
+
+def updates(seed):
+    """Random updates as (predicate, canonical arguments, diff)."""
+    rng = random.Random(seed)
+    node = [f"<http://example.org/n{number}>" for number in range(6)]
+    for _ in range(40):
+        diff = rng.choice((1, 1, 1, -1))
+        if rng.random() < 0.7:
+            yield "edge", (rng.choice(node), rng.choice(node)), diff
+        else:
+            yield "marked", (rng.choice(node),), diff
+
+
+class Run:
+    """A pipeline, what was sent to it, and what must hold of it."""
+
+    def __init__(self, case):
+        self.case = case
+        self.topic = case.config.rules.control_topic
+        self.accepted = Counter()
+        self.rules = RULES
+
+    def control(self, *values):
+        """Send control messages and wait for them."""
+        await_published(self.case, produce(self.case, values, self.topic))
+
+    def change(self, operation, rules, name="change.dl"):
+        """Send a control message by the command line and wait for it."""
+        file = self.case.directory / name
+        file.write_text(rules)
+        before = published(self.case, self.topic).get(0, 0)
+        code, said = command(self.case, operation, str(file))
+        assert code == 0, said
+        (record,) = produce(self.case, [b"not a message"], self.topic)
+        assert record.offset == before + 1
+        await_published(self.case, [record])
+
+    def updates(self, seed):
+        """Send updates and wait for them."""
+        arities = check_text(self.rules).arities
+        now = list(updates(seed))
+        for predicate, args, diff in now:
+            if predicate in arities:
+                self.accepted[predicate, args] += diff
+        sent = produce(
+            self.case, (fact(predicate, *args, diff=diff) for predicate, args, diff in now)
+        )
+        await_published(self.case, sent)
+
+    def check(self):
+        """The sum of the output is what the program derives from scratch."""
+        program = check_text(self.rules)
+        known = Counter({one: n for one, n in self.accepted.items() if one[0] in program.arities})
+        found = changes(self.case)
+        assert no_change_twice(found)
+        assert net(found) == oracle.derived(oracle.evaluate(program, known))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def leftovers():
+    """What PySpark leaves to the collector is collected while nobody minds."""
+    yield
+    gc.collect()
+
+
+@pytest.fixture(scope="module")
+def run(broker, tmp_path_factory):
+    """A pipeline with a control topic."""
+    rules = {"control_topic": f"control-{uuid.uuid4().hex[:12]}", "recursion_limit": 50}
+    return Run(new_case(broker, tmp_path_factory.mktemp("rules"), RULES, rules=rules))
+
+
+@pytest.fixture(scope="module")
+def history(run):
+    """Rules come, go and are replaced, by the command line, while updates flow."""
+    with pipeline(run.case.config):
+        run.updates(1)
+        run.check()
+        run.change("add", FAR)
+        run.rules = RULES + FAR
+        run.check()
+        run.updates(2)
+        run.check()
+        run.change("remove", FAR.replace("far(", " far("))
+        run.rules = RULES
+        run.check()
+        assert {sign for (name, _), sign, _ in changes(run.case) if name == "far"} == {1, -1}
+        (run.case.directory / "imported.dl").write_text(DEGREE)
+        run.change("replace", f'@import "imported.dl" .\n{FAR}{RULES}')
+        run.rules = RULES + FAR + DEGREE
+        run.updates(3)
+        run.check()
+    return run
+
+
+def test_consequences_follow_the_rules(history):
+    """Those of new rules appear, those of removed ones are retracted, each in one epoch."""
+    found = changes(history.case)
+    by_epoch = {}
+    for (name, _), sign, epoch in found:
+        by_epoch.setdefault(epoch, set()).add((name, sign))
+    assert {("far", 1)} in by_epoch.values()
+    assert {("far", -1)} in by_epoch.values()
+
+
+def test_programs_are_in_the_table(history):
+    """Each program is there with the epoch it came with, readable by another reader."""
+    files = history.case.config.state.tables / "programs"
+    rows = duckdb.read_parquet(f"{files}/*.parquet").project("epoch, hash").order("epoch")
+    hashes = [check_text(rules).hash for rules in (RULES, RULES + FAR, RULES, history.rules)]
+    found = rows.fetchall()
+    assert [value for _, value in found] == hashes
+    assert found[0][0] == -1
+    markers = committed(history.case, history.case.kafka.progress_topic)
+    assert hashes[-1].encode() in markers[-1].value
+    code, said = command(history.case, "show")
+    assert code == 0, said
+    assert said.startswith(f"% in effect from epoch {found[-1][0]} on; hash {hashes[-1]}\n")
+    assert check_text(said).hash == hashes[-1]
+
+
+def test_a_restart_goes_on_with_the_changed_program(history, caplog):
+    """The configured file is an earlier program: a warning says which one is in effect."""
+    with caplog.at_level(logging.INFO, "streamreasoner"), pipeline(history.case.config):
+        history.updates(4)
+        history.check()
+        endless = control("add", "n(?m) :- n(?k), ?m = ?k + 1 .")
+        refused = [
+            control("add", "far(?x) :- edge(?x, ?y) ."),
+            control("remove", FAR.replace("?x", "?v")),
+            control("add", '@import "imported.dl" .'),
+            control("add", "more(?x) :- far(?x, _) ."),
+            control("delete", FAR),
+            control("add", "n(0) . n(?m) :- n(?k), ?m = ?k + 1, ?m < 10 ."),
+        ]
+        history.control(*refused)
+        history.control(endless)
+        history.rules += "more(?x) :- far(?x, _) . n(0) . n(?m) :- n(?k), ?m = ?k + 1, ?m < 10 .\n"
+        history.updates(5)
+        history.check()
+    said = [record.getMessage() for record in caplog.records]
+    (warning,) = [one for one in said if one.startswith("In effect is the program")]
+    assert "rules replace" in warning
+    assert [one for one in said if check_text(history.rules).hash in one and "From epoch" in one]
+    letters = [
+        (dict(letter.headers)["class"].decode(), letter.value)
+        for letter in committed(history.case, history.case.kafka.dead_letter_topic)
+        if dict(letter.headers)["topic"].decode() == history.topic
+    ]
+    assert letters == [
+        *[("not-json", b"not a message")] * 3,
+        ("rules-refused", refused[0]),
+        ("unknown-rule", refused[1]),
+        ("import-of-a-file", refused[2]),
+        ("unknown-operation", refused[4]),
+        ("epoch-failed", endless),
+    ]
+
+
+def test_a_file_that_was_never_in_effect_is_refused(history):
+    """The message names the control topic as the way; a program of the history is accepted."""
+    rules = history.case.directory / "rules.dl"
+    rules.write_text(RULES + DEGREE)
+    with (
+        pytest.raises(StateError, match=r"another program.*control_topic"),
+        pipeline(history.case.config),
+    ):
+        pass
+    rules.write_text(RULES)
+
+
+def test_a_control_topic_needs_one_partition(broker, tmp_path):
+    """With several nobody could tell which change came first."""
+    name = f"control-{uuid.uuid4().hex[:12]}"
+    case = new_case(broker, tmp_path, RULES, rules={"control_topic": name}, topics=False)
+    with pytest.raises(BrokerError, match=r"rules\.control_topic"), pipeline(case.config):
+        pass
+    create_topics(case.kafka, 2, 1)
+    other = new_case(broker, tmp_path, RULES, kafka={"input_topics": [name]}, topics=False)
+    create_topics(other.kafka, 3, 1)
+    with (
+        pytest.raises(BrokerError, match=r"has 3 partitions.*order of changes"),
+        pipeline(case.config),
+    ):
+        pass

@@ -1,0 +1,89 @@
+"""`streamreasoner rules` on a real broker: refused before it is sent, or sent as it must be."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from pipelines import committed, new_case
+from typer.testing import CliRunner
+
+from streamreasoner.analysis import check_text
+from streamreasoner.cli import app
+from streamreasoner.errors import ConfigError, ProgramError, StateError
+from streamreasoner.streaming.control import Operation, read_control
+
+
+@pytest.fixture(scope="module")
+def case(broker, tmp_path_factory):
+    """A case with a control topic whose pipeline never runs."""
+    rules = {"control_topic": f"control-{uuid.uuid4().hex[:12]}"}
+    case = new_case(broker, tmp_path_factory.mktemp("command"), "p(1) .", rules=rules)
+    (case.directory / "good.dl").write_text("@prefix e: <http://e/> . q(e:x, ?y) :- p(?y) .")
+    return case
+
+
+def run(case, operation, rules):
+    """Run a command on a file of rules."""
+    (case.directory / "mine.dl").write_text(rules)
+    files = [str(case.directory / "mine.dl")] if operation != "show" else []
+    return CliRunner().invoke(app, ["rules", operation, *files, "--config", str(case.file)])
+
+
+@pytest.mark.parametrize(
+    ("operation", "rules", "kind", "words"),
+    [
+        ("add", "p(?x) :- q(?x", ProgramError, "mine.dl:1:"),
+        ("add", "p(?y) :- q(?x) .", ProgramError, "SR"),
+        ("add", '@import "good.dl" . p(2) .', ProgramError, 'the file "good.dl"'),
+        ("add", '@import "none.dl" . p(2) .', ProgramError, "SR222"),
+        ("remove", "p(?x)", ProgramError, "mine.dl:1:"),
+        ("remove", '@import "good.dl" .', ProgramError, 'the file "good.dl"'),
+        ("replace", "@output nothing .", ProgramError, "SR211"),
+        ("replace", f"p('{'x' * 110_000}') .", ConfigError, "pipeline.max_message_bytes"),
+        ("show", "", StateError, "no pipeline has begun"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_sent(case, operation, rules, kind, words):
+    """Syntax, meaning, files and sizes: one error each, with the place where there is one."""
+    before = len(committed(case, case.config.rules.control_topic))
+    error = run(case, operation, rules).exception
+    assert isinstance(error, kind), error
+    assert words in str(error)
+    assert len(committed(case, case.config.rules.control_topic)) == before
+
+
+@pytest.mark.parametrize(
+    ("operation", "rules"),
+    [
+        ("add", "@output path . p(1) ."),
+        ("add", '@import "rdfs" .'),
+        ("remove", "p(?x) :- q(?x) ."),
+    ],
+)
+def test_rules_are_sent_as_they_are_written(case, operation, rules):
+    """Outputs of the program in effect, rulesets, rules to remove: the pipeline can tell."""
+    assert "Sent to" in run(case, operation, rules).output
+    *_, last = committed(case, case.config.rules.control_topic)
+    found = read_control(last.value)
+    assert (found.operation, found.rules, found.source) == (Operation(operation), rules, "mine.dl")
+
+
+def test_a_whole_program_is_sent_with_what_it_imports(case):
+    """Files are read here: the message has their rules instead."""
+    rules = "p(2) .\nr(?unused) :- p(?unused), q(?once, 1) ."
+    said = run(case, "replace", f'@import "good.dl" .\n{rules}').output
+    assert "SR5" in said
+    *_, last = committed(case, case.config.rules.control_topic)
+    found = read_control(last.value)
+    assert "@import" not in found.rules
+    same = f"{rules} q(<http://e/x>, ?y) :- p(?y) ."
+    assert check_text(found.rules).hash == check_text(same).hash
+
+
+def test_a_pipeline_without_a_control_topic(broker, tmp_path):
+    """The key is named, and what to do besides."""
+    case = new_case(broker, tmp_path, "p(1) .", topics=False)
+    error = run(case, "add", "p(2) .").exception
+    assert isinstance(error, ConfigError)
+    assert "rules.control_topic is not set" in str(error)

@@ -1,0 +1,62 @@
+"""A program of many files and its one canonical text are the same program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from strategies import checked, programs
+
+from streamreasoner.analysis.change import in_one_text
+from streamreasoner.analysis.load import load_program
+from streamreasoner.analysis.whole import whole
+from streamreasoner.plan.lower import lower
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for folder in ("tests/programs", "examples", "streamreasoner/rulesets")
+    for path in (ROOT / folder).rglob("*.dl")
+)
+
+
+def assert_same(program):
+    """The text is a fixpoint, and leads to the same rules, facts, predicates and declarations."""
+    one = in_one_text(program, "stored")
+    assert len(one.programs) == 1
+    assert whole(one.programs) == whole(program.programs)
+    assert one.hash == program.hash
+    assert (one.rules, one.facts) == (program.rules, program.facts)
+    assert (one.inputs, one.outputs) == (program.inputs, program.outputs)
+    assert lower(one).arities == lower(program).arities
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_program_that_is_shipped_or_tested(file):
+    """Golden programs, examples and rulesets survive being stored, with what they import."""
+    assert_same(load_program(ROOT / file))
+
+
+@given(programs())
+def test_any_program(text):
+    """So does any program of the language."""
+    assert_same(checked(text))
+
+
+def test_files_that_disagree_on_a_prefix(tmp_path):
+    """A prefix with two meanings is in neither; declarations of all files are kept."""
+    (tmp_path / "other.dl").write_text(
+        "@prefix e: <http://e/> . @prefix x: <http://other/> . @output p/1, r . "
+        "r(?x) :- q(?x), [?x, x:b, e:c] ."
+    )
+    (tmp_path / "main.dl").write_text(
+        '@prefix e: <http://e/> . @prefix x: <http://x/> . @base <http://b/> . @import "other.dl" .'
+        '@import "rho-df" . @input q/1 . @output p . p(?x) :- [?x, x:a, <c>], q(?x) .'
+    )
+    program = load_program(tmp_path / "main.dl")
+    assert_same(program)
+    lines = whole(program.programs).splitlines()
+    assert lines[0] == "@prefix e: <http://e/> ."
+    assert not any("x:" in line or "@base" in line or "@import" in line for line in lines)
+    assert "r(?x) :- q(?x), [?x, <http://other/b>, e:c] ." in lines

@@ -1,0 +1,85 @@
+"""The command `materialize`."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from streamreasoner.cli import app
+from streamreasoner.errors import DataError
+
+AGGREGATES = """
+@input edge/2, weight/3 .
+degree(?x, count(?y)) :- edge(?x, ?y) .
+sources(count(distinct ?x)) :- edge(?x, _) .
+cost(?x, sum(?w), min(?w)) :- weight(?x, _, ?w) .
+distance(1, 0) .
+distance(?y, min(?d + 1)) :- distance(?x, ?d), edge(?x, ?y) .
+free(?x) :- edge(?x, _), not weight(?x, _, _) .
+"""
+QUADS = """
+[?x, ?p, ?z, ?g] :- [?x, ?p, ?y, ?g], [?y, ?p, ?z, ?g] .
+[?x, ?p, ?y] :- [?x, ?p, ?y, _] .
+"""
+
+
+def run(*arguments):
+    """The command's result; errors of the user reach the caller."""
+    return CliRunner().invoke(app, ["materialize", *map(str, arguments)], catch_exceptions=False)
+
+
+def write(path, text):
+    """A file with this text."""
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_only_facts_that_are_written_are_counted(tmp_path):
+    """The numbers are those of the program's predicates, whatever aggregates need besides."""
+    rules = write(tmp_path / "rules.dl", AGGREGATES)
+    edges = write(tmp_path / "edge.csv", "1,2\n2,3\n1,3\n")
+    weights = write(tmp_path / "weight.csv", "1,2,3\n1,3,4\n")
+    result = run(rules, edges, weights, "--output", tmp_path / "closure")
+    found = {
+        path.name: path.read_text("utf-8").splitlines() for path in (tmp_path / "closure").iterdir()
+    }
+
+    assert sum(map(len, found.values())) == 13
+    # Asserted are three edges, two weights and the fact of the program.
+    assert result.stdout.startswith("13 facts, 7 of them inferred; ")
+    assert set(found) == {
+        "triple.nt", "edge.csv", "weight.csv", "degree.csv", "sources.csv", "cost.csv",
+        "distance.csv", "free.csv",
+    }  # fmt: skip
+
+
+def test_quads_come_out_as_they_go_in(tmp_path):
+    """The closure of quads is N-Quads, and reading it derives nothing new."""
+    rules = write(tmp_path / "rules.dl", QUADS)
+    given = "<a:1> <a:p> <a:2> <a:g> .\n<a:2> <a:p> <a:3> <a:g> .\n<a:3> <a:p> <a:4> _:h .\n"
+    run(rules, write(tmp_path / "facts.nq", given), "--output", tmp_path / "first")
+    first = sorted((tmp_path / "first/quad.nq").read_text("utf-8").splitlines())
+
+    assert first == sorted([*given.splitlines(), "<a:1> <a:p> <a:3> <a:g> ."])
+
+    result = run(rules, tmp_path / "first/quad.nq", "--output", tmp_path / "again")
+
+    assert sorted((tmp_path / "again/quad.nq").read_text("utf-8").splitlines()) == first
+    assert re.match("8 facts, 4 of them inferred", result.stdout)
+
+
+def test_quads_need_a_program_that_has_them(tmp_path):
+    """A file with quads is refused by a program that never mentions one."""
+    facts = write(tmp_path / "facts.nq", "<a:1> <a:p> <a:2> <a:g> .\n")
+
+    with pytest.raises(DataError, match=r"facts\.nq: The program has no predicate 'quad'"):
+        run("rho-df", facts)
+
+
+def test_the_default_graph_needs_no_quads(tmp_path):
+    """A file of N-Quads that names no graph is a file of triples."""
+    facts = write(tmp_path / "facts.nq", "<a:1> <a:p> <a:2> .\n")
+
+    assert run("rho-df", facts).stdout.startswith("1 facts, 0 of them inferred")

@@ -1,0 +1,217 @@
+"""Control messages: one value is one change of the program, or one reason why not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from control_builders import CONTROL_REASONS, control, messages
+
+from streamreasoner.analysis import check_text
+from streamreasoner.errors import StateError
+from streamreasoner.streaming.control import ControlMessage, Operation, read_control, write_control
+from streamreasoner.streaming.program import ProgramInEffect, decide, stored_text
+from streamreasoner.streaming.rejected import Reason, RejectedError
+
+BASE = """
+@prefix ex: <http://example.org/> .
+path(?x, ?y) :- edge(?x, ?y) .
+path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
+start(ex:a) .
+"""
+
+
+def in_effect(rules=BASE, width=8):
+    """The program of a new state."""
+    return ProgramInEffect.restored([(-1, stored_text(check_text(rules)))], width)
+
+
+def reason(value, current=None, limit=10_000):
+    """Why one message is refused."""
+    current = in_effect() if current is None else current
+    decision = decide(current, messages(control=[value]), limit)
+    assert decision.program is current
+    assert decision.accepted == ()
+    (refused,) = decision.refused
+    return refused
+
+
+def wide(count):
+    """An atom with so many arguments."""
+    return ", ".join(f"?v{number}" for number in range(count))
+
+
+REFUSED = {
+    "no value": (None, Reason.EMPTY_VALUE, "no value"),
+    "too long": (control("add", "p(1) .", source="x" * 10_000), Reason.OVERSIZED, "allowed are"),
+    "not JSON": (b"{add:1}", Reason.NOT_JSON, "not JSON"),
+    "not UTF-8": (b'{"operation":"\xff"}', Reason.NOT_UTF8, "not UTF-8"),
+    "an array": (b"[]", Reason.NOT_AN_OBJECT, "array"),
+    "an update": (b'{"s":"<a>"}', Reason.UNKNOWN_FIELD, "operation, rules, source"),
+    "no rules": (b'{"operation":"add"}', Reason.MISSING_FIELD, "rules is missing"),
+    "no operation": (b'{"rules":""}', Reason.MISSING_FIELD, "operation is missing"),
+    "rules as array": (control("add", ["p(1) ."]), Reason.WRONG_TYPE, "rules is"),
+    "source as number": (control("add", "", source=7), Reason.WRONG_TYPE, "source is 7"),
+    "source as ruleset": (control("add", "", source="<rdfs>"), Reason.WRONG_TYPE, "without <"),
+    "NUL": (control("add", 'p("\0") .'), Reason.NUL, "NUL"),
+    "escaped NUL": (control("add", r'p("\u0000") .'), Reason.NUL, "NUL"),
+    "operation": (control("ad", "p(1) ."), Reason.UNKNOWN_OPERATION, "Did you mean add?"),
+    "syntax": (control("add", "p(?x) : q(?x) .", source="my.dl"), Reason.RULES_REFUSED, "my.dl:1:"),
+    "safety": (control("replace", "p(?y) :- q(?x) ."), Reason.RULES_REFUSED, "SR"),
+    "with the program": (control("add", "p(?x) :- edge(?x) ."), Reason.RULES_REFUSED, "SR210"),
+    "negative circle": (
+        control("add", "edge(?x, ?y) :- edge(?y, ?x), not path(?x, ?y) ."),
+        Reason.RULES_REFUSED,
+        "SR",
+    ),
+    "an output that no rule has": (
+        control("replace", "@output path ."),
+        Reason.RULES_REFUSED,
+        "SR211",
+    ),
+    "unknown rule": (
+        control("remove", "path(?a, ?b) :- edge(?a, ?b) ."),
+        Reason.UNKNOWN_RULE,
+        "path(?a, ?b) :- edge(?a, ?b) .",
+    ),
+    "file": (control("add", '@import "/etc/passwd" .'), Reason.IMPORT_OF_A_FILE, "/etc/passwd"),
+    "file of a replacement": (
+        control("replace", '@import "rdfs" . @import "other.dl" .'),
+        Reason.IMPORT_OF_A_FILE,
+        "other.dl",
+    ),
+    "file of a removal": (
+        control("remove", '@import "other.dl" .'),
+        Reason.IMPORT_OF_A_FILE,
+        "other.dl",
+    ),
+    "other arity": (control("replace", "edge(1) ."), Reason.OTHER_ARITY, "with 2"),
+    "too many arguments": (
+        control("add", f"p({wide(9)}) :- q({wide(9)}) ."),
+        Reason.TOO_MANY_ARGUMENTS,
+        "has 9 arguments; the tables of this state have columns for 8",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refused_message_changes_nothing_and_says_why(name):
+    """Each mistake has one reason, which says what was found; the program is the one before."""
+    value, wanted, words = REFUSED[name]
+    refused = reason(value)
+    assert refused.reason is wanted, refused.detail
+    assert words in refused.detail
+
+
+def test_every_reason_of_control_messages_is_met():
+    """What only the engine can find is left to the tests of epochs."""
+    found = {wanted for _, wanted, _ in REFUSED.values()}
+    assert found >= CONTROL_REASONS - {Reason.EPOCH_FAILED}
+
+
+def test_hidden_predicates_need_columns_too():
+    """An aggregate's matches are facts of the trace: their arguments count as well."""
+    groups = "p(?a, ?b, count(?c)) :- q(?a, ?b, ?c) ."
+    current = in_effect("p(?a, ?b, ?c) :- q(?a, ?b, ?c) .", width=3)
+    assert current.after(ControlMessage(Operation.REPLACE, groups)) is not current
+    values = f"r({wide(3)}) :- q({wide(3)}), not s({wide(3)}, 1, _) . "
+    refused = reason(control("add", values), current)
+    assert refused.reason is Reason.TOO_MANY_ARGUMENTS
+
+
+def test_messages_are_followed_one_after_the_other():
+    """Each message meets the program of those before it; refused ones in between do not matter."""
+    decision = decide(
+        in_effect(),
+        messages(
+            control=[
+                control("add", "far(?x) :- path(?x, _) ."),
+                control("remove", "no(?x) :- such(?x) ."),
+                control("add", "twice(?x) :- far(?x), start(?x) ."),
+                control("remove", "far(?x) :- path(?x, _) ."),
+            ]
+        ),
+        10_000,
+    )
+    assert decision.accepted == (0, 2, 3)
+    assert [(one.row, one.reason) for one in decision.refused] == [(1, Reason.UNKNOWN_RULE)]
+    wanted = check_text(BASE + "twice(?x) :- far(?x), start(?x) .")
+    assert decision.program.checked.hash == wanted.hash
+    assert decision.program.known == {
+        "triple": 3,
+        "edge": 2,
+        "path": 2,
+        "start": 1,
+        "far": 1,
+        "twice": 1,
+    }
+
+
+def test_what_changes_nothing_is_no_change():
+    """The same program in other words, or a change that is taken back, is the program before."""
+    current = in_effect()
+    assert current.after(ControlMessage(Operation.REPLACE, f"% again\n{BASE}")) is current
+    taken_back = decide(
+        current,
+        messages(control=[control("add", "p(1) ."), control("remove", "p(1) .")]),
+        10_000,
+    )
+    assert taken_back.accepted == (0, 1)
+    assert taken_back.program.text == current.text
+
+
+def test_a_change_is_the_same_after_a_restart():
+    """The outcome of a message does not depend on how the program came to be what it is."""
+    message = ControlMessage(Operation.ADD, '@import "rdfs" . near(?x) :- start(?x) .')
+    first = in_effect(f'@import "rdfs" .\n{BASE}')
+    again = ProgramInEffect.restored([(-1, first.text)], 8)
+    assert first.after(message).text == again.after(message).text
+
+
+def test_a_predicate_keeps_its_arity_for_the_life_of_the_state():
+    """Facts of it may be in the tables, even if no rule has mentioned it for a while."""
+    current = in_effect().after(ControlMessage(Operation.REPLACE, "p(?x) :- q(?x) ."))
+    assert "edge" not in current.checked.arities
+    refused = reason(control("add", "p(?x) :- edge(?x) ."), current)
+    assert refused.reason is Reason.OTHER_ARITY
+    history = [(-1, in_effect().text), (3, current.text)]
+    assert ProgramInEffect.restored(history, 8).known == current.known
+
+
+def test_a_program_that_reads_otherwise_now_is_refused():
+    """Hash and predicates of the table must be what this version makes of the text."""
+    text = in_effect().text
+    for broken in (
+        type(text)("0" * 64, text.text, text.predicates),
+        type(text)(text.hash, f"{text.text}p(", text.predicates),
+        type(text)(text.hash, text.text, (*text.predicates, "x/1")),
+    ):
+        with pytest.raises(StateError, match="cannot be taken up again"):
+            ProgramInEffect.restored([(-1, broken)], 8)
+
+
+@pytest.mark.parametrize(
+    ("source", "kept"), [("a b.dl", "a b.dl"), ("<x>", "control message"), ("", "control message")]
+)
+def test_what_is_written_is_read(source, kept):
+    """The command line writes what the pipeline reads; names that mean something else are left."""
+    value = write_control(Operation.REMOVE, 'p("é\n") .', source)
+    assert read_control(value) == ControlMessage(Operation.REMOVE, 'p("é\n") .', kept)
+    assert set(json.loads(value)) == {"operation", "rules", "source"}
+
+
+def test_a_long_reason_is_cut():
+    """A thousand mistakes do not make a message that no topic takes."""
+    rules = "\n".join(f"p{number}(?x) :- q(?y) ." for number in range(2000))
+    refused = reason(control("replace", rules), limit=1_000_000)
+    assert refused.reason is Reason.RULES_REFUSED
+    assert len(refused.detail) < 40_000
+
+
+def test_a_message_is_read_or_refused():
+    """Nothing but RejectedError leaves the reader, whatever the nesting."""
+    for value in (b"[" * 100_000, b'{"operation":' + b"[" * 100_000, b'{"rules":1e999}'):
+        with pytest.raises(RejectedError):
+            read_control(value)
+    nested = f"p({'(' * 3000}1{')' * 3000}) ."
+    assert reason(control("add", nested)).reason is Reason.RULES_REFUSED

@@ -1,0 +1,258 @@
+"""Epochs with control messages: a new program holds from the beginning of its epoch."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from datetime import UTC, datetime
+
+import pytest
+from control_builders import APPENDED, control, messages
+
+from streamreasoner.analysis import check_text
+from streamreasoner.errors import EngineError
+from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.reasoner import Reasoner, Update
+from streamreasoner.storage import Tables
+from streamreasoner.streaming.evaluate import Evaluator
+from streamreasoner.streaming.ports import NullObserver
+from streamreasoner.streaming.program import ProgramInEffect, stored_text
+
+RULES = """
+path(?x, ?y) :- edge(?x, ?y) .
+path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
+"""
+ENDLESS = "count(0) . count(?m) :- count(?n), ?m = ?n + 1 ."
+A, B, C = (f"<http://example.org/{name}>" for name in "abc")
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def fact(predicate, *args, diff=1, **fields):
+    """An update."""
+    return json.dumps({"predicate": predicate, "args": args, "diff": diff, **fields}).encode()
+
+
+class Process:
+    """What is in memory of one process of a pipeline, restored from its tables.
+
+    The epochs from `before` on are not restored: they are replayed.
+    """
+
+    def __init__(self, tables, before, *, closure=False, limit=100):
+        programs = [(epoch, program) for epoch, program in tables.programs if epoch < before]
+        in_effect = ProgramInEffect.restored(programs, tables.width)
+        dictionary = Dictionary()
+        tables.restore_terms(dictionary)
+        self.tables = tables
+        self.reasoner = Reasoner(
+            in_effect.checked, recursion_limit=limit, dictionary=dictionary, known=in_effect.known
+        )
+        self.reasoner.engine.restore(tables.restore(before), before)
+        self.evaluator = Evaluator(
+            self.reasoner, in_effect, "control", 10_000, closure, NullObserver()
+        )
+
+    def evaluate(self, epoch, updates=(), changes=()):
+        """One epoch, in memory only."""
+        return self.evaluator.evaluate(messages(control=changes, updates=updates), epoch)
+
+    def run(self, epoch, updates=(), changes=()):
+        """One epoch, with durable step 1."""
+        evaluated = self.evaluate(epoch, updates, changes)
+        terms = self.reasoner.dictionary
+        self.tables.commit(
+            epoch,
+            NOW,
+            (0, terms.terms(0, len(terms))),
+            evaluated.result.trace,
+            evaluated.changes,
+            {"in": {"0": [epoch, epoch + 1]}},
+            evaluated.new_program,
+        )
+        return evaluated
+
+
+def open_state(directory, rules=RULES):
+    """The tables of a pipeline."""
+    text = stored_text(check_text(rules))
+    return Tables.open(directory, "app", text, max(text.arities.values()))
+
+
+def process(directory, rules=RULES, before=0, **settings):
+    """A process on a state that begins with these rules."""
+    return Process(open_state(directory, rules), before, **settings)
+
+
+def changed(evaluated):
+    """Published changes as a set of (predicate, args, sign)."""
+    return {
+        (predicate, args, int(sign))
+        for predicate, columns, signs in evaluated.changes
+        for args, sign in zip(
+            zip(*(column.to_pylist() for column in columns), strict=True), signs, strict=True
+        )
+    }
+
+
+def letters(evaluated):
+    """Dead letters as (topic, offset, class)."""
+    found = []
+    for letter in evaluated.dead_letters():
+        headers = dict(letter.headers)
+        found.append((headers["topic"].decode(), int(headers["offset"]), headers["class"].decode()))
+    return found
+
+
+def test_a_new_program_holds_for_the_updates_of_its_batch(tmp_path):
+    """Updates of predicates that come with it are accepted, and derive with its rules."""
+    running = process(tmp_path)
+    running.run(0, [fact("edge", A, B)])
+    new = "twice(?x) :- path(?x, ?y), mark(?y) ."
+    evaluated = running.run(1, [fact("mark", B), fact("edge", B, C)], [control("add", new)])
+    assert changed(evaluated) == {("twice", (A,), 1), ("path", (B, C), 1), ("path", (A, C), 1)}
+    assert letters(evaluated) == []
+    assert (evaluated.accepted, evaluated.refused_control) == (1, 0)
+    assert evaluated.new_program.hash == check_text(RULES + new).hash
+
+    gone = running.run(2, [fact("mark", C)], [control("remove", new)])
+    assert changed(gone) == {("twice", (A,), -1)}
+    assert letters(gone) == [("updates", 0, "unknown-predicate")]
+
+
+def test_an_epoch_that_fails_with_a_new_program_goes_on_without_it(tmp_path):
+    """All control messages of the batch are refused, its updates meet the program before."""
+    running = process(tmp_path)
+    running.run(0, [fact("edge", A, B)])
+    harmless = control("add", "far(?x) :- path(?x, _) .")
+    evaluated = running.run(
+        1, [fact("edge", B, C), fact("far", B)], [b"?", harmless, control("add", ENDLESS)]
+    )
+    assert changed(evaluated) == {("path", (B, C), 1), ("path", (A, C), 1)}
+    assert evaluated.new_program is None
+    assert letters(evaluated) == [
+        ("control", 0, "not-json"),
+        ("control", 1, "epoch-failed"),
+        ("control", 2, "epoch-failed"),
+        ("updates", 1, "unknown-predicate"),
+    ]
+    _, letter, *_ = evaluated.dead_letters()
+    assert b"has not converged after 100 iterations" in dict(letter.headers)["reason"]
+    assert running.run(2, (), [harmless]).new_program is not None
+
+
+def test_an_epoch_that_fails_without_a_new_program_fails(tmp_path):
+    """It is not the control messages' fault then: the error is that of the epoch."""
+    running = process(tmp_path, limit=2)
+    chain = [fact("edge", n, n + 1) for n in range(9)]
+    for changes in ((), [control("add", "far(?x) :- path(?x, _) .")], [control("add", "?")]):
+        with pytest.raises(EngineError, match="has not converged after 2"):
+            running.evaluate(0, chain, changes)
+    assert changed(running.run(0, [fact("edge", A, B)])) == {("path", (A, B), 1)}
+
+
+def test_output_declarations_hold_from_their_epoch_on(tmp_path):
+    """What the change takes back of predicates that were published is published still."""
+    rules = f"@output path . {RULES} start(?x) :- edge(?x, _) ."
+    running = process(tmp_path, rules)
+    assert changed(running.run(0, [fact("edge", A, B)])) == {("path", (A, B), 1)}
+    new = "@output start . start(?x) :- edge(?x, _) . other(?x) :- edge(?x, _) ."
+    evaluated = running.run(1, [fact("edge", B, C)], [control("replace", new)])
+    assert changed(evaluated) == {("path", (A, B), -1), ("start", (B,), 1)}
+    assert changed(running.run(2, [fact("edge", C, A)])) == {("start", (C,), 1)}
+
+
+def test_a_change_of_nothing_but_output_is_a_change(tmp_path):
+    """It is no other program by its hash, but is stored and holds after a restart."""
+    running = process(tmp_path)
+    evaluated = running.run(0, [fact("edge", A, B)], [control("add", "@output triple .")])
+    assert evaluated.new_program.hash == evaluated.before.hash
+    assert changed(evaluated) == {("path", (A, B), 1)}
+    again = process(tmp_path, before=1)
+    assert changed(again.evaluate(1, [fact("edge", B, C)])) == set()
+
+
+def test_the_time_of_a_change_is_that_of_its_message(tmp_path):
+    """An epoch of control messages alone has their Kafka timestamp; refused ones have no say."""
+    running = process(tmp_path)
+    add = control("add", "far(?x) :- path(?x, _) .")
+    assert running.run(0, [], [b"?"]).ts == 0
+    assert running.run(1, [], [add]).ts == APPENDED.timestamp() * 1000
+    later = int(APPENDED.timestamp() * 1000) + 7
+    assert running.run(2, [fact("edge", A, B, ts=later)], [add]).ts == later
+
+
+HISTORY = (
+    (
+        [fact("edge", A, B), fact("edge", B, A, diff=2)],
+        [control("add", "far(?x) :- path(?x, _) .")],
+    ),
+    ([fact("edge", B, C), fact("far", A)], []),
+    ([fact("label", A, "é")], [control("add", 'label("x", 1) . low(min(?n)) :- label(_, ?n) .')]),
+    ([fact("label", B, 3), fact("label", C, 2)], [control("add", "?"), control("add", ENDLESS)]),
+    (
+        [fact("edge", C, A)],
+        [
+            control(
+                "replace", "total(?x, count(?y)) :- edge(?x, ?y) . z(?x) :- far(?x), not v(?x) ."
+            )
+        ],
+    ),
+    ([fact("edge", B, C, diff=-1), fact("v", B), fact("label", A, 9)], []),
+    ([fact("path", C, C)], [control("add", RULES + "low(min(?n)) :- label(_, ?n) .")]),
+    ([fact("edge", A, B, diff=-1)], [control("remove", "far(1) .")]),
+)
+
+
+@pytest.mark.parametrize("stop", range(len(HISTORY)))
+def test_a_restart_anywhere_goes_on_as_if_there_had_been_none(tmp_path, stop):
+    """Restored before any epoch and replayed from there, all is the same: program, ids, changes.
+
+    The tables hold the replayed epoch already, as after a crash behind durable step 1.
+    """
+    with open_state(tmp_path / "whole") as tables:
+        running = Process(tables, 0)
+        whole = [running.run(epoch, *given) for epoch, given in enumerate(HISTORY)]
+        last = running.reasoner
+    with open_state(tmp_path / "cut") as tables:
+        running = Process(tables, 0)
+        for epoch, given in enumerate(HISTORY[: stop + 1]):
+            running.run(epoch, *given)
+    with open_state(tmp_path / "cut") as tables:
+        again = Process(tables, stop)
+        for epoch, given in list(enumerate(HISTORY))[stop:]:
+            evaluated = again.run(epoch, *given)
+            assert evaluated.program == whole[epoch].program
+            assert changed(evaluated) == changed(whole[epoch])
+            assert letters(evaluated) == letters(whole[epoch])
+        assert [epoch for epoch, _ in tables.programs] == [-1, 0, 2, 4, 6]
+    found = again.reasoner
+    assert found.program.hash == last.program.hash
+    size = len(last.dictionary)
+    assert found.dictionary.terms(0, size).equals(last.dictionary.terms(0, size))
+    for predicate in last.program.arities:
+        assert found.trace(predicate) == last.trace(predicate)
+
+
+def test_the_sum_of_all_changes_is_the_program_from_scratch(tmp_path):
+    """After a history of programs the changes sum to what the last one derives from the input."""
+    running = process(tmp_path, closure=True)
+    sums = Counter()
+    for epoch, given in enumerate(HISTORY):
+        for predicate, args, sign in changed(running.run(epoch, *given)):
+            sums[predicate, args] += sign
+    assert set(sums.values()) <= {0, 1}
+    found = running.reasoner
+    predicates = found.program.arities
+    fresh = Reasoner(found.program)
+    fresh.apply(
+        Update(predicate, args, multiplicity)
+        for predicate in predicates
+        for args, iteration, multiplicity in found.trace(predicate)
+        if iteration == 0
+    )
+    for predicate in predicates:
+        assert fresh.facts(predicate) == found.facts(predicate)
+        rows = fresh.engine.facts(predicate)
+        assert {args for (name, args), total in sums.items() if total and name == predicate} == {
+            tuple(fresh.dictionary.decode(row).to_pylist()) for row in rows
+        }
