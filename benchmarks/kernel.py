@@ -2,12 +2,16 @@
 
     python benchmarks/kernel.py [--scale 50] [--json FILE]
 
-Claims, on one core: LUBM(50) from encoded ids to closure in under 4 s, peak memory under 3 GiB; one
-triple added or deleted in under 0.1 ms, and deletion within 1.3 times insertion; 160 thousand
-triples in under 0.1 s. Times are seconds of processor time, which a busy machine disturbs less than
-seconds of a clock. The load is done three times, as the first one also pays for memory that the
-machine has not used before; the floor, in the same run, is writing as many bytes of fresh memory as
-the state takes. Every change is undone, and the state must then be what it was.
+Claims: LUBM(50) from encoded ids to closure in under 2.2 s on one core and 1.4 s on two, besides
+what the operating system takes to hand the memory out; peak memory under 3 GiB; one triple added or
+deleted in under 40 us, and deletion within 1.3 times insertion; 160 thousand
+triples in under 0.1 s.
+
+Changes are timed in seconds of processor time, which a busy machine disturbs less than seconds of a
+clock. A load on one core is timed in processor time inside the program and inside the system, which
+clears fresh memory; one on two cores by the clock. The floor, in the same run, is writing as many
+bytes of fresh memory as the state takes. Every change is undone, and the state must then be what it
+was.
 """
 
 from __future__ import annotations
@@ -15,8 +19,12 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import mmap
+import os
+import resource
 import statistics
 import sys
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +38,8 @@ from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.ntriples import read
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
 LOADS = 3
@@ -69,10 +79,13 @@ def main() -> int:
 
     dictionary = Dictionary()
     triples = np.concatenate([block for file in files for block in read(file, dictionary)])
-    loads = []
-    for _ in range(LOADS):
-        kernel = Lubm(dictionary)
-        loads.append(kernel.apply(triples, 1))
+    everywhere = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(everywhere)})
+    alone = [load(dictionary, triples) for _ in range(LOADS)]
+    os.sched_setaffinity(0, everywhere)
+    together = [load(dictionary, triples) for _ in range(LOADS)] if len(everywhere) > 1 else []
+    kernel = Lubm(dictionary)
+    kernel.apply(triples, 1)
     sizes = kernel.statistics()
     figures: dict[str, Any] = {
         **harness.machine(),
@@ -80,8 +93,11 @@ def main() -> int:
         "triples": len(triples),
         "facts": sizes.present,
         "inferred": kernel.derived,
-        "load_seconds": statistics.median(loads),
-        "load_seconds_each": " ".join(f"{seconds:.2f}" for seconds in loads),
+        "load_seconds": statistics.median(one.user for one in alone),
+        "load_seconds_each": each(one.user for one in alone),
+        "load_system_seconds_each": each(one.system for one in alone),
+        "load_clock_seconds_two_cores_each": each(one.clock for one in together),
+        "load_system_seconds_two_cores_each": each(one.system for one in together),
         "floor_seconds": cpu(lambda: touch(sizes.bytes)),
         "bytes_per_fact": sizes.bytes / sizes.facts,
         "peak_mib": harness.peak_mib(),
@@ -107,6 +123,29 @@ def main() -> int:
         print(f"The state is {after}, was {sizes}.", file=sys.stderr)
         return 1
     return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Seconds of a load: by the clock, and of processor time inside the program and the system."""
+
+    clock: float
+    user: float
+    system: float
+
+
+def load(dictionary: Dictionary, triples: NDArray[np.int32]) -> Load:
+    """Load everything into a new kernel."""
+    kernel = Lubm(dictionary)
+    began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF)
+    kernel.apply(triples, 1)
+    after, ended = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+    return Load(ended - began, after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime)
+
+
+def each(seconds: Iterable[float]) -> str:
+    """Seconds of all runs."""
+    return " ".join(f"{one:.2f}" for one in seconds)
 
 
 def warm_up(schema: Path) -> None:

@@ -22,7 +22,7 @@ from streamreasoner.backends.columnar import (
     settle,
     slots,
 )
-from streamreasoner.backends.columnar.builtins import Builtins
+from streamreasoner.backends.columnar.builtins import Builtins, weakly
 from streamreasoner.backends.columnar.compile import compile_program
 from streamreasoner.backends.columnar.numbering import Numbering
 from streamreasoner.backends.columnar.parallel import LARGE, Threads
@@ -64,7 +64,7 @@ class ColumnarBackend:
         self._hidden: frozenset[str] = frozenset()
         self._before: ProgramPlan | None = None
         _announce_compilation()
-        self._builtins = Builtins(dictionary, values, self._result)
+        self._builtins = Builtins(dictionary, values, weakly(self._result))
         tables = compile_program(plan, self._numbering, dictionary.intern)
         self._state = State(tables, self._builtins)
         self._table = self._state.table
@@ -116,7 +116,7 @@ class ColumnarBackend:
         count = int(self._state.scalars[layout.DELTA_COUNT])
         values = self._values.table
         threads = self._second_thread(count)
-        if threads is not None and not self._lattices:
+        if threads is not None and threads.derives:
             self._check(threads.derive(values, iteration))
         else:
             status = derive.apply_deltas(self._table, values, 0, 2 * count, iteration)
@@ -205,7 +205,6 @@ class ColumnarBackend:
     def _use(self, plan: ProgramPlan) -> None:
         self._plan = plan
         self._hidden |= plan.hidden
-        self._lattices = bool(plan.lattices)
         self._needs_values = _needs_values(plan)
         self._reducing = frozenset(
             number for number, stratum in enumerate(plan.strata, start=1) if stratum.reductions

@@ -6,7 +6,8 @@ Invariant: an exception never passes through a kernel; it waits here until the k
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakMethod
 
 import numpy as np
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.rdf.values import Values
 
+T = TypeVar("T")
+
 # Those that kernels evaluate on integers come first, in the order of `compute`.
 NAMES = (
     COPY, "+", "-", "*", "%", NEGATE, "abs", "min", "max", "/", "**",
@@ -36,6 +39,18 @@ MAX_ARGUMENTS = 250
 
 REDUCE = -1
 """The code that asks for the result of a reduction's group, named by the other argument."""
+
+
+def weakly(method: Callable[..., T]) -> Callable[..., T]:
+    """A method that does not keep its object alive: a state goes as soon as nobody has it."""
+    reference = WeakMethod(method)
+
+    def call(*arguments: object) -> T:
+        found = reference()
+        assert found is not None  # noqa: S101 - kernels run for objects that are there
+        return found(*arguments)
+
+    return call
 
 
 class Builtins:
@@ -56,7 +71,7 @@ class Builtins:
         self._result = result
         self._failure: BaseException | None = None
         prototype = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
-        self._function = prototype(self._evaluate)
+        self._function = prototype(weakly(self._evaluate))
         self.address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
 
     def failure(self) -> BaseException:

@@ -67,6 +67,7 @@ class ProgramTables:
         trie_mask: Of the table of trie nodes' children.
         indexed: The groupings whose groups an index by id finds.
         group_units: The most units that the groups of one fact take if all of them are new.
+        lattices_indexed: Whether an index finds the groups of every lattice.
         wholes: Rules to be evaluated as a whole.
     """
 
@@ -76,6 +77,7 @@ class ProgramTables:
     trie_mask: int
     indexed: tuple[int, ...]
     group_units: int
+    lattices_indexed: bool
     wholes: tuple[Whole, ...]
 
 
@@ -202,6 +204,7 @@ def compile_program(
         groupings=len(numbering.groupings),
         indexed=numbering.indexed,
         group_units=_group_units(numbering, classes),
+        lattices_indexed=all(numbering.grouping(x) in numbering.indexed for x in plan.lattices),
         trie_mask=len(trie_slots) // 2 - 1,
         wholes=(
             *(

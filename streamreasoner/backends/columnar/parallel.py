@@ -5,7 +5,8 @@ accumulates: it adds the buffer filled before to the multiplicities. Joining wri
 and groups, and reads transitions; accumulating writes multiplicities, journals and new facts, whose
 transitions are all 0, so that a join may see them or not. Between two chunks both stand still.
 
-A program with lattices derives in one thread: its candidates join their groups when they come.
+New candidates of a lattice are put into its groups while they are accumulated. Only one thread may
+make groups that a hash finds: an index must find those of all lattices, or of all arrangements.
 """
 
 from __future__ import annotations
@@ -59,6 +60,12 @@ class Threads:
         """Whether there is a processor for a second thread."""
         return len(os.sched_getaffinity(0)) > 1
 
+    @property
+    def derives(self) -> bool:
+        """Whether the program lets both derive."""
+        tables = self._state.tables
+        return tables.group_units == 0 or tables.lattices_indexed
+
     def add(self, relation: int, arity: int, cells: Int32s, multiplicities: Int64s) -> int:
         """As `intake.add`."""
 
@@ -79,17 +86,26 @@ class Threads:
             return lambda table: derive.apply_deltas(table, values, start, stop, iteration)
 
         count = 2 * int(self._state.scalars[layout.DELTA_COUNT])
-        status = self._run([join(start) for start in range(0, count, CHUNK)])
+        tables = self._state.tables
+        status = self._run([join(start) for start in range(0, count, CHUNK)], tables.group_units)
+        if tables.group_units > 0:
+            for scalar in _GROUPS:
+                self._state.scalars[scalar] = self._scalars[scalar]
         return derive.finish(self._state.table, status)
 
-    def _run(self, chunks: list[Callable[[Int64s], int]]) -> int:
-        """Fill one buffer after the other, and carry each out while the next is filled."""
+    def _run(self, chunks: list[Callable[[Int64s], int]], group_units: int = 0) -> int:
+        """Fill one buffer after the other, and carry each out while the next is filled.
+
+        Args:
+            chunks: What fills a buffer, given its table of addresses; returns a status.
+            group_units: The most units of groups that a row of a chunk may need.
+        """
         tables = self._tables()
         status = layout.OK
         full: Int64s | None = None
         for number, chunk in enumerate((*chunks, None)):
             filling = tables[number % 2]
-            status = max(status, self._prepare(full, filling))
+            status = max(status, self._prepare(full, filling, CHUNK * group_units))
             if status != layout.OK:
                 break
             joining = self._pool.submit(chunk, filling) if chunk is not None else None
@@ -103,8 +119,6 @@ class Threads:
             if joining is not None:
                 status = max(status, joining.result())
             full = filling
-        for scalar in _GROUPS:
-            self._state.scalars[scalar] = self._scalars[scalar]
         return status
 
     def _tables(self) -> list[Int64s]:
@@ -121,7 +135,7 @@ class Threads:
             tables.append(table)
         return tables
 
-    def _prepare(self, full: Int64s | None, filling: Int64s) -> int:
+    def _prepare(self, full: Int64s | None, filling: Int64s, needed: int) -> int:
         """Make room for a chunk and a buffer, so that neither thread moves what both use."""
         state, joining = self._state.scalars, self._scalars
         state[layout.BUSY] = int(full is not None)
@@ -129,7 +143,6 @@ class Threads:
             waiting = pending.pending_count(full)
             slots.reserve(self._state.table, layout.FACT_TABLE, layout.FACT_MASK, waiting)
         pending.share_facts(filling, self._state.table)
-        needed = CHUNK * self._state.group_units
         if joining[layout.CAPACITY] - joining[layout.TOP] >= needed:
             return layout.OK
         if state[layout.TOP] + _GROUP_CHUNKS * needed > state[layout.CAPACITY]:

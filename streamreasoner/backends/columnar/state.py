@@ -28,7 +28,7 @@ class State:
     Attributes:
         table: int64 of shape (ADDRESSES,), what kernels are called with.
         scalars: int64 of shape (SCALAR_COUNT,).
-        group_units: The most units that the groups of one fact take if all of them are new.
+        tables: What is known of the program, besides what is in the table of addresses.
     """
 
     def __init__(self, tables: ProgramTables, builtins: Builtins) -> None:
@@ -86,7 +86,7 @@ class State:
         self._arrays[layout.INDEXES] = indexes
         for column in (layout.INITIAL_HEADS, layout.INDEXES, *tables.columns):
             self.table[column] = self._arrays[column].ctypes.data
-        self.group_units = tables.group_units
+        self.tables = tables
         self.scalars[layout.STRATA] = tables.strata
         self.scalars[layout.ARRANGEMENT_COUNT] = tables.groupings
         self.scalars[layout.TRIE_MASK] = tables.trie_mask
