@@ -1,7 +1,7 @@
 """What an image is given at build time. Invariant: a start needs neither network nor compiler.
 
 `prepare.py jars DIRECTORY` puts the jars of Spark's Kafka connector there; `prepare.py kernels`
-runs one small epoch, so that the compiled kernels are in numba's cache.
+runs small epochs, so that the compiled kernels are in numba's cache.
 """
 
 # ruff: noqa: INP001 - a script beside the Dockerfile, not part of a package
@@ -11,9 +11,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from rdflib import RDF, RDFS, URIRef
-
-from streamreasoner import Reasoner, Update, jvm
+from streamreasoner import jvm, warmup
+from streamreasoner.analysis.load import load_program
 from streamreasoner.streaming.session import CONNECTOR
 
 
@@ -23,12 +22,8 @@ def jars(directory: Path) -> None:
 
 
 def kernels() -> None:
-    """Derive something with the ruleset of the configuration, and take it back."""
-    a, b, x = (URIRef(f"http://example.org/{name}") for name in "abx")
-    reasoner = Reasoner.from_rules("rho-df")
-    facts = [(x, RDF.type, a), (a, RDFS.subClassOf, b)]
-    for diff in (1, -1):
-        reasoner.apply([Update.triple(*fact, multiplicity=diff) for fact in facts])
+    """Compile, for every program, what a start would compile."""
+    warmup.prepare(load_program("rho-df"))
 
 
 if __name__ == "__main__":

@@ -10,11 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.arrangement import enlist
-from streamreasoner.backends.columnar.fact import allocate
+from streamreasoner.backends.columnar.fact import allocate, classify
 from streamreasoner.backends.columnar.layout import (
     ARENA,
+    CELLS,
+    CLASS_ARITY,
     CLASS_BITS,
+    CLASS_LATTICE,
     CLASS_STRATUM,
+    CLASS_UNITS,
     CLASS_WIDTH,
     CLASSES,
     COUNT_SHIFT,
@@ -23,6 +27,8 @@ from streamreasoner.backends.columnar.layout import (
     DELTA_ZERO,
     DELTAS,
     EMPTY_ENTRY,
+    FACT_MASK,
+    FACT_TABLE,
     FREE_NODE,
     FRESH,
     FULL,
@@ -45,11 +51,11 @@ from streamreasoner.backends.columnar.layout import (
     TOUCHED_NODES,
     TRANSITION_BITS,
     UNLISTED,
-    UNUSED,
     WAS_ASSERTED,
     WAS_BELOW_ZERO,
     WAS_PRESENT,
 )
+from streamreasoner.backends.columnar.slots import insert
 from streamreasoner.rdf.kernels.compile import inlined, kernel
 from streamreasoner.rdf.kernels.memory import int32_column, int64_column
 
@@ -114,9 +120,6 @@ def entry_at(table: Int64s, fact: int, iteration: int) -> int:
     """The fact's entry for an iteration, new if need be; 0 if the arena is full."""
     words = int32_column(table[ARENA])
     entry = fact + 1
-    if words[2 * entry + 2] == UNUSED:
-        words[2 * entry + 2] = iteration
-        return entry
     while entry != 0:
         if words[2 * entry + 2] == iteration:
             return entry
@@ -133,18 +136,54 @@ def entry_at(table: Int64s, fact: int, iteration: int) -> int:
 
 @inlined
 def journal_fact(table: Int64s, fact: int) -> None:
-    """Note what a fact is before its first change in an epoch."""
+    """Note what a fact that is not new is before its first change in an epoch."""
     words = int32_column(table[ARENA])
     if words[2 * fact + JOURNAL_WORD] == 0:
         scalars = int64_column(table[SCALARS])
-        state = 0
-        if words[2 * (fact + 1) + 2] == UNUSED:
-            words[2 * fact] |= FRESH
-        else:
-            state = state_of(table, fact)
+        state = state_of(table, fact)
         int64_column(table[JOURNAL_FACTS])[scalars[JOURNALED_FACTS]] = (state << 32) | fact
         scalars[JOURNALED_FACTS] += 1
         words[2 * fact + JOURNAL_WORD] = 1
+
+
+@inlined
+def begin(
+    table: Int64s,
+    relation: int,
+    cells: Int32s,
+    at: int,
+    tag: int,
+    iteration: int,
+    multiplicity: int,
+) -> int:
+    """A new fact, whose hash is *tag*, with a first multiplicity; returns a status."""
+    if multiplicity > MAX_MULTIPLICITY or multiplicity < -MAX_MULTIPLICITY:
+        return OVERFLOW
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
+    kind = classify(table, relation, cells, at)
+    row = kind * CLASS_WIDTH
+    fact = allocate(table, classes[row + CLASS_UNITS])
+    if fact == 0:
+        return FULL
+    words[2 * fact] = kind | FRESH
+    words[2 * fact + JOURNAL_WORD] = 1
+    int64_column(table[ARENA])[fact + 1] = (multiplicity << COUNT_SHIFT) | EMPTY_ENTRY
+    words[2 * (fact + 1) + 2] = iteration
+    base = 2 * fact + CELLS
+    for j in range(classes[row + CLASS_ARITY]):
+        words[base + j] = cells[at + j]
+    insert(table, FACT_TABLE, FACT_MASK, tag, fact)
+    int64_column(table[JOURNAL_FACTS])[scalars[JOURNALED_FACTS]] = fact
+    scalars[JOURNALED_FACTS] += 1
+    if classes[row + CLASS_LATTICE] != 0:
+        words[2 * fact] |= UNLISTED
+        if enlist(table, fact) != OK:
+            return FULL
+    if scalars[QUIET] == 0:
+        touch(table, fact, fact + 1)
+    return OK
 
 
 @kernel
@@ -154,8 +193,6 @@ def add_count(table: Int64s, fact: int, iteration: int, multiplicity: int) -> in
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
     journal_fact(table, fact)
-    if words[2 * fact] & UNLISTED and enlist(table, fact) != OK:
-        return FULL
     entry = entry_at(table, fact, iteration)
     if entry == 0:
         return FULL

@@ -10,13 +10,11 @@ from streamreasoner.backends.columnar.layout import (
     CELLS,
     CLASS_ARITY,
     CLASS_BITS,
-    CLASS_LATTICE,
     CLASS_RELATION,
     CLASS_UNITS,
     CLASS_WIDTH,
     CLASSES,
     COUNT_SHIFT,
-    EMPTY_ENTRY,
     FACT_BUFFER,
     FACT_MASK,
     FACT_TABLE,
@@ -27,10 +25,8 @@ from streamreasoner.backends.columnar.layout import (
     TRIE_MASK,
     TRIE_NODES,
     TRIE_SLOTS,
-    UNLISTED,
-    UNUSED,
 )
-from streamreasoner.backends.columnar.slots import LOW, delete, hash_cells, insert, mix
+from streamreasoner.backends.columnar.slots import LOW, delete, hash_cells, mix
 from streamreasoner.rdf.kernels.compile import inlined, kernel
 from streamreasoner.rdf.kernels.memory import int32_column, int64_column, prefetch
 
@@ -138,33 +134,6 @@ def find(table: Int64s, relation: int, cells: Int32s, at: int) -> int:
     """The fact with these arguments, or 0."""
     arity = int32_column(table[RELATIONS])[2 * relation]
     return find_tagged(table, relation, cells, at, arity, hash_cells(relation, cells, at, arity))
-
-
-@inlined
-def find_or_add(table: Int64s, relation: int, cells: Int32s, at: int, tag: int) -> int:
-    """The fact with these arguments, whose hash is *tag*, new without entries if need be.
-
-    Returns 0 if the arena is full.
-    """
-    arity = int32_column(table[RELATIONS])[2 * relation]
-    fact = find_tagged(table, relation, cells, at, arity, tag)
-    if fact != 0:
-        return fact
-    words = int32_column(table[ARENA])
-    kind = classify(table, relation, cells, at)
-    fact = allocate(table, int32_column(table[CLASSES])[kind * CLASS_WIDTH + CLASS_UNITS])
-    if fact == 0:
-        return 0
-    words[2 * fact] = kind
-    if int32_column(table[CLASSES])[kind * CLASS_WIDTH + CLASS_LATTICE] != 0:
-        words[2 * fact] |= UNLISTED
-    int64_column(table[ARENA])[fact + 1] = EMPTY_ENTRY
-    words[2 * fact + 4] = UNUSED
-    base = 2 * fact + CELLS
-    for j in range(arity):
-        words[base + j] = cells[at + j]
-    insert(table, FACT_TABLE, FACT_MASK, tag, fact)
-    return fact
 
 
 @inlined

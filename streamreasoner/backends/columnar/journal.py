@@ -52,7 +52,6 @@ from streamreasoner.backends.columnar.layout import (
     TOUCHED_NODES,
     TRANSITION_BITS,
     UNLISTED,
-    UNUSED,
     WAS_ASSERTED,
     WAS_BELOW_ZERO,
     WAS_PRESENT,
@@ -390,9 +389,10 @@ def _tidy(table: Int64s, fact: int) -> None:
         else:
             previous = entry
         entry = following
+    last = False
     if units[inline] == EMPTY_ENTRY:
-        words[2 * inline + 2] = UNUSED
         entry = words[2 * inline + 3]
+        last = entry == 0
         if entry != 0:
             units[inline] = units[entry]
             words[2 * inline + 2] = words[2 * entry + 2]
@@ -400,7 +400,7 @@ def _tidy(table: Int64s, fact: int) -> None:
             release(table, entry, 2)
     if words[2 * fact] & ARRANGED and not presents(table, fact):
         withdraw(table, fact)
-    if words[2 * inline + 2] == UNUSED:
+    if last:
         row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
         lattice = int32_column(table[CLASSES])[row + CLASS_LATTICE]
         if lattice != 0 and words[2 * fact] & UNLISTED == 0:

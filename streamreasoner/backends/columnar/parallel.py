@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 LARGE = 1 << 16
 """Deltas, or updates, from which on a second thread is worth its while."""
-CHUNK = 1 << 15
-LIMIT = 1 << 16  # rows of a buffer
+CHUNK = 1 << 16
+LIMIT = 1 << 17  # rows of a buffer
 _GROUP_CHUNKS = 8  # chunks for whose groups memory is set aside at a time
 _GROUPS = (layout.GROUP_MASK, layout.GROUP_BUFFER, layout.GROUP_COUNT)
 

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.backends.columnar.entry import add_count
-from streamreasoner.backends.columnar.fact import expect, expect_slot, find_or_add, tag_of
+from streamreasoner.backends.columnar.entry import add_count, begin
+from streamreasoner.backends.columnar.fact import expect, expect_slot, find_tagged, tag_of
 from streamreasoner.backends.columnar.layout import (
     BUSY,
     FACT_BUFFER,
     FACT_MASK,
-    FULL,
     MAX_ARITY,
     OK,
     PENDING_CELLS,
@@ -118,6 +117,7 @@ def accumulate(table: Int64s, source: Int64s) -> int:
     """Carry out, on the state of *table*, what waits in *source*; returns a status."""
     rows = int64_column(source[PENDING_ROWS])
     waiting = int32_column(source[PENDING_CELLS])
+    arities = int32_column(table[RELATIONS])
     count = rows[_COUNT]
     forget_pending(source)
     for i in range(count + 2 * _AHEAD):
@@ -127,10 +127,13 @@ def accumulate(table: Int64s, source: Int64s) -> int:
             expect(table, rows[_ROWS + _ROW * (i - _AHEAD) + 2])
         if i >= 2 * _AHEAD:
             row = _ROWS + _ROW * (i - 2 * _AHEAD)
-            fact = find_or_add(table, rows[row], waiting, rows[row + 1], rows[row + 2])
-            if fact == 0:
-                return FULL
-            status = add_count(table, fact, rows[row + 3], rows[row + 4])
+            relation, at, tag = rows[row], rows[row + 1], rows[row + 2]
+            arity = arities[2 * relation]
+            fact = find_tagged(table, relation, waiting, at, arity, tag)
+            if fact != 0:
+                status = add_count(table, fact, rows[row + 3], rows[row + 4])
+            else:
+                status = begin(table, relation, waiting, at, tag, rows[row + 3], rows[row + 4])
             if status != OK:
                 return status
     return OK
