@@ -55,9 +55,14 @@ def demo(
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let SIGTERM do what Ctrl-C does, so that servers are stopped either way."""
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """Let SIGTERM do what Ctrl-C does, so that servers are stopped either way.
+
+    A shell that starts a command in the background has SIGINT ignored; here it is not.
+    """
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    previous = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
