@@ -2,10 +2,9 @@
 
     python benchmarks/kernel.py [--scale 50] [--json FILE]
 
-Claims: LUBM(50) from encoded ids to closure in under 2.2 s on one core and 1.4 s on two, besides
+Claims: LUBM(50) from encoded ids to closure in under 2.2 s on one core and 1.6 s on two, besides
 what the operating system takes to hand the memory out; peak memory under 3 GiB; one triple added or
-deleted in under 40 us, and deletion within 1.3 times insertion; 160 thousand
-triples in under 0.1 s.
+deleted in under 40 us, and deletion within 1.3 times insertion; 160 thousand triples in 0.1 s.
 
 Changes are timed in seconds of processor time, which a busy machine disturbs less than seconds of a
 clock. A load on one core is timed in processor time inside the program and inside the system, which
