@@ -109,15 +109,22 @@ class Driver:
             (predicate, tuple(terms[row * arity : (row + 1) * arity])) for row in range(len(args))
         ]
 
+    def changes(self, epochs):
+        """Apply epochs; the changes of derived facts of each, as (fact, sign)."""
+        return [list(self.signed(self.apply(epoch).derived)) for epoch in epochs]
+
+    def signed(self, changes):
+        """Changes as (fact, sign)."""
+        for part in changes:
+            facts = self.facts(part.predicate, part.args)
+            yield from zip(facts, part.multiplicity.tolist(), strict=True)
+
     def add_changes(self, changes, totals):
         """Add the changes of an epoch to fact -> multiplicity, dropping zeros."""
-        for part in changes:
-            for fact, sign in zip(
-                self.facts(part.predicate, part.args), part.multiplicity.tolist(), strict=True
-            ):
-                totals[fact] = totals.get(fact, 0) + sign
-                if not totals[fact]:
-                    del totals[fact]
+        for fact, sign in self.signed(changes):
+            totals[fact] = totals.get(fact, 0) + sign
+            if not totals[fact]:
+                del totals[fact]
 
     def add_trace(self, rows, totals):
         """Add the trace differences of an epoch to fact -> {iteration: multiplicity}."""

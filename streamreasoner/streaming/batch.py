@@ -14,7 +14,6 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,11 +21,10 @@ import numpy as np
 
 from streamreasoner.streaming import offsets, output, timestamps
 from streamreasoner.streaming.codec import append_milliseconds
+from streamreasoner.streaming.ports import timed
 from streamreasoner.streaming.sink import Marker, Publication
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pyarrow as pa
 
     from streamreasoner.rdf.dictionary import Dictionary
@@ -119,7 +117,7 @@ class EpochRunner:
     def _store(self, evaluated: Evaluated, current: Offsets) -> None:
         """Durable step 1: append to the tables that do not have the epoch."""
         parts = self._parts
-        with self._timed("store"):
+        with timed(parts.observer, "store"):
             parts.tables.commit(
                 evaluated.epoch,
                 timestamps.instant(evaluated.ts),
@@ -136,7 +134,7 @@ class EpochRunner:
         parts, epoch = self._parts, evaluated.epoch
         if epoch <= self._published:
             return
-        with self._timed("publish"):
+        with timed(parts.observer, "publish"):
             parts.sink.publish(
                 Publication(
                     changes=[
@@ -156,9 +154,3 @@ class EpochRunner:
             Counter(one.reason.value for one in evaluated.rejected),
             latencies,
         )
-
-    @contextmanager
-    def _timed(self, stage: str) -> Iterator[None]:
-        start = time.perf_counter()
-        yield
-        self._parts.observer.stage(stage, time.perf_counter() - start)

@@ -6,8 +6,6 @@ so the updates beside them are read and evaluated with it.
 
 from __future__ import annotations
 
-import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -18,6 +16,7 @@ from streamreasoner.errors import EngineError
 from streamreasoner.streaming import output
 from streamreasoner.streaming.codec import Codec, append_milliseconds
 from streamreasoner.streaming.dead_letter import dead_letters
+from streamreasoner.streaming.ports import timed
 from streamreasoner.streaming.program import Decision, decide
 
 if TYPE_CHECKING:
@@ -151,10 +150,10 @@ class Evaluator:
         self, program: ProgramInEffect, messages: pa.Table, epoch: int
     ) -> tuple[Decoded, EpochResult]:
         reasoner = self._reasoner
-        with self._timed("decode"):
+        with timed(self._observer, "decode"):
             codec = Codec(reasoner.dictionary, program.checked.arities, self._max_bytes)
             decoded = codec.decode(messages)
-        with self._timed("evaluate"):
+        with timed(self._observer, "evaluate"):
             if program is self._program:
                 return decoded, reasoner.engine.apply(epoch, decoded.updates)
             return decoded, reasoner.adopt(program.checked, epoch, decoded.updates)
@@ -176,12 +175,6 @@ class Evaluator:
             ]
         )
         return output.decode_changes(changes, self._reasoner.dictionary)
-
-    @contextmanager
-    def _timed(self, stage: str) -> Iterator[None]:
-        start = time.perf_counter()
-        yield
-        self._observer.stage(stage, time.perf_counter() - start)
 
 
 def _event_time(decoded: Decoded, control: pa.Table, decision: Decision) -> int:

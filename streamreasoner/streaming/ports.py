@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     import numpy as np
@@ -88,6 +90,14 @@ class NullObserver:
 
     def batch_finished(self, epoch: int, seconds: float) -> None:
         """Do nothing."""
+
+
+@contextmanager
+def timed(observer: PipelineObserver, stage: str) -> Iterator[None]:
+    """Tell an observer how long a stage takes; one that fails is not told of."""
+    start = time.perf_counter()
+    yield
+    observer.stage(stage, time.perf_counter() - start)
 
 
 class Observers:

@@ -29,20 +29,6 @@ SIZES = {"gdpr-erasure": 12, "cspa": 16, "connected-components": 40}
 """Where twice the default size is too much or too little."""
 
 
-def run(driver, epochs):
-    """Apply the epochs; the changes of derived facts of each, as (fact, sign)."""
-    return [
-        [
-            (fact, sign)
-            for part in driver.apply(epoch).derived
-            for fact, sign in zip(
-                driver.facts(part.predicate, part.args), part.multiplicity.tolist(), strict=True
-            )
-        ]
-        for epoch in epochs
-    ]
-
-
 def generated(name, *options):
     """What the generator of an example prints."""
     command = [sys.executable, FOLDER / name / "generate.py", *map(str, options)]
@@ -94,7 +80,7 @@ def test_as_written(case):
     driver = Driver(case.checked)
     changes, traces = [], []
     for epoch in case.epochs:
-        changes += run(driver, [epoch])
+        changes += driver.changes([epoch])
         traces.append(driver.trace())
 
     assert case.render(changes, traces[-1]) == case.expected.read_text("utf-8")
@@ -106,12 +92,12 @@ def test_shuffled_and_taken_back(case):
     """One update an epoch, in any order, leads to the golden trace; the inverse leaves nothing."""
     shuffled = random.Random(1)
     driver = Driver(case.checked)
-    run(driver, [[update] for update in shuffled.sample(case.updates, len(case.updates))])
+    driver.changes([[update] for update in shuffled.sample(case.updates, len(case.updates))])
 
     assert driver.trace() == case.traces[-1]
 
     inverse = [(predicate, args, -multiplicity) for predicate, args, multiplicity in case.updates]
-    run(driver, [[update] for update in shuffled.sample(inverse, len(inverse))])
+    driver.changes([[update] for update in shuffled.sample(inverse, len(inverse))])
 
     assert driver.trace() == evaluate(case.checked, {}) == {}
 
@@ -160,11 +146,11 @@ def test_an_erased_person_is_in_no_fact():
     personal = {"<http://example.org/shop#anna>", '"anna@example.org"'}
     driver = Driver(case.checked)
     *others, erasure = case.epochs
-    run(driver, others)
+    driver.changes(others)
 
     assert any(personal & {*args} for _, args in driver.trace())
 
-    run(driver, [erasure])
+    driver.changes([erasure])
 
     assert not any(personal & {*args} for _, args in driver.trace())
 

@@ -35,20 +35,6 @@ def _shuffled(updates, generator):
     return epochs
 
 
-def _run(driver, epochs):
-    """Apply the epochs; the changes of derived facts of each, as (fact, sign)."""
-    return [
-        [
-            (fact, sign)
-            for part in driver.apply(epoch).derived
-            for fact, sign in zip(
-                driver.facts(part.predicate, part.args), part.multiplicity.tolist(), strict=True
-            )
-        ]
-        for epoch in epochs
-    ]
-
-
 @every_case
 def test_what_is_expected_is_what_the_oracle_says(case):
     """The golden file is the oracle's answer; `python tests/programs/rewrite.py` writes it."""
@@ -73,7 +59,7 @@ def test_as_written(case):
     driver = Driver(case.checked)
     changes, closures, traces = [], [], []
     for epoch in case.epochs:
-        changes += _run(driver, [epoch])
+        changes += driver.changes([epoch])
         closures.append(driver.closure())
         traces.append(driver.trace())
 
@@ -87,7 +73,7 @@ def test_as_written(case):
 def test_cut_otherwise(case, cut):
     """However the updates are cut and ordered, the trace in the end is the golden one."""
     driver = Driver(case.checked)
-    _run(driver, CUTS[cut](case.updates))
+    driver.changes(CUTS[cut](case.updates))
 
     assert driver.trace() == case.traces[-1]
     assert driver.closure() == case.closures[-1]
@@ -98,9 +84,9 @@ def test_cut_otherwise(case, cut):
 def test_retracting_everything_at_the_end(case, cut):
     """Taking back every update, in any cut and order, leaves what follows from the program."""
     driver = Driver(case.checked)
-    _run(driver, case.epochs)
+    driver.changes(case.epochs)
     inverse = [(predicate, args, -multiplicity) for predicate, args, multiplicity in case.updates]
-    _run(driver, CUTS[cut](inverse))
+    driver.changes(CUTS[cut](inverse))
     statistics = driver.reasoner.engine.statistics()
     left = evaluate(case.checked, {})
 
@@ -114,9 +100,9 @@ def test_restored_between_any_two_epochs(case):
     """A reasoner that takes over the trace between two epochs goes on as if nothing happened."""
     for cut in range(1, len(case.epochs)):
         original, heir = Driver(case.checked), Driver(case.checked)
-        before = _run(original, case.epochs[:cut])
+        before = original.changes(case.epochs[:cut])
         heir.inherit(original)
-        changes = before + _run(heir, case.epochs[cut:])
+        changes = before + heir.changes(case.epochs[cut:])
 
         assert case.render(changes, heir.trace()) == case.expected.read_text("utf-8")
 
@@ -127,11 +113,11 @@ def test_an_erased_person_is_in_no_fact_of_the_trace():
     person = "<http://example.org/anna>"
     driver = Driver(case.checked)
     *others, erasure = case.epochs
-    _run(driver, others)
+    driver.changes(others)
 
     assert any(person in args for _, args in driver.trace())
 
-    _run(driver, [erasure])
+    driver.changes([erasure])
 
     assert not any(person in args for _, args in driver.trace())
 
