@@ -119,8 +119,7 @@ class ColumnarBackend:
         if threads is not None and threads.derives:
             self._check(threads.derive(values, iteration))
         else:
-            status = derive.apply_deltas(self._table, values, 0, 2 * count, iteration)
-            self._check(derive.finish(self._table, status))
+            self._check(derive.derive(self._table, values, iteration))
 
     def next_touched(self) -> int:
         """The next iteration with touched facts, or -1 if the stratum is done."""
@@ -331,7 +330,7 @@ _LARGE_EPOCH = 1 << 20
 @cache
 def _announce_compilation() -> None:
     """Say what the first epoch of a version on a machine waits for."""
-    if not is_cached(derive.apply_deltas):
+    if not is_cached(derive.derive):
         _log.warning(
             "Compiling the kernels, once on this machine: the first epoch waits for up to a"
             " minute. Later starts load them."

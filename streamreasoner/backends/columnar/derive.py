@@ -82,7 +82,7 @@ from streamreasoner.backends.columnar.layout import (
     STRATUM_FIELD,
     TRANSITION_BITS,
 )
-from streamreasoner.backends.columnar.pending import flush, push
+from streamreasoner.backends.columnar.pending import UNKNOWN, flush, push
 from streamreasoner.backends.columnar.probe import run_probe
 from streamreasoner.backends.columnar.slots import LOW
 from streamreasoner.rdf.kernels.compile import inlined, kernel
@@ -97,36 +97,51 @@ _DONE = -1  # its transitions are used up
 
 
 @kernel
+def put_rare_first(table: Int64s) -> None:
+    """Let deltas of rare classes be applied before the others.
+
+    In a large load these are the schema's: the many facts of the common classes then probe a small
+    group each, and nobody has to walk them.
+    """
+    scalars = int64_column(table[SCALARS])
+    deltas = int64_column(table[DELTAS])
+    sizes = int32_column(table[CLASS_SIZES])
+    count = scalars[DELTA_COUNT]
+    if count < _RARE:
+        return
+    for i in range(count):
+        sizes[deltas[i] >> 32] += 1
+    rare = 0
+    for i in range(count):
+        delta = deltas[i]
+        if _RARE * sizes[delta >> 32] <= count:
+            deltas[i] = deltas[rare]
+            deltas[rare] = delta
+            rare += 1
+    for i in range(count):
+        sizes[deltas[i] >> 32] = 0
+
+
+@kernel
 def apply_deltas(table: Int64s, values: Int64s, start: int, stop: int, iteration: int) -> int:
     """Apply deltas and run the plans that their facts drive in this stratum; returns a status.
-
-    Facts of rare classes go first. In a large load these are the schema's: the many facts of the
-    common classes then probe a small group each, and nobody has to walk them.
 
     Args:
         table: The addresses.
         values: Values of terms.
-        start: The first delta. They count twice: as those of rare classes, then as the others.
+        start: The first delta.
         stop: The last one + 1.
         iteration: At which their transitions change.
     """
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     deltas = int64_column(table[DELTAS])
-    sizes = int32_column(table[CLASS_SIZES])
     dispatch = int32_column(table[DISPATCH])
     dispatched = int32_column(table[DISPATCHED])
     plans = int32_column(table[PLANS])
     indexes = int64_column(table[INDEXES])
-    count = scalars[DELTA_COUNT]
-    if start == 0:
-        for i in range(count):
-            sizes[deltas[i] >> 32] += 1
     for i in range(start, stop):
-        delta = deltas[i] if i < count else deltas[i - count]
-        if (_RARE * sizes[delta >> 32] <= count) != (i < count):
-            continue
-        fact = delta & LOW
+        fact = deltas[i] & LOW
         header = words[2 * fact]
         if header & ARRANGED == 0 and arrange(table, fact) != OK:
             return FULL
@@ -151,17 +166,20 @@ def apply_deltas(table: Int64s, values: Int64s, start: int, stop: int, iteration
 
 
 @kernel
+def derive(table: Int64s, values: Int64s, iteration: int) -> int:
+    """Apply all deltas, see `apply_deltas`, and carry out what they derive; returns a status."""
+    put_rare_first(table)
+    count = int64_column(table[SCALARS])[DELTA_COUNT]
+    return finish(table, apply_deltas(table, values, 0, count, iteration))
+
+
+@kernel
 def finish(table: Int64s, status: int) -> int:
     """Carry out what waits and forget the deltas; those of a failed epoch are for its rollback."""
-    scalars = int64_column(table[SCALARS])
-    deltas = int64_column(table[DELTAS])
-    sizes = int32_column(table[CLASS_SIZES])
-    for i in range(scalars[DELTA_COUNT]):
-        sizes[deltas[i] >> 32] = 0
     if status == OK:
         status = flush(table)
     if status == OK:
-        scalars[DELTA_COUNT] = 0
+        int64_column(table[SCALARS])[DELTA_COUNT] = 0
     return status
 
 
@@ -342,4 +360,5 @@ def _emit(table: Int64s, p: int, iteration: int, multiplicity: int) -> int:
     head = plans[p + PLAN_HEAD]
     for i in range(plans[p + PLAN_HEAD_COUNT]):
         scratch[CELLS_OUT + i] = operand(table, operands[head + i])
-    return push(table, plans[p + PLAN_HEAD_RELATION], scratch, CELLS_OUT, iteration, multiplicity)
+    relation = plans[p + PLAN_HEAD_RELATION]
+    return push(table, relation, scratch, CELLS_OUT, iteration, multiplicity, UNKNOWN)

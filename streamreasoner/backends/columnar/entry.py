@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.arrangement import enlist
-from streamreasoner.backends.columnar.fact import allocate, classify
+from streamreasoner.backends.columnar.fact import allocate
 from streamreasoner.backends.columnar.layout import (
     ARENA,
     CELLS,
@@ -149,20 +149,19 @@ def journal_fact(table: Int64s, fact: int) -> None:
 @inlined
 def begin(
     table: Int64s,
-    relation: int,
+    kind: int,
     cells: Int32s,
     at: int,
     tag: int,
     iteration: int,
     multiplicity: int,
 ) -> int:
-    """A new fact, whose hash is *tag*, with a first multiplicity; returns a status."""
+    """A new fact of class *kind* and hash *tag*, with a first multiplicity; returns a status."""
     if multiplicity > MAX_MULTIPLICITY or multiplicity < -MAX_MULTIPLICITY:
         return OVERFLOW
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     classes = int32_column(table[CLASSES])
-    kind = classify(table, relation, cells, at)
     row = kind * CLASS_WIDTH
     fact = allocate(table, classes[row + CLASS_UNITS])
     if fact == 0:

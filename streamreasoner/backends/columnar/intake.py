@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamreasoner.backends.columnar.fact import classify
 from streamreasoner.backends.columnar.layout import FACT_MASK, FACT_TABLE, OK
 from streamreasoner.backends.columnar.pending import flush, push
 from streamreasoner.backends.columnar.slots import reserve
@@ -25,7 +26,9 @@ def add(table: Int64s, relation: int, arity: int, cells: Int32s, multiplicities:
 def stage(table: Int64s, relation: int, arity: int, cells: Int32s, multiplicities: Int64s) -> int:
     """As `add`, but the last batch waits."""
     for i in range(len(multiplicities)):
-        status = push(table, relation, cells, i * arity, 0, multiplicities[i])
+        # Most are new. With two threads this one, which puts them aside, has time to spare.
+        kind = classify(table, relation, cells, i * arity)
+        status = push(table, relation, cells, i * arity, 0, multiplicities[i], kind)
         if status != OK:
             return status
     return OK
@@ -43,7 +46,8 @@ def add_trace(
     """Add multiplicities at their iterations; *cells* is (n * arity,). Returns a status."""
     reserve(table, FACT_TABLE, FACT_MASK, len(multiplicities))
     for i in range(len(multiplicities)):
-        status = push(table, relation, cells, i * arity, iterations[i], multiplicities[i])
+        kind = classify(table, relation, cells, i * arity)
+        status = push(table, relation, cells, i * arity, iterations[i], multiplicities[i], kind)
         if status != OK:
             return status
     return flush(table)

@@ -79,13 +79,14 @@ class Threads:
         return self._run([stage(start) for start in range(0, count, CHUNK)])
 
     def derive(self, values: Int64s, iteration: int) -> int:
-        """As `derive.apply_deltas` of all deltas and `derive.finish`."""
+        """As `derive.derive`."""
 
         def join(start: int) -> Callable[[Int64s], int]:
             stop = min(start + CHUNK, count)
             return lambda table: derive.apply_deltas(table, values, start, stop, iteration)
 
-        count = 2 * int(self._state.scalars[layout.DELTA_COUNT])
+        derive.put_rare_first(self._state.table)
+        count = int(self._state.scalars[layout.DELTA_COUNT])
         tables = self._state.tables
         status = self._run([join(start) for start in range(0, count, CHUNK)], tables.group_units)
         if tables.group_units > 0:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.backends.columnar.entry import add_count, begin
-from streamreasoner.backends.columnar.fact import expect, expect_slot, find_tagged, tag_of
+from streamreasoner.backends.columnar.fact import classify, expect, expect_slot, find_tagged, tag_of
 from streamreasoner.backends.columnar.layout import (
     BUSY,
     FACT_BUFFER,
@@ -32,13 +32,14 @@ if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int32s, Int64s
 
 BATCH = 256
+UNKNOWN = -1  # for a class: to be worked out if the fact is new
 _COUNT = 0  # rows that wait
 _LIMIT = 1  # rows at which they are carried out
 _STATE = 2  # address of the table of addresses of the state they are for; 0: this one's
 _LATEST = 3  # by the low bits of a tag: where the latest row with it is, or 0
 _LATEST_MASK = 255
 _ROWS = _LATEST + _LATEST_MASK + 1
-_ROW = 5  # relation, first cell, tag, iteration, multiplicity
+_ROW = 6  # relation, first cell, tag, iteration, multiplicity, class or UNKNOWN
 _SUMMED = 1 << 32  # sums of a batch stay small, so that they overflow where single ones would
 _AHEAD = 16  # rows between asking for a cache line and reading it
 
@@ -58,9 +59,25 @@ def columns(limit: int, owner: Int64s | None = None) -> dict[int, Int32s | Int64
 
 @kernel
 def push(
-    table: Int64s, relation: int, cells: Int32s, at: int, iteration: int, multiplicity: int
+    table: Int64s,
+    relation: int,
+    cells: Int32s,
+    at: int,
+    iteration: int,
+    multiplicity: int,
+    kind: int,
 ) -> int:
-    """Let an addition wait; returns a status, which is that of the batch if this one fills it."""
+    """Let an addition wait; returns a status, which is that of the batch if this one fills it.
+
+    Args:
+        table: The addresses.
+        relation: Of the fact.
+        cells: Its arguments, among others.
+        at: Where they start.
+        iteration: At which it is added.
+        multiplicity: That is added.
+        kind: The fact's class, or UNKNOWN.
+    """
     rows = int64_column(table[PENDING_ROWS])
     waiting = int32_column(table[PENDING_CELLS])
     arity = int32_column(table[RELATIONS])[2 * relation]
@@ -84,6 +101,7 @@ def push(
     rows[row + 2] = tag
     rows[row + 3] = iteration
     rows[row + 4] = multiplicity
+    rows[row + 5] = kind
     rows[row + _ROW + 1] = first + arity
     rows[_COUNT] += 1
     if rows[_COUNT] == rows[_LIMIT]:
@@ -133,7 +151,10 @@ def accumulate(table: Int64s, source: Int64s) -> int:
             if fact != 0:
                 status = add_count(table, fact, rows[row + 3], rows[row + 4])
             else:
-                status = begin(table, relation, waiting, at, tag, rows[row + 3], rows[row + 4])
+                kind = rows[row + 5]
+                if kind == UNKNOWN:
+                    kind = classify(table, relation, waiting, at)
+                status = begin(table, kind, waiting, at, tag, rows[row + 3], rows[row + 4])
             if status != OK:
                 return status
     return OK

@@ -38,7 +38,7 @@ from streamreasoner.backends.columnar.layout import (
     STRATUM_FIELD,
     TRANSITION_BITS,
 )
-from streamreasoner.backends.columnar.pending import push
+from streamreasoner.backends.columnar.pending import UNKNOWN, push
 from streamreasoner.rdf.kernels.compile import inlined, kernel
 from streamreasoner.rdf.kernels.memory import int32_column, int64_column, prefetch
 
@@ -117,4 +117,5 @@ def _emit(table: Int64s, p: int, fact: int, match: int, iteration: int, multipli
         else:
             cell = words[2 * match + CELLS + place - MAX_ARITY]
         scratch[CELLS_OUT + i] = cell
-    return push(table, plans[p + PLAN_HEAD_RELATION], scratch, CELLS_OUT, iteration, multiplicity)
+    relation = plans[p + PLAN_HEAD_RELATION]
+    return push(table, relation, scratch, CELLS_OUT, iteration, multiplicity, UNKNOWN)

@@ -74,7 +74,7 @@ from streamreasoner.backends.columnar.layout import (
     SUM_UNITS,
     SUM_WHOLE,
 )
-from streamreasoner.backends.columnar.pending import flush, push
+from streamreasoner.backends.columnar.pending import UNKNOWN, flush, push
 from streamreasoner.backends.columnar.slots import LOW
 from streamreasoner.backends.columnar.superaccumulator import DIGITS_DOUBLE, add, add_double
 from streamreasoner.rdf.kernels.comparing import DOUBLE, FRACTION, KIND, WHOLE
@@ -389,7 +389,7 @@ def _emit(
         else:
             scratch[CELLS_OUT + i] = words[2 * group + GROUP_KEY + code]
     relation = reductions[r + REDUCTION_HEAD_RELATION]
-    return push(table, relation, scratch, CELLS_OUT, 1, multiplicity)
+    return push(table, relation, scratch, CELLS_OUT, 1, multiplicity, UNKNOWN)
 
 
 @kernel
