@@ -74,17 +74,22 @@ class Kernel:
 
     def load(self, batches: Iterable[Updates]) -> float:
         """One epoch of which nothing is read out; seconds of processor time."""
-        return cpu(lambda: (self._settle(batches), self._backend.commit()))
+        return cpu(lambda: (self.settle(batches), self.commit()))
 
     def epoch(self, batches: Iterable[Updates]) -> Epoch:
         """One epoch, timed, and its changes."""
-        settle = cpu(lambda: self._settle(batches))
+        settle = cpu(lambda: self.settle(batches))
         started = time.process_time()
         changes = self._backend.changes()
         read = time.process_time() - started
-        return Epoch(settle + cpu(self._backend.commit), read, changes)
+        return Epoch(settle + cpu(self.commit), read, changes)
 
-    def _settle(self, batches: Iterable[Updates]) -> None:
+    def commit(self) -> None:
+        """Make the epoch final."""
+        self._backend.commit(0)
+
+    def settle(self, batches: Iterable[Updates]) -> None:
+        """An epoch up to its closure, with all multiplicities."""
         for batch in (*self._stated, *batches):
             self._backend.add(batch)
         self._stated = []

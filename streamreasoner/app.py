@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from streamreasoner import jvm, warmup
 from streamreasoner.analysis.load import load_program
+from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.metrics.exporter import Exporter
 from streamreasoner.metrics.observer import PrometheusObserver, Sources
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.reasoner import Reasoner
-from streamreasoner.storage import Tables
+from streamreasoner.reasoner import Reasoner, columnar
+from streamreasoner.storage import TRACE, Tables
 from streamreasoner.streaming import session
 from streamreasoner.streaming.batch import EpochRunner, Parts
 from streamreasoner.streaming.clients import check_topics
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
     from streamreasoner.analysis.check import CheckedProgram
     from streamreasoner.config import Config
+    from streamreasoner.engine.ports import Backend
+    from streamreasoner.plan.algebra import ProgramPlan
     from streamreasoner.streaming.ports import PipelineObserver
     from streamreasoner.streaming.recovery import Resume
 
@@ -84,7 +87,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         sink = Sink(config.kafka, config.pipeline.app_id, config.pipeline.transaction_timeout)
         stack.callback(sink.close)
         tables, checkpoint, point = _recover(config, program, sink, stack)
-        reasoner, in_effect = _restore(config, tables, point)
+        reasoner, in_effect = _restore(config, tables, point, starting)
         watcher.program(in_effect.text.hash)
         parts = Parts(
             checkpoint=checkpoint,
@@ -171,21 +174,39 @@ def _recover(
     return tables, checkpoint, point
 
 
-def _restore(config: Config, tables: Tables, point: Resume) -> tuple[Reasoner, ProgramInEffect]:
+def _restore(
+    config: Config, tables: Tables, point: Resume, starting: Future[session.Session]
+) -> tuple[Reasoner, ProgramInEffect]:
     """Take up the state of the epochs before the next one, with the program in effect then."""
     in_effect = ProgramInEffect.restored(point.programs, tables.width)
     # Terms come before the constants of the program: their ids are those of the tables.
     dictionary = Dictionary()
     tables.restore_terms(dictionary)
+
+    def backend(plan: ProgramPlan, dictionary: Dictionary) -> Backend:
+        if not _on_spark(config):
+            return columnar(plan, dictionary)
+        found = SparkBackend(
+            starting.result().spark, config.state.directory / "spark", plan, dictionary
+        )
+        found.resume(config.state.tables / TRACE, point.before)
+        return found
+
     reasoner = Reasoner(
         in_effect.checked,
         recursion_limit=config.rules.recursion_limit,
         dictionary=dictionary,
         known=in_effect.known,
+        backend=backend,
     )
-    reasoner.engine.restore(tables.restore(point.before), point.before)
+    rows = () if _on_spark(config) else tables.restore(point.before)
+    reasoner.engine.restore(rows, point.before)
     _log.info("State restored; the next epoch is %d.", point.before)
     return reasoner, in_effect
+
+
+def _on_spark(config: Config) -> bool:
+    return config.pipeline.backend == "spark"
 
 
 def _start_spark(config: Config, lock: StateLock, stack: ExitStack) -> Future[session.Session]:
@@ -196,7 +217,7 @@ def _start_spark(config: Config, lock: StateLock, stack: ExitStack) -> Future[se
         session.start,
         config.pipeline.app_id,
         config.state.directory,
-        config.spark.options,
+        {**(session.WITH_DELTA if _on_spark(config) else {}), **config.spark.options},
         lock.descriptor,
         kin,
     )

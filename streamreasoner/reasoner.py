@@ -27,14 +27,16 @@ from streamreasoner.rdf.terms import from_ntriples, to_ntriples
 from streamreasoner.rdf.values import Values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from streamreasoner.analysis.check import CheckedProgram
     from streamreasoner.collection.updates import Changes
+    from streamreasoner.engine.ports import Backend
     from streamreasoner.lang.ast import Atom
+    from streamreasoner.plan.algebra import ProgramPlan
     from streamreasoner.rdf.terms import PythonTerm
 
 DEFAULT_LIMITS = Limits()
@@ -94,6 +96,11 @@ class Diff:
         return tuple(change for change in self.changes if change.multiplicity < 0)
 
 
+def columnar(plan: ProgramPlan, dictionary: Dictionary) -> Backend:
+    """A backend that holds the state in the memory of this process."""
+    return ColumnarBackend(plan, dictionary, Values(dictionary))
+
+
 class Reasoner:
     """Keeps every consequence of a rule program up to date under assertions and retractions.
 
@@ -107,6 +114,7 @@ class Reasoner:
         recursion_limit: Iterations after which a stratum is taken not to converge.
         dictionary: The dictionary to use, with the terms of an earlier run; a new one by default.
         known: Arities of predicates of earlier programs, whose facts the state may hold.
+        backend: Makes what holds the state; in the memory of this process by default.
     """
 
     def __init__(
@@ -116,15 +124,17 @@ class Reasoner:
         recursion_limit: int = DEFAULT_RECURSION_LIMIT,
         dictionary: Dictionary | None = None,
         known: Mapping[str, int] = NO_PREDICATES,
+        backend: Callable[[ProgramPlan, Dictionary], Backend] = columnar,
     ) -> None:
         plan = lower(program)
         plan = replace(plan, arities={**known, **plan.arities})
         self.program = program
         self.dictionary = Dictionary() if dictionary is None else dictionary
         self._known = plan.arities
-        backend = ColumnarBackend(plan, self.dictionary, Values(self.dictionary))
         facts = tuple(self._rows(fact.predicate, [_terms(fact)]) for fact in program.facts)
-        self.engine = Engine(backend, len(plan.strata), recursion_limit, facts)
+        self.engine = Engine(
+            backend(plan, self.dictionary), len(plan.strata), recursion_limit, facts
+        )
         self._epoch = 0
 
     @classmethod

@@ -10,7 +10,7 @@ from hypothesis import reject
 from streamreasoner.collection.updates import Updates
 from streamreasoner.errors import RecursionLimitError
 from streamreasoner.plan.lower import lower
-from streamreasoner.reasoner import Reasoner
+from streamreasoner.reasoner import Reasoner, columnar
 
 RECURSION_LIMIT = 100
 """More iterations than a small program needs that needs a limited number of them."""
@@ -26,8 +26,8 @@ class Driver:
         predicates: Those and the ones that its plan adds, whose trace is part of the state.
     """
 
-    def __init__(self, checked, recursion_limit=RECURSION_LIMIT):
-        self.reasoner = Reasoner(checked, recursion_limit=recursion_limit)
+    def __init__(self, checked, recursion_limit=RECURSION_LIMIT, backend=columnar):
+        self.reasoner = Reasoner(checked, recursion_limit=recursion_limit, backend=backend)
         self.epoch = 0
         self.own = tuple(checked.arities)
         self.predicates = tuple(lower(checked).arities)

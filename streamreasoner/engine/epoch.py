@@ -95,7 +95,7 @@ class Engine:
         except BaseException:
             self._backend.rollback()
             raise
-        self._backend.commit()
+        self._backend.commit(epoch)
         self._facts = ()
         self._strata = strata
         return EpochResult(

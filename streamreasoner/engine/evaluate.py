@@ -6,7 +6,7 @@ columnar kernels interpret. The walk is therefore the same for both.
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar, assert_never
+from typing import Any, Protocol, TypeVar, assert_never
 
 from streamreasoner.plan.algebra import (
     Antijoin,
@@ -20,10 +20,11 @@ from streamreasoner.plan.algebra import (
 )
 
 R = TypeVar("R")
+H_co = TypeVar("H_co", covariant=True)
 
 
-class Leaves(Protocol[R]):
-    """The relational operations of a backend on relations of type R.
+class Leaves(Protocol[R, H_co]):
+    """The relational operations of a backend on relations of type R; heads are of type H.
 
     A relation has the columns of its node, an iteration and a sign.
     """
@@ -48,17 +49,17 @@ class Leaves(Protocol[R]):
         """The rows of *left* that have a value, with one more column; or where it is the same."""
         ...
 
-    def project(self, left: R, head: Pattern) -> R:
+    def project(self, left: R, head: Pattern) -> H_co:
         """The head facts of *left*, one iteration later."""
         ...
 
 
-def evaluate(plan: DeltaPlan, leaves: Leaves[R]) -> R:
+def evaluate(plan: DeltaPlan, leaves: Leaves[R, H_co]) -> H_co:
     """What the delta of one atom derives, with the leaves of a backend."""
     return leaves.project(_walk(plan.input, leaves), plan.head)
 
 
-def _walk(node: Node, leaves: Leaves[R]) -> R:
+def _walk(node: Node, leaves: Leaves[R, Any]) -> R:
     match node:
         case Delta():
             return leaves.delta(node)

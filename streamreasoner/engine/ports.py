@@ -134,8 +134,13 @@ class Backend(Protocol):
         """What the epoch has changed so far."""
         ...
 
-    def commit(self) -> None:
-        """Make the epoch's changes final."""
+    def commit(self, epoch: int) -> None:
+        """Make the epoch's changes final.
+
+        Args:
+            epoch: Its logical time. A backend whose state outlives the process may have it already,
+                from a process that died before it was done.
+        """
         ...
 
     def rollback(self) -> None:

@@ -10,6 +10,7 @@ import logging
 import os
 import shutil
 import subprocess
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 # The complete set of connector jars exists for 4.0.0; it runs on every 4.0.x.
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
+DELTA = "io.delta:delta-spark_2.13:4.0.1"
 # Java 24 took the security manager away, which Hadoop's client still asks for.
 NEWEST_JAVA = 23
 
@@ -68,7 +70,19 @@ _TUNING = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.codegen.wholeStage": "false",
     "spark.locality.wait": "0s",
+    # Else PySpark looks at the call stack for every column that a plan is made of.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
+
+
+WITH_DELTA = {
+    "spark.jars.packages": f"{CONNECTOR},{DELTA}",
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # The log of one table is small; reading it with 50 tasks takes seconds.
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+"""Settings of a session whose Spark reads and writes Delta tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +136,8 @@ def start(
     """
     java = jvm.java(newest=NEWEST_JAVA)
     os.environ.setdefault("JAVA_HOME", str(Path(java).resolve().parent.parent))
+    # Built-ins that executors evaluate are Python, and need what this Python has.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # A JVM that is killed leaves its files behind: they are here, and go with the next start.
     temporary = directory / "tmp"
     shutil.rmtree(temporary, ignore_errors=True)

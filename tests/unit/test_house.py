@@ -124,7 +124,7 @@ WRONG_IMPORTS = {
     "Spark leaves its adapter": (
         "engine/planted.py",
         "import pyspark.sql",
-        "Spark is known to streaming BROKEN",
+        "Spark is known to streaming and to its backend BROKEN",
     ),
     "Delta Lake leaves its adapter": (
         "streaming/planted.py",

@@ -156,7 +156,7 @@ class ColumnarBackend:
                 trace.append(rows)
         return EpochChanges(tuple(derived), tuple(closure), tuple(trace))
 
-    def commit(self) -> None:
+    def commit(self, epoch: int) -> None:  # noqa: ARG002 - the state ends with the process
         """Make the epoch's changes final."""
         large = self._state.scalars[layout.JOURNALED_FACTS] > _LARGE_EPOCH
         journal.commit(self._table)

@@ -1,8 +1,7 @@
-"""Results of reductions as terms. Invariant: a sum is exact, and rounded once."""
+"""Results of reductions as terms. Invariant: what accumulators hold is exact."""
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,7 @@ from streamreasoner.backends.columnar.superaccumulator import (
     DIGITS_DOUBLE,
     read_integer,
 )
-from streamreasoner.errors import ArithmeticOverflowError
-from streamreasoner.rdf.functions.numbers import exact_term, rounded
+from streamreasoner.rdf.functions.sums import Sum
 from streamreasoner.rdf.terms import to_ntriples
 from streamreasoner.rdf.valuation import UNITS
 
@@ -39,32 +37,16 @@ def result(units: NDArray[np.int64], at: int, function: int) -> str:
         return to_ntriples(count)
     exact = UNITS * read_integer(units, at + layout.SUM_WHOLE, layout.SUM_DIGITS)
     exact += read_integer(units, at + layout.SUM_FRACTION, layout.SUM_DIGITS)
-    average = function == layout.FUNCTION_AVERAGE
-    if units[at + layout.SUM_DOUBLES] != 0:
-        return to_ntriples(_double(units, at, Fraction(exact, UNITS), count if average else 1))
-    integer = not average and units[at + layout.SUM_DECIMALS] == 0
-    term = exact_term(rounded(exact, count) if average else exact, integer=integer)
-    if term is None:
-        raise ArithmeticOverflowError(
-            f"The {'avg' if average else 'sum'} of {count} numbers does not fit 64 bits. "
-            "The epoch was undone. Sum doubles (`1e0 * ?x`) if the result may be rounded."
-        )
-    return term
-
-
-def _double(units: NDArray[np.int64], at: int, exact: Fraction, divisor: int) -> float:
-    """The sum of everything over *divisor*, by IEEE 754 for what is not finite."""
-    infinite = units[at + layout.SUM_POSITIVE] != 0, units[at + layout.SUM_NEGATIVE] != 0
-    if units[at + layout.SUM_NAN] != 0 or all(infinite):
-        return math.nan
-    if any(infinite):
-        return math.inf if infinite[0] else -math.inf
-    total = exact
+    found = Sum(
+        count=count,
+        exact=exact,
+        decimals=bool(units[at + layout.SUM_DECIMALS]),
+        doubles=bool(units[at + layout.SUM_DOUBLES]),
+        positive=bool(units[at + layout.SUM_POSITIVE]),
+        negative=bool(units[at + layout.SUM_NEGATIVE]),
+        nan=bool(units[at + layout.SUM_NAN]),
+    )
     finite = int(units[at + layout.SUM_FINITE])
     if finite != 0:
-        total += Fraction(read_integer(units, finite, DIGITS_DOUBLE), _DOUBLE_UNITS)
-    total /= divisor
-    try:
-        return float(total)
-    except OverflowError:
-        return math.inf if total > 0 else -math.inf
+        found.finite = Fraction(read_integer(units, finite, DIGITS_DOUBLE), _DOUBLE_UNITS)
+    return found.term(average=function == layout.FUNCTION_AVERAGE)

@@ -1,0 +1,667 @@
+"""The engine's port over DataFrames. Invariant: the state is never in the driver.
+
+An epoch keeps two piles of differences: of multiplicities, and of the transitions that follow from
+them. Both are by fact and iteration; the state that was committed before the epoch is only read.
+Every iteration is settled once, in ascending order: multiplicities up to it are final then.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from streamreasoner.backends.spark import aggregates, columns
+from streamreasoner.backends.spark.aggregates import OLD, RANK
+from streamreasoner.backends.spark.columns import (
+    EPOCH,
+    ITERATION,
+    LATTICE,
+    MULTIPLICITY,
+    PREDICATE,
+    STRATUM,
+    TRANSITION,
+    argument,
+    arguments,
+)
+from streamreasoner.backends.spark.leaves import Leaves
+from streamreasoner.backends.spark.patterns import encode, first_that_holds
+from streamreasoner.backends.spark.relation import Pile, Steps
+from streamreasoner.backends.spark.state import State, primary
+from streamreasoner.backends.spark.terms import Terms
+from streamreasoner.collection.updates import Changes, TraceRows, Updates
+from streamreasoner.engine.evaluate import evaluate
+from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection, Statistics
+from streamreasoner.errors import EngineError, MultiplicityOverflowError
+from streamreasoner.plan.algebra import Age
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from streamreasoner.backends.spark.relation import Relation
+    from streamreasoner.plan.algebra import Arrangement, Lattice, ProgramPlan
+    from streamreasoner.rdf.dictionary import Dictionary
+
+_MOST = 1 << 58
+_ALL = range(LAST_ITERATION)
+_SOMETHING = f"{MULTIPLICITY} != 0 OR {TRANSITION} != 0"
+_PLAIN = -1
+DEFAULT_BUCKETS = 256
+
+
+class SparkBackend:
+    """Holds the state in a Delta table.
+
+    Args:
+        spark: A session with Delta Lake.
+        directory: Where the state and the files of an epoch are; all executors must reach it.
+        plan: The program.
+        dictionary: Terms and their ids.
+        buckets: Buckets of an arrangement.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        directory: Path,
+        plan: ProgramPlan,
+        dictionary: Dictionary,
+        buckets: int = DEFAULT_BUCKETS,
+    ) -> None:
+        self._plan = plan
+        self._width = max(1, *plan.arities.values())
+        self._steps = Steps(spark, directory / "steps")
+        self._terms = Terms(spark, dictionary, directory / "terms")
+        self._strata = [
+            (head.predicate, encode(head, dictionary.intern), number)
+            for number, stratum in enumerate(plan.strata, start=1)
+            for head in stratum.heads
+        ]
+        self._lattices = [
+            (one.pattern.predicate, encode(one.pattern, dictionary.intern), number)
+            for number, one in enumerate(plan.lattices)
+        ]
+        self._arrangements = _arrangements(plan)
+        meaning = repr((self._arrangements, self._strata, self._lattices, plan.lattices))
+        self._state = State(
+            spark,
+            directory / "state",
+            dictionary.intern,
+            width=self._width,
+            buckets=buckets,
+            meaning=meaning,
+        )
+        self._fact = columns.fact(self._width)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Forget what an epoch has found."""
+        self._steps.clear()
+        self._input: list[pa.Table] = []
+        place = (*self._fact, STRATUM, LATTICE, ITERATION)
+        self._counts = Pile(self._steps, (*place, MULTIPLICITY))
+        self._transitions = Pile(self._steps, (*place, TRANSITION))
+        # What the state says of the facts, and groups of lattices, that the epoch touches.
+        self._known = Pile(self._steps, (*place, MULTIPLICITY, TRANSITION))
+        self._result: Relation | None = None
+        self._stratum = 0
+
+    # Input ---------------------------------------------------------------------------------------
+
+    def add(self, updates: Updates) -> None:
+        """Add asserted multiplicities, at iteration 0 of the stratum each fact belongs to."""
+        arity = self._plan.arities.get(updates.predicate)
+        if arity is None:
+            known = ", ".join(self._plan.arities)
+            raise EngineError(
+                f"The program has no predicate {updates.predicate!r}; it has {known}."
+            )
+        if updates.args.ndim != 2 or updates.args.shape[1] != arity:  # noqa: PLR2004 - a table
+            raise EngineError(
+                f"{updates.predicate} has {arity} arguments, not shape {updates.args.shape}."
+            )
+        rows = len(updates.multiplicity)
+        data = {PREDICATE: pa.array([updates.predicate], pa.string()).take(np.zeros(rows, int))}
+        for position in range(self._width):
+            ids = updates.args[:, position] if position < arity else np.zeros(rows)
+            data[argument(position)] = pa.array(ids.astype(np.int64))
+        data[ITERATION] = pa.array(np.zeros(rows, np.int32))
+        data[MULTIPLICITY] = pa.array(np.ascontiguousarray(updates.multiplicity))
+        self._input.append(pa.table(data))
+
+    def adopt(self, plan: ProgramPlan) -> None:
+        """Refuse: the state has the arrangements of its program."""
+        del plan
+        raise EngineError(
+            "The Spark backend does not change its program while it runs. Start with the new "
+            "program in another state directory, or use the columnar backend."
+        )
+
+    # A stratum -----------------------------------------------------------------------------------
+
+    def enter(self, stratum: int) -> int:
+        """Start a stratum with the final changes of those before it as deltas at iteration 0."""
+        self._stratum = stratum
+        if self._input:
+            rows = self._steps.local(pa.concat_tables(self._input))
+            self._input = []
+            self._add_counts(rows.frame)
+        if stratum == 0:
+            return 0 if self._counts.following(0, -1) == 0 else -1
+        self._reduce(stratum)
+        below = self._transitions.select(range(stratum), _ALL)
+        if not below.empty:
+            return 0
+        return self._counts.following(stratum, -1)
+
+    def settle(self, iteration: int) -> int:
+        """Step 1: transitions at *iteration* from the counts; returns the number of deltas."""
+        self._iteration = iteration
+        own = range(self._stratum, self._stratum + 1)
+        now = range(iteration, iteration + 1)
+        touched = self._counts.select(own, now)
+        self._learn(touched)
+        place = (*self._fact, LATTICE)
+        if touched.empty and self._known.select(own, now).empty:
+            names = (*place, STRATUM, ITERATION, TRANSITION)
+            self._delta = self._steps.local(columns.schema(names).empty_table())
+            return self._deltas(iteration)
+        counts = self._counts.select(own, range(iteration + 1))
+        known = self._known.select(own, range(iteration + 1))
+        here = f"{ITERATION} = {iteration}"
+        rows = (
+            counts.frame.selectExpr(*place, ITERATION, MULTIPLICITY, f"0L AS {TRANSITION}")
+            .unionAll(known.frame.select(*place, ITERATION, MULTIPLICITY, TRANSITION))
+            .groupBy(*place)
+            .agg(
+                F.expr(f"sum({MULTIPLICITY}) AS upto"),
+                F.expr(f"sum(IF({here}, 0, {MULTIPLICITY})) AS before"),
+                F.expr(f"sum(IF({here}, {TRANSITION}, 0)) AS {TRANSITION}"),
+            )
+        )
+        change = f"CAST(upto > 0 AS BIGINT) - CAST(before > 0 AS BIGINT) - {TRANSITION}"
+        changed = rows.filter(f"{LATTICE} = {_PLAIN}").selectExpr(
+            *place, "upto", "before", f"{change} AS {TRANSITION}"
+        )
+        for number, lattice in enumerate(self._plan.lattices):
+            if all(pile.where(lattice=number).empty for pile in (counts, known)):
+                continue
+            candidates = self._steps.cut(rows.filter(F.col(LATTICE) == number))
+            changed = changed.unionAll(self._compete(lattice, candidates))
+        overflow = f"abs(upto - before) > {_MOST}"
+        found = self._steps.cut(
+            changed.filter(f"{TRANSITION} != 0 OR {overflow}").selectExpr(
+                *place,
+                f"{self._stratum} AS {STRATUM}",
+                f"{iteration} AS {ITERATION}",
+                TRANSITION,
+                f"{overflow} AS overflow",
+            )
+        )
+        self._check_overflow(found)
+        self._transitions.add(found)
+        self._delta = found
+        return self._deltas(iteration)
+
+    def _deltas(self, iteration: int) -> int:
+        """Number of deltas, at iteration 0 with those of lower strata."""
+        parts = [self._delta]
+        if iteration == 0:
+            parts.append(self._transitions.select(range(self._stratum), _ALL))
+        return sum(one.frame.count() if one.table is None else one.table.num_rows for one in parts)
+
+    def derive(self, iteration: int) -> None:
+        """Steps 2 and 3: the deltas through the stratum's plans, heads touched later on."""
+        if self._stratum == 0:
+            return
+        delta = [self._delta]
+        if iteration == 0:
+            delta.append(self._transitions.select(range(self._stratum), _ALL))
+        leaves = Leaves(
+            steps=self._steps,
+            state=self._state,
+            terms=self._terms,
+            arities=self._plan.arities,
+            delta_rows=self._steps.union(delta, (*self._fact, TRANSITION)),
+            overlay=self._overlay,
+            stratum=self._stratum,
+            stratum_of=self._with_stratum,
+            iteration=iteration,
+            width=self._width,
+        )
+        found = [evaluate(plan, leaves) for plan in self._plan.strata[self._stratum - 1].plans]
+        derived = self._steps.union(found, (*self._fact, ITERATION, MULTIPLICITY))
+        if not derived.empty:
+            self._add_counts(derived.frame)
+
+    def next_touched(self) -> int:
+        """The next iteration with touched facts, or -1 if the stratum is done."""
+        piles = (self._counts, self._known)
+        later = [pile.following(self._stratum, self._iteration) for pile in piles]
+        return min((one for one in later if one >= 0), default=-1)
+
+    def _add_counts(self, rows: DataFrame) -> None:
+        """Sum differences of multiplicities by fact and iteration, and add them to the pile."""
+        # Wider than a multiplicity, so that what is too large is seen.
+        summed = (
+            rows.groupBy(*self._fact, ITERATION)
+            .agg(F.expr(f"sum(CAST({MULTIPLICITY} AS DECIMAL(38, 0))) AS total"))
+            .filter("total != 0")
+        )
+        found = self._steps.cut(
+            summed.selectExpr(
+                *self._fact,
+                f"{first_that_holds(self._strata, 0)} AS {STRATUM}",
+                f"{first_that_holds(self._lattices, _PLAIN)} AS {LATTICE}",
+                ITERATION,
+                f"CAST(IF(abs(total) > {_MOST}, 0, total) AS BIGINT) AS {MULTIPLICITY}",
+                f"abs(total) > {_MOST} AS overflow",
+            )
+        )
+        self._check_overflow(found)
+        self._counts.add(found)
+
+    def _learn(self, touched: Relation) -> None:
+        """Read what the state says of touched facts, or of their groups, unless it is known."""
+        if self._state.empty or touched.empty:
+            return
+        parts = []
+        for arrangement, lattice in self._groupings():
+            key = [argument(position) for position in arrangement.key]
+            on = [PREDICATE, *(key if lattice != _PLAIN else arguments(self._width))]
+            of = {PREDICATE: arrangement.predicate, LATTICE: lattice}
+            keys = touched.where(**of).distinct(on)
+            if keys.empty:
+                continue
+            rows = self._state.read(arrangement, keys.table, key)
+            fresh = keys.frame
+            known = self._known.everything().where(**of)
+            if not known.empty:
+                fresh = fresh.join(known.frame.select(*on).distinct(), on, "left_anti")
+            if keys.table is not None:
+                fresh = F.broadcast(fresh)
+            assert rows is not None  # noqa: S101 - the state is not empty
+            summed = (
+                rows.join(fresh, on, "left_semi")
+                .groupBy(*self._fact, ITERATION)
+                .agg(*_sums())
+                .filter(_SOMETHING)
+            )
+            parts.append(summed.selectExpr("*", f"{lattice} AS {LATTICE}"))
+        if parts:
+            found = reduce(lambda one, other: one.unionAll(other), parts)
+            self._known.add(self._steps.cut(self._with_stratum(found)))
+
+    def _groupings(self) -> Iterable[tuple[Arrangement, int]]:
+        """The arrangements that facts, or the groups of lattices, are found in."""
+        for predicate, arity in self._plan.arities.items():
+            yield primary(predicate, arity), _PLAIN
+        for number, lattice in enumerate(self._plan.lattices):
+            yield aggregates.group_of_lattice(lattice), number
+
+    def _compete(self, lattice: Lattice, candidates: Relation) -> DataFrame:
+        """Changed transitions of candidates: the winner takes over from the one before it."""
+        group = [argument(p) for p in aggregates.group_of_lattice(lattice).key]
+        value = argument(lattice.position)
+        rows = aggregates.with_ranks(self._steps, self._terms, candidates, value)
+        best = f"{lattice.function}_by"
+        winners = rows.groupBy(PREDICATE, *group).agg(
+            F.expr(f"{best}({value}, IF(upto > 0, {RANK}, NULL)) AS winner"),
+            F.expr(f"{best}({value}, IF(before > 0, {RANK}, NULL)) AS former"),
+        )
+        wins = f"CAST(upto > 0 AND {value} <=> winner AS BIGINT)"
+        won = f"CAST(before > 0 AND {value} <=> former AS BIGINT)"
+        return rows.join(winners, [PREDICATE, *group]).selectExpr(
+            *self._fact, LATTICE, "upto", "before", f"{wins} - {won} - {TRANSITION} AS {TRANSITION}"
+        )
+
+    def _reduce(self, stratum: int) -> None:
+        """Bring the aggregates that a stratum derives up to date."""
+        for reduction in self._plan.strata[stratum - 1].reductions:
+            changed = self._counts.select(range(stratum), _ALL).where(
+                predicate=reduction.candidates
+            )
+            if changed.empty:
+                continue
+            group = aggregates.group_of_reduction(reduction)
+            key = [argument(p) for p in group.key]
+            touched = changed.distinct(key) if key else changed
+            cells = arguments(self._width)
+            rows = changed.frame.select(*cells, F.lit(0).cast("long").alias(OLD), MULTIPLICITY)
+            kept = self._state.read(group, touched.table, key)
+            if kept is not None:
+                few = F.broadcast(touched.frame) if touched.table is not None else touched.frame
+                members = kept.join(few, key, "left_semi") if key else kept
+                rows = rows.unionAll(
+                    members.select(*cells, F.col(MULTIPLICITY).alias(OLD), MULTIPLICITY)
+                )
+            summed = rows.groupBy(*cells).agg(
+                F.sum(OLD).alias(OLD), F.sum(MULTIPLICITY).alias(MULTIPLICITY)
+            )
+            heads = aggregates.results(
+                self._steps, self._terms, reduction, self._steps.cut(summed), self._width
+            )
+            if not heads.empty:
+                self._add_counts(
+                    heads.frame.select(
+                        F.lit(reduction.head.predicate).alias(PREDICATE),
+                        *cells,
+                        F.lit(1).cast("int").alias(ITERATION),
+                        MULTIPLICITY,
+                    )
+                )
+
+    def _overlay(self, age: Age) -> Relation:
+        """The transitions that changed, as a join sees them that reads old or new ones."""
+        iteration = self._iteration
+        names = (*self._fact, STRATUM, ITERATION, TRANSITION)
+        upto = iteration + (age is Age.NEW)
+        parts = [
+            self._transitions.select(range(self._stratum, self._stratum + 1), range(upto)),
+        ]
+        if upto > 0:
+            parts.append(self._transitions.select(range(self._stratum), _ALL))
+        return self._steps.union(parts, names)
+
+    def _with_stratum(self, frame: DataFrame) -> DataFrame:
+        return frame.withColumn(STRATUM, F.expr(first_that_holds(self._strata, 0)))
+
+    @staticmethod
+    def _check_overflow(found: Relation) -> None:
+        if found.table is not None:
+            wrong = any(found.table["overflow"].to_pylist())
+        else:
+            wrong = not found.frame.filter("overflow").isEmpty()
+        if wrong:
+            raise MultiplicityOverflowError(
+                "A multiplicity left the range of ±2^58. The epoch was undone."
+            )
+
+    # The end of an epoch -------------------------------------------------------------------------
+
+    def _differences(self) -> Relation:
+        """What the epoch changes, by fact and iteration: multiplicity and transition."""
+        if self._result is None:
+            place = (*self._fact, ITERATION)
+            none = F.lit(0).cast("long")
+            counts = self._counts.everything().frame
+            transitions = self._transitions.everything().frame
+            self._result = self._steps.cut(
+                counts.select(*place, MULTIPLICITY, none.alias(TRANSITION))
+                .unionAll(transitions.select(*place, none.alias(MULTIPLICITY), TRANSITION))
+                .groupBy(*place)
+                .agg(*_sums())
+                .filter(_SOMETHING)
+            )
+        return self._result
+
+    def changes(self) -> EpochChanges:
+        """What the epoch has changed so far."""
+        none = F.lit(0).cast("long")
+        differences = self._differences()
+        at_start = F.when(F.col(ITERATION) == 0, F.col(MULTIPLICITY)).otherwise(0)
+        sums = ("asserted", "was_asserted", "present", "was_present")
+        changed = (at_start, none, F.col(TRANSITION), none, F.lit(1))
+        unchanged = (at_start, at_start, F.col(TRANSITION), F.col(TRANSITION), F.lit(0))
+        parts = [
+            part.select(
+                *self._fact,
+                *(one.alias(name) for one, name in zip(values, (*sums, "own"), strict=True)),
+            )
+            for part, values in (
+                (differences.frame, changed),
+                (self._known.everything().frame, unchanged),
+            )
+        ]
+        facts = (
+            parts[0]
+            .unionAll(parts[1])
+            .groupBy(*self._fact)
+            .agg(*(F.sum(name).alias(name) for name in sums), F.max("own").alias("own"))
+            .filter("own = 1")
+        )
+        derived = F.when(F.col("asserted") > 0, 0).otherwise(F.col("present"))
+        was_derived = F.when(F.col("was_asserted") > 0, 0).otherwise(F.col("was_present"))
+        shown = (
+            facts.select(
+                *self._fact,
+                (derived - was_derived).alias("derived"),
+                (F.col("present") - F.col("was_present")).alias("closure"),
+            )
+            .filter("derived != 0 or closure != 0")
+            .toArrow()
+        )
+        traced = differences.frame.filter(F.col(MULTIPLICITY) != 0).toArrow()
+        return EpochChanges(
+            self._changes(shown, "derived"),
+            self._changes(shown, "closure"),
+            tuple(
+                self._trace_rows(predicate, part) for predicate, part in self._by_predicate(traced)
+            ),
+        )
+
+    def commit(self, epoch: int) -> None:
+        """Append the epoch to the state, unless it is there from a process that died since."""
+        self._state.append(self._differences().frame, self._arrangements, epoch)
+        self._begin()
+
+    def rollback(self) -> None:
+        """Undo the epoch wholly: nothing of it is in the state."""
+        self._begin()
+
+    # Reading -------------------------------------------------------------------------------------
+
+    def restore(self, rows: Iterable[TraceRows]) -> None:
+        """Take the trace of an earlier run into an empty state."""
+        for batch in rows:
+            self.add(Updates(batch.predicate, batch.args, batch.multiplicity))
+            self._input[-1] = self._input[-1].set_column(
+                self._input[-1].schema.get_field_index(ITERATION),
+                ITERATION,
+                pa.array(batch.iteration, pa.int32()),
+            )
+        if self._input:
+            self._rebuild(self._steps.local(pa.concat_tables(self._input)).frame, 0)
+
+    def resume(self, trace: Path, before: int) -> None:
+        """Go on with the state of the epochs below *before*, built from their trace if need be.
+
+        Args:
+            trace: A Delta table of the trace.
+            before: The next epoch.
+        """
+        if before == 0 or self._state.open(before):
+            return
+        self._state.clear()
+        rows = self._steps.spark.read.format("delta").load(str(trace))
+        kept = [name for name in arguments(self._width) if name in rows.columns]
+        missing = [name for name in arguments(self._width) if name not in kept]
+        self._rebuild(
+            rows.filter(F.col(EPOCH) < before).select(
+                PREDICATE,
+                *(F.coalesce(name, F.lit(0)).cast("long").alias(name) for name in kept),
+                *(F.lit(0).cast("long").alias(name) for name in missing),
+                ITERATION,
+                MULTIPLICITY,
+            ),
+            before - 1,
+        )
+
+    def _rebuild(self, trace: DataFrame, epoch: int) -> None:
+        """Fill an empty state: transitions follow from multiplicities."""
+        self._input = []
+        self._add_counts(trace)
+        for stratum in range(len(self._plan.strata) + 1):
+            self._stratum = stratum
+            iteration = self._counts.following(stratum, -1)
+            while iteration >= 0:
+                self.settle(iteration)
+                iteration = self._counts.following(stratum, iteration)
+        self.commit(epoch)
+
+    def trace(self, predicate: str) -> TraceRows:
+        """Every (fact, iteration, multiplicity) of a predicate, in no particular order."""
+        rows = self._rows(predicate)
+        if rows is None:
+            return self._trace_rows(predicate, None)
+        return self._trace_rows(predicate, rows.filter(F.col(MULTIPLICITY) != 0).toArrow())
+
+    def facts(self, predicate: str) -> NDArray[np.int32]:
+        """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""
+        arity = self._plan.arities[predicate]
+        rows = self._rows(predicate)
+        if rows is None:
+            return np.empty((0, arity), np.int32)
+        present = rows.groupBy(*self._fact).agg(F.sum(TRANSITION).alias("present"))
+        return self._args(present.filter("present > 0").toArrow(), arity)
+
+    def select(
+        self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
+    ) -> Selection:
+        """The facts of a predicate with these ids at these positions, judged at an iteration."""
+        arity = self._plan.arities[predicate]
+        keys = None
+        if 0 in bound or arity == 0:
+            keys = pa.table({argument(0): pa.array([bound.get(0, 0)], pa.int64())})
+        rows = self._rows(predicate, keys)
+        if rows is None:
+            return _described({}, arity)
+        for position, value in bound.items():
+            rows = rows.filter(F.col(argument(position)) == value)
+        table = self._with_stratum(rows).toArrow()
+        found: dict[tuple[int, ...], list[tuple[int, int, int, int]]] = {}
+        names = [*arguments(arity), STRATUM, ITERATION, MULTIPLICITY, TRANSITION]
+        for row in zip(*(table[name].to_pylist() for name in names), strict=True):
+            found.setdefault(row[:arity], []).append(row[arity:])
+        return _described(
+            {args: _judge(sorted(rows), iteration) for args, rows in found.items()}, arity
+        )
+
+    def statistics(self) -> Statistics:
+        """Size of the state."""
+        counts = np.zeros(6, np.int64)
+        for predicate in self._plan.arities:
+            rows = self._rows(predicate)
+            if rows is None:
+                continue
+            facts = rows.groupBy(*self._fact).agg(
+                F.sum(TRANSITION).alias("present"),
+                F.sum(F.when(F.col(ITERATION) == 0, F.col(MULTIPLICITY)).otherwise(0)).alias("a"),
+                F.sum(MULTIPLICITY).alias("total"),
+                F.sum((F.col(MULTIPLICITY) != 0).cast("long")).alias("counts"),
+            )
+            shown = F.lit(0 if predicate in self._plan.hidden else 1)
+            row = facts.agg(
+                F.count("*"),
+                F.sum(F.col("present") * shown),
+                F.sum((F.col("a") > 0).cast("long")),
+                F.sum((F.col("total") < 0).cast("long")),
+                F.sum("counts"),
+            ).collect()[0]
+            counts[:5] += [one or 0 for one in row]
+        counts[5] = self._state.bytes()
+        return Statistics(*map(int, counts))
+
+    def _rows(self, predicate: str, keys: pa.Table | None = None) -> DataFrame | None:
+        """The trace of a predicate with transitions, summed."""
+        arity = self._plan.arities[predicate]
+        rows = self._state.read(
+            primary(predicate, arity), keys, [argument(0)] if keys is not None and arity else []
+        )
+        if rows is None:
+            return None
+        return rows.groupBy(*self._fact, ITERATION).agg(*_sums()).filter(_SOMETHING)
+
+    def _changes(self, shown: pa.Table, column: str) -> tuple[Changes, ...]:
+        found = shown.filter(pc.not_equal(shown[column], 0))
+        return tuple(
+            Changes(
+                predicate,
+                self._args(part, self._plan.arities[predicate]),
+                part[column].to_numpy().astype(np.int8),
+            )
+            for predicate, part in self._by_predicate(found)
+            if predicate not in self._plan.hidden
+        )
+
+    def _trace_rows(self, predicate: str, table: pa.Table | None) -> TraceRows:
+        arity = self._plan.arities[predicate]
+        if table is None:
+            none = np.empty(0, np.int64)
+            return TraceRows(predicate, np.empty((0, arity), np.int32), none.astype(np.int32), none)
+        return TraceRows(
+            predicate,
+            self._args(table, arity),
+            table[ITERATION].to_numpy().astype(np.int32),
+            table[MULTIPLICITY].to_numpy(),
+        )
+
+    @staticmethod
+    def _by_predicate(table: pa.Table) -> Iterable[tuple[str, pa.Table]]:
+        for predicate in sorted(set(table[PREDICATE].to_pylist())):
+            yield predicate, table.filter(pc.equal(table[PREDICATE], predicate))
+
+    @staticmethod
+    def _args(table: pa.Table, arity: int) -> NDArray[np.int32]:
+        args = np.empty((table.num_rows, arity), np.int32)
+        for position in range(arity):
+            args[:, position] = table[argument(position)].to_numpy()
+        return args
+
+
+def _sums() -> tuple[Column, Column]:
+    """Differences of multiplicities and of transitions, summed."""
+    return F.sum(MULTIPLICITY).alias(MULTIPLICITY), F.sum(TRANSITION).alias(TRANSITION)
+
+
+def _arrangements(plan: ProgramPlan) -> tuple[Arrangement, ...]:
+    """What the state is read by: whole facts, keys of joins, groups."""
+    found = [primary(predicate, arity) for predicate, arity in plan.arities.items()]
+    found += [
+        join.arrangement
+        for stratum in plan.strata
+        for delta in stratum.plans
+        for join in delta.joins
+        if len(join.key) + len(join.pattern.constants) < len(join.pattern.arguments)
+    ]
+    found += map(aggregates.group_of_lattice, plan.lattices)
+    found += [aggregates.group_of_reduction(r) for s in plan.strata for r in s.reductions]
+    return tuple(dict.fromkeys(found))
+
+
+def _judge(
+    rows: Iterable[tuple[int, int, int, int]], iteration: int
+) -> tuple[int, int, int, int, int]:
+    """Stratum, since, until, asserted and total of a fact, from its rows by iteration."""
+    stratum = asserted = total = present = 0
+    since = until = -1
+    for own, when, multiplicity, transition in rows:
+        stratum = own
+        total += multiplicity
+        if when == 0:
+            asserted = multiplicity
+        if when <= iteration:
+            present += transition
+            since = when if transition > 0 else since
+        elif transition < 0 and until < 0:
+            until = when
+    if not present:
+        since = until = -1
+    return stratum, since, until, asserted, total
+
+
+def _described(
+    found: Mapping[tuple[int, ...], tuple[int, int, int, int, int]], arity: int
+) -> Selection:
+    args = np.array(list(found), np.int32).reshape(len(found), arity)
+    known = np.array(list(found.values()), np.int64).reshape(len(found), 5)
+    times = known[:, :3].astype(np.int32)
+    return Selection(args, *times.T, *known[:, 3:].T)

@@ -1,0 +1,364 @@
+"""The leaves of the walk as DataFrame operations. Invariant: every leaf is linear in its rows.
+
+Transitions are differences, in the state as in the epoch: rows of one fact and iteration need not
+be summed before they are joined, because what they derive is summed in the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from streamreasoner.backends.spark.columns import (
+    ITERATION,
+    MULTIPLICITY,
+    PREDICATE,
+    SIGN,
+    STRATUM,
+    TRANSITION,
+    argument,
+    arguments,
+    schema,
+)
+from streamreasoner.backends.spark.conditions import holds, value_of
+from streamreasoner.backends.spark.patterns import (
+    encode,
+    match_frame,
+    match_table,
+    places,
+    quoted,
+)
+from streamreasoner.backends.spark.relation import Relation
+from streamreasoner.backends.spark.state import primary
+from streamreasoner.plan.algebra import (
+    Age,
+    Antijoin,
+    Column,
+    Comparison,
+    Delta,
+    Extend,
+    Filter,
+    Join,
+    Pattern,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from streamreasoner.backends.spark.relation import Steps
+    from streamreasoner.backends.spark.state import State
+    from streamreasoner.backends.spark.terms import Terms
+    from streamreasoner.plan.algebra import Operand
+
+_TEXT = "text"
+_RIGHT = "r_"
+
+
+class Overlay(Protocol):
+    """What the epoch has changed so far."""
+
+    def __call__(self, age: Age) -> Relation:
+        """Transitions that changed, as a join of an age sees them: facts, stratum, iteration."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Bindings:
+    """Rows of a plan: variables, an iteration and a sign.
+
+    Attributes:
+        rows: Columns `v0`, `v1`, ..., the iteration and the sign.
+        columns: Column by variable.
+    """
+
+    rows: Relation
+    columns: Mapping[str, str]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns."""
+        return (*self.columns.values(), ITERATION, SIGN)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """Evaluates delta plans of a stratum at an iteration.
+
+    Attributes:
+        steps: Cuts.
+        state: What is committed.
+        terms: Terms of ids.
+        arities: Of predicates.
+        delta_rows: The transitions that changed at the iteration.
+        overlay: The transitions that changed in this epoch.
+        stratum: The stratum.
+        stratum_of: Adds the column of the stratum to facts of the state.
+        iteration: The iteration.
+        width: Columns of arguments.
+    """
+
+    steps: Steps
+    state: State
+    terms: Terms
+    arities: Mapping[str, int]
+    delta_rows: Relation
+    overlay: Overlay
+    stratum: int
+    stratum_of: Callable[[DataFrame], DataFrame]
+    iteration: int
+    width: int
+
+    def delta(self, node: Delta) -> Bindings:
+        """The changed transitions that match, with the opposite sign for a negated atom."""
+        pattern = node.pattern
+        constants = encode(pattern, self.terms.intern)
+        columns = {name: f"v{i}" for i, name in enumerate(places(pattern))}
+        taken = {columns[name]: argument(p) for name, p in places(pattern).items()}
+        factor = -1 if node.negated else 1
+        if (table := self.delta_rows.table) is not None:
+            found = match_table(table, pattern, constants)
+            data = {name: found[column] for name, column in taken.items()}
+            data[ITERATION] = pa.array([self.iteration] * found.num_rows, pa.int32())
+            data[SIGN] = pc.multiply(found[TRANSITION], factor)
+            return Bindings(self.steps.local(pa.table(data)), columns)
+        frame = match_frame(self.delta_rows.frame, pattern, constants).selectExpr(
+            *(f"{column} AS {name}" for name, column in taken.items()),
+            f"{self.iteration} AS {ITERATION}",
+            f"{TRANSITION} * {factor} AS {SIGN}",
+        )
+        return Bindings(Relation(self.steps.spark, frame=frame), columns)
+
+    def join(self, node: Join, left: Bindings) -> Bindings:
+        """The bindings with each transition of each match: greatest iteration, product of signs."""
+        pattern = node.pattern
+        fresh = [name for name in places(pattern) if name not in left.columns]
+        columns = {**left.columns}
+        columns |= {name: f"v{len(columns) + i}" for i, name in enumerate(fresh)}
+        left = self._reachable(left)
+        if left.rows.empty:
+            form = schema((*columns.values(), ITERATION, SIGN))
+            return Bindings(self.steps.local(form.empty_table()), columns)
+        right = self._transitions(pattern, node.key, node.age, left)
+        on = {
+            f"{_RIGHT}{argument(p)}": left.columns[one.name]
+            for p, one in enumerate(pattern.arguments)
+            if isinstance(one, Column) and one.name in left.columns
+        }
+        rows = self._together(left, right, on).selectExpr(
+            *left.columns.values(),
+            *(f"{_RIGHT}{argument(places(pattern)[name])} AS {columns[name]}" for name in fresh),
+            f"greatest({ITERATION}, {_RIGHT}{ITERATION}) AS {ITERATION}",
+            f"{SIGN} * {_RIGHT}{TRANSITION} AS {SIGN}",
+        )
+        return Bindings(Relation(self.steps.spark, frame=rows), columns)
+
+    def antijoin(self, node: Antijoin, left: Bindings) -> Bindings:
+        """The bindings, less those whose fact is present: it belongs to a lower stratum."""
+        left = self._reachable(left)
+        if left.rows.empty:
+            return left
+        pattern = node.pattern
+        key = pattern.bound_positions(frozenset(left.columns))
+        right = self._transitions(pattern, key, node.age, left)
+        on = {
+            f"{_RIGHT}{argument(p)}": left.columns[one.name]
+            for p, one in enumerate(pattern.arguments)
+            if isinstance(one, Column)
+        }
+        present = self._together(left, right, on).selectExpr(
+            *left.columns.values(), ITERATION, f"-{SIGN} * {_RIGHT}{TRANSITION} AS {SIGN}"
+        )
+        rows = left.rows.frame.select(*left.names).unionAll(present)
+        return Bindings(Relation(self.steps.spark, frame=rows), left.columns)
+
+    def filter(self, node: Filter, left: Bindings) -> Bindings:
+        """The bindings for which a comparison or a test holds."""
+        condition = node.condition
+        operands = (
+            (condition.left, condition.right)
+            if isinstance(condition, Comparison)
+            else condition.arguments
+        )
+        verdict = holds(condition)
+        left = self._reachable(left, always=True)
+        if left.rows.table is not None:
+            table = left.rows.table
+            kept = [verdict(*texts) for texts in self._texts(operands, left, table)]
+            return replace(left, rows=self.steps.local(table.filter(pa.array(kept, pa.bool_()))))
+        frame, names = self._with_texts(operands, left)
+        kept_rows = frame.filter(F.udf(verdict, "boolean")(*names)).select(*left.names)
+        return replace(left, rows=Relation(self.steps.spark, frame=kept_rows))
+
+    def extend(self, node: Extend, left: Bindings) -> Bindings:
+        """The bindings that have a value, in one more column or the same as there."""
+        computation = node.computation
+        value = value_of(computation.function)
+        columns = {**left.columns}
+        target = columns.setdefault(computation.column, f"v{len(columns)}")
+        left = self._reachable(left, always=True)
+        if left.rows.table is not None:
+            table = left.rows.table
+            texts = [value(*one) for one in self._texts(computation.arguments, left, table)]
+            ids = pa.array(
+                [None if text is None else self.terms.intern(text) for text in texts], pa.int64()
+            )
+            if node.checks:
+                table = table.filter(pc.fill_null(pc.equal(ids, table[target]), False))  # noqa: FBT003
+            else:
+                table = table.append_column(target, ids).filter(pc.is_valid(ids))
+            return Bindings(self.steps.local(table), columns)
+        return self._extend_frame(computation.arguments, value, left, columns, target)
+
+    def project(self, left: Bindings, head: Pattern) -> Relation:
+        """The head facts, one iteration later."""
+        names = (PREDICATE, *arguments(self.width), ITERATION, MULTIPLICITY)
+        sources: list[str | int] = [0] * self.width
+        for position, one in enumerate(head.arguments):
+            match one:
+                case Column(name):
+                    sources[position] = left.columns[name]
+                case Value(term):
+                    sources[position] = self.terms.intern(term)
+        if (table := left.rows.table) is not None:
+            rows = table.num_rows
+            later = pc.cast(pc.add(table[ITERATION], 1), pa.int32())
+            cells = [
+                table[one] if isinstance(one, str) else pa.array([one] * rows, pa.int64())
+                for one in sources
+            ]
+            data = [pa.array([head.predicate] * rows, pa.string()), *cells, later, table[SIGN]]
+            return self.steps.local(pa.table(dict(zip(names, data, strict=True))))
+        frame = left.rows.frame.selectExpr(
+            f"{quoted(head.predicate)} AS {PREDICATE}",
+            *(
+                f"CAST({one} AS BIGINT) AS {name}"
+                for one, name in zip(sources, arguments(self.width), strict=True)
+            ),
+            f"{ITERATION} + 1 AS {ITERATION}",
+            f"{SIGN} AS {MULTIPLICITY}",
+        )
+        return Relation(self.steps.spark, frame=frame)
+
+    def _reachable(self, left: Bindings, *, always: bool = False) -> Bindings:
+        """Few bindings as rows in the driver, so that their keys say what is to be read."""
+        if left.rows.table is not None or self.delta_rows.table is None:
+            return left
+        if self.state.empty and not always:
+            return left
+        return replace(left, rows=self.steps.cut(left.rows.frame))
+
+    def _transitions(
+        self, pattern: Pattern, key: Sequence[int], age: Age, left: Bindings
+    ) -> DataFrame:
+        """Transitions of the facts that match, in the state and in the epoch."""
+        constants = encode(pattern, self.terms.intern)
+        columns = (*arguments(self.width), STRATUM, ITERATION, TRANSITION)
+        overlay = self.overlay(age)
+        if overlay.table is not None:
+            table = match_table(overlay.table, pattern, constants)
+            found = self.steps.local(table).frame.select(*columns)
+        else:
+            found = match_frame(overlay.frame, pattern, constants).select(*columns)
+        arity = len(pattern.arguments)
+        arrangement = primary(pattern.predicate, arity)
+        names = {p: left.columns[pattern.arguments[p].name] for p in key}  # type: ignore[union-attr]
+        table = left.rows.table
+        if len(key) + len(pattern.constants) < arity:
+            arrangement = replace(arrangement, constants=pattern.constants, key=tuple(key))
+        elif table is not None and arity > 0:
+            table, names = self._with_constants(table, constants, names)
+        keys = [names[p] for p in arrangement.key if p in names]
+        kept = self.state.read(arrangement, table, keys)
+        if kept is not None:
+            kept = match_frame(kept, pattern, constants).filter(f"{TRANSITION} != 0")
+            found = found.unionAll(self.stratum_of(kept).select(*columns))
+        # What belongs to a lower stratum is there from the beginning.
+        when = f"IF({STRATUM} < {self.stratum}, 0, {ITERATION}) AS {_RIGHT}{ITERATION}"
+        return found.selectExpr(
+            *(f"{name} AS {_RIGHT}{name}" for name in (*arguments(self.width), TRANSITION)), when
+        )
+
+    @staticmethod
+    def _with_constants(
+        table: pa.Table, constants: Sequence[tuple[int, int]], names: Mapping[int, str]
+    ) -> tuple[pa.Table, dict[int, str]]:
+        """Keys of whole facts: constants are columns too."""
+        found = dict(names)
+        for position, value in constants:
+            found[position] = f"c{position}"
+            column = pa.array([value] * table.num_rows, pa.int64())
+            table = table.append_column(found[position], column)
+        return table, found
+
+    @staticmethod
+    def _together(left: Bindings, right: DataFrame, on: Mapping[str, str]) -> DataFrame:
+        frame = left.rows.frame.select(*left.names)
+        if left.rows.table is not None:
+            frame = F.broadcast(frame)
+        if not on:
+            return right.crossJoin(frame)
+        return right.join(frame, F.expr(" AND ".join(f"{one} = {two}" for one, two in on.items())))
+
+    def _texts(
+        self, operands: Iterable[Operand], left: Bindings, table: pa.Table
+    ) -> Iterable[tuple[str, ...]]:
+        """The terms of some operands, row by row."""
+        columns = []
+        for operand in operands:
+            match operand:
+                case Value(term):
+                    columns.append([term] * table.num_rows)
+                case Column(name):
+                    ids = table[left.columns[name]].to_pylist()
+                    known = self.terms.texts(ids)
+                    columns.append([known[one] for one in ids])
+        return zip(*columns, strict=True)
+
+    def _with_texts(
+        self, operands: Iterable[Operand], left: Bindings
+    ) -> tuple[DataFrame, list[str]]:
+        """A frame with the terms of some operands, and their columns."""
+        frame, names = left.rows.frame, []
+        for i, operand in enumerate(operands):
+            names.append(f"{_TEXT}{i}")
+            match operand:
+                case Value(term):
+                    frame = frame.withColumn(names[-1], F.lit(term))
+                case Column(name):
+                    frame = self.terms.attach(frame, left.columns[name], names[-1])
+        return frame, names
+
+    def _extend_frame(
+        self,
+        operands: Iterable[Operand],
+        value: Callable[..., str | None],
+        left: Bindings,
+        columns: dict[str, str],
+        target: str,
+    ) -> Bindings:
+        """`extend` for many rows: values get their ids in the driver, each once."""
+        frame, names = self._with_texts(operands, left)
+        computed = self.steps.cut(
+            frame.withColumn(_TEXT, F.udf(value, "string")(*names))
+            .filter(F.col(_TEXT).isNotNull())
+            .select(*left.names, _TEXT)
+        ).frame
+        texts = sorted(computed.select(_TEXT).distinct().toArrow()[_TEXT].to_pylist())
+        known = {f"{_TEXT}#": texts, "id": [self.terms.intern(text) for text in texts]}
+        ids = self.steps.local(
+            pa.table(known, pa.schema([(f"{_TEXT}#", pa.string()), ("id", pa.int64())]))
+        ).frame
+        rows = computed.join(ids, F.col(_TEXT) == F.col(f"{_TEXT}#"))
+        if target in left.columns.values():
+            rows = rows.filter(F.col(target) == F.col("id"))
+        else:
+            rows = rows.withColumn(target, F.col("id"))
+        found = Bindings(left.rows, columns)
+        return replace(found, rows=Relation(self.steps.spark, frame=rows.select(*found.names)))

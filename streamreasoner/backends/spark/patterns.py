@@ -1,0 +1,86 @@
+"""Patterns of facts as conditions on columns. Invariant: a driver's table and a frame agree.
+
+Expressions are SQL text: one call across to the JVM each, however large they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
+
+from streamreasoner.backends.spark.columns import PREDICATE, argument
+from streamreasoner.plan.algebra import Column as Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from streamreasoner.plan.algebra import Pattern
+
+Constants = tuple[tuple[int, int], ...]
+
+
+def repeated(pattern: Pattern) -> list[tuple[int, int]]:
+    """Pairs of positions that hold the same variable."""
+    first: dict[str, int] = {}
+    pairs = []
+    for position, one in enumerate(pattern.arguments):
+        if isinstance(one, Variable) and first.setdefault(one.name, position) != position:
+            pairs.append((first[one.name], position))
+    return pairs
+
+
+def places(pattern: Pattern) -> dict[str, int]:
+    """The first position of every variable."""
+    found: dict[str, int] = {}
+    for position, one in enumerate(pattern.arguments):
+        if isinstance(one, Variable):
+            found.setdefault(one.name, position)
+    return found
+
+
+def encode(pattern: Pattern, intern: Callable[[str], int]) -> Constants:
+    """Positions and ids of the constants."""
+    return tuple((position, intern(term)) for position, term in pattern.constants)
+
+
+def condition(predicate: str, constants: Constants) -> str:
+    """SQL that says whether a row of a frame is a fact of a predicate with these constants."""
+    wanted = [f"{PREDICATE} = {quoted(predicate)}"]
+    wanted += [f"{argument(position)} = {value}" for position, value in constants]
+    return " AND ".join(wanted)
+
+
+def quoted(text: str) -> str:
+    """A string literal of SQL."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def match_table(table: pa.Table, pattern: Pattern, constants: Constants) -> pa.Table:
+    """The rows of a table that match."""
+    mask = pc.equal(table[PREDICATE], pattern.predicate)
+    for position, value in constants:
+        mask = pc.and_(mask, pc.equal(table[argument(position)], value))
+    for one, other in repeated(pattern):
+        mask = pc.and_(mask, pc.equal(table[argument(one)], table[argument(other)]))
+    return table.filter(mask)
+
+
+def match_frame(frame: DataFrame, pattern: Pattern, constants: Constants) -> DataFrame:
+    """The rows of a frame that match."""
+    wanted = [condition(pattern.predicate, constants)]
+    wanted += [f"{argument(one)} = {argument(other)}" for one, other in repeated(pattern)]
+    return frame.filter(" AND ".join(wanted))
+
+
+def first_that_holds(choices: Sequence[tuple[str, Constants, int]], otherwise: int) -> str:
+    """SQL for the value of the first (predicate, constants, value) that a row satisfies."""
+    cases = " ".join(
+        f"WHEN {condition(predicate, constants)} THEN {value}"
+        for predicate, constants, value in choices
+    )
+    return f"CASE {cases} ELSE {otherwise} END" if cases else str(otherwise)

@@ -1,0 +1,92 @@
+"""Sums and averages of terms. Invariant: a sum is exact, and rounded once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from streamreasoner.errors import ArithmeticOverflowError
+from streamreasoner.rdf.functions.numbers import Type, exact_term, number, rounded
+from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.rdf.valuation import UNITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(slots=True)
+class Sum:
+    """A sum of numbers, as what it is made of.
+
+    Attributes:
+        count: How many numbers.
+        exact: The sum of integers and decimals, in units of 1e-18.
+        decimals: Whether any of them is a decimal.
+        doubles: Whether any number is a double.
+        finite: The sum of the finite doubles.
+        positive: Whether any double is infinite.
+        negative: Whether any is negative and infinite.
+        nan: Whether any is not a number.
+    """
+
+    count: int = 0
+    exact: int = 0
+    decimals: bool = False
+    doubles: bool = False
+    finite: Fraction = Fraction(0)
+    positive: bool = False
+    negative: bool = False
+    nan: bool = False
+
+    def term(self, *, average: bool) -> str:
+        """The sum, or the average, as a canonical term.
+
+        Raises:
+            ArithmeticOverflowError: An exact sum does not fit 64 bits.
+        """
+        if self.doubles:
+            return to_ntriples(self._double(self.count if average else 1))
+        units = rounded(self.exact, self.count) if average else self.exact
+        term = exact_term(units, integer=not average and not self.decimals)
+        if term is None:
+            raise ArithmeticOverflowError(
+                f"The {'avg' if average else 'sum'} of {self.count} numbers does not fit 64 bits. "
+                "The epoch was undone. Sum doubles (`1e0 * ?x`) if the result may be rounded."
+            )
+        return term
+
+    def _double(self, divisor: int) -> float:
+        """The sum of everything over *divisor*, by IEEE 754 for what is not finite."""
+        if self.nan or (self.positive and self.negative):
+            return math.nan
+        if self.positive or self.negative:
+            return math.inf if self.positive else -math.inf
+        total = (Fraction(self.exact, UNITS) + self.finite) / divisor
+        try:
+            return float(total)
+        except OverflowError:
+            return math.inf if total > 0 else -math.inf
+
+
+def sum_of(terms: Iterable[tuple[str, int]]) -> Sum | None:
+    """The sum of canonical terms, each so many times; None if no term is a number."""
+    found = Sum()
+    for term, times in terms:
+        one = number(term)
+        if one is None or times == 0:
+            continue
+        found.count += times
+        if one.type is not Type.DOUBLE:
+            found.exact += times * one.units
+            found.decimals |= one.type is Type.DECIMAL
+            continue
+        found.doubles = True
+        if math.isfinite(one.double):
+            found.finite += times * Fraction(one.double)
+        else:
+            found.nan |= math.isnan(one.double)
+            found.positive |= one.double == math.inf
+            found.negative |= one.double == -math.inf
+    return found if found.count else None

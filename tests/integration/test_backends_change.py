@@ -1,0 +1,49 @@
+"""A stream that goes from one backend to the other, on real Kafka, Spark and Delta."""
+
+from __future__ import annotations
+
+import gc
+import random
+
+import pytest
+from oracle import derived, evaluate, total
+from pipelines import await_published, changes, fact, net, new_case, no_change_twice, produce
+
+from streamreasoner.analysis import check_text
+from streamreasoner.app import pipeline
+
+# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def leftovers():
+    """What PySpark leaves to the collector is collected while nobody minds."""
+    yield
+    gc.collect()
+
+
+RULES = """
+path(?x, ?y) :- edge(?x, ?y) .
+path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
+degree(?x, count(?y)) :- edge(?x, ?y) .
+"""
+
+
+def test_a_stream_goes_from_one_backend_to_the_other(broker, tmp_path):
+    """Columnar, Spark, Spark again, columnar: the output is what one run would have published."""
+    generator = random.Random(3)
+    node = [f"<http://example.org/n{number}>" for number in range(5)]
+    sent = []
+    case = new_case(broker, tmp_path, RULES)
+    for backend in ("columnar", "spark", "spark", "columnar"):
+        case.raw["pipeline"]["backend"] = backend
+        with pipeline(case.config):
+            ends = [(generator.choice(node), generator.choice(node)) for _ in range(8)]
+            now = [("edge", pair, generator.choice((1, 1, -1))) for pair in ends]
+            records = produce(case, (fact(name, *args, diff=diff) for name, args, diff in now))
+            await_published(case, records)
+            sent += now
+        found = changes(case)
+        assert no_change_twice(found)
+        assert net(found) == derived(evaluate(check_text(RULES), total([sent])))

@@ -1,0 +1,178 @@
+"""The Spark backend on a real Spark with real Delta tables: it says what the oracle says."""
+
+from __future__ import annotations
+
+import gc
+import random
+
+import pytest
+from driver import Driver
+from oracle import closure, evaluate, total
+from programs.cases import read_all
+from spark_backend import backends, spark_session
+
+from streamreasoner.analysis import check_text
+from streamreasoner.backends.spark import relation
+from streamreasoner.backends.spark.ranks import rank
+from streamreasoner.errors import (
+    ArithmeticOverflowError,
+    EngineError,
+    MultiplicityOverflowError,
+    RecursionLimitError,
+)
+
+# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+
+CASES = read_all()
+FEATURES = (
+    "aggregates-several",
+    "lattice-of-triples",
+    "skolem-terms",
+)
+"""Cases that have, with that of the next test, every kind of node and group."""
+EPOCHS = 2
+"""Of a case: additions and deletions. Each takes Spark some seconds."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def leftovers():
+    """What PySpark leaves to the collector is collected while nobody minds."""
+    yield
+    gc.collect()
+
+
+@pytest.fixture(scope="module")
+def backend(tmp_path_factory):
+    """Makes backends on one session."""
+    directory = tmp_path_factory.mktemp("spark")
+    with spark_session(directory) as spark:
+        yield backends(spark, directory)
+
+
+def everything(driver):
+    """Trace and closure."""
+    return driver.trace(), driver.closure()
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_changes_and_trace_are_the_golden_ones(backend, name):
+    """Epoch by epoch the derived changes are the oracle's, and so is the trace in the end."""
+    case = CASES[name]
+    driver = Driver(case.checked, backend=backend)
+
+    found = [set(changed) for changed in driver.changes(case.epochs[:EPOCHS])]
+
+    assert found == [set(changed) for changed in case.changes[:EPOCHS]]
+    assert everything(driver) == (case.traces[EPOCHS - 1], case.closures[EPOCHS - 1])
+
+
+MANY = """
+near(?x, min(?d)) :- start(?x), ?d = 0 .
+near(?y, min(?e)) :- near(?x, ?d), edge(?x, ?y), ?e = ?d + 1, ?e < 9 .
+far(?x) :- edge(?_y, ?x), not near(?x, 1) .
+"""
+
+
+def test_many_rows_are_as_few(backend, monkeypatch):
+    """What goes through files, because it might be large, is what would have come to the driver."""
+    checked = check_text(MANY)
+    monkeypatch.setattr(relation, "FEW", 0)
+    driver = Driver(checked, backend=backend)
+    edges = ("ab", "bc", "ac")
+    epochs = [
+        [("start", ("<a:a>",), 1), *(("edge", (f"<a:{x}>", f"<a:{y}>"), 1) for x, y in edges)],
+        [("edge", ("<a:a>", "<a:c>"), -1)],
+    ]
+
+    for epoch in epochs:
+        driver.apply(epoch)
+
+    wanted = evaluate(checked, total(epochs))
+    assert everything(driver) == (wanted, closure(wanted))
+
+
+def test_the_order_of_updates_is_irrelevant(backend):
+    """Shuffled and cut otherwise, updates lead to the same trace."""
+    case = CASES["negation-with-wildcards"]
+    generator = random.Random(1)
+    updates = generator.sample(case.updates, len(case.updates))
+    driver = Driver(case.checked, backend=backend)
+
+    half = len(updates) // 2
+    driver.changes([updates[:half], updates[half:]])
+
+    assert everything(driver) == (case.traces[-1], case.closures[-1])
+
+
+def test_a_failed_epoch_leaves_nothing(backend):
+    """Overflow, endless recursion and impossible arithmetic undo their epoch wholly."""
+    number = '"{}"^^<http://www.w3.org/2001/XMLSchema#integer>'.format
+    checked = check_text("next(?y) :- next(?x), ?y = ?x + 1 .\nbig(?y) :- at(?x), ?y = ?x * ?x .")
+    driver = Driver(checked, recursion_limit=5, backend=backend)
+    good = [("at", (number(2),), 1)]
+    driver.apply(good)
+    before = everything(driver)
+
+    for bad, error in (
+        (("at", (number(2),), 1 << 59), MultiplicityOverflowError),
+        (("next", (number(0),), 1), RecursionLimitError),
+        (("at", (number(1 << 62),), 1), ArithmeticOverflowError),
+    ):
+        with pytest.raises(error):
+            driver.apply([bad])
+        assert everything(driver) == before
+
+    driver.apply([("at", (number(3),), 1)])
+    wanted = evaluate(checked, total([good, [("at", (number(3),), 1)]]))
+    assert everything(driver) == (wanted, closure(wanted))
+
+
+def test_facts_are_selected_and_counted(backend):
+    """Facts by argument, and the size of the state, are those of the columnar backend."""
+    case = CASES["lattice-shortest-paths"]
+    drivers = [Driver(case.checked), Driver(case.checked, backend=backend)]
+    for driver in drivers:
+        driver.apply(case.epochs[0])
+
+    predicate, args = min(case.closures[0])
+    selected = []
+    for driver in drivers:
+        engine = driver.reasoner.engine
+        found = engine.select(predicate, {0: driver.reasoner.dictionary.intern(args[0])})
+        facts = driver.facts(predicate, found.args)
+        columns = (found.stratum, found.since, found.until, found.asserted, found.total)
+        selected.append(sorted(zip(facts, *(one.tolist() for one in columns), strict=True)))
+    assert selected[0] == selected[1]
+    one, other = (driver.reasoner.engine.statistics() for driver in drivers)
+    names = ("facts", "present", "asserted", "below_zero", "counts")
+    assert [getattr(one, n) for n in names] == [getattr(other, n) for n in names]
+    assert other.bytes > 0
+
+
+def test_the_program_stays(backend):
+    """Another program is refused, and the state goes on with the one it has."""
+    driver = Driver(check_text("p(?x) :- q(?x) ."), backend=backend)
+    with pytest.raises(EngineError, match="does not change its program"):
+        driver.change(check_text("p(?x) :- q(?x), not r(?x) ."))
+    driver.apply([("q", ("<a:b>",), 1)])
+    assert ("p", ("<a:b>",)) in driver.closure()
+
+
+@pytest.mark.parametrize(
+    ("less", "more"),
+    [
+        ("_:b", "<a:a>"),
+        ("<a:z>", '"false"^^<http://www.w3.org/2001/XMLSchema#boolean>'),
+        ('"-INF"^^<http://www.w3.org/2001/XMLSchema#double>', '"-3"^^<http://www.w3.org/2001/XMLSchema#integer>'),
+        ('"9"^^<http://www.w3.org/2001/XMLSchema#integer>', '"10"^^<http://www.w3.org/2001/XMLSchema#integer>'),
+        ('"1"^^<http://www.w3.org/2001/XMLSchema#integer>', '"1.0E0"^^<http://www.w3.org/2001/XMLSchema#double>'),
+        ('"INF"^^<http://www.w3.org/2001/XMLSchema#double>', '"NaN"^^<http://www.w3.org/2001/XMLSchema#double>'),
+        ('"NaN"^^<http://www.w3.org/2001/XMLSchema#double>', '"2020-01-01T00:00:00Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'),
+        ('"a"', '"b"'),
+        ('"z"', '"a"@en'),
+    ],
+)  # fmt: skip
+def test_ranks_are_in_the_order_of_terms(less, more):
+    """Bytes that stand for terms compare as the terms do."""
+    assert rank(less) < rank(more)
