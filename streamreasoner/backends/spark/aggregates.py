@@ -94,16 +94,18 @@ def results(
     texts = {}
     if reduction.function in ("sum", "avg"):
         texts = terms.texts(value for group in groups.values() for value, _, _ in group)
-    found: list[tuple[tuple[int, ...], int]] = []
+    changed = []
     for key, group in groups.items():
         before = aggregate(reduction.function, [(texts.get(v, ""), o) for v, o, _ in group])
         after = aggregate(reduction.function, [(texts.get(v, ""), n) for v, _, n in group])
-        if before == after:
-            continue
-        if before is not None:
-            found.append((_head(reduction, key, terms.intern(before), terms), -1))
-        if after is not None:
-            found.append((_head(reduction, key, terms.intern(after), terms), 1))
+        if before != after:
+            changed += [(key, before, -1), (key, after, 1)]
+    ids = terms.intern_all(result for _, result, _ in changed if result is not None)
+    found = [
+        (_head(reduction, key, ids[result], terms), sign)
+        for key, result, sign in changed
+        if result is not None
+    ]
     return steps.local(_rows(found, width))
 
 

@@ -229,7 +229,6 @@ class SparkBackend:
             steps=self._steps,
             state=self._state,
             terms=self._terms,
-            arities=self._plan.arities,
             delta_rows=self._steps.union(delta, (*self._fact, TRANSITION)),
             overlay=self._overlay,
             stratum=self._stratum,

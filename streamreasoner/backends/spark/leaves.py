@@ -95,7 +95,6 @@ class Leaves:
         steps: Cuts.
         state: What is committed.
         terms: Terms of ids.
-        arities: Of predicates.
         delta_rows: The transitions that changed at the iteration.
         overlay: The transitions that changed in this epoch.
         stratum: The stratum.
@@ -107,7 +106,6 @@ class Leaves:
     steps: Steps
     state: State
     terms: Terms
-    arities: Mapping[str, int]
     delta_rows: Relation
     overlay: Overlay
     stratum: int
@@ -206,9 +204,8 @@ class Leaves:
         if left.rows.table is not None:
             table = left.rows.table
             texts = [value(*one) for one in self._texts(computation.arguments, left, table)]
-            ids = pa.array(
-                [None if text is None else self.terms.intern(text) for text in texts], pa.int64()
-            )
+            known = self.terms.intern_all(text for text in texts if text is not None)
+            ids = pa.array([known.get(text or "") for text in texts], pa.int64())
             if node.checks:
                 table = table.filter(pc.fill_null(pc.equal(ids, table[target]), False))  # noqa: FBT003
             else:
@@ -350,10 +347,11 @@ class Leaves:
             .filter(F.col(_TEXT).isNotNull())
             .select(*left.names, _TEXT)
         ).frame
-        texts = sorted(computed.select(_TEXT).distinct().toArrow()[_TEXT].to_pylist())
-        known = {f"{_TEXT}#": texts, "id": [self.terms.intern(text) for text in texts]}
+        texts = computed.select(_TEXT).distinct().toArrow()[_TEXT].to_pylist()
+        known = self.terms.intern_all(texts)
+        named = {f"{_TEXT}#": list(known), "id": list(known.values())}
         ids = self.steps.local(
-            pa.table(known, pa.schema([(f"{_TEXT}#", pa.string()), ("id", pa.int64())]))
+            pa.table(named, pa.schema([(f"{_TEXT}#", pa.string()), ("id", pa.int64())]))
         ).frame
         rows = computed.join(ids, F.col(_TEXT) == F.col(f"{_TEXT}#"))
         if target in left.columns.values():

@@ -148,7 +148,7 @@ class State:
         if not Path(self._path, "_delta_log").is_dir():
             return False
         found = self._spark.sql(f"DESCRIBE HISTORY delta.`{self._path}` LIMIT 2").collect()
-        notes = [one.userMetadata.split() for one in found]
+        notes = [one.userMetadata.split() for one in found if one.userMetadata]
         epochs = [int(epoch) for epoch, meaning in notes if meaning == self._meaning]
         if before - 1 not in epochs or max(epochs) > before:
             return False

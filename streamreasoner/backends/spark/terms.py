@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,10 +35,20 @@ class Terms:
         self._dictionary = dictionary
         self._directory = directory
         self._written = 0
+        # Those of an earlier process are in files of other names.
+        shutil.rmtree(directory, ignore_errors=True)
 
     def intern(self, text: str) -> int:
         """The id of a term in canonical syntax, new if need be."""
         return self._dictionary.intern(text)
+
+    def intern_all(self, texts: Iterable[str]) -> dict[str, int]:
+        """Ids of terms. New ones get theirs in an order that does not depend on that of rows.
+
+        An epoch that is evaluated again, after a crash, must give the same ids to what it computes,
+        and Spark's rows come in any order.
+        """
+        return {text: self.intern(text) for text in sorted(set(texts))}
 
     def texts(self, ids: Iterable[int]) -> dict[int, str]:
         """Terms by id."""
