@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from streamreasoner import app
+from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.config import load
 from streamreasoner.storage import layout
 from streamreasoner.storage.table import Table
@@ -81,6 +82,18 @@ def die_within_publish(epoch):
     Sink.publish = cut
 
 
+def die_within_epoch(observer):
+    """Between two iterations: the Spark backend has derived, and its state has nothing of it."""
+    settle = SparkBackend.settle
+
+    def cut(self, iteration):
+        if observer.epoch >= observer.from_epoch and iteration > 1:
+            die()
+        return settle(self, iteration)
+
+    SparkBackend.settle = cut
+
+
 class Uncommitted:
     """A producer that dies instead of committing."""
 
@@ -105,16 +118,19 @@ def ignore_marker():
 def main():
     """Run the pipeline with one point armed."""
     config, point, epoch = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    observer = DieAfterStage(point, epoch)
     match point:
         case "within-store":
             die_within_store(epoch, layout.CHANGES, layout.TRACE)
         case "without-program":
             die_within_store(epoch, layout.TRACE, layout.PROGRAMS)
+        case "within-epoch":
+            die_within_epoch(observer)
         case "within-publish":
             die_within_publish(epoch)
         case "ignore-marker":
             ignore_marker()
-    app.run(load(config), DieAfterStage(point, epoch))
+    app.run(load(config), observer)
 
 
 main()
