@@ -173,7 +173,13 @@ def start(
                 f"Spark does not start. The end of {log_file}:\n{tail(log_file)}"
             ) from error
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_not_of_py4j)
     return Session(SparkSession(context), log_file, gateway, temporary)
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    """Whether a record of the root logger is not Py4J's, which logs a lost connection there too."""
+    return record.module != "java_gateway"
 
 
 def tail(log_file: Path) -> str:
