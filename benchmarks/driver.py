@@ -5,6 +5,7 @@ and ends with a settled, committed state; reading out what changed is timed apar
 from __future__ import annotations
 
 import hashlib
+import mmap
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ import numpy as np
 
 from benchmarks.peers.case import integers, numbers
 from streamreasoner.analysis.load import load_program
+from streamreasoner.backends.columnar import layout
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.collection.updates import Updates
 from streamreasoner.engine.fixpoint import fixpoint
@@ -95,6 +97,21 @@ class Kernel:
         self._stated = []
         for stratum in range(self._strata + 1):
             fixpoint(self._backend, stratum, LIMIT)
+
+    def populate(self, other: Kernel) -> None:
+        """Let the system hand out the memory that a load of what another kernel has will take."""
+        state, used = self._backend._state, other._backend._state  # noqa: SLF001 - to measure it
+        facts = other.statistics().facts
+        slots = int(used.scalars[layout.FACT_MASK]) + 1
+        for column, count in (
+            (layout.ARENA, int(used.scalars[layout.TOP])),
+            (layout.FACT_TABLE, slots),
+            (layout.FACT_TABLE + 1, slots),
+            (layout.JOURNAL_FACTS, facts),
+            (layout.TOUCHED_NODES, facts),
+            (layout.DELTAS, facts),
+        ):
+            state._reserved[column].array[: count : mmap.PAGESIZE // 8] = 0  # noqa: SLF001 - as above
 
     def facts(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of a predicate, as ids."""
