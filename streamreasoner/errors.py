@@ -57,6 +57,9 @@ class RecursionLimitError(EngineError):
 class MultiplicityOverflowError(EngineError):
     """A multiplicity left the range of signed 60-bit integers."""
 
+    def __init__(self) -> None:
+        super().__init__("A multiplicity left the range of ±2^58. The epoch was undone.")
+
 
 class ArithmeticOverflowError(EngineError):
     """An integer or decimal that a rule computes has a whole part outside 64 bits."""

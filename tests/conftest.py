@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
@@ -21,3 +22,10 @@ def broker():
     """An embedded Kafka broker, started once."""
     with Broker() as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def leftovers():
+    """What PySpark leaves to the collector is collected while nobody minds."""
+    yield
+    gc.collect()

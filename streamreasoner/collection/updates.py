@@ -5,9 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamreasoner.errors import EngineError
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
+
+MAX_MULTIPLICITY = 1 << 58
+"""How far from 0 a multiplicity may be."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +71,21 @@ class Changes:
 
     def __post_init__(self) -> None:
         _same_length(self.args, self.multiplicity)
+
+
+def check_arity(predicate: str, args: NDArray[np.int32], arities: Mapping[str, int]) -> int:
+    """The arity of a predicate of a program, which rows of ids must have.
+
+    Raises:
+        EngineError: The program has no such predicate, or it has another arity.
+    """
+    if predicate not in arities:
+        known = ", ".join(sorted(arities))
+        raise EngineError(f"The program has no predicate {predicate!r}; it has {known}.")
+    arity = arities[predicate]
+    if args.ndim != 2 or args.shape[1] != arity:  # noqa: PLR2004 - rows and arguments
+        raise EngineError(f"{predicate} has {arity} arguments, not shape {args.shape}.")
+    return arity
 
 
 def _same_length(first: NDArray[np.int32], *others: NDArray[np.generic]) -> None:

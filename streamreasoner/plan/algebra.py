@@ -337,6 +337,12 @@ class Lattice:
     position: int
     function: str
 
+    @property
+    def key(self) -> tuple[int, ...]:
+        """Positions on which the facts of a group agree."""
+        everything = range(len(self.pattern.arguments))
+        return tuple(place for place in everything if place != self.position)
+
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
@@ -352,6 +358,11 @@ class Reduction:
     candidates: str
     function: str
     head: Pattern
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        """Positions on which the candidates of a group agree: all but that of a value."""
+        return tuple(range(len(self.head.columns) - 1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import random
-import signal
 import subprocess
 import threading
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
+from crashes import DRIVER, die_at, run_to_the_end
 from graphs import RULES, expected, random_edges
 from pipelines import (
     await_published,
@@ -27,7 +26,6 @@ from pipelines import (
 
 from streamreasoner.streaming.offsets import Checkpoint
 
-DRIVER = Path(__file__).with_name("driver.py")
 # Before step 1, within it, after it, within step 2, after it, before Spark commits.
 POINTS = ("read", "evaluate", "within-store", "store", "within-publish", "publish", "finished")
 
@@ -38,22 +36,13 @@ def ends(ranges):
     return {int(partition): end for partition, (_, end) in partitions.items()}
 
 
-def run_to_the_end(case, records):
-    """Start as a user does, wait until all input is published, stop: exit code 0."""
-    with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
-        await_published(case, records)
-        assert terminate(process) == 0
-
-
 def test_killed_at_every_durable_step(broker, tmp_path):
     """Killed at one point after the other, the output is that of a run without crashes."""
     case = new_case(broker, tmp_path, RULES, pipeline={"max_offsets_per_trigger": 10})
     sent = list(random_edges(random.Random(1), 400))
     records = produce(case, (triple(*args, diff=diff) for args, diff in sent))
     for number, point in enumerate(POINTS):
-        arguments = [DRIVER, case.file, point, 3 * number + 2]
-        with running(arguments, case) as process:
-            assert process.wait(120) == -signal.SIGKILL, (case.directory / "driver.log").read_text()
+        die_at(case, point, 3 * number + 2)
         found = changes(case)
         assert no_change_twice(found), point
         assert net(found) is not None, point
@@ -69,8 +58,7 @@ def test_the_check_sees_a_missing_marker(broker, tmp_path):
     records = produce(
         case, (triple(*args, diff=1) for args, _ in random_edges(random.Random(2), 30))
     )
-    with running([DRIVER, case.file, "publish", 0], case) as process:
-        assert process.wait(120) == -signal.SIGKILL
+    die_at(case, "publish", 0)
     with running([DRIVER, case.file, "ignore-marker", 0], case) as process:
         await_published(case, records)
         assert terminate(process) == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import random
 
 import pytest
@@ -13,14 +12,10 @@ from streamreasoner.analysis import check_text
 from streamreasoner.app import pipeline
 
 # PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def leftovers():
-    """What PySpark leaves to the collector is collected while nobody minds."""
-    yield
-    gc.collect()
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.usefixtures("leftovers"),
+]
 
 
 RULES = """

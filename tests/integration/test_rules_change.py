@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import random
 import uuid
@@ -32,7 +31,10 @@ from streamreasoner.errors import BrokerError, StateError
 from streamreasoner.streaming.topics import create_topics
 
 # PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.usefixtures("leftovers"),
+]
 
 RULES = """
 path(?x, ?y) :- edge(?x, ?y) .
@@ -103,13 +105,6 @@ class Run:
         found = changes(self.case)
         assert no_change_twice(found)
         assert net(found) == oracle.derived(oracle.evaluate(program, known))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def leftovers():
-    """What PySpark leaves to the collector is collected while nobody minds."""
-    yield
-    gc.collect()
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import random
 
 import pytest
@@ -22,7 +21,10 @@ from streamreasoner.errors import (
 )
 
 # PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.usefixtures("leftovers"),
+]
 
 CASES = read_all()
 FEATURES = (
@@ -33,13 +35,6 @@ FEATURES = (
 """Cases that have, with that of the next test, every kind of node and group."""
 EPOCHS = 2
 """Of a case: additions and deletions. Each takes Spark some seconds."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def leftovers():
-    """What PySpark leaves to the collector is collected while nobody minds."""
-    yield
-    gc.collect()
 
 
 @pytest.fixture(scope="module")

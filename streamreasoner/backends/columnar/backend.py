@@ -28,7 +28,7 @@ from streamreasoner.backends.columnar.numbering import Numbering
 from streamreasoner.backends.columnar.parallel import LARGE, Threads
 from streamreasoner.backends.columnar.results import result
 from streamreasoner.backends.columnar.state import State
-from streamreasoner.collection.updates import Changes, TraceRows
+from streamreasoner.collection.updates import Changes, TraceRows, check_arity
 from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection, Statistics
 from streamreasoner.errors import EngineError, MultiplicityOverflowError
 from streamreasoner.plan.algebra import Extend, Filter
@@ -301,9 +301,7 @@ class ColumnarBackend:
             case layout.OK:
                 return
             case layout.OVERFLOW:
-                raise MultiplicityOverflowError(
-                    "A multiplicity left the range of ±2^58. The epoch was undone."
-                )
+                raise MultiplicityOverflowError
             case layout.FULL:
                 raise EngineError(
                     "The state is full: it holds as many facts as fit this machine's memory. "
@@ -315,12 +313,7 @@ class ColumnarBackend:
                 raise AssertionError(f"Unknown kernel status {status}.")
 
     def _relation(self, predicate: str, args: NDArray[np.int32]) -> tuple[int, int]:
-        if predicate not in self._numbering.relations:
-            known = ", ".join(self._numbering.relations)
-            raise EngineError(f"The program has no predicate {predicate!r}; it has {known}.")
-        arity = self._numbering.arities[predicate]
-        if args.ndim != 2 or args.shape[1] != arity:  # noqa: PLR2004 - rows and arguments
-            raise EngineError(f"{predicate} has {arity} arguments, not shape {args.shape}.")
+        arity = check_arity(predicate, args, self._numbering.arities)
         return self._numbering.relations[predicate], arity
 
 

@@ -186,7 +186,7 @@ def compile_program(
             for stratum, reduction in reductions
             for x in (
                 numbering.grouping(reduction),
-                len(numbering.key(reduction)),
+                len(reduction.key),
                 _FUNCTIONS[reduction.function],
                 stratum,
                 numbering.relations[reduction.head.predicate],
@@ -271,7 +271,7 @@ def _arrangements(
     rows = {reduction: index for index, (_, reduction) in enumerate(reductions, start=1)}
     table: list[int] = []
     for grouping in numbering.groupings:
-        key = numbering.key(grouping)
+        key = grouping.key
         reduction = rows.get(grouping, 0) if isinstance(grouping, Reduction) else 0
         table.extend((operands.add(key), len(key), reduction))
     return _int32(table)
@@ -279,7 +279,7 @@ def _arrangements(
 
 def _group_units(numbering: Numbering, classes: Classes) -> int:
     """The most units that the groups of one fact take if all of them are new."""
-    lengths = {number: len(numbering.key(one)) for one, number in numbering.groupings.items()}
+    lengths = {number: len(one.key) for one, number in numbering.groupings.items()}
     indexed = frozenset(numbering.indexed)
     return max(
         (

@@ -40,7 +40,6 @@ from streamreasoner.backends.columnar.layout import (
     JOURNALED_ENTRIES,
     JOURNALED_FACTS,
     LAST_TOUCHED,
-    MAX_MULTIPLICITY,
     OK,
     OVERFLOW,
     QUIET,
@@ -56,6 +55,7 @@ from streamreasoner.backends.columnar.layout import (
     WAS_PRESENT,
 )
 from streamreasoner.backends.columnar.slots import insert
+from streamreasoner.collection.updates import MAX_MULTIPLICITY
 from streamreasoner.rdf.kernels.compile import inlined, kernel
 from streamreasoner.rdf.kernels.memory import int32_column, int64_column
 

@@ -103,7 +103,6 @@ TRANSITION_BITS = 3
 TOUCHED = 4
 JOURNALED = 8
 EMPTY_ENTRY = 1  # multiplicity 0, transition 0
-MAX_MULTIPLICITY = 1 << 58
 
 # State of a fact before the epoch, in the journal
 WAS_PRESENT = 1

@@ -45,17 +45,5 @@ class Numbering:
         return tuple(
             number
             for grouping, number in self.groupings.items()
-            if not isinstance(grouping, Reduction) and len(self.key(grouping)) == 1
+            if not isinstance(grouping, Reduction) and len(grouping.key) == 1
         )
-
-    def key(self, grouping: Grouping) -> tuple[int, ...]:
-        """The positions on which the facts of a group agree."""
-        match grouping:
-            case Arrangement():
-                return grouping.key
-            case Lattice(pattern, position):
-                everything = range(self.arities[pattern.predicate])
-                return tuple(place for place in everything if place != position)
-            case Reduction(candidates, function):
-                # `count` needs no value after the group.
-                return tuple(range(self.arities[candidates] - (function != "count")))

@@ -36,18 +36,12 @@ _TEXT = "text"
 
 def group_of_lattice(lattice: Lattice) -> Arrangement:
     """Its candidates by all arguments but the one that decides."""
-    arity = len(lattice.pattern.arguments)
-    key = tuple(position for position in range(arity) if position != lattice.position)
-    return Arrangement(lattice.pattern.predicate, lattice.pattern.constants, key)
+    return Arrangement(lattice.pattern.predicate, lattice.pattern.constants, lattice.key)
 
 
 def group_of_reduction(reduction: Reduction) -> Arrangement:
     """Its candidates by the columns of the group."""
-    return Arrangement(reduction.candidates, (), tuple(range(_group_size(reduction))))
-
-
-def _group_size(reduction: Reduction) -> int:
-    return len(set(reduction.head.columns) - {RESULT})
+    return Arrangement(reduction.candidates, (), reduction.key)
 
 
 def with_ranks(steps: Steps, terms: Terms, rows: Relation, column: str) -> DataFrame:
@@ -77,7 +71,7 @@ def results(
     Returns:
         Arguments of head facts, and 1 or -1.
     """
-    size = _group_size(reduction)
+    size = len(reduction.key)
     keys = [argument(position) for position in range(size)]
     columns = [*keys, argument(size), OLD, MULTIPLICITY]
     if size == width:

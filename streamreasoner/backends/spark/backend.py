@@ -33,7 +33,13 @@ from streamreasoner.backends.spark.patterns import encode, first_that_holds
 from streamreasoner.backends.spark.relation import Pile, Steps
 from streamreasoner.backends.spark.state import State, primary
 from streamreasoner.backends.spark.terms import Terms
-from streamreasoner.collection.updates import Changes, TraceRows, Updates
+from streamreasoner.collection.updates import (
+    MAX_MULTIPLICITY,
+    Changes,
+    TraceRows,
+    Updates,
+    check_arity,
+)
 from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection, Statistics
 from streamreasoner.errors import EngineError, MultiplicityOverflowError
@@ -50,7 +56,6 @@ if TYPE_CHECKING:
     from streamreasoner.plan.algebra import Arrangement, Lattice, ProgramPlan
     from streamreasoner.rdf.dictionary import Dictionary
 
-_MOST = 1 << 58
 _ALL = range(LAST_ITERATION)
 _SOMETHING = f"{MULTIPLICITY} != 0 OR {TRANSITION} != 0"
 _PLAIN = -1
@@ -118,16 +123,7 @@ class SparkBackend:
 
     def add(self, updates: Updates) -> None:
         """Add asserted multiplicities, at iteration 0 of the stratum each fact belongs to."""
-        arity = self._plan.arities.get(updates.predicate)
-        if arity is None:
-            known = ", ".join(self._plan.arities)
-            raise EngineError(
-                f"The program has no predicate {updates.predicate!r}; it has {known}."
-            )
-        if updates.args.ndim != 2 or updates.args.shape[1] != arity:  # noqa: PLR2004 - a table
-            raise EngineError(
-                f"{updates.predicate} has {arity} arguments, not shape {updates.args.shape}."
-            )
+        arity = check_arity(updates.predicate, updates.args, self._plan.arities)
         rows = len(updates.multiplicity)
         data = {PREDICATE: pa.array([updates.predicate], pa.string()).take(np.zeros(rows, int))}
         for position in range(self._width):
@@ -171,9 +167,7 @@ class SparkBackend:
         self._learn(touched)
         place = (*self._fact, LATTICE)
         if touched.empty and self._known.select(own, now).empty:
-            names = (*place, STRATUM, ITERATION, TRANSITION)
-            self._delta = self._steps.local(columns.schema(names).empty_table())
-            return self._deltas(iteration)
+            return self._delta_of((), iteration)
         counts = self._counts.select(own, range(iteration + 1))
         known = self._known.select(own, range(iteration + 1))
         here = f"{ITERATION} = {iteration}"
@@ -196,7 +190,7 @@ class SparkBackend:
                 continue
             candidates = self._steps.cut(rows.filter(F.col(LATTICE) == number))
             changed = changed.unionAll(self._compete(lattice, candidates))
-        overflow = f"abs(upto - before) > {_MOST}"
+        overflow = f"abs(upto - before) > {MAX_MULTIPLICITY}"
         found = self._steps.cut(
             changed.filter(f"{TRANSITION} != 0 OR {overflow}").selectExpr(
                 *place,
@@ -208,28 +202,25 @@ class SparkBackend:
         )
         self._check_overflow(found)
         self._transitions.add(found)
-        self._delta = found
-        return self._deltas(iteration)
+        return self._delta_of((found,), iteration)
 
-    def _deltas(self, iteration: int) -> int:
-        """Number of deltas, at iteration 0 with those of lower strata."""
-        parts = [self._delta]
-        if iteration == 0:
-            parts.append(self._transitions.select(range(self._stratum), _ALL))
-        return sum(one.frame.count() if one.table is None else one.table.num_rows for one in parts)
+    def _delta_of(self, own: Iterable[Relation], iteration: int) -> int:
+        """Keep what `derive` is driven by, at iteration 0 lower strata too; returns its size."""
+        below = self._transitions.select(range(self._stratum if iteration == 0 else 0), _ALL)
+        self._delta = self._steps.union((*own, below), (*self._fact, TRANSITION))
+        if self._delta.table is not None:
+            return int(self._delta.table.num_rows)
+        return self._delta.frame.count()
 
     def derive(self, iteration: int) -> None:
         """Steps 2 and 3: the deltas through the stratum's plans, heads touched later on."""
         if self._stratum == 0:
             return
-        delta = [self._delta]
-        if iteration == 0:
-            delta.append(self._transitions.select(range(self._stratum), _ALL))
         leaves = Leaves(
             steps=self._steps,
             state=self._state,
             terms=self._terms,
-            delta_rows=self._steps.union(delta, (*self._fact, TRANSITION)),
+            delta_rows=self._delta,
             overlay=self._overlay,
             stratum=self._stratum,
             stratum_of=self._with_stratum,
@@ -261,8 +252,8 @@ class SparkBackend:
                 f"{first_that_holds(self._strata, 0)} AS {STRATUM}",
                 f"{first_that_holds(self._lattices, _PLAIN)} AS {LATTICE}",
                 ITERATION,
-                f"CAST(IF(abs(total) > {_MOST}, 0, total) AS BIGINT) AS {MULTIPLICITY}",
-                f"abs(total) > {_MOST} AS overflow",
+                f"CAST(IF(abs(total) > {MAX_MULTIPLICITY}, 0, total) AS BIGINT) AS {MULTIPLICITY}",
+                f"abs(total) > {MAX_MULTIPLICITY} AS overflow",
             )
         )
         self._check_overflow(found)
@@ -308,7 +299,7 @@ class SparkBackend:
 
     def _compete(self, lattice: Lattice, candidates: Relation) -> DataFrame:
         """Changed transitions of candidates: the winner takes over from the one before it."""
-        group = [argument(p) for p in aggregates.group_of_lattice(lattice).key]
+        group = [argument(p) for p in lattice.key]
         value = argument(lattice.position)
         rows = aggregates.with_ranks(self._steps, self._terms, candidates, value)
         best = f"{lattice.function}_by"
@@ -331,7 +322,7 @@ class SparkBackend:
             if changed.empty:
                 continue
             group = aggregates.group_of_reduction(reduction)
-            key = [argument(p) for p in group.key]
+            key = [argument(p) for p in reduction.key]
             touched = changed.distinct(key) if key else changed
             cells = arguments(self._width)
             rows = changed.frame.select(*cells, F.lit(0).cast("long").alias(OLD), MULTIPLICITY)
@@ -380,9 +371,7 @@ class SparkBackend:
         else:
             wrong = not found.frame.filter("overflow").isEmpty()
         if wrong:
-            raise MultiplicityOverflowError(
-                "A multiplicity left the range of ±2^58. The epoch was undone."
-            )
+            raise MultiplicityOverflowError
 
     # The end of an epoch -------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING
 
 from streamreasoner.plan.algebra import Comparison, Operator, Test
@@ -13,12 +12,14 @@ from streamreasoner.rdf.functions.order import compare
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_OPERATORS = {
-    Operator.EQ: operator.eq,
-    Operator.LT: operator.lt,
-    Operator.LE: operator.le,
-    Operator.GT: operator.gt,
-    Operator.GE: operator.ge,
+# Results of a comparison that satisfy an operator; None: the terms cannot be compared.
+_SATISFYING: dict[Operator, tuple[int | None, ...]] = {
+    Operator.EQ: (0,),
+    Operator.NE: (-1, 1, None),
+    Operator.LT: (-1,),
+    Operator.LE: (-1, 0),
+    Operator.GT: (1,),
+    Operator.GE: (0, 1),
 }
 
 
@@ -28,16 +29,8 @@ def holds(condition: Comparison | Test) -> Callable[..., bool]:
         function = condition.function
         wanted = not condition.negated
         return lambda *terms: functions.test(function, terms) is wanted
-    if condition.operator is Operator.NE:
-        # Terms that cannot be compared are different.
-        return lambda left, right: compare(left, right) != 0
-    satisfies = _OPERATORS[condition.operator]
-
-    def compares(left: str, right: str) -> bool:
-        order = compare(left, right)
-        return order is not None and satisfies(order, 0)
-
-    return compares
+    satisfying = _SATISFYING[condition.operator]
+    return lambda left, right: compare(left, right) in satisfying
 
 
 def value_of(function: str) -> Callable[..., str | None]:
