@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
+import pyarrow as pa
 
 from streamreasoner.analysis.change import with_rules, without_rules
 from streamreasoner.analysis.load import load_program
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from streamreasoner.engine.ports import Backend
     from streamreasoner.lang.ast import Atom
     from streamreasoner.plan.algebra import ProgramPlan
+    from streamreasoner.rdf.dictionary import TermDictionary
     from streamreasoner.rdf.terms import PythonTerm
 
 DEFAULT_LIMITS = Limits()
@@ -96,9 +98,23 @@ class Diff:
         return tuple(change for change in self.changes if change.multiplicity < 0)
 
 
-def columnar(plan: ProgramPlan, dictionary: Dictionary) -> Backend:
-    """A backend that holds the state in the memory of this process."""
-    return ColumnarBackend(plan, dictionary, Values(dictionary))
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Where the terms and facts of a reasoner are.
+
+    Attributes:
+        dictionary: Terms and their ids, with those of an earlier run if there was one.
+        backend: Makes what holds the facts of a program.
+    """
+
+    dictionary: TermDictionary
+    backend: Callable[[ProgramPlan], Backend]
+
+
+def columnar(dictionary: Dictionary | None = None) -> Store:
+    """Terms and facts in the memory of this process."""
+    terms = Dictionary() if dictionary is None else dictionary
+    return Store(terms, lambda plan: ColumnarBackend(plan, terms, Values(terms)))
 
 
 class Reasoner:
@@ -112,9 +128,8 @@ class Reasoner:
     Args:
         program: A program without mistakes; `Reasoner.from_rules` reads and checks one.
         recursion_limit: Iterations after which a stratum is taken not to converge.
-        dictionary: The dictionary to use, with the terms of an earlier run; a new one by default.
+        store: Where terms and facts are; in the memory of this process by default.
         known: Arities of predicates of earlier programs, whose facts the state may hold.
-        backend: Makes what holds the state; in the memory of this process by default.
     """
 
     def __init__(
@@ -122,19 +137,17 @@ class Reasoner:
         program: CheckedProgram,
         *,
         recursion_limit: int = DEFAULT_RECURSION_LIMIT,
-        dictionary: Dictionary | None = None,
+        store: Store | None = None,
         known: Mapping[str, int] = NO_PREDICATES,
-        backend: Callable[[ProgramPlan, Dictionary], Backend] = columnar,
     ) -> None:
         plan = lower(program)
         plan = replace(plan, arities={**known, **plan.arities})
         self.program = program
-        self.dictionary = Dictionary() if dictionary is None else dictionary
+        store = columnar() if store is None else store
+        self.dictionary = store.dictionary
         self._known = plan.arities
         facts = tuple(self._rows(fact.predicate, [_terms(fact)]) for fact in program.facts)
-        self.engine = Engine(
-            backend(plan, self.dictionary), len(plan.strata), recursion_limit, facts
-        )
+        self.engine = Engine(store.backend(plan), len(plan.strata), recursion_limit, facts)
         self._epoch = 0
 
     @classmethod
@@ -171,10 +184,10 @@ class Reasoner:
         Raises:
             DataError: The file cannot be read or has other predicates than the program.
         """
-        for facts in load(path, self.dictionary):
+        for facts in load(path, self.dictionary.local):
             self._check(facts.predicate, facts.args.shape[1], f"{path}: ")
             ones = np.ones(len(facts.args), np.int64)
-            yield Updates(facts.predicate, facts.args, ones)
+            yield Updates(facts.predicate, self.dictionary.resolve(facts.args), ones)
 
     def add_rules(self, rules: str, source: str = "<added rules>") -> Diff:
         """Take rules, facts and directives into the program, as one epoch without other input.
@@ -304,10 +317,10 @@ class Reasoner:
         self, predicate: str, facts: list[list[str]], multiplicities: list[int] | None = None
     ) -> Updates:
         """Facts of canonical terms, encoded; asserted once each if nothing else is said."""
-        ids = [[self.dictionary.intern(term) for term in fact] for fact in facts]
+        terms = pa.array(chain.from_iterable(facts), pa.large_string())
         return Updates(
             predicate,
-            np.array(ids, dtype=np.int32).reshape(len(facts), len(facts[0])),
+            self.dictionary.encode(terms).reshape(len(facts), len(facts[0])),
             np.array(multiplicities or [1] * len(facts), dtype=np.int64),
         )
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import groupby
 
 import numpy as np
+import pyarrow as pa
 from hypothesis import reject
 
 from streamreasoner.collection.updates import Updates
 from streamreasoner.errors import RecursionLimitError
 from streamreasoner.plan.lower import lower
-from streamreasoner.reasoner import Reasoner, columnar
+from streamreasoner.reasoner import Reasoner
 
 RECURSION_LIMIT = 100
 """More iterations than a small program needs that needs a limited number of them."""
@@ -26,8 +27,8 @@ class Driver:
         predicates: Those and the ones that its plan adds, whose trace is part of the state.
     """
 
-    def __init__(self, checked, recursion_limit=RECURSION_LIMIT, backend=columnar):
-        self.reasoner = Reasoner(checked, recursion_limit=recursion_limit, backend=backend)
+    def __init__(self, checked, recursion_limit=RECURSION_LIMIT, store=None):
+        self.reasoner = Reasoner(checked, recursion_limit=recursion_limit, store=store)
         self.epoch = 0
         self.own = tuple(checked.arities)
         self.predicates = tuple(lower(checked).arities)
@@ -70,10 +71,11 @@ class Driver:
         """Runs of one predicate, as the engine takes them."""
         for predicate, run in groupby(updates, key=lambda update: update[0]):
             rows = list(run)
-            ids = [[self.reasoner.dictionary.intern(term) for term in args] for _, args, _ in rows]
+            terms = pa.array([term for _, args, _ in rows for term in args], pa.large_string())
+            ids = self.reasoner.dictionary.encode(terms)
             yield Updates(
                 predicate,
-                np.array(ids, np.int32).reshape(len(rows), len(rows[0][1])),
+                ids.reshape(len(rows), len(rows[0][1])),
                 np.array([multiplicity for *_, multiplicity in rows], np.int64),
             )
 

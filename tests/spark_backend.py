@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 from streamreasoner import jvm
 from streamreasoner.backends.spark.backend import SparkBackend
+from streamreasoner.backends.spark.dictionary import DistributedDictionary
+from streamreasoner.reasoner import Store
 from streamreasoner.streaming import session
 from streamreasoner.streaming.lock import StateLock
 
@@ -29,11 +31,13 @@ def spark_session(directory):
         lock.close()
 
 
-def backends(spark, directory):
-    """Makes Spark backends, each with an empty state of its own."""
+def stores(spark, directory):
+    """Makes stores in Spark, each empty and of its own."""
     numbers = itertools.count()
 
-    def backend(plan, dictionary):
-        return SparkBackend(spark, directory / f"state-{next(numbers)}", plan, dictionary, BUCKETS)
+    def store():
+        place = directory / f"state-{next(numbers)}"
+        dictionary = DistributedDictionary(spark, str(place / "terms"))
+        return Store(dictionary, lambda plan: SparkBackend(spark, place, plan, dictionary, BUCKETS))
 
-    return backend
+    return store

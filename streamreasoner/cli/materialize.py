@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.collection.updates import Updates
-    from streamreasoner.rdf.dictionary import Dictionary
+    from streamreasoner.rdf.dictionary import TermDictionary
 
 _CHUNK = 1 << 18
 _LINES = {TRIPLE: "triple.nt", QUAD: "quad.nq"}
@@ -114,7 +114,7 @@ def _write(reasoner: Reasoner, directory: Path, *, trace: bool) -> None:
         raise DataError(f"{directory}: cannot be written: {error.strerror}.") from None
 
 
-def _write_lines(path: Path, facts: NDArray[np.int32], dictionary: Dictionary) -> None:
+def _write_lines(path: Path, facts: NDArray[np.int32], dictionary: TermDictionary) -> None:
     with path.open("wb") as file:
         for start in range(0, len(facts), _CHUNK):
             columns = _columns(facts[start : start + _CHUNK], dictionary)
@@ -126,7 +126,7 @@ def _write_lines(path: Path, facts: NDArray[np.int32], dictionary: Dictionary) -
 def _write_rows(
     path: Path,
     facts: NDArray[np.int32],
-    dictionary: Dictionary,
+    dictionary: TermDictionary,
     numbers: list[pa.Array] | None = None,
 ) -> None:
     names = [f"a{i}" for i in range(facts.shape[1] + len(numbers or []))]
@@ -146,5 +146,5 @@ def _write_rows(
             writer.write(pa.record_batch([*columns, *extra], schema=schema))
 
 
-def _columns(facts: NDArray[np.int32], dictionary: Dictionary) -> list[pa.Array]:
+def _columns(facts: NDArray[np.int32], dictionary: TermDictionary) -> list[pa.Array]:
     return [dictionary.decode(facts[:, i]) for i in range(facts.shape[1])]

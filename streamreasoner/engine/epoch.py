@@ -23,7 +23,7 @@ DEFAULT_RECURSION_LIMIT = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class EpochResult:
-    """What an epoch changed.
+    """What an epoch changed; its collections can be gone through until the next epoch begins.
 
     Attributes:
         epoch: Logical time of the input.
@@ -37,9 +37,9 @@ class EpochResult:
     epoch: int
     updates: int
     iterations: int
-    derived: tuple[Changes, ...]
-    closure: tuple[Changes, ...]
-    trace: tuple[TraceRows, ...]
+    derived: Iterable[Changes]
+    closure: Iterable[Changes]
+    trace: Iterable[TraceRows]
 
 
 class Engine:

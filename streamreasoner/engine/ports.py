@@ -22,7 +22,7 @@ LAST_ITERATION = (1 << 31) - 1
 
 @dataclass(frozen=True, slots=True)
 class EpochChanges:
-    """What an epoch changed, before it is committed.
+    """What an epoch changed, in blocks; they can be gone through until the next epoch begins.
 
     Attributes:
         derived: Changes of the derived facts: present, but not asserted.
@@ -30,9 +30,9 @@ class EpochChanges:
         trace: Signed differences of the trace, consolidated.
     """
 
-    derived: tuple[Changes, ...]
-    closure: tuple[Changes, ...]
-    trace: tuple[TraceRows, ...]
+    derived: Iterable[Changes]
+    closure: Iterable[Changes]
+    trace: Iterable[TraceRows]
 
 
 @dataclass(frozen=True, slots=True)

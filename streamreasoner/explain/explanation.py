@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from streamreasoner.analysis.check import CheckedProgram
     from streamreasoner.explain.proof import Absence, Fact, Limits
     from streamreasoner.explain.store import State
-    from streamreasoner.rdf.dictionary import Dictionary
+    from streamreasoner.rdf.dictionary import TermDictionary
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Explanation:
 
 
 def explain(
-    program: CheckedProgram, state: State, dictionary: Dictionary, fact: Fact, limits: Limits
+    program: CheckedProgram, state: State, dictionary: TermDictionary, fact: Fact, limits: Limits
 ) -> Explanation:
     """Explain a fact in the present state, which must not change meanwhile.
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.rdf.dictionary import Dictionary
+    from streamreasoner.rdf.dictionary import TermDictionary
 
 _MOST_SCANS = 8
 _KEY_POSITIONS = 2
@@ -64,7 +64,7 @@ class Rows(Sequence[Row]):
     """
 
     selection: Selection
-    dictionary: Dictionary
+    dictionary: TermDictionary
 
     def __len__(self) -> int:
         return len(self.selection.args)
@@ -130,7 +130,9 @@ class Store:
         arities: Number of arguments of every predicate.
     """
 
-    def __init__(self, state: State, dictionary: Dictionary, arities: Mapping[str, int]) -> None:
+    def __init__(
+        self, state: State, dictionary: TermDictionary, arities: Mapping[str, int]
+    ) -> None:
         self._state = state
         self._dictionary = dictionary
         self._arities = arities

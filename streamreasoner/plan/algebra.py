@@ -402,6 +402,16 @@ class ProgramPlan:
     lattices: tuple[Lattice, ...] = ()
     hidden: frozenset[str] = frozenset()
 
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """The terms that facts are matched with or made of, each once."""
+        patterns = [lattice.pattern for lattice in self.lattices]
+        for stratum in self.strata:
+            patterns += stratum.heads
+            for rule in stratum.rules:
+                patterns += (*rule.body.patterns, *rule.body.negated)
+        return tuple(dict.fromkeys(term for one in patterns for _, term in one.constants))
+
 
 def _names(operands: tuple[Operand, ...]) -> frozenset[str]:
     return frozenset(operand.name for operand in operands if isinstance(operand, Column))

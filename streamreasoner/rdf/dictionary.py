@@ -8,7 +8,7 @@ time may use a dictionary.
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,52 @@ _FIRST_SLOTS = 1 << 12
 _LOAD_NUMERATOR, _LOAD_DENOMINATOR = 5, 8
 
 
+class TermDictionary(Protocol):
+    """Terms and their ids (int32, dense from 0), wherever they are; see `Dictionary`."""
+
+    def __len__(self) -> int:
+        """How many terms there are."""
+        ...
+
+    @property
+    def local(self) -> Dictionary:
+        """What readers of files fill; `resolve` makes its ids those of this dictionary."""
+        ...
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory in use."""
+        ...
+
+    def resolve(self, local: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The ids of ids of `local`, of the same shape."""
+        ...
+
+    def encode(self, terms: Terms) -> NDArray[np.int32]:
+        """Ids of canonical terms, int32 of shape (n,); unseen ones are added."""
+        ...
+
+    def encode_validated(self, terms: Terms) -> NDArray[np.int32]:
+        """Ids of terms as users write them, int32 of shape (n,), `INVALID` for no term."""
+        ...
+
+    def find(self, term: str) -> int | None:
+        """Id of a canonical term, or None if it was never added."""
+        ...
+
+    def intern(self, term: str) -> int:
+        """Id of a canonical term, added if unseen."""
+        ...
+
+    def decode(self, ids: NDArray[np.integer]) -> pa.LargeStringArray:
+        """The terms of ids (any shape, flattened), in the same order."""
+        ...
+
+    def terms(self, start: int, stop: int) -> pa.LargeStringArray:
+        """The terms with ids from `start` to before `stop`, of the newest terms."""
+        ...
+
+
 class Dictionary:
     """Terms and their ids (int32, dense from 0).
 
@@ -55,6 +101,15 @@ class Dictionary:
 
     def __len__(self) -> int:
         return int(self._header[table.COUNT])
+
+    @property
+    def local(self) -> Dictionary:
+        """This dictionary: readers of files fill it at once."""
+        return self
+
+    def resolve(self, local: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The same ids: those of `local` are those of this dictionary."""
+        return local
 
     @property
     def header(self) -> NDArray[np.int64]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.explain.aggregates import Key
-    from streamreasoner.rdf.dictionary import Dictionary
+    from streamreasoner.rdf.dictionary import TermDictionary
     from streamreasoner.reasoner import Update
     from streamreasoner.shell.command import Pattern
 
@@ -63,7 +63,7 @@ def fact_of(update: Update) -> Fact:
     return Fact(update.predicate, tuple(map(to_ntriples, update.args)))
 
 
-def decoded(predicate: str, args: NDArray[np.int32], dictionary: Dictionary) -> list[Fact]:
+def decoded(predicate: str, args: NDArray[np.int32], dictionary: TermDictionary) -> list[Fact]:
     """Facts of term ids, int32 of shape (n, arity), in the same order."""
     distinct, positions = np.unique(args, return_inverse=True)
     terms = cast("list[str]", dictionary.decode(distinct).to_pylist())
@@ -72,7 +72,7 @@ def decoded(predicate: str, args: NDArray[np.int32], dictionary: Dictionary) -> 
 
 
 def matching(
-    pattern: Pattern, args: NDArray[np.int32], dictionary: Dictionary
+    pattern: Pattern, args: NDArray[np.int32], dictionary: TermDictionary
 ) -> NDArray[np.bool_]:
     """Which rows of term ids, int32 of shape (n, arity), match a pattern."""
     chosen = np.ones(len(args), dtype=np.bool_)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from streamreasoner.storage.layout import TRACE
+from streamreasoner.storage.layout import TERMS, TRACE
 from streamreasoner.storage.tables import StorageStatistics, Tables
 
-__all__ = ["TRACE", "StorageStatistics", "Tables"]
+__all__ = ["TERMS", "TRACE", "StorageStatistics", "Tables"]

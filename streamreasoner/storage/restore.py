@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -17,19 +17,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from streamreasoner.rdf.dictionary import TermDictionary
     from streamreasoner.storage.datafile import DataFile
     from streamreasoner.storage.table import Table
 
 # Rows that wait to be summed, some hundred megabytes of them; more are summed at once.
 PENDING_ROWS: Final = 1 << 24
 TERMS_AT_A_TIME: Final = 1 << 20
-
-
-class TermDictionary(Protocol):
-    """The part of the dictionary that takes terms back."""
-
-    def encode(self, terms: pa.LargeStringArray) -> NDArray[np.int32]:
-        """Ids of canonical terms, int32, new ids for those never seen."""
 
 
 def restore_terms(table: Table, dictionary: TermDictionary) -> int:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from streamreasoner.storage import layout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
     from numpy.typing import NDArray
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from streamreasoner.collection.programs import ProgramText
     from streamreasoner.collection.updates import TraceRows
 
-    Files = list[tuple[pa.Table, dict[str, str]]]
+    File = tuple[pa.Table, dict[str, str]]
     DecodedChanges = tuple[str, Sequence[pa.Array], NDArray[np.int8]]
 
 
-def term_files(start: int, terms: pa.Array, epoch: int, max_arity: int) -> Files:
+_FULL = 1 << 22  # rows of a file after which another one begins
+
+
+def term_files(start: int, terms: pa.Array, epoch: int, max_arity: int) -> list[File]:
     """Rows of `terms` for the ids from `start` on, as files to append.
 
     Args:
@@ -44,29 +47,32 @@ def term_files(start: int, terms: pa.Array, epoch: int, max_arity: int) -> Files
     return [(pa.Table.from_arrays(columns, schema=schema), {})]
 
 
-def trace_files(trace: Iterable[TraceRows], epoch: int, max_arity: int) -> Files:
-    """Rows of `trace` of one epoch, one file for each predicate.
+def trace_files(trace: Iterable[TraceRows], epoch: int, max_arity: int) -> Iterator[File]:
+    """Rows of `trace` of one epoch, one file for each predicate, or several if there are many.
 
     Raises:
         ValueError: A predicate has more arguments than the table has columns.
     """
-    by_predicate: dict[str, list[TraceRows]] = {}
+    waiting: dict[str, list[TraceRows]] = {}
     for rows in trace:
         if len(rows.multiplicity):
-            by_predicate.setdefault(rows.predicate, []).append(rows)
-    return [
-        (
-            trace_table(
-                np.concatenate([part.args for part in parts]),
-                np.concatenate([part.iteration for part in parts]),
-                np.concatenate([part.multiplicity for part in parts]),
-                epoch,
-                max_arity,
-            ),
-            {"predicate": predicate},
-        )
-        for predicate, parts in sorted(by_predicate.items())
-    ]
+            parts = waiting.setdefault(rows.predicate, [])
+            parts.append(rows)
+            if sum(len(part.multiplicity) for part in parts) >= _FULL:
+                yield _trace_file(waiting.pop(rows.predicate), epoch, max_arity)
+    for _, parts in sorted(waiting.items()):
+        yield _trace_file(parts, epoch, max_arity)
+
+
+def _trace_file(parts: Sequence[TraceRows], epoch: int, max_arity: int) -> File:
+    table = trace_table(
+        np.concatenate([part.args for part in parts]),
+        np.concatenate([part.iteration for part in parts]),
+        np.concatenate([part.multiplicity for part in parts]),
+        epoch,
+        max_arity,
+    )
+    return table, {"predicate": parts[0].predicate}
 
 
 def trace_table(
@@ -96,52 +102,55 @@ def trace_table(
 
 
 def change_files(
-    changes: pa.Table | Sequence[DecodedChanges], epoch: int, ts: datetime, max_arity: int
-) -> Files:
-    """Rows of `changes` of one epoch, as files to append.
+    changes: Iterable[DecodedChanges], epoch: int, ts: datetime, max_arity: int
+) -> Iterator[File]:
+    """Rows of `changes` of one epoch, as a file to append, or several if there are many.
 
     Args:
-        changes: A table with the columns predicate, args and multiplicity; or, for each predicate,
-            its name, the decoded arguments (one string array for each position) and +1 or -1.
+        changes: Of one predicate each: its name, the decoded arguments (one string array for each
+            position) and +1 or -1.
         epoch: The epoch.
         ts: Time of the epoch, with a time zone.
         max_arity: Of the program.
     """
-    parts = _change_columns(changes)
-    count = len(parts)
-    if not count:
-        return []
     schema = layout.file_schema(layout.CHANGES, max_arity)
-    columns = [
-        _constant(epoch, count, schema.field("epoch").type),
-        _constant(ts, count, schema.field("ts").type),
-        *(parts.column(name) for name in ("predicate", "args", "multiplicity")),
-    ]
-    return [(pa.Table.from_arrays(columns, names=schema.names).cast(schema), {})]
+
+    def file(parts: Sequence[pa.Table]) -> File:
+        rows = pa.concat_tables(parts)
+        columns = [
+            _constant(epoch, len(rows), schema.field("epoch").type),
+            _constant(ts, len(rows), schema.field("ts").type),
+            *(rows.column(name) for name in ("predicate", "args", "multiplicity")),
+        ]
+        return pa.Table.from_arrays(columns, names=schema.names).cast(schema), {}
+
+    waiting: list[pa.Table] = []
+    for part in changes:
+        if len(part[-1]):
+            waiting.append(_change_columns(part))
+            if sum(map(len, waiting)) >= _FULL:
+                yield file(waiting)
+                waiting = []
+    if waiting:
+        yield file(waiting)
 
 
-def program_files(program: ProgramText, epoch: int) -> Files:
+def program_files(program: ProgramText, epoch: int) -> list[File]:
     """The row of `programs` of one epoch, as a file to append."""
     schema = layout.file_schema(layout.PROGRAMS, 0)
     columns = [[epoch], [program.hash], [list(program.predicates)], [program.text]]
     return [(pa.table(columns, schema=schema), {})]
 
 
-def _change_columns(changes: pa.Table | Sequence[DecodedChanges]) -> pa.Table:
-    if isinstance(changes, pa.Table):
-        return changes
-    parts = [
-        pa.table(
-            {
-                "predicate": _constant(predicate, len(multiplicity), pa.string()),
-                "args": _lists(columns, len(multiplicity)),
-                "multiplicity": pa.array(multiplicity, pa.int8()),
-            }
-        )
-        for predicate, columns, multiplicity in changes
-        if len(multiplicity)
-    ]
-    return pa.concat_tables(parts) if parts else pa.table({})
+def _change_columns(changes: DecodedChanges) -> pa.Table:
+    predicate, columns, multiplicity = changes
+    return pa.table(
+        {
+            "predicate": _constant(predicate, len(multiplicity), pa.string()),
+            "args": _lists(columns, len(multiplicity)),
+            "multiplicity": pa.array(multiplicity, pa.int8()),
+        }
+    )
 
 
 def _lists(columns: Sequence[pa.Array], count: int) -> pa.Array:

@@ -19,7 +19,7 @@ from streamreasoner.errors import StateError
 from streamreasoner.storage import datafile, layout, log
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from concurrent.futures import Future
     from pathlib import Path
 
@@ -75,7 +75,7 @@ class Table:
 
     def append(
         self,
-        files: Sequence[tuple[pa.Table, dict[str, str]]],
+        files: Iterable[tuple[pa.Table, dict[str, str]]],
         record: EpochRecord,
         before: Future[int] | None = None,
     ) -> int:
@@ -109,7 +109,7 @@ class Table:
 
     def _write(
         self,
-        files: Sequence[tuple[pa.Table, dict[str, str]]],
+        files: Iterable[tuple[pa.Table, dict[str, str]]],
         actions: Sequence[Action],
         before: Future[int] | None = None,
     ) -> int:
@@ -234,6 +234,17 @@ def argument_columns(directory: Path) -> int:
 def exists(directory: Path) -> bool:
     """Whether a Delta log is there, even a damaged one."""
     return next(log.directory_of(directory).glob("*.json"), None) is not None
+
+
+def rows(directory: Path) -> int:
+    """How many rows a table has that may not be there; anyone may ask.
+
+    Raises:
+        StateError: The table cannot be read.
+    """
+    if not exists(directory):
+        return 0
+    return sum(file.rows for file in datafile.of_snapshot(snapshot(directory)))
 
 
 def _check_owner(current: DeltaTable, table: Table) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -16,7 +17,7 @@ from streamreasoner.storage.maintain import Maintenance
 from streamreasoner.storage.table import Identity, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
     from types import TracebackType
 
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
 
     from streamreasoner.collection.programs import ProgramText
     from streamreasoner.collection.updates import TraceRows
+    from streamreasoner.rdf.dictionary import TermDictionary
     from streamreasoner.storage.log import Offsets
     from streamreasoner.storage.programs import History
-    from streamreasoner.storage.restore import TermDictionary
+    from streamreasoner.storage.rows import DecodedChanges, File
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,15 @@ class Tables:
         programs.begin(tables[layout.PROGRAMS], program, used=used)
         return cls(root, tables, history=history)
 
+    @staticmethod
+    def rows(directory: Path) -> tuple[int, int]:
+        """How many facts, at the most, and terms a state has that is not open, or not there yet.
+
+        Raises:
+            StateError: It cannot be read.
+        """
+        return table.rows(directory / layout.TRACE), table.rows(directory / layout.TERMS)
+
     def version(self) -> int | None:
         """The last epoch that all tables hold, None before the first."""
         return self._version
@@ -134,8 +145,8 @@ class Tables:
         epoch: int,
         ts: datetime,
         terms: tuple[int, pa.LargeStringArray],
-        trace: Sequence[TraceRows],
-        changes: pa.Table | Sequence[rows.DecodedChanges],
+        trace: Iterable[TraceRows],
+        changes: Iterable[DecodedChanges],
         offsets: Offsets,
         program: ProgramText | None = None,
     ) -> None:
@@ -167,20 +178,21 @@ class Tables:
         arity = self.width
         start, new_terms = self._new_terms(*terms)
         files = {
-            layout.TERMS: rows.term_files(start, new_terms, epoch, arity),
-            layout.CHANGES: rows.change_files(changes, epoch, ts, arity),
-            layout.PROGRAMS: [] if program is None else rows.program_files(program, epoch),
-            layout.TRACE: rows.trace_files(trace, epoch, arity),
+            layout.TERMS: _unless_empty(rows.term_files(start, new_terms, epoch, arity)),
+            layout.CHANGES: _unless_empty(rows.change_files(changes, epoch, ts, arity)),
+            layout.PROGRAMS: None if program is None else rows.program_files(program, epoch),
         }
-        requires = tuple(name for name in layout.NAMES if name != layout.TRACE and files[name])
+        requires = tuple(name for name in layout.NAMES if files.get(name) is not None)
         record = log.EpochRecord(epoch, self._version, requires, offsets, new_hash)
         appended = {
-            name: self._writers[name].submit(self._tables[name].append, files[name], record)
-            for name in requires
+            name: self._writers[name].submit(self._tables[name].append, given, record)
+            for name, given in files.items()
+            if given is not None
         }
+        trace_files = rows.trace_files(trace, epoch, arity)
         trace_writer, to_trace = self._writers[layout.TRACE], self._tables[layout.TRACE]
         before = appended.get(layout.TERMS)
-        last = trace_writer.submit(to_trace.append, files[layout.TRACE], record, before)
+        last = trace_writer.submit(to_trace.append, trace_files, record, before)
         self._bytes += sum(_results([*appended.values(), last]))
         self._terms += len(new_terms)
         self._version, self._incomplete, self._record = epoch, None, record
@@ -253,6 +265,13 @@ class Tables:
                 f"Terms begin at id {start}, but the table holds ids below {self._terms} only."
             )
         return self._terms, terms[self._terms - start :]
+
+
+def _unless_empty(files: Iterable[File]) -> Iterable[File] | None:
+    """The same files, or None if there are none: they may be made on the way."""
+    each = iter(files)
+    first = next(each, None)
+    return None if first is None else chain([first], each)
 
 
 def _results(futures: Sequence[Future[int]]) -> list[int]:

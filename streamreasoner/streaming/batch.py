@@ -27,7 +27,7 @@ from streamreasoner.streaming.sink import Marker, Publication
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from streamreasoner.rdf.dictionary import Dictionary
+    from streamreasoner.rdf.dictionary import TermDictionary
     from streamreasoner.streaming.evaluate import Evaluated, Evaluator
     from streamreasoner.streaming.offsets import Checkpoint
     from streamreasoner.streaming.ports import Offsets, PipelineObserver, Tables
@@ -53,7 +53,7 @@ class Parts:
 
     checkpoint: Checkpoint
     evaluator: Evaluator
-    dictionary: Dictionary
+    dictionary: TermDictionary
     tables: Tables
     sink: Sink
     observer: PipelineObserver
@@ -117,12 +117,12 @@ class EpochRunner:
     def _store(self, evaluated: Evaluated, current: Offsets) -> None:
         """Durable step 1: append to the tables that do not have the epoch."""
         parts = self._parts
+        stored = parts.tables.terms_stored
         with timed(parts.observer, "store"):
             parts.tables.commit(
                 evaluated.epoch,
                 timestamps.instant(evaluated.ts),
-                # The tables know which terms they have; a view of all of them costs nothing.
-                (0, parts.dictionary.terms(0, len(parts.dictionary))),
+                (stored, parts.dictionary.terms(stored, len(parts.dictionary))),
                 evaluated.result.trace,
                 evaluated.changes,
                 current,
@@ -135,11 +135,11 @@ class EpochRunner:
         if epoch <= self._published:
             return
         with timed(parts.observer, "publish"):
-            parts.sink.publish(
+            published = parts.sink.publish(
                 Publication(
-                    changes=[
+                    changes=(
                         output.encode_changes(one, evaluated.ts, epoch) for one in evaluated.changes
-                    ],
+                    ),
                     headers=output.headers(epoch),
                     dead_letters=evaluated.dead_letters(),
                     marker=Marker(epoch, current, evaluated.program.hash),
@@ -150,7 +150,7 @@ class EpochRunner:
             parts.observer.control_messages(evaluated.accepted, evaluated.refused_control)
         latencies = time.time() - append_milliseconds(batch).astype(np.float64) / 1000
         parts.observer.published(
-            sum(len(multiplicity) for _, _, multiplicity in evaluated.changes),
+            published,
             Counter(one.reason.value for one in evaluated.rejected),
             latencies,
         )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.rdf.dictionary import Dictionary
+    from streamreasoner.rdf.dictionary import TermDictionary
     from streamreasoner.streaming.messages import Argument, TripleMessage
 
 TRIPLE = "triple"
@@ -81,7 +81,7 @@ class Codec:
     """
 
     def __init__(
-        self, dictionary: Dictionary, arities: Mapping[str, int], max_message_bytes: int
+        self, dictionary: TermDictionary, arities: Mapping[str, int], max_message_bytes: int
     ) -> None:
         self._dictionary = dictionary
         self._arities = {**arities, TRIPLE: 3}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
+from streamreasoner.collection.blocks import chosen
 from streamreasoner.errors import EngineError
 from streamreasoner.streaming import output
 from streamreasoner.streaming.codec import Codec, append_milliseconds
@@ -20,7 +21,7 @@ from streamreasoner.streaming.ports import timed
 from streamreasoner.streaming.program import Decision, decide
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pyarrow as pa
 
@@ -52,7 +53,7 @@ class Evaluated:
 
     epoch: int
     result: EpochResult
-    changes: list[DecodedChanges]
+    changes: Iterable[DecodedChanges]
     ts: int
     program: ProgramText
     before: ProgramText
@@ -160,20 +161,17 @@ class Evaluator:
 
     def _selected(
         self, result: EpochResult, before: ProgramInEffect, program: ProgramInEffect
-    ) -> list[DecodedChanges]:
+    ) -> Iterable[DecodedChanges]:
         """What is published: of @output predicates, or of all if there are no declarations.
 
         With a new program also of those of the one before: what the change takes back is taken
         back from readers too.
         """
-        wanted = [set(one.checked.outputs) for one in (before, program)]
-        changes = output.sort_changes(
-            [
-                one
-                for one in (result.closure if self._closure else result.derived)
-                if any(not names or one.predicate in names for names in wanted)
-            ]
-        )
+        names = [set(one.checked.outputs) for one in (before, program)]
+        changes = result.closure if self._closure else result.derived
+        if all(names):
+            wanted = set.union(*names)
+            changes = chosen(changes, lambda one: one.predicate in wanted)
         return output.decode_changes(changes, self._reasoner.dictionary)
 
 

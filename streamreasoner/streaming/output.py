@@ -1,6 +1,7 @@
 """Changes -> Kafka messages. Invariant: message order and bytes follow from the changes alone.
 
-A replayed epoch so publishes the same messages in the same order as the first attempt would have.
+A replayed epoch so publishes the same messages as the first attempt would have; in the same order
+too, unless there are so many that they come in blocks.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamreasoner.collection.updates import Changes
+from streamreasoner.collection.blocks import Blocks
 from streamreasoner.streaming import timestamps
 from streamreasoner.streaming.codec import TRIPLE
 from streamreasoner.streaming.envelope import JSON
@@ -21,7 +22,8 @@ from streamreasoner.streaming.envelope import JSON
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from streamreasoner.rdf.dictionary import Dictionary
+    from streamreasoner.collection.updates import Changes
+    from streamreasoner.rdf.dictionary import TermDictionary
     from streamreasoner.streaming.ports import DecodedChanges
 
 Header = tuple[str, bytes]
@@ -49,15 +51,19 @@ class Outgoing:
     values: Sequence[bytes]
 
 
-def decode_changes(changes: Iterable[Changes], dictionary: Dictionary) -> list[DecodedChanges]:
-    """The same changes with terms for ids: predicate, one column per argument, +1/-1."""
+def decode_changes(
+    changes: Iterable[Changes], dictionary: TermDictionary
+) -> Iterable[DecodedChanges]:
+    """The same changes by predicate and ids, with terms for ids; the engine gives them in no order.
+
+    Returns:
+        Predicate, one column per argument, +1/-1; block by block where *changes* come so.
+    """
+    if isinstance(changes, Blocks):
+        return Blocks(lambda: (_decoded(one, dictionary) for one in changes))
     return [
-        (
-            one.predicate,
-            [dictionary.decode(one.args[:, position]) for position in range(one.args.shape[1])],
-            one.multiplicity,
-        )
-        for one in changes
+        _decoded(one, dictionary)
+        for one in sorted(changes, key=lambda each: each.predicate)
         if len(one.multiplicity)
     ]
 
@@ -125,10 +131,9 @@ def _bytes(texts: pa.Array) -> list[bytes]:
     return found
 
 
-def sort_changes(changes: Sequence[Changes]) -> list[Changes]:
-    """Changes by predicate, each by its ids; the engine gives them in no particular order."""
-    result: list[Changes] = []
-    for one in sorted(changes, key=lambda each: each.predicate):
-        order = np.lexsort(tuple(one.args.T[::-1])) if one.args.shape[1] else slice(None)
-        result.append(Changes(one.predicate, one.args[order], one.multiplicity[order]))
-    return result
+def _decoded(changes: Changes, dictionary: TermDictionary) -> DecodedChanges:
+    """Changes of one predicate by their ids, with terms for them."""
+    args = changes.args
+    order = np.lexsort(tuple(args.T[::-1])) if args.shape[1] else slice(None)
+    columns = [dictionary.decode(args[order, position]) for position in range(args.shape[1])]
+    return changes.predicate, columns, changes.multiplicity[order]

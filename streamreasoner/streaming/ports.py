@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     import numpy as np
@@ -163,6 +163,10 @@ class Tables(Protocol):
         """Input range of an epoch: topic -> partition -> [first, next]."""
 
     @property
+    def terms_stored(self) -> int:
+        """Number of terms that are durable; the next new term has this id."""
+
+    @property
     def programs(self) -> Sequence[tuple[int, ProgramText]]:
         """Every program that was in effect, with the epoch it came with, oldest first."""
 
@@ -171,8 +175,8 @@ class Tables(Protocol):
         epoch: int,
         ts: datetime,
         terms: tuple[int, pa.LargeStringArray],
-        trace: Sequence[TraceRows],
-        changes: Sequence[DecodedChanges],
+        trace: Iterable[TraceRows],
+        changes: Iterable[DecodedChanges],
         offsets: Offsets,
         program: ProgramText | None,
     ) -> None:

@@ -24,7 +24,7 @@ from streamreasoner.streaming.clients import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from confluent_kafka import Message as KafkaMessage
 
@@ -56,13 +56,13 @@ class Publication:
     """Everything that becomes visible with an epoch.
 
     Attributes:
-        changes: Changes for the output topic, one item for each predicate.
+        changes: Changes for the output topic, each item those of one predicate.
         headers: Headers of every change.
         dead_letters: Refused messages for the dead-letter topic.
         marker: Says that the epoch is published.
     """
 
-    changes: Sequence[Outgoing]
+    changes: Iterable[Outgoing]
     headers: list[Header]
     dead_letters: Iterable[Message]
     marker: Marker
@@ -109,18 +109,22 @@ class Sink:
             raise self._error("open transactions", error) from None
         return self._read_marker()
 
-    def publish(self, publication: Publication) -> None:
+    def publish(self, publication: Publication) -> int:
         """Write one epoch in one transaction; visible to read_committed when it returns.
+
+        Returns:
+            How many changes were written to the output topic.
 
         Raises:
             BrokerError: The transaction failed; whether it is visible is unknown, so the process
                 must end.
         """
-        producer = self._producer
+        producer, published = self._producer, 0
         try:
             producer.begin_transaction()
             for part in publication.changes:
                 self._produce_changes(part, publication.headers)
+                published += len(part.values)
             for letter in publication.dead_letters:
                 self._produce(
                     self._kafka.dead_letter_topic, letter.value, letter.key, letter.headers
@@ -131,6 +135,7 @@ class Sink:
             producer.commit_transaction(-1)
         except KafkaException as error:
             raise self._error(f"publish epoch {publication.marker.batch}", error) from None
+        return published
 
     def close(self) -> None:
         """Drop the connection; an open transaction is aborted by the next start or by Kafka."""

@@ -8,7 +8,7 @@ import pytest
 from driver import Driver
 from oracle import closure, evaluate, total
 from programs.cases import read_all
-from spark_backend import backends, spark_session
+from spark_backend import spark_session, stores
 
 from streamreasoner.analysis import check_text
 from streamreasoner.backends.spark import relation
@@ -38,11 +38,11 @@ EPOCHS = 2
 
 
 @pytest.fixture(scope="module")
-def backend(tmp_path_factory):
-    """Makes backends on one session."""
+def store(tmp_path_factory):
+    """Makes stores in one session."""
     directory = tmp_path_factory.mktemp("spark")
     with spark_session(directory) as spark:
-        yield backends(spark, directory)
+        yield stores(spark, directory)
 
 
 def everything(driver):
@@ -51,10 +51,10 @@ def everything(driver):
 
 
 @pytest.mark.parametrize("name", FEATURES)
-def test_changes_and_trace_are_the_golden_ones(backend, name):
+def test_changes_and_trace_are_the_golden_ones(store, name):
     """Epoch by epoch the derived changes are the oracle's, and so is the trace in the end."""
     case = CASES[name]
-    driver = Driver(case.checked, backend=backend)
+    driver = Driver(case.checked, store=store())
 
     found = [set(changed) for changed in driver.changes(case.epochs[:EPOCHS])]
 
@@ -66,14 +66,18 @@ MANY = """
 near(?x, min(?d)) :- start(?x), ?d = 0 .
 near(?y, min(?e)) :- near(?x, ?d), edge(?x, ?y), ?e = ?d + 1, ?e < 9 .
 far(?x) :- edge(?_y, ?x), not near(?x, 1) .
+leaving(?x, count(?y)) :- edge(?x, ?y) .
+ends(count(distinct ?y)) :- edge(?_x, ?y) .
+steps(?x, avg(?d)) :- edge(?x, ?y), near(?y, ?d) .
+all(sum(?n)) :- leaving(?_x, ?n) .
 """
 
 
-def test_many_rows_are_as_few(backend, monkeypatch):
+def test_many_rows_are_as_few(store, monkeypatch):
     """What goes through files, because it might be large, is what would have come to the driver."""
     checked = check_text(MANY)
     monkeypatch.setattr(relation, "FEW", 0)
-    driver = Driver(checked, backend=backend)
+    driver = Driver(checked, store=store())
     edges = ("ab", "bc", "ac")
     epochs = [
         [("start", ("<a:a>",), 1), *(("edge", (f"<a:{x}>", f"<a:{y}>"), 1) for x, y in edges)],
@@ -87,12 +91,12 @@ def test_many_rows_are_as_few(backend, monkeypatch):
     assert everything(driver) == (wanted, closure(wanted))
 
 
-def test_the_order_of_updates_is_irrelevant(backend):
+def test_the_order_of_updates_is_irrelevant(store):
     """Shuffled and cut otherwise, updates lead to the same trace."""
     case = CASES["negation-with-wildcards"]
     generator = random.Random(1)
     updates = generator.sample(case.updates, len(case.updates))
-    driver = Driver(case.checked, backend=backend)
+    driver = Driver(case.checked, store=store())
 
     half = len(updates) // 2
     driver.changes([updates[:half], updates[half:]])
@@ -100,11 +104,11 @@ def test_the_order_of_updates_is_irrelevant(backend):
     assert everything(driver) == (case.traces[-1], case.closures[-1])
 
 
-def test_a_failed_epoch_leaves_nothing(backend):
+def test_a_failed_epoch_leaves_nothing(store):
     """Overflow, endless recursion and impossible arithmetic undo their epoch wholly."""
     number = '"{}"^^<http://www.w3.org/2001/XMLSchema#integer>'.format
     checked = check_text("next(?y) :- next(?x), ?y = ?x + 1 .\nbig(?y) :- at(?x), ?y = ?x * ?x .")
-    driver = Driver(checked, recursion_limit=5, backend=backend)
+    driver = Driver(checked, recursion_limit=5, store=store())
     good = [("at", (number(2),), 1)]
     driver.apply(good)
     before = everything(driver)
@@ -123,10 +127,10 @@ def test_a_failed_epoch_leaves_nothing(backend):
     assert everything(driver) == (wanted, closure(wanted))
 
 
-def test_facts_are_selected_and_counted(backend):
+def test_facts_are_selected_and_counted(store):
     """Facts by argument, and the size of the state, are those of the columnar backend."""
     case = CASES["lattice-shortest-paths"]
-    drivers = [Driver(case.checked), Driver(case.checked, backend=backend)]
+    drivers = [Driver(case.checked), Driver(case.checked, store=store())]
     for driver in drivers:
         driver.apply(case.epochs[0])
 
@@ -145,9 +149,9 @@ def test_facts_are_selected_and_counted(backend):
     assert other.bytes > 0
 
 
-def test_the_program_stays(backend):
+def test_the_program_stays(store):
     """Another program is refused, and the state goes on with the one it has."""
-    driver = Driver(check_text("p(?x) :- q(?x) ."), backend=backend)
+    driver = Driver(check_text("p(?x) :- q(?x) ."), store=store())
     with pytest.raises(EngineError, match="does not change its program"):
         driver.change(check_text("p(?x) :- q(?x), not r(?x) ."))
     driver.apply([("q", ("<a:b>",), 1)])

@@ -7,21 +7,25 @@ multiplicity says.
 
 from __future__ import annotations
 
+import pickle
 from collections import defaultdict
+from functools import reduce
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from streamreasoner.backends.spark.columns import MULTIPLICITY, argument
+from streamreasoner.backends.spark.patterns import quoted
 from streamreasoner.backends.spark.ranks import rank
 from streamreasoner.plan.aggregation import RESULT
 from streamreasoner.plan.algebra import Arrangement, Column, Value
-from streamreasoner.rdf.functions.sums import sum_of
+from streamreasoner.rdf.functions.sums import Sum, sum_of
 from streamreasoner.rdf.terms import to_ntriples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -32,6 +36,14 @@ if TYPE_CHECKING:
 RANK = "rank"
 OLD = "old"
 _TEXT = "text"
+_RESULT = "result"
+_TIMES = (OLD, MULTIPLICITY)
+_PART = "part"
+_PARTS = 64
+_COUNTS: dict[str, Callable[[int], int]] = {
+    "count": lambda times: times,
+    "count distinct": lambda times: int(times > 0),
+}
 
 
 def group_of_lattice(lattice: Lattice) -> Arrangement:
@@ -57,8 +69,8 @@ def with_ranks(steps: Steps, terms: Terms, rows: Relation, column: str) -> DataF
 
 def results(
     steps: Steps, terms: Terms, reduction: Reduction, candidates: Relation, width: int
-) -> Relation:
-    """The head facts that come or go because candidates changed.
+) -> DataFrame | None:
+    """The head facts that come or go because candidates changed; None if none do.
 
     Args:
         steps: Cuts.
@@ -71,67 +83,103 @@ def results(
     Returns:
         Arguments of head facts, and 1 or -1.
     """
-    size = len(reduction.key)
-    keys = [argument(position) for position in range(size)]
-    columns = [*keys, argument(size), OLD, MULTIPLICITY]
-    if size == width:
-        columns.remove(argument(size))
-    # One row for each candidate of a changed group: aggregating is the driver's.
-    table = candidates.table
-    if table is None:
-        table = candidates.frame.select(*columns).toArrow()
-    groups: dict[tuple[int, ...], list[tuple[int, int, int]]] = defaultdict(list)
-    data = [table[name].to_pylist() for name in columns]
-    for row in zip(*data, strict=True):
-        value = row[size] if len(row) > size + 2 else 0
-        groups[row[:size]].append((value, row[-2], row[-1]))
-    texts = {}
-    if reduction.function in ("sum", "avg"):
-        texts = terms.texts(value for group in groups.values() for value, _, _ in group)
-    changed = []
-    for key, group in groups.items():
-        before = aggregate(reduction.function, [(texts.get(v, ""), o) for v, o, _ in group])
-        after = aggregate(reduction.function, [(texts.get(v, ""), n) for v, _, n in group])
-        if before != after:
-            changed += [(key, before, -1), (key, after, 1)]
-    ids = terms.intern_all(result for _, result, _ in changed if result is not None)
-    found = [
-        (_head(reduction, key, ids[result], terms), sign)
-        for key, result, sign in changed
-        if result is not None
-    ]
-    return steps.local(_rows(found, width))
+    keys = [argument(position) for position in reduction.key]
+    value = argument(len(keys))
+    if candidates.table is not None:
+        changed = steps.local(_in_driver(terms, reduction, candidates.table, keys, value))
+    elif reduction.function in _COUNTS:
+        changed = steps.cut(_counted(reduction, candidates.frame, keys))
+    else:
+        changed = steps.cut(_summed(terms, reduction, candidates.frame, keys, value))
+    if changed.empty:
+        return None
+    cells = ["0L"] * width
+    for position, one in enumerate(reduction.head.arguments):
+        match one:
+            case Column(name):
+                cells[position] = _RESULT if name == RESULT else argument(int(name[1:]))
+            case Value(term):
+                cells[position] = str(terms.intern(term))
+    return terms.identify(changed, _TEXT, _RESULT).frame.selectExpr(
+        *(f"CAST({cell} AS BIGINT) AS {argument(i)}" for i, cell in enumerate(cells)),
+        MULTIPLICITY,
+    )
 
 
 def aggregate(function: str, candidates: Iterable[tuple[str, int]]) -> str | None:
     """The aggregate of terms, each so many times, as a canonical term; None if it has no value."""
-    if function == "count":
-        total = sum(times for _, times in candidates)
+    if function in _COUNTS:
+        counted = _COUNTS[function]
+        total = sum(counted(times) for _, times in candidates)
         return to_ntriples(total) if total > 0 else None
-    if function == "count distinct":
-        total = sum(times > 0 for _, times in candidates)
-        return to_ntriples(total) if total > 0 else None
-    found = sum_of(candidates)
-    return None if found is None else found.term(average=function == "avg")
+    return _term(function, sum_of(candidates))
 
 
-def _head(reduction: Reduction, key: Sequence[int], result: int, terms: Terms) -> tuple[int, ...]:
-    cells = []
-    for one in reduction.head.arguments:
-        match one:
-            case Column(name):
-                cells.append(result if name == RESULT else key[int(name[1:])])
-            case Value(term):
-                cells.append(terms.intern(term))
-    return tuple(cells)
+def _term(function: str, found: Sum) -> str | None:
+    return found.term(average=function == "avg") if found.count else None
 
 
-def _rows(found: Sequence[tuple[tuple[int, ...], int]], width: int) -> pa.Table:
-    data: dict[str, pa.Array] = {
-        argument(position): pa.array(
-            [head[position] if position < len(head) else 0 for head, _ in found], pa.int64()
-        )
-        for position in range(width)
-    }
-    data[MULTIPLICITY] = pa.array([sign for _, sign in found], pa.int64())
-    return pa.table(data)
+def _in_driver(
+    terms: Terms, reduction: Reduction, table: pa.Table, keys: Sequence[str], value: str
+) -> pa.Table:
+    """Keys, terms and signs of results that change, from few candidates."""
+    ids = table[value].to_pylist() if reduction.function not in _COUNTS else [0] * table.num_rows
+    texts = terms.texts(ids) if reduction.function not in _COUNTS else {0: ""}
+    groups: dict[tuple[int, ...], list[tuple[str, int, int]]] = defaultdict(list)
+    # A group without key has no columns, so rows are told by their number.
+    of = zip(*(table[key].to_pylist() for key in keys)) if keys else repeat((), table.num_rows)  # noqa: B905 - all of one table
+    times = (table[OLD].to_pylist(), table[MULTIPLICITY].to_pylist())
+    for key, one, old, new in zip(of, ids, *times, strict=True):
+        groups[key].append((texts[one], old, new))
+    changed = []
+    for key, group in groups.items():
+        before = aggregate(reduction.function, [(text, old) for text, old, _ in group])
+        after = aggregate(reduction.function, [(text, new) for text, _, new in group])
+        if before != after:
+            changed += [(*key, text, sign) for text, sign in ((before, -1), (after, 1)) if text]
+    rows = list(zip(*changed, strict=True)) or [()] * (len(keys) + 2)
+    kinds = [pa.int64()] * len(keys) + [pa.string(), pa.int64()]
+    arrays = [pa.array(row, kind) for row, kind in zip(rows, kinds, strict=True)]
+    return pa.table(arrays, [*keys, _TEXT, MULTIPLICITY])
+
+
+def _counted(reduction: Reduction, frame: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """The same from many, for counts."""
+    one = "{0}" if reduction.function == "count" else "CAST({0} > 0 AS BIGINT)"
+    opening, closing = map(quoted, to_ntriples(0).split("0", 1))
+    totals = frame.groupBy(*keys).agg(
+        *(F.expr(f"sum({one.format(name)}) AS {name}") for name in (OLD, MULTIPLICITY))
+    )
+    terms = (f"IF({name} > 0, concat({opening}, {name}, {closing}), NULL)" for name in _TIMES)
+    return _changed(totals.selectExpr(*keys, *map("{} AS {}".format, terms, _TIMES)), keys)
+
+
+def _summed(
+    terms: Terms, reduction: Reduction, frame: DataFrame, keys: Sequence[str], value: str
+) -> DataFrame:
+    """The same from many, for sums: a group may be more than one executor holds, so in parts."""
+    function = reduction.function
+    part = F.udf(lambda rows: pickle.dumps(sum_of(rows)), "binary")
+    whole = F.udf(lambda parts: _term(function, reduce(Sum.__add__, map(_sum, parts))), "string")
+    rows = terms.attach(frame.select(*keys, value, *_TIMES), value, _TEXT)
+    parts = rows.groupBy(*keys, F.expr(f"{value} % {_PARTS}").alias(_PART)).agg(
+        *(part(F.collect_list(F.struct(_TEXT, name))).alias(name) for name in _TIMES)
+    )
+    found = parts.groupBy(*keys).agg(*(whole(F.collect_list(name)).alias(name) for name in _TIMES))
+    return _changed(found, keys)
+
+
+def _sum(part: bytes) -> Sum:
+    found = pickle.loads(part)  # noqa: S301 - what an executor has made of a part
+    assert isinstance(found, Sum)  # noqa: S101 - see above
+    return found
+
+
+def _changed(frame: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """Keys, terms and signs, from the terms that were and those that are."""
+    signed = (
+        f"explode(array(named_struct('{_TEXT}', {OLD}, '{MULTIPLICITY}', -1L),"
+        f" named_struct('{_TEXT}', {MULTIPLICITY}, '{MULTIPLICITY}', 1L))) AS one"
+    )
+    rows = frame.filter(f"NOT {OLD} <=> {MULTIPLICITY}").selectExpr(*keys, signed)
+    return rows.selectExpr(*keys, "one.*").filter(F.col(_TEXT).isNotNull())

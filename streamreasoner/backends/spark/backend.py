@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from streamreasoner.backends.spark import aggregates, columns
@@ -29,19 +28,15 @@ from streamreasoner.backends.spark.columns import (
     arguments,
 )
 from streamreasoner.backends.spark.leaves import Leaves
+from streamreasoner.backends.spark.outcome import SIZES, Outcome
 from streamreasoner.backends.spark.patterns import encode, first_that_holds
+from streamreasoner.backends.spark.reading import SOMETHING, Reading, sums
 from streamreasoner.backends.spark.relation import Pile, Steps
 from streamreasoner.backends.spark.state import State, primary
 from streamreasoner.backends.spark.terms import Terms
-from streamreasoner.collection.updates import (
-    MAX_MULTIPLICITY,
-    Changes,
-    TraceRows,
-    Updates,
-    check_arity,
-)
+from streamreasoner.collection.updates import MAX_MULTIPLICITY, Updates, check_arity
 from streamreasoner.engine.evaluate import evaluate
-from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection, Statistics
+from streamreasoner.engine.ports import LAST_ITERATION, Statistics
 from streamreasoner.errors import EngineError, MultiplicityOverflowError
 from streamreasoner.plan.algebra import Age
 
@@ -50,14 +45,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
+    from streamreasoner.backends.spark.dictionary import DistributedDictionary
     from streamreasoner.backends.spark.relation import Relation
+    from streamreasoner.collection.updates import TraceRows
+    from streamreasoner.engine.ports import EpochChanges, Selection
     from streamreasoner.plan.algebra import Arrangement, Lattice, ProgramPlan
-    from streamreasoner.rdf.dictionary import Dictionary
 
 _ALL = range(LAST_ITERATION)
-_SOMETHING = f"{MULTIPLICITY} != 0 OR {TRANSITION} != 0"
 _PLAIN = -1
 DEFAULT_BUCKETS = 256
 
@@ -78,13 +74,17 @@ class SparkBackend:
         spark: SparkSession,
         directory: Path,
         plan: ProgramPlan,
-        dictionary: Dictionary,
+        dictionary: DistributedDictionary,
         buckets: int = DEFAULT_BUCKETS,
     ) -> None:
         self._plan = plan
+        self._dictionary = dictionary
         self._width = max(1, *plan.arities.values())
+        self._fact = columns.fact(self._width)
         self._steps = Steps(spark, directory / "steps")
-        self._terms = Terms(spark, dictionary, directory / "terms")
+        self._terms = Terms(self._steps, dictionary)
+        self._constants = pa.array(plan.constants, pa.large_string())
+        self._begin()
         self._strata = [
             (head.predicate, encode(head, dictionary.intern), number)
             for number, stratum in enumerate(plan.strata, start=1)
@@ -104,19 +104,20 @@ class SparkBackend:
             buckets=buckets,
             meaning=meaning,
         )
-        self._fact = columns.fact(self._width)
-        self._begin()
+        self._reading = Reading(self._state, plan, self._with_stratum, self._width)
+        self._sizes: NDArray[np.int64] | None = np.zeros(len(SIZES), np.int64)
 
     def _begin(self) -> None:
-        """Forget what an epoch has found."""
-        self._steps.clear()
+        """Forget what an epoch has found; the dictionary may have forgotten the constants."""
+        self._dictionary.encode(self._constants)
+        self._steps.begin()
         self._input: list[pa.Table] = []
         place = (*self._fact, STRATUM, LATTICE, ITERATION)
         self._counts = Pile(self._steps, (*place, MULTIPLICITY))
         self._transitions = Pile(self._steps, (*place, TRANSITION))
         # What the state says of the facts, and groups of lattices, that the epoch touches.
         self._known = Pile(self._steps, (*place, MULTIPLICITY, TRANSITION))
-        self._result: Relation | None = None
+        self._result: Outcome | None = None
         self._stratum = 0
 
     # Input ---------------------------------------------------------------------------------------
@@ -282,8 +283,8 @@ class SparkBackend:
             summed = (
                 rows.join(fresh, on, "left_semi")
                 .groupBy(*self._fact, ITERATION)
-                .agg(*_sums())
-                .filter(_SOMETHING)
+                .agg(*sums())
+                .filter(SOMETHING)
             )
             parts.append(summed.selectExpr("*", f"{lattice} AS {LATTICE}"))
         if parts:
@@ -339,9 +340,9 @@ class SparkBackend:
             heads = aggregates.results(
                 self._steps, self._terms, reduction, self._steps.cut(summed), self._width
             )
-            if not heads.empty:
+            if heads is not None:
                 self._add_counts(
-                    heads.frame.select(
+                    heads.select(
                         F.lit(reduction.head.predicate).alias(PREDICATE),
                         *cells,
                         F.lit(1).cast("int").alias(ITERATION),
@@ -375,70 +376,36 @@ class SparkBackend:
 
     # The end of an epoch -------------------------------------------------------------------------
 
-    def _differences(self) -> Relation:
-        """What the epoch changes, by fact and iteration: multiplicity and transition."""
+    def _outcome(self) -> Outcome:
+        """What the epoch changes, computed once."""
         if self._result is None:
             place = (*self._fact, ITERATION)
             none = F.lit(0).cast("long")
             counts = self._counts.everything().frame
             transitions = self._transitions.everything().frame
-            self._result = self._steps.cut(
+            differences = self._steps.cut(
                 counts.select(*place, MULTIPLICITY, none.alias(TRANSITION))
                 .unionAll(transitions.select(*place, none.alias(MULTIPLICITY), TRANSITION))
                 .groupBy(*place)
-                .agg(*_sums())
-                .filter(_SOMETHING)
+                .agg(*sums())
+                .filter(SOMETHING)
+            )
+            self._result = Outcome.of(
+                self._steps, self._plan, self._fact, differences, self._known.everything()
             )
         return self._result
 
     def changes(self) -> EpochChanges:
         """What the epoch has changed so far."""
-        none = F.lit(0).cast("long")
-        differences = self._differences()
-        at_start = F.when(F.col(ITERATION) == 0, F.col(MULTIPLICITY)).otherwise(0)
-        sums = ("asserted", "was_asserted", "present", "was_present")
-        changed = (at_start, none, F.col(TRANSITION), none, F.lit(1))
-        unchanged = (at_start, at_start, F.col(TRANSITION), F.col(TRANSITION), F.lit(0))
-        parts = [
-            part.select(
-                *self._fact,
-                *(one.alias(name) for one, name in zip(values, (*sums, "own"), strict=True)),
-            )
-            for part, values in (
-                (differences.frame, changed),
-                (self._known.everything().frame, unchanged),
-            )
-        ]
-        facts = (
-            parts[0]
-            .unionAll(parts[1])
-            .groupBy(*self._fact)
-            .agg(*(F.sum(name).alias(name) for name in sums), F.max("own").alias("own"))
-            .filter("own = 1")
-        )
-        derived = F.when(F.col("asserted") > 0, 0).otherwise(F.col("present"))
-        was_derived = F.when(F.col("was_asserted") > 0, 0).otherwise(F.col("was_present"))
-        shown = (
-            facts.select(
-                *self._fact,
-                (derived - was_derived).alias("derived"),
-                (F.col("present") - F.col("was_present")).alias("closure"),
-            )
-            .filter("derived != 0 or closure != 0")
-            .toArrow()
-        )
-        traced = differences.frame.filter(F.col(MULTIPLICITY) != 0).toArrow()
-        return EpochChanges(
-            self._changes(shown, "derived"),
-            self._changes(shown, "closure"),
-            tuple(
-                self._trace_rows(predicate, part) for predicate, part in self._by_predicate(traced)
-            ),
-        )
+        return self._outcome().changes()
 
     def commit(self, epoch: int) -> None:
         """Append the epoch to the state, unless it is there from a process that died since."""
-        self._state.append(self._differences().frame, self._arrangements, epoch)
+        outcome = self._outcome()
+        self._state.append(outcome.differences.frame, self._arrangements, epoch)
+        if self._sizes is not None:
+            self._sizes = self._sizes + outcome.sizes()
+        self._dictionary.settle()
         self._begin()
 
     def rollback(self) -> None:
@@ -466,7 +433,10 @@ class SparkBackend:
             trace: A Delta table of the trace.
             before: The next epoch.
         """
-        if before == 0 or self._state.open(before):
+        if before == 0:
+            return
+        self._sizes = None
+        if self._state.open(before):
             return
         self._state.clear()
         rows = self._steps.spark.read.format("delta").load(str(trace))
@@ -497,117 +467,23 @@ class SparkBackend:
 
     def trace(self, predicate: str) -> TraceRows:
         """Every (fact, iteration, multiplicity) of a predicate, in no particular order."""
-        rows = self._rows(predicate)
-        if rows is None:
-            return self._trace_rows(predicate, None)
-        return self._trace_rows(predicate, rows.filter(F.col(MULTIPLICITY) != 0).toArrow())
+        return self._reading.trace(predicate)
 
     def facts(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""
-        arity = self._plan.arities[predicate]
-        rows = self._rows(predicate)
-        if rows is None:
-            return np.empty((0, arity), np.int32)
-        present = rows.groupBy(*self._fact).agg(F.sum(TRANSITION).alias("present"))
-        return self._args(present.filter("present > 0").toArrow(), arity)
+        return self._reading.facts(predicate)
 
     def select(
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
     ) -> Selection:
         """The facts of a predicate with these ids at these positions, judged at an iteration."""
-        arity = self._plan.arities[predicate]
-        keys = None
-        if 0 in bound or arity == 0:
-            keys = pa.table({argument(0): pa.array([bound.get(0, 0)], pa.int64())})
-        rows = self._rows(predicate, keys)
-        if rows is None:
-            return _described({}, arity)
-        for position, value in bound.items():
-            rows = rows.filter(F.col(argument(position)) == value)
-        table = self._with_stratum(rows).toArrow()
-        found: dict[tuple[int, ...], list[tuple[int, int, int, int]]] = {}
-        names = [*arguments(arity), STRATUM, ITERATION, MULTIPLICITY, TRANSITION]
-        for row in zip(*(table[name].to_pylist() for name in names), strict=True):
-            found.setdefault(row[:arity], []).append(row[arity:])
-        return _described(
-            {args: _judge(sorted(rows), iteration) for args, rows in found.items()}, arity
-        )
+        return self._reading.select(predicate, bound, iteration)
 
     def statistics(self) -> Statistics:
-        """Size of the state."""
-        counts = np.zeros(6, np.int64)
-        for predicate in self._plan.arities:
-            rows = self._rows(predicate)
-            if rows is None:
-                continue
-            facts = rows.groupBy(*self._fact).agg(
-                F.sum(TRANSITION).alias("present"),
-                F.sum(F.when(F.col(ITERATION) == 0, F.col(MULTIPLICITY)).otherwise(0)).alias("a"),
-                F.sum(MULTIPLICITY).alias("total"),
-                F.sum((F.col(MULTIPLICITY) != 0).cast("long")).alias("counts"),
-            )
-            shown = F.lit(0 if predicate in self._plan.hidden else 1)
-            row = facts.agg(
-                F.count("*"),
-                F.sum(F.col("present") * shown),
-                F.sum((F.col("a") > 0).cast("long")),
-                F.sum((F.col("total") < 0).cast("long")),
-                F.sum("counts"),
-            ).collect()[0]
-            counts[:5] += [one or 0 for one in row]
-        counts[5] = self._state.bytes()
-        return Statistics(*map(int, counts))
-
-    def _rows(self, predicate: str, keys: pa.Table | None = None) -> DataFrame | None:
-        """The trace of a predicate with transitions, summed."""
-        arity = self._plan.arities[predicate]
-        rows = self._state.read(
-            primary(predicate, arity), keys, [argument(0)] if keys is not None and arity else []
-        )
-        if rows is None:
-            return None
-        return rows.groupBy(*self._fact, ITERATION).agg(*_sums()).filter(_SOMETHING)
-
-    def _changes(self, shown: pa.Table, column: str) -> tuple[Changes, ...]:
-        found = shown.filter(pc.not_equal(shown[column], 0))
-        return tuple(
-            Changes(
-                predicate,
-                self._args(part, self._plan.arities[predicate]),
-                part[column].to_numpy().astype(np.int8),
-            )
-            for predicate, part in self._by_predicate(found)
-            if predicate not in self._plan.hidden
-        )
-
-    def _trace_rows(self, predicate: str, table: pa.Table | None) -> TraceRows:
-        arity = self._plan.arities[predicate]
-        if table is None:
-            none = np.empty(0, np.int64)
-            return TraceRows(predicate, np.empty((0, arity), np.int32), none.astype(np.int32), none)
-        return TraceRows(
-            predicate,
-            self._args(table, arity),
-            table[ITERATION].to_numpy().astype(np.int32),
-            table[MULTIPLICITY].to_numpy(),
-        )
-
-    @staticmethod
-    def _by_predicate(table: pa.Table) -> Iterable[tuple[str, pa.Table]]:
-        for predicate in sorted(set(table[PREDICATE].to_pylist())):
-            yield predicate, table.filter(pc.equal(table[PREDICATE], predicate))
-
-    @staticmethod
-    def _args(table: pa.Table, arity: int) -> NDArray[np.int32]:
-        args = np.empty((table.num_rows, arity), np.int32)
-        for position in range(arity):
-            args[:, position] = table[argument(position)].to_numpy()
-        return args
-
-
-def _sums() -> tuple[Column, Column]:
-    """Differences of multiplicities and of transitions, summed."""
-    return F.sum(MULTIPLICITY).alias(MULTIPLICITY), F.sum(TRANSITION).alias(TRANSITION)
+        """Size of the state; counted through after a start, and then from epoch to epoch."""
+        if self._sizes is None:
+            self._sizes = self._reading.sizes()
+        return Statistics(*map(int, (*self._sizes, self._state.bytes())))
 
 
 def _arrangements(plan: ProgramPlan) -> tuple[Arrangement, ...]:
@@ -623,33 +499,3 @@ def _arrangements(plan: ProgramPlan) -> tuple[Arrangement, ...]:
     found += map(aggregates.group_of_lattice, plan.lattices)
     found += [aggregates.group_of_reduction(r) for s in plan.strata for r in s.reductions]
     return tuple(dict.fromkeys(found))
-
-
-def _judge(
-    rows: Iterable[tuple[int, int, int, int]], iteration: int
-) -> tuple[int, int, int, int, int]:
-    """Stratum, since, until, asserted and total of a fact, from its rows by iteration."""
-    stratum = asserted = total = present = 0
-    since = until = -1
-    for own, when, multiplicity, transition in rows:
-        stratum = own
-        total += multiplicity
-        if when == 0:
-            asserted = multiplicity
-        if when <= iteration:
-            present += transition
-            since = when if transition > 0 else since
-        elif transition < 0 and until < 0:
-            until = when
-    if not present:
-        since = until = -1
-    return stratum, since, until, asserted, total
-
-
-def _described(
-    found: Mapping[tuple[int, ...], tuple[int, int, int, int, int]], arity: int
-) -> Selection:
-    args = np.array(list(found), np.int32).reshape(len(found), arity)
-    known = np.array(list(found.values()), np.int64).reshape(len(found), 5)
-    times = known[:, :3].astype(np.int32)
-    return Selection(args, *times.T, *known[:, 3:].T)

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from streamreasoner.plan.algebra import Operand
 
 _TEXT = "text"
+_VALUE = "value"
 _RIGHT = "r_"
 
 
@@ -340,23 +341,17 @@ class Leaves:
         columns: dict[str, str],
         target: str,
     ) -> Bindings:
-        """`extend` for many rows: values get their ids in the driver, each once."""
+        """`extend` for many rows."""
         frame, names = self._with_texts(operands, left)
         computed = self.steps.cut(
             frame.withColumn(_TEXT, F.udf(value, "string")(*names))
             .filter(F.col(_TEXT).isNotNull())
             .select(*left.names, _TEXT)
-        ).frame
-        texts = computed.select(_TEXT).distinct().toArrow()[_TEXT].to_pylist()
-        known = self.terms.intern_all(texts)
-        named = {f"{_TEXT}#": list(known), "id": list(known.values())}
-        ids = self.steps.local(
-            pa.table(named, pa.schema([(f"{_TEXT}#", pa.string()), ("id", pa.int64())]))
-        ).frame
-        rows = computed.join(ids, F.col(_TEXT) == F.col(f"{_TEXT}#"))
+        )
+        rows = self.terms.identify(computed, _TEXT, _VALUE).frame
         if target in left.columns.values():
-            rows = rows.filter(F.col(target) == F.col("id"))
+            rows = rows.filter(F.col(target) == F.col(_VALUE))
         else:
-            rows = rows.withColumn(target, F.col("id"))
+            rows = rows.withColumnRenamed(_VALUE, target)
         found = Bindings(left.rows, columns)
         return replace(found, rows=Relation(self.steps.spark, frame=rows.select(*found.names)))

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from streamreasoner.backends.spark.columns import ITERATION, STRATUM, schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 FEW = 10_000
 """Rows that come to the driver; more stay in files."""
 _TASKS = 4  # partitions of a shuffle for each processor, where there are many rows
+_BLOCK = 1_000_000  # rows of a file, which may come to the driver one after the other
 
 
 class Relation:
@@ -79,6 +80,14 @@ class Relation:
         inside = (F.col(name) >= values.start) & (F.col(name) < values.stop)
         return Relation(self._spark, frame=self.frame.filter(inside))
 
+    def blocks(self) -> Iterator[pa.Table]:
+        """The rows of what was cut, file by file."""
+        if self.table is not None:
+            yield self.table
+            return
+        for file in self.frame.inputFiles():
+            yield self._spark.read.schema(self.frame.schema).parquet(file).toArrow()
+
     def distinct(self, names: Sequence[str]) -> Relation:
         """The different rows of some columns."""
         if self.table is not None:
@@ -97,7 +106,9 @@ class Steps:
     def __init__(self, spark: SparkSession, directory: Path) -> None:
         self.spark = spark
         self._directory = directory
+        self._epoch, self._before = uuid4().hex, ""
         self._many = _TASKS * spark.sparkContext.defaultParallelism
+        shutil.rmtree(directory, ignore_errors=True)
 
     def local(self, table: pa.Table) -> Relation:
         """Rows that are in the driver."""
@@ -109,8 +120,8 @@ class Steps:
         if found.num_rows <= FEW:
             return Relation(self.spark, found)
         self._plan_for(self._many, adaptive=True)
-        path = str(self._directory / uuid4().hex)
-        frame.write.parquet(path)
+        path = str(self._directory / self._epoch / uuid4().hex)
+        frame.write.option("maxRecordsPerFile", _BLOCK).parquet(path)
         return Relation(self.spark, frame=self.spark.read.parquet(path))
 
     def union(self, relations: Iterable[Relation], names: Sequence[str]) -> Relation:
@@ -129,10 +140,15 @@ class Steps:
             found = found.unionAll(frame)
         return Relation(self.spark, frame=found)
 
-    def clear(self) -> None:
-        """Forget the files of all steps; what comes next is taken to be little again."""
+    def begin(self) -> None:
+        """Begin an epoch; the files of the one before are there until the next one begins.
+
+        What comes is taken to be little again.
+        """
         self._plan_for(1, adaptive=False)
-        shutil.rmtree(self._directory, ignore_errors=True)
+        if self._before:
+            shutil.rmtree(self._directory / self._before, ignore_errors=True)
+        self._before, self._epoch = self._epoch, uuid4().hex
 
     def _plan_for(self, partitions: int, *, adaptive: bool) -> None:
         """Let Spark plan for few rows, without looking back, or for many."""

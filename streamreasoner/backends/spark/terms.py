@@ -1,46 +1,41 @@
-"""Terms of ids, in the driver and for executors. Invariant: an id means the same in both."""
+"""Terms of ids on both sides of a step. Invariant: few are looked up in the driver, many joined."""
 
 from __future__ import annotations
 
-import shutil
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from streamreasoner.backends.spark.index import ID, TERM
+from streamreasoner.backends.spark.relation import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-    from streamreasoner.rdf.dictionary import Dictionary
-
-ID = "id"
-TEXT = "text"
+    from streamreasoner.backends.spark.dictionary import DistributedDictionary
+    from streamreasoner.backends.spark.relation import Steps
 
 
+@dataclass(frozen=True, slots=True)
 class Terms:
-    """Gives executors the terms of the driver's dictionary.
+    """Gives the rows of a step the terms of their ids.
 
-    Args:
-        spark: The session.
+    Attributes:
+        steps: Cuts.
         dictionary: The terms.
-        directory: For files of terms; all executors must be able to read it.
     """
 
-    def __init__(self, spark: SparkSession, dictionary: Dictionary, directory: Path) -> None:
-        self._spark = spark
-        self._dictionary = dictionary
-        self._directory = directory
-        self._written = 0
-        # Those of an earlier process are in files of other names.
-        shutil.rmtree(directory, ignore_errors=True)
+    steps: Steps
+    dictionary: DistributedDictionary
 
     def intern(self, text: str) -> int:
         """The id of a term in canonical syntax, new if need be."""
-        return self._dictionary.intern(text)
+        return self.dictionary.intern(text)
 
     def intern_all(self, texts: Iterable[str]) -> dict[str, int]:
         """Ids of terms. New ones get theirs in an order that does not depend on that of rows.
@@ -48,28 +43,40 @@ class Terms:
         An epoch that is evaluated again, after a crash, must give the same ids to what it computes,
         and Spark's rows come in any order.
         """
-        return {text: self.intern(text) for text in sorted(set(texts))}
+        distinct = sorted(set(texts))
+        ids = self.dictionary.encode(pa.array(distinct, pa.large_string()))
+        return dict(zip(distinct, ids.tolist(), strict=True))
 
     def texts(self, ids: Iterable[int]) -> dict[int, str]:
         """Terms by id."""
-        distinct = np.array(sorted(set(ids)), np.int32)
-        found = self._dictionary.decode(distinct).to_pylist()
+        distinct = np.array(sorted(set(ids)), np.int64)
+        found = self.dictionary.decode(distinct).to_pylist()
         return dict(zip(distinct.tolist(), found, strict=True))
+
+    def identify(self, rows: Relation, text: str, name: str) -> Relation:
+        """Rows with ids in place of a column of texts; new ones get theirs in the driver."""
+        if rows.table is not None:
+            texts = rows.table[text].to_pylist()
+            known = self.intern_all(texts)
+            ids = pa.array([known[one] for one in texts], pa.int64())
+            return self.steps.local(rows.table.drop(text).append_column(name, ids))
+        key = f"{text}#"
+        distinct = rows.frame.select(text).distinct().toArrow()[text].to_pylist()
+        known = self.intern_all(distinct)
+        named = {key: pa.array(known, pa.string()), name: pa.array(known.values(), pa.int64())}
+        ids = self.steps.local(pa.table(named)).frame
+        frame = rows.frame.join(ids, F.col(text) == F.col(key)).drop(text, key)
+        return Relation(self.steps.spark, frame=frame)
 
     def attach(self, frame: DataFrame, column: str, name: str) -> DataFrame:
         """A frame with the terms of a column of ids as one more column."""
-        terms = self._frame().withColumnsRenamed({ID: f"{name}#", TEXT: name})
-        return frame.join(terms, frame[column] == terms[f"{name}#"]).drop(f"{name}#")
-
-    def _frame(self) -> DataFrame:
-        """All terms: (id, text)."""
-        count = len(self._dictionary)
-        if count > self._written:
-            self._directory.mkdir(parents=True, exist_ok=True)
-            ids = pa.array(np.arange(self._written, count, dtype=np.int64))
-            texts = self._dictionary.terms(self._written, count).cast(pa.large_string())
-            pq.write_table(
-                pa.table({ID: ids, TEXT: texts}), self._directory / f"{self._written}.parquet"
-            )
-            self._written = count
-        return self._spark.read.parquet(str(self._directory))
+        key = f"{name}#"
+        wanted = self.steps.cut(frame.select(F.col(column).alias(ID)).distinct())
+        if wanted.table is None:
+            terms = self.dictionary.frame()
+        else:
+            ids = wanted.table[ID]
+            texts = self.dictionary.decode(ids.to_numpy()).cast(pa.string())
+            terms = F.broadcast(self.steps.local(pa.table({ID: ids, TERM: texts})).frame)
+        terms = terms.withColumnsRenamed({ID: key, TERM: name})
+        return frame.join(terms, frame[column] == terms[key]).drop(key)

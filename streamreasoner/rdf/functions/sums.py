@@ -40,6 +40,19 @@ class Sum:
     negative: bool = False
     nan: bool = False
 
+    def __add__(self, other: Sum) -> Sum:
+        """The sum of both."""
+        return Sum(
+            self.count + other.count,
+            self.exact + other.exact,
+            self.decimals or other.decimals,
+            self.doubles or other.doubles,
+            self.finite + other.finite,
+            self.positive or other.positive,
+            self.negative or other.negative,
+            self.nan or other.nan,
+        )
+
     def term(self, *, average: bool) -> str:
         """The sum, or the average, as a canonical term.
 
@@ -70,8 +83,8 @@ class Sum:
             return math.inf if total > 0 else -math.inf
 
 
-def sum_of(terms: Iterable[tuple[str, int]]) -> Sum | None:
-    """The sum of canonical terms, each so many times; None if no term is a number."""
+def sum_of(terms: Iterable[tuple[str, int]]) -> Sum:
+    """The sum of canonical terms, each so many times; of none if no term is a number."""
     found = Sum()
     for term, times in terms:
         one = number(term)
@@ -89,4 +102,4 @@ def sum_of(terms: Iterable[tuple[str, int]]) -> Sum | None:
             found.nan |= math.isnan(one.double)
             found.positive |= one.double == math.inf
             found.negative |= one.double == -math.inf
-    return found if found.count else None
+    return found

@@ -6,7 +6,6 @@ import json
 import shutil
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from storage_builders import (
@@ -21,8 +20,9 @@ from storage_builders import (
     trace_rows,
 )
 
+from streamreasoner.collection.blocks import Blocks
 from streamreasoner.errors import StateError
-from streamreasoner.storage import layout, log, table
+from streamreasoner.storage import layout, log, rows, table
 from streamreasoner.storage.table import Identity
 
 
@@ -120,17 +120,24 @@ def test_changes_are_readable_without_the_dictionary(tmp_path):
     assert {(row["epoch"], row["ts"]) for row in rows} == {(5, NOW)}
 
 
-def test_changes_may_be_an_arrow_table(tmp_path):
-    """A table with predicate, args and multiplicity is taken as it is."""
-    table = pa.table(
-        {"predicate": ["p"], "args": [["<a>"]], "multiplicity": pa.array([1], pa.int8())}
-    )
+def test_many_rows_are_several_files(tmp_path, monkeypatch):
+    """An epoch that comes in blocks is written file by file, and is one commit all the same."""
+    monkeypatch.setattr(rows, "_FULL", 2)
+    names = "abcde"
     with open_tables(tmp_path) as tables:
-        commit_one(tables, 0, changed=table)
-
-    assert DeltaTable(tmp_path / "changes").to_pyarrow_table().column("args").to_pylist() == [
-        ["<a>"]
-    ]
+        tables.commit(
+            0,
+            NOW,
+            (0, terms(*names)),
+            Blocks(lambda: [trace_rows("p", ((i,), 0, 1)) for i in range(len(names))]),
+            Blocks(lambda: [changes("p", ((name,), 1)) for name in names]),
+            offsets(0),
+        )
+        assert restored(tables, 1)[0] == {"p": {((i,), 0): 1 for i in range(len(names))}}
+    for name, files in (("trace", 3), ("changes", 3)):
+        table = DeltaTable(tmp_path / name)
+        assert len(table.file_uris()) == files
+        assert len(table.to_pyarrow_table()) == len(names)
 
 
 def test_an_epoch_without_rows_is_recorded_once(tmp_path):

@@ -12,7 +12,7 @@ from control_builders import APPENDED, control, messages
 from streamreasoner.analysis import check_text
 from streamreasoner.errors import EngineError
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.reasoner import Reasoner, Update
+from streamreasoner.reasoner import Reasoner, Update, columnar
 from streamreasoner.storage import Tables
 from streamreasoner.streaming.evaluate import Evaluator
 from streamreasoner.streaming.ports import NullObserver
@@ -45,7 +45,10 @@ class Process:
         tables.restore_terms(dictionary)
         self.tables = tables
         self.reasoner = Reasoner(
-            in_effect.checked, recursion_limit=limit, dictionary=dictionary, known=in_effect.known
+            in_effect.checked,
+            recursion_limit=limit,
+            store=columnar(dictionary),
+            known=in_effect.known,
         )
         self.reasoner.engine.restore(tables.restore(before), before)
         self.evaluator = Evaluator(

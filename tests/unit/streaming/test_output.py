@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamreasoner.collection.blocks import Blocks
 from streamreasoner.collection.updates import Changes
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.terms import to_ntriples
@@ -17,7 +18,6 @@ from streamreasoner.streaming.output import (
     decode_changes,
     encode_changes,
     encode_updates,
-    sort_changes,
 )
 
 TS = 1767225600123
@@ -47,13 +47,14 @@ def test_json_holds_the_terms(rows, predicate):
             continue
         [decoded] = decode_changes([changes_of(name, rows, dictionary)], dictionary)
         outgoing = encode_changes(decoded, TS, 7)
-        wanted = rows if name == "triple" else [(name, *row) for row in rows]
+        ordered = sorted(rows, key=lambda row: [dictionary.intern(term) for term in row])
+        wanted = ordered if name == "triple" else [(name, *row) for row in ordered]
         found = [json.loads(value) for value in outgoing.values]
         assert [read(one) for one in found] == wanted
         assert [one["diff"] for one in found] == [1] * len(rows)
         assert {one["ts"] for one in found} == {"2026-01-01T00:00:00.123Z"}
         assert {one["epoch"] for one in found} == {7}
-        assert outgoing.keys == [row[0].encode() for row in rows]
+        assert outgoing.keys == [row[0].encode() for row in ordered]
 
 
 def test_a_fact_without_arguments_has_no_key():
@@ -79,12 +80,24 @@ def test_updates_are_input(diff):
 
 def test_order_does_not_depend_on_the_engine():
     """Changes are written by predicate and ids, however the engine lists them."""
+    dictionary = Dictionary()
+    dictionary.encode(pa.array(["<a:0>", "<a:1>", "<a:2>"], pa.large_string()))
     rows = np.array([[2, 1], [1, 2], [1, 1]], np.int32)
     signs = np.array([1, -1, 1], np.int8)
     one, two = Changes("b", rows, signs), Changes("a", rows[::-1], signs[::-1])
     for order in ([one, two], [two, one]):
-        found = sort_changes(order)
-        assert [each.predicate for each in found] == ["a", "b"]
-        for each in found:
-            assert each.args.tolist() == [[1, 1], [1, 2], [2, 1]]
-            assert each.multiplicity.tolist() == [1, -1, 1]
+        found = decode_changes(order, dictionary)
+        assert [predicate for predicate, _, _ in found] == ["a", "b"]
+        for _, columns, multiplicity in found:
+            assert columns[0].to_pylist() == ["<a:1>", "<a:1>", "<a:2>"]
+            assert columns[1].to_pylist() == ["<a:1>", "<a:2>", "<a:1>"]
+            assert multiplicity.tolist() == [1, -1, 1]
+
+
+def test_blocks_are_decoded_on_the_way():
+    """What comes block by block is decoded so, as often as one goes through it."""
+    dictionary = Dictionary()
+    one, two = (changes_of(name, [(term,)], dictionary) for name, term in ("bx", "ay"))
+    decoded = decode_changes(Blocks(lambda: iter([one, two])), dictionary)
+    for _ in range(2):
+        assert [predicate for predicate, _, _ in decoded] == ["b", "a"]

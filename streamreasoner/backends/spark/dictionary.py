@@ -1,0 +1,197 @@
+"""A dictionary of more terms than fit the driver. Invariant: ids are those of `rdf.Dictionary`.
+
+Ids are 0, 1, 2, ... in order of first sight. The driver has the newest terms, and those that the
+last epochs have used; a Delta table has the rest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from streamreasoner.backends.spark.index import ID, TERM, TermIndex
+from streamreasoner.errors import EngineError, StateError
+from streamreasoner.rdf.dictionary import INVALID, Dictionary
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from pyspark.sql import DataFrame, SparkSession
+
+    from streamreasoner.rdf.dictionary import Terms
+
+NEWEST = 1 << 17
+"""Terms that are in the driver alone; when there are more, they move to the table."""
+REMEMBERED = 1 << 18
+"""Terms of the table that the driver remembers from one epoch to the next."""
+_MOST = np.iinfo(np.int32).max
+
+
+class DistributedDictionary:
+    """Terms and their ids (int32, dense from 0). One thread at a time may use it.
+
+    Args:
+        spark: The session, with Delta Lake.
+        path: Of the table; all executors must reach it.
+    """
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark = spark
+        self._index = TermIndex(spark, path)
+        self._count = self._settled = 0
+        self._remember(pa.array([], pa.large_string()))
+
+    def resume(self, table: str) -> None:
+        """Take up the terms of an earlier run.
+
+        Args:
+            table: Path of a Delta table with the columns `id` and `term`.
+
+        Raises:
+            StateError: The ids have a gap or a double.
+        """
+        terms = self._spark.read.format("delta").load(table).select(ID, TERM)
+        total, highest = terms.agg(F.count("*"), F.max(ID)).first() or (0, None)
+        if total and highest != total - 1:
+            raise StateError(
+                f"The ids of {table} are not 0 to {total - 1} without gap or double. "
+                "Restore the table from a backup, or delete the state and start from the beginning."
+            )
+        self._index.open(terms, total)
+        if total - self._index.count > NEWEST:
+            missing = terms.filter(F.col(ID) >= self._index.count)
+            (last,) = terms.filter(F.col(ID) == total - 1).select(TERM).first() or ("",)
+            self._index.append(missing, total, last)
+        newest = terms.filter(F.col(ID) >= self._index.count).toArrow().sort_by(ID)
+        self._count = self._settled = total
+        self._remember(newest[TERM].cast(pa.large_string()))
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def local(self) -> Dictionary:
+        """Ids of this process, which `resolve` makes ids; readers of files fill it."""
+        return self._known
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the driver's memory in use."""
+        return self._known.nbytes + self._ids.nbytes
+
+    def resolve(self, local: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Ids of ids of this process, of any shape; terms that are new get theirs."""
+        self._identify()
+        return self._ids[local].astype(np.int32)
+
+    def encode(self, terms: Terms) -> NDArray[np.int32]:
+        """Ids of terms that are known to be canonical; unseen ones are added."""
+        return self.resolve(self._known.encode(terms))
+
+    def encode_validated(self, terms: Terms) -> NDArray[np.int32]:
+        """Ids of terms as users write them, -1 where a row is null or not a term."""
+        ids = self._known.encode_validated(terms)
+        valid = ids != INVALID
+        ids[valid] = self.resolve(ids[valid])
+        return ids
+
+    def intern(self, term: str) -> int:
+        """Id of a canonical term, added if unseen."""
+        return int(self.encode(pa.array([term], pa.large_string()))[0])
+
+    def find(self, term: str) -> int | None:
+        """Id of a canonical term, or None if it was never added."""
+        self._identify()
+        local = self._known.find(term)
+        if local is not None:
+            return int(self._ids[local])
+        found = int(self._index.find([term])[0])
+        return None if found < 0 else found
+
+    def decode(self, ids: NDArray[np.integer]) -> pa.LargeStringArray:
+        """The terms of `ids` (any shape, flattened), in the same order.
+
+        Raises:
+            IndexError: An id was never given out.
+        """
+        flat = np.ascontiguousarray(ids, np.int64).reshape(-1)
+        if len(flat) and (flat.min() < 0 or flat.max() >= self._count):
+            unknown = flat[(flat < 0) | (flat >= self._count)][0]
+            raise IndexError(f"Id {unknown} was never given out; there are {self._count} terms.")
+        distinct, rows = np.unique(flat, return_inverse=True)
+        local = self._local(distinct)
+        missing = local < 0
+        if missing.any():
+            local[missing] = self._learn(distinct[missing])
+        return self._known.decode(local[rows])
+
+    def terms(self, start: int, stop: int) -> pa.LargeStringArray:
+        """The terms with ids from `start` to before `stop`, of those that the driver has."""
+        return self.decode(np.arange(start, stop))
+
+    def frame(self) -> DataFrame:
+        """All terms for executors: id, term."""
+        newest = self.terms(self._index.count, self._count).cast(pa.string())
+        ids = np.arange(self._index.count, self._count)
+        return self._index.frame().unionAll(
+            self._spark.createDataFrame(pa.table({ID: ids, TERM: newest}))
+        )
+
+    def settle(self) -> None:
+        """After an epoch: move terms to the table, and forget what has not been used for long.
+
+        Only terms of epochs before the last are moved: those of the last may not be durable yet.
+        """
+        first, last = self._index.count, self._settled
+        self._settled = self._count
+        if last - first >= NEWEST:
+            moved = pa.table({ID: np.arange(first, last), TERM: self.terms(first, last)})
+            text = moved[TERM][-1].as_py()
+            self._index.append(self._spark.createDataFrame(moved), last, text)
+        if len(self._known) - (self._count - self._index.count) > REMEMBERED:
+            self._remember(self.terms(self._index.count, self._count))
+
+    def _remember(self, newest: pa.Array | pa.ChunkedArray) -> None:
+        """Have the newest terms in the driver, and no others."""
+        self._known = Dictionary()
+        self._known.encode(newest)
+        self._ids = np.arange(self._index.count, self._count)
+        self._sorted: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+
+    def _identify(self) -> None:
+        """Give ids to the terms that this process has met since."""
+        if len(self._known) == len(self._ids):
+            return
+        met = self._known.terms(len(self._ids), len(self._known)).to_pylist()
+        ids = self._index.find(met)
+        new = ids < 0
+        ids[new] = np.arange(self._count, self._count + new.sum())
+        if len(met) and ids.max() > _MOST:
+            raise EngineError(f"No id is left after {self._count} terms.")
+        self._count += int(new.sum())
+        self._add(ids)
+
+    def _learn(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Take terms of the table into the driver; returns their places there."""
+        self._identify()
+        local = self._known.encode(self._index.terms(ids).cast(pa.large_string()))
+        self._add(ids)
+        return local.astype(np.int64)
+
+    def _add(self, ids: NDArray[np.int64]) -> None:
+        self._ids = np.concatenate([self._ids, ids])
+        self._sorted = None
+
+    def _local(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Places of ids in the driver, -1 where there is none."""
+        self._identify()
+        if self._sorted is None:
+            order = np.argsort(self._ids, kind="stable")
+            self._sorted = self._ids[order], order
+        known, order = self._sorted
+        if not len(known):
+            return np.full(len(ids), -1, np.int64)
+        place = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+        return np.where(known[place] == ids, order[place], -1)

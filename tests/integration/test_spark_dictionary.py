@@ -1,0 +1,93 @@
+"""A dictionary in a Delta table says what one in memory says."""
+
+from __future__ import annotations
+
+import random
+
+import pyarrow as pa
+import pytest
+from spark_backend import spark_session
+
+from streamreasoner.backends.spark import dictionary as distributed
+from streamreasoner.backends.spark.dictionary import DistributedDictionary
+from streamreasoner.errors import StateError
+from streamreasoner.rdf.dictionary import Dictionary
+
+# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.usefixtures("leftovers"),
+]
+
+TERMS = [f"<http://example.org/ä'{number}>" for number in range(60)]
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    """A session with Delta Lake."""
+    with spark_session(tmp_path_factory.mktemp("spark")) as found:
+        yield found
+
+
+def column(terms):
+    """A column of terms."""
+    return pa.array(terms, pa.large_string())
+
+
+def stored(spark, dictionary, path):
+    """Write the terms of a dictionary in memory as a pipeline does."""
+    texts = dictionary.terms(0, len(dictionary)).cast(pa.string())
+    rows = pa.table({"id": pa.array(range(len(dictionary)), pa.int64()), "term": texts})
+    spark.createDataFrame(rows).write.format("delta").mode("overwrite").save(path)
+    return path
+
+
+def test_ids_are_those_of_a_dictionary_in_memory(spark, tmp_path, monkeypatch):
+    """Whatever has moved to the table, and was forgotten, terms keep the ids they got."""
+    monkeypatch.setattr(distributed, "NEWEST", 8)
+    monkeypatch.setattr(distributed, "REMEMBERED", 4)
+    generator = random.Random(7)
+    memory, table = Dictionary(), DistributedDictionary(spark, str(tmp_path / "index"))
+    for _ in range(5):
+        terms = generator.choices(TERMS, k=12)
+        assert table.encode(column(terms)).tolist() == memory.encode(column(terms)).tolist()
+        assert len(table) == len(memory)
+        table.settle()
+        ids = [generator.randrange(len(memory)) for _ in range(9)]
+        assert table.decode(ids).to_pylist() == memory.decode(ids).to_pylist()
+        one = generator.choice(TERMS)
+        assert table.find(one) == memory.find(one)
+    invalid = table.encode_validated(pa.array([TERMS[0], None, "no term"]))
+    assert invalid.tolist() == [memory.intern(TERMS[0]), -1, -1]
+    frame = {row.id: row.term for row in table.frame().collect()}
+    assert frame == dict(enumerate(memory.terms(0, len(memory)).to_pylist()))
+
+
+def test_a_new_process_takes_up_what_is_stored(spark, tmp_path, monkeypatch):
+    """Terms that the table has, those it lacks, and none that were never stored."""
+    monkeypatch.setattr(distributed, "NEWEST", 8)
+    place = str(tmp_path / "index")
+    memory = Dictionary()
+    for known in (20, 24, 50):
+        memory.encode(column(TERMS[:known]))
+        path = stored(spark, memory, str(tmp_path / "terms"))
+        table = DistributedDictionary(spark, place)
+        table.resume(path)
+        assert len(table) == known
+        assert table.encode(column(TERMS)).tolist()[:known] == list(range(known))
+        table.settle()
+
+    other = Dictionary()
+    other.encode(column(reversed(TERMS)))
+    table = DistributedDictionary(spark, place)
+    table.resume(stored(spark, other, str(tmp_path / "terms")))
+    assert table.decode([0, 59]).to_pylist() == [TERMS[59], TERMS[0]]
+
+
+def test_ids_with_a_gap_are_refused(spark, tmp_path):
+    """A table that has lost a term is not taken up."""
+    rows = pa.table({"id": pa.array([0, 2], pa.int64()), "term": ["<a:a>", "<a:b>"]})
+    path = str(tmp_path / "terms")
+    spark.createDataFrame(rows).write.format("delta").save(path)
+    with pytest.raises(StateError, match="are not 0 to 1 without gap"):
+        DistributedDictionary(spark, str(tmp_path / "index")).resume(path)
