@@ -9,21 +9,24 @@ import logging
 import signal
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from streamreasoner import jvm, warmup
 from streamreasoner.analysis.load import load_program
+from streamreasoner.backends.choice import Limit, Place
 from streamreasoner.backends.spark.backend import SparkBackend
+from streamreasoner.backends.spark.dictionary import DistributedDictionary
 from streamreasoner.metrics.exporter import Exporter
 from streamreasoner.metrics.observer import PrometheusObserver, Sources
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.reasoner import Reasoner, columnar
-from streamreasoner.storage import TRACE, Tables
+from streamreasoner.reasoner import Reasoner, Store, columnar
+from streamreasoner.storage import TERMS, TRACE, Tables
 from streamreasoner.streaming import session
 from streamreasoner.streaming.batch import EpochRunner, Parts
 from streamreasoner.streaming.clients import check_topics
 from streamreasoner.streaming.evaluate import Evaluator
+from streamreasoner.streaming.growth import Growth
 from streamreasoner.streaming.lag import Lag
 from streamreasoner.streaming.lock import StateLock
 from streamreasoner.streaming.offsets import Checkpoint
@@ -35,7 +38,7 @@ from streamreasoner.streaming.sink import Sink
 from streamreasoner.streaming.source import read_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
     from streamreasoner.analysis.check import CheckedProgram
@@ -55,10 +58,17 @@ class Pipeline:
     Attributes:
         reasoner: Its state; belongs to the thread of the batches while the query runs.
         query: Its query; `stop` it, then `wait`.
+        outgrown: Whether the query has ended because the state outgrows memory.
     """
 
     reasoner: Reasoner
     query: Query
+    _growth: Growth | None
+
+    @property
+    def outgrown(self) -> bool:
+        """Whether the query ends because the state is too large for where it is."""
+        return self._growth is not None and self._growth.exceeded
 
 
 @contextmanager
@@ -82,12 +92,18 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         stack.callback(lock.close)
         # Spark takes seconds to start, so may the state, and kernels that are not compiled yet:
         # they come up side by side.
-        starting = _start_spark(config, lock, stack)
+        place = _place(config)
+        starting = _start_spark(config, place, lock, stack)
         warming = stack.enter_context(ThreadPoolExecutor(1)).submit(warmup.prepare, program)
         sink = Sink(config.kafka, config.pipeline.app_id, config.pipeline.transaction_timeout)
         stack.callback(sink.close)
         tables, checkpoint, point = _recover(config, program, sink, stack)
-        reasoner, in_effect = _restore(config, tables, point, starting)
+        store = (
+            _in_spark(config, point, starting.result())
+            if place is Place.SPARK
+            else _in_memory(tables, point)
+        )
+        reasoner, in_effect = _restore(config, tables, point, store)
         watcher.program(in_effect.text.hash)
         parts = Parts(
             checkpoint=checkpoint,
@@ -115,7 +131,13 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
             config.pipeline.max_offsets_per_trigger,
         )
         warming.result()
-        query = Query(stream, runner, watcher, config.pipeline.batch_timeout)
+        growth = _growth(config, place, reasoner, lambda: query.stop())  # noqa: PLW0108 - not there yet
+        query = Query(
+            stream,
+            runner,
+            watcher if growth is None else Observers(watcher, growth),
+            config.pipeline.batch_timeout,
+        )
         query.start(
             config.pipeline.app_id,
             config.state.checkpoint_directory,
@@ -128,18 +150,23 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
             stack.callback(metrics.health.ready, is_ready=False)
         control = [config.rules.control_topic] if config.rules.control_topic else []
         _log.info("Reading %s.", ", ".join([*config.kafka.input_topics, *control]))
-        yield Pipeline(reasoner, query)
+        yield Pipeline(reasoner, query, growth)
 
 
 def run(config: Config, observer: PipelineObserver | None = None) -> None:
     """Run a pipeline until SIGTERM or SIGINT; the batch that runs then is finished.
 
+    A state that outgrows memory meanwhile goes on in Spark.
+
     Raises:
         StreamReasonerError: The pipeline cannot start, or failed.
     """
     running: list[Query] = []
+    stopping = False
 
     def stop(number: int, _: FrameType | None) -> None:
+        nonlocal stopping
+        stopping = True
         _log.info("Stopping on %s.", signal.Signals(number).name)
         if not running:
             # Still starting: nothing is in flight, so leave by unwinding what is open.
@@ -148,9 +175,15 @@ def run(config: Config, observer: PipelineObserver | None = None) -> None:
 
     previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        with pipeline(config, observer) as started:
-            running.append(started.query)
-            started.query.wait()
+        while True:
+            with pipeline(config, observer) as started:
+                running.append(started.query)
+                started.query.wait()
+            running.clear()
+            if stopping or not started.outgrown:
+                return
+            spark = replace(config.pipeline, backend=Place.SPARK.value)
+            config = replace(config, pipeline=spark)
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
@@ -175,41 +208,80 @@ def _recover(
 
 
 def _restore(
-    config: Config, tables: Tables, point: Resume, starting: Future[session.Session]
+    config: Config, tables: Tables, point: Resume, store: Store
 ) -> tuple[Reasoner, ProgramInEffect]:
     """Take up the state of the epochs before the next one, with the program in effect then."""
     in_effect = ProgramInEffect.restored(point.programs, tables.width)
-    # Terms come before the constants of the program: their ids are those of the tables.
-    dictionary = Dictionary()
-    tables.restore_terms(dictionary)
-
-    def backend(plan: ProgramPlan, dictionary: Dictionary) -> Backend:
-        if not _on_spark(config):
-            return columnar(plan, dictionary)
-        found = SparkBackend(
-            starting.result().spark, config.state.directory / "spark", plan, dictionary
-        )
-        found.resume(config.state.tables / TRACE, point.before)
-        return found
-
     reasoner = Reasoner(
         in_effect.checked,
         recursion_limit=config.rules.recursion_limit,
-        dictionary=dictionary,
+        store=store,
         known=in_effect.known,
-        backend=backend,
     )
-    rows = () if _on_spark(config) else tables.restore(point.before)
-    reasoner.engine.restore(rows, point.before)
+    reasoner.engine.restore((), point.before)
     _log.info("State restored; the next epoch is %d.", point.before)
     return reasoner, in_effect
 
 
-def _on_spark(config: Config) -> bool:
-    return config.pipeline.backend == "spark"
+# Terms come before the constants of the program: their ids are those of the tables.
 
 
-def _start_spark(config: Config, lock: StateLock, stack: ExitStack) -> Future[session.Session]:
+def _in_memory(tables: Tables, point: Resume) -> Store:
+    dictionary = Dictionary()
+    tables.restore_terms(dictionary)
+    empty = columnar(dictionary)
+
+    def backend(plan: ProgramPlan) -> Backend:
+        found = empty.backend(plan)
+        found.restore(tables.restore(point.before))
+        return found
+
+    return Store(dictionary, backend)
+
+
+def _in_spark(config: Config, point: Resume, session: session.Session) -> Store:
+    directory = config.state.directory / "spark"
+    dictionary = DistributedDictionary(session.spark, str(directory / "terms"))
+    dictionary.resume(str(config.state.tables / TERMS))
+
+    def backend(plan: ProgramPlan) -> Backend:
+        found = SparkBackend(session.spark, directory, plan, dictionary)
+        found.resume(config.state.tables / TRACE, point.before)
+        return found
+
+    return Store(dictionary, backend)
+
+
+def _place(config: Config) -> Place:
+    """Where the state is to be: as configured, or as its size asks for."""
+    last = config.state.directory / "backend"
+    if config.pipeline.backend == "auto":
+        place = Limit(config.pipeline.max_state_bytes).choose(
+            *Tables.rows(config.state.tables),
+            in_spark=last.exists() and last.read_text() == Place.SPARK.value,
+        )
+    else:
+        place = Place(config.pipeline.backend)
+    last.write_text(place.value)
+    return place
+
+
+def _growth(
+    config: Config, place: Place, reasoner: Reasoner, stop: Callable[[], None]
+) -> Growth | None:
+    """Who watches the size of a state that may move."""
+    if place is not Place.COLUMNAR or config.pipeline.backend != "auto":
+        return None
+    return Growth(
+        lambda: reasoner.engine.statistics().bytes + reasoner.dictionary.nbytes,
+        Limit(config.pipeline.max_state_bytes),
+        stop,
+    )
+
+
+def _start_spark(
+    config: Config, place: Place, lock: StateLock, stack: ExitStack
+) -> Future[session.Session]:
     kin = jvm.Kin()
     stack.callback(kin.close)
     starter = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="spark-start"))
@@ -217,7 +289,7 @@ def _start_spark(config: Config, lock: StateLock, stack: ExitStack) -> Future[se
         session.start,
         config.pipeline.app_id,
         config.state.directory,
-        {**(session.WITH_DELTA if _on_spark(config) else {}), **config.spark.options},
+        {**(session.WITH_DELTA if place is Place.SPARK else {}), **config.spark.options},
         lock.descriptor,
         kin,
     )

@@ -105,7 +105,10 @@ class PipelineConfig:
     Attributes:
         app_id: Names this pipeline in tables, progress topic and transactions; never change it.
         backend: Where the state is: `columnar` for the memory of the driver, `spark` for Delta
-            tables that Spark joins. May change from one start to the next.
+            tables that Spark joins, `auto` for the one that its size asks for. May change from one
+            start to the next.
+        max_state_bytes: Memory that the state may take before `auto` moves it to Spark; 0 for a
+            share of what this process may use.
         max_offsets_per_trigger: Most messages in a batch; a batch must fit the memory of Spark
             (spark.driver.memory, 1g unless spark.options says otherwise).
         max_message_bytes: Longest message that is read; a longer one is rejected. Raise the limits
@@ -116,7 +119,8 @@ class PipelineConfig:
     """
 
     app_id: str = _key(values.NAME, "streamreasoner")
-    backend: str = _key(values.one_of("columnar", "spark"), "columnar")
+    backend: str = _key(values.one_of("auto", "columnar", "spark"), "auto")
+    max_state_bytes: int = _key(values.whole(0, 1 << 50), 0)
     max_offsets_per_trigger: int = _key(values.whole(1, 10_000_000), 200_000)
     max_message_bytes: int = _key(values.whole(1, 10_000_000), 102_400)
     trigger_interval: float = _key(values.seconds(0, 86_400), 0.0)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
+import threading
 
 import pytest
 from oracle import derived, evaluate, total
 from pipelines import await_published, changes, fact, net, new_case, no_change_twice, produce
 
 from streamreasoner.analysis import check_text
-from streamreasoner.app import pipeline
+from streamreasoner.app import pipeline, run
 
 # PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
 pytestmark = [
@@ -42,3 +45,31 @@ def test_a_stream_goes_from_one_backend_to_the_other(broker, tmp_path):
         found = changes(case)
         assert no_change_twice(found)
         assert net(found) == derived(evaluate(check_text(RULES), total([sent])))
+
+
+def test_a_state_that_outgrows_memory_goes_on_in_spark(broker, tmp_path, caplog):
+    """With `auto` a stream begins in memory, and moves between two batches of one run."""
+    rules = "path(?x, ?z) :- edge(?x, ?y), edge(?y, ?z) ."
+    case = new_case(broker, tmp_path, rules)
+    case.raw["pipeline"] |= {"backend": "auto", "max_state_bytes": 1}
+    sent = []
+
+    def drive():
+        try:
+            for ends in ("ab", "bc", "ca"):
+                now = ("edge", tuple(f"<http://example.org/{end}>" for end in ends), 1)
+                await_published(case, produce(case, [fact(now[0], *now[1], diff=1)]))
+                sent.append(now)
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    # Signals are the main thread's: it runs the pipeline, and another one drives it.
+    driving = threading.Thread(target=drive)
+    with caplog.at_level("INFO", "streamreasoner"):
+        driving.start()
+        run(case.config)
+    driving.join()
+    assert "it goes on in Spark" in caplog.text
+    assert (tmp_path / "state" / "backend").read_text() == "spark"
+    assert len(sent) == 3
+    assert net(changes(case)) == derived(evaluate(check_text(rules), total([sent])))
