@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner import jvm, warmup
 from streamreasoner.analysis.load import load_program
+from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.metrics.exporter import Exporter
 from streamreasoner.metrics.observer import PrometheusObserver, Sources
@@ -75,7 +76,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
     with ExitStack() as stack:
         metrics = _metrics(config, stack)
         watcher = Observers(*(one for one in (metrics, observer) if one is not None))
-        jvm.java(newest=session.NEWEST_JAVA)
+        session.check_java()
         program = load_program(config.rules.program)
         check_topics(config.kafka, config.rules.control_topic)
         lock = StateLock(config.state.directory)
@@ -186,9 +187,9 @@ def _restore(
     def backend(plan: ProgramPlan, dictionary: Dictionary) -> Backend:
         if not _on_spark(config):
             return columnar(plan, dictionary)
-        found = SparkBackend(
-            starting.result().spark, config.state.directory / "spark", plan, dictionary
-        )
+        spark = starting.result().spark
+        files.check(spark, config.spark_state)
+        found = SparkBackend(spark, config.spark_state, plan, dictionary)
         found.resume(config.state.tables / TRACE, point.before)
         return found
 

@@ -15,12 +15,13 @@ BUCKETS = 4
 
 
 @contextmanager
-def spark_session(directory):
-    """A session whose files are in a directory."""
+def spark_session(directory, options=()):
+    """A session whose files are in a directory, with more options if given."""
+    options = {**session.WITH_DELTA, **dict(options)}
     lock, kin = StateLock(directory), jvm.Kin()
     started = None
     try:
-        started = session.start("tests", directory, session.WITH_DELTA, lock.descriptor, kin)
+        started = session.start("tests", directory, options, lock.descriptor, kin)
         yield started.spark
     finally:
         if started is not None:
@@ -34,6 +35,8 @@ def backends(spark, directory):
     numbers = itertools.count()
 
     def backend(plan, dictionary):
-        return SparkBackend(spark, directory / f"state-{next(numbers)}", plan, dictionary, BUCKETS)
+        return SparkBackend(
+            spark, f"file:{directory}/state-{next(numbers)}", plan, dictionary, BUCKETS
+        )
 
     return backend

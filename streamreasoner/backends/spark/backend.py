@@ -67,7 +67,8 @@ class SparkBackend:
 
     Args:
         spark: A session with Delta Lake.
-        directory: Where the state and the files of an epoch are; all executors must reach it.
+        directory: Where the state and the files of an epoch are, as Hadoop says it; all executors
+            must reach it.
         plan: The program.
         dictionary: Terms and their ids.
         buckets: Buckets of an arrangement.
@@ -76,15 +77,15 @@ class SparkBackend:
     def __init__(
         self,
         spark: SparkSession,
-        directory: Path,
+        directory: str,
         plan: ProgramPlan,
         dictionary: Dictionary,
         buckets: int = DEFAULT_BUCKETS,
     ) -> None:
         self._plan = plan
         self._width = max(1, *plan.arities.values())
-        self._steps = Steps(spark, directory / "steps")
-        self._terms = Terms(spark, dictionary, directory / "terms")
+        self._steps = Steps(spark, f"{directory}/steps")
+        self._terms = Terms(spark, dictionary, f"{directory}/terms")
         self._strata = [
             (head.predicate, encode(head, dictionary.intern), number)
             for number, stratum in enumerate(plan.strata, start=1)
@@ -98,7 +99,7 @@ class SparkBackend:
         meaning = repr((self._arrangements, self._strata, self._lattices, plan.lattices))
         self._state = State(
             spark,
-            directory / "state",
+            f"{directory}/state",
             dictionary.intern,
             width=self._width,
             buckets=buckets,
@@ -463,13 +464,13 @@ class SparkBackend:
         """Go on with the state of the epochs below *before*, built from their trace if need be.
 
         Args:
-            trace: A Delta table of the trace.
+            trace: A Delta table of the trace, which the driver reaches; executors need not.
             before: The next epoch.
         """
         if before == 0 or self._state.open(before):
             return
         self._state.clear()
-        rows = self._steps.spark.read.format("delta").load(str(trace))
+        rows = self._steps.spark.read.format("delta").load(self._steps.reachable(trace))
         kept = [name for name in arguments(self._width) if name in rows.columns]
         missing = [name for name in arguments(self._width) if name not in kept]
         self._rebuild(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
+
+from streamreasoner.backends.spark import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -30,13 +29,13 @@ class Terms:
         directory: For files of terms; all executors must be able to read it.
     """
 
-    def __init__(self, spark: SparkSession, dictionary: Dictionary, directory: Path) -> None:
+    def __init__(self, spark: SparkSession, dictionary: Dictionary, directory: str) -> None:
         self._spark = spark
         self._dictionary = dictionary
         self._directory = directory
         self._written = 0
         # Those of an earlier process are in files of other names.
-        shutil.rmtree(directory, ignore_errors=True)
+        files.delete(spark, directory)
 
     def intern(self, text: str) -> int:
         """The id of a term in canonical syntax, new if need be."""
@@ -65,11 +64,9 @@ class Terms:
         """All terms: (id, text)."""
         count = len(self._dictionary)
         if count > self._written:
-            self._directory.mkdir(parents=True, exist_ok=True)
             ids = pa.array(np.arange(self._written, count, dtype=np.int64))
             texts = self._dictionary.terms(self._written, count).cast(pa.large_string())
-            pq.write_table(
-                pa.table({ID: ids, TEXT: texts}), self._directory / f"{self._written}.parquet"
-            )
+            new = self._spark.createDataFrame(pa.table({ID: ids, TEXT: texts}))
+            new.write.mode("append").parquet(self._directory)
             self._written = count
-        return self._spark.read.parquet(str(self._directory))
+        return self._spark.read.parquet(self._directory)
