@@ -210,6 +210,11 @@ def _on_spark(config: Config) -> bool:
     return config.pipeline.backend == "spark"
 
 
+def _settings(config: Config) -> dict[str, str]:
+    remote = not config.spark_state.startswith("file:")
+    return {**session.WITH_DELTA, **(session.WITH_REMOTE_FILES if remote else {})}
+
+
 def _start_spark(config: Config, lock: StateLock, stack: ExitStack) -> Future[session.Session]:
     kin = jvm.Kin()
     stack.callback(kin.close)
@@ -218,7 +223,7 @@ def _start_spark(config: Config, lock: StateLock, stack: ExitStack) -> Future[se
         session.start,
         config.pipeline.app_id,
         config.state.directory,
-        {**(session.WITH_DELTA if _on_spark(config) else {}), **config.spark.options},
+        {**(_settings(config) if _on_spark(config) else {}), **config.spark.options},
         lock.descriptor,
         kin,
     )

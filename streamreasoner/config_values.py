@@ -115,7 +115,7 @@ def _location(value: Any, directory: Path) -> str:
     if _SCHEME.match(text) is None:
         return f"file:{_path(text, directory).absolute()}"
     found = urlsplit(text)
-    if not found.path.startswith("/"):
+    if not text.startswith("/", len(found.scheme) + 1):
         raise ValueError(f'after "{found.scheme}:" comes a / and no relative path')
     if not found.path.strip("/"):
         raise ValueError("it names no folder")

@@ -89,6 +89,9 @@ WITH_DELTA = {
 }
 """Settings of a session whose Spark reads and writes Delta tables."""
 
+WITH_REMOTE_FILES = {"spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem"}
+"""Settings of a session whose state is at an address: S3A buffers in files of this class only."""
+
 # What a JVM that runs does not take any more.
 _OF_THE_LAUNCH = re.compile(
     r"spark\.(master|submit\..*|jars(\..*)?|driver\.(memory|cores|extra.*|default.*|log\..*))"
@@ -185,7 +188,11 @@ def _join(app_id: str, options: Mapping[str, str]) -> Session:
     """A session in the JVM of spark-submit, whose settings are kept."""
     gateway = launch_gateway()  # type: ignore[no-untyped-call]
     conf = SparkConf(_jvm=gateway.jvm)
-    late = [n for n in options if _OF_THE_LAUNCH.fullmatch(n) and not conf.contains(n)]
+    late = [
+        name
+        for name, value in options.items()
+        if _OF_THE_LAUNCH.fullmatch(name) and WITH_DELTA.get(name) != value != conf.get(name)
+    ]
     if late:
         _log.warning("Under spark-submit these spark.options have no effect: %s.", ", ".join(late))
     settings = {"spark.app.name": app_id, **_defaults(conf.get("spark.master", ""))}

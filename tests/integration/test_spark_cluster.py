@@ -12,6 +12,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from cluster import DEADLINE_SECONDS, WORKERS, cluster, executor_id, kill
 from driver import Driver
@@ -80,9 +82,20 @@ def test_executors_take_the_package_that_they_are_given(spark):
 
 
 def test_few_rows_go_through_the_driver(spark, tmp_path):
-    """Assertions and retractions on a cluster, in a place that all its machines reach."""
-    files.check(spark, f"file:{tmp_path}")
+    """Assertions and retractions on a cluster."""
     assert_as_the_oracle_says(spark, tmp_path)
+
+
+def test_a_folder_of_the_driver_is_copied_for_executors(spark, tmp_path):
+    """The copy is in the place that they share, and goes with the files of steps."""
+    files.check(spark, f"file:{tmp_path}")
+    pq.write_table(pa.table({"id": [1, 2, 3]}), tmp_path / "trace.parquet")
+    steps = relation.Steps(spark, f"file:{tmp_path}/steps")
+    place = steps.reachable(tmp_path / "trace.parquet")
+    assert place == f"file:{tmp_path}/steps/trace.parquet"
+    assert spark.read.parquet(place).count() == 3
+    steps.clear()
+    assert not files.exists(spark, place)
 
 
 def test_a_place_that_spark_does_not_know_is_refused(spark):

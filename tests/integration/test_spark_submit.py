@@ -6,6 +6,7 @@ import random
 import sys
 from pathlib import Path
 
+import pipelines
 import psutil
 import pyspark
 import pytest
@@ -34,6 +35,7 @@ RULES = """
 path(?x, ?y) :- edge(?x, ?y) .
 path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
 """
+PATIENCE_SECONDS = 300
 PACKAGES = f"{session.CONNECTOR},{session.DELTA}"
 
 
@@ -51,6 +53,7 @@ def submit(machines, case):
         "spark.jars.ivySettings": jvm.ivy_settings(),
         "spark.jars.ivy": jvm.cache_directory() / "ivy",
         "spark.ui.enabled": "false",
+        "spark.driver.extraJavaOptions": machines.options["spark.executor.extraJavaOptions"],
     }
     words = ["--master", settings.pop("spark.master"), "--packages", PACKAGES]
     for name, value in settings.items():
@@ -61,6 +64,7 @@ def submit(machines, case):
 def test_submitted_and_then_run(broker, machines, tmp_path, monkeypatch):
     """Stopped and started in another way, it goes on with its state: the output is one run's."""
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    monkeypatch.setattr(pipelines, "DEADLINE_SECONDS", PATIENCE_SECONDS)
     case = new_case(broker, tmp_path, RULES, pipeline={"backend": "spark"})
     generator, sent = random.Random(4), []
     node = [f"<http://example.org/n{number}>" for number in range(4)]

@@ -87,4 +87,4 @@ def _hadoop(spark: SparkSession) -> Any:
 def _said(error: Py4JError | PySparkException) -> str:
     """The first line of what Java said, which comes with its whole stack."""
     text = error.java_exception.toString() if isinstance(error, Py4JJavaError) else str(error)
-    return text.partition("\n")[0]
+    return text.partition("\n")[0].rstrip(".") + "."
