@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -149,27 +151,68 @@ def deaths(machines, spark, monkeypatch):
 def _watch(context, victim, over, found):
     """Kill an executor when it has a task; let it go on if it gets none."""
     while not over.wait(0.1):
-        if _active_tasks(context, executor_id(victim)):
+        known = _known(context).get(executor_id(victim))
+        if known is not None and known.activeTasks():
             kill(victim)
             found.within += 1
             return
     victim.send_signal(signal.SIGCONT)
 
 
-def _active_tasks(context, executor):
-    """How many tasks an executor runs, as the driver has it."""
+def _known(context):
+    """The live executors, as the driver has them, by id."""
     known = context._jsc.sc().statusStore().executorList(True)  # noqa: FBT003, SLF001 - PySpark does not show it
-    summaries = (known.apply(number) for number in range(known.size()))
-    return sum(one.activeTasks() for one in summaries if one.id() == executor)
+    return {one.id(): one for one in (known.apply(number) for number in range(known.size()))}
+
+
+def _completed(context, executor):
+    return _known(context)[executor].completedTasks()
 
 
 def _all_executors(machines):
     """The executors, once all are there."""
+    _await(lambda: len(machines.executors()) == WORKERS)
+    return machines.executors()
+
+
+def _await(done):
     deadline = time.monotonic() + DEADLINE_SECONDS
-    while len(found := machines.executors()) < WORKERS:
+    while not done():
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    return found
+
+
+def test_the_image_starts_an_executor(spark, tmp_path):
+    """What its entry point becomes, given what Kubernetes would give it, is given tasks."""
+    conf = spark.sparkContext.getConf()
+    given = {
+        "SPARK_DRIVER_URL": f"spark://CoarseGrainedScheduler@127.0.0.1:{conf.get('spark.driver.port')}",
+        "SPARK_EXECUTOR_ID": "99",
+        "SPARK_EXECUTOR_CORES": "1",
+        "SPARK_EXECUTOR_MEMORY": "512m",
+        "SPARK_APPLICATION_ID": spark.sparkContext.applicationId,
+        "SPARK_EXECUTOR_POD_IP": "127.0.0.1",
+        "SPARK_EXECUTOR_POD_NAME": "executor-99",
+        "SPARK_RESOURCE_PROFILE_ID": "0",
+        "SPARK_LOCAL_DIRS": str(tmp_path),
+        "JAVA_HOME": os.environ["JAVA_HOME"],
+    }
+    options = spark.sparkContext._jvm.org.apache.spark.launcher.JavaModuleOptions  # noqa: SLF001 - PySpark does not show it
+    words = options.defaultModuleOptionArray()
+    given |= {f"SPARK_JAVA_OPT_{number}": word for number, word in enumerate(words)}
+    with (tmp_path / "log").open("wb") as log:
+        executor = subprocess.Popen(
+            [sys.executable, ROOT / "deploy" / "entrypoint.py", "executor"],
+            env=os.environ | given,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        _await(lambda: "99" in _known(spark.sparkContext))
+        # It shares the tasks of a job with the others.
+        _await(lambda: spark.range(0, 12, 1, 12).count() and _completed(spark.sparkContext, "99"))
+    finally:
+        kill(executor)
 
 
 def test_executors_that_die_lose_nothing(spark, tmp_path, monkeypatch, deaths):

@@ -29,6 +29,12 @@ from streamreasoner import jvm
 from streamreasoner.analysis import check_text
 from streamreasoner.streaming import session
 
+# Kafka's client leaves it to the collector to close a socket of its own.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.usefixtures("leftovers"),
+]
+
 SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
 PROGRAM = Path(streamreasoner.__file__).parent / "__main__.py"
 RULES = """
