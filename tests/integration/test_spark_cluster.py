@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import os
 import re
 import shutil
@@ -39,6 +40,8 @@ CHECKED = check_text("""
 reach(?x) :- start(?x) .
 reach(?y) :- reach(?x), edge(?x, ?y), ?x != ?y .
 """)
+MIDDLE = 4
+"""The step of the first epoch from which on executors die: others are in files by then."""
 EDGES = [("edge", (f"<a:{x}>", f"<a:{y}>"), 1) for x, y in ("ab", "bb", "bc")]
 EPOCHS = [
     [("start", ("<a:a>",), 1), *EDGES],
@@ -123,15 +126,15 @@ class Deaths:
 def deaths(machines, spark, monkeypatch):
     """Executors die while an epoch computes its steps: between jobs, then in the midst of one."""
     found, cut = Deaths(), relation.Steps.cut
-    context = spark.sparkContext
+    context, numbers = spark.sparkContext, itertools.count(1)
 
     def computed(steps, frame):
+        if next(numbers) < MIDDLE or found.within:
+            return cut(steps, frame)
         if not found.between:
             assert not context.statusTracker().getActiveJobsIds()
             kill(_all_executors(machines)[0])
             found.between += 1
-        if found.within:
-            return cut(steps, frame)
         # One that hangs keeps the task that it is given, until it dies.
         victim = _all_executors(machines)[0]
         victim.send_signal(signal.SIGSTOP)
@@ -204,6 +207,8 @@ def test_the_image_starts_an_executor(spark, tmp_path):
         executor = subprocess.Popen(
             [sys.executable, ROOT / "deploy" / "entrypoint.py", "executor"],
             env=os.environ | given,
+            # It puts the jars that the driver gives it where it is started.
+            cwd=tmp_path,
             stdout=log,
             stderr=log,
         )

@@ -41,8 +41,10 @@ def delete(spark: SparkSession, place: str) -> None:
 def upload(spark: SparkSession, source: Path, place: str) -> None:
     """Copy a folder that the driver alone may reach to a place that there is nothing at yet."""
     path, system = _located(spark, place)
-    local = _hadoop(spark).Path(f"file:{source.absolute()}")
-    system.copyFromLocalFile(local, path)
+    local, disk = _located(spark, f"file:{source.absolute()}")
+    settings = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - as below
+    # FileSystem.copyFromLocalFile takes no other class of local files than Hadoop's own.
+    _hadoop(spark).FileUtil.copy(disk, local, system, path, False, settings)  # noqa: FBT003 - keep the source
 
 
 def check(spark: SparkSession, place: str) -> None:
