@@ -1,7 +1,7 @@
 """What an image is given at build time. Invariant: a start needs neither network nor compiler.
 
-`prepare.py jars DIRECTORY` puts the jars of Spark's Kafka connector there; `prepare.py kernels`
-runs small epochs, so that the compiled kernels are in numba's cache.
+`prepare.py jars DIRECTORY` puts the jars of Spark's Kafka connector and of Delta Lake there;
+`prepare.py kernels` runs small epochs, so that the compiled kernels are in numba's cache.
 """
 
 # ruff: noqa: INP001 - a script beside the Dockerfile, not part of a package
@@ -13,12 +13,12 @@ from pathlib import Path
 
 from streamreasoner import jvm, warmup
 from streamreasoner.analysis.load import load_program
-from streamreasoner.streaming.session import CONNECTOR
+from streamreasoner.streaming.session import CONNECTOR, DELTA
 
 
 def jars(directory: Path) -> None:
-    """Copy the connector's jars, and all they depend on, into a directory."""
-    shutil.copytree(jvm.jars("connector", [CONNECTOR]), directory)
+    """Copy the jars of connector and tables, and all they depend on, into a directory."""
+    shutil.copytree(jvm.jars("connectors", [CONNECTOR, DELTA]), directory)
 
 
 def kernels() -> None:

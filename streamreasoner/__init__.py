@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from streamreasoner.errors import StreamReasonerError
-from streamreasoner.reasoner import Diff, Reasoner, Update
+
+if TYPE_CHECKING:
+    from streamreasoner.reasoner import Diff, Reasoner, Update
 
 __all__ = ["Diff", "Reasoner", "StreamReasonerError", "Update", "__version__"]
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    # Spark's executors import functions on terms from this package: without numba and its kernels.
+    if name in __all__:
+        return getattr(import_module("streamreasoner.reasoner"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

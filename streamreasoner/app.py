@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from streamreasoner import jvm, warmup
 from streamreasoner.analysis.load import load_program
 from streamreasoner.backends.choice import Limit, Place
+from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.dictionary import DistributedDictionary
 from streamreasoner.metrics.exporter import Exporter
@@ -85,7 +86,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
     with ExitStack() as stack:
         metrics = _metrics(config, stack)
         watcher = Observers(*(one for one in (metrics, observer) if one is not None))
-        jvm.java(newest=session.NEWEST_JAVA)
+        session.check_java()
         program = load_program(config.rules.program)
         check_topics(config.kafka, config.rules.control_topic)
         lock = StateLock(config.state.directory)
@@ -240,12 +241,13 @@ def _in_memory(tables: Tables, point: Resume) -> Store:
 
 
 def _in_spark(config: Config, point: Resume, session: session.Session) -> Store:
-    directory = config.state.directory / "spark"
-    dictionary = DistributedDictionary(session.spark, str(directory / "terms"))
-    dictionary.resume(str(config.state.tables / TERMS))
+    place = config.spark_state
+    files.check(session.spark, place)
+    dictionary = DistributedDictionary(session.spark, f"{place}/terms")
+    dictionary.resume(config.state.tables / TERMS)
 
     def backend(plan: ProgramPlan) -> Backend:
-        found = SparkBackend(session.spark, directory, plan, dictionary)
+        found = SparkBackend(session.spark, place, plan, dictionary)
         found.resume(config.state.tables / TRACE, point.before)
         return found
 
@@ -279,6 +281,14 @@ def _growth(
     )
 
 
+def _settings(config: Config, place: Place) -> dict[str, str]:
+    """What Spark is told where the state is."""
+    if place is Place.COLUMNAR:
+        return {}
+    remote = not config.spark_state.startswith("file:")
+    return {**session.WITH_DELTA, **(session.WITH_REMOTE_FILES if remote else {})}
+
+
 def _start_spark(
     config: Config, place: Place, lock: StateLock, stack: ExitStack
 ) -> Future[session.Session]:
@@ -289,7 +299,7 @@ def _start_spark(
         session.start,
         config.pipeline.app_id,
         config.state.directory,
-        {**(session.WITH_DELTA if place is Place.SPARK else {}), **config.spark.options},
+        {**_settings(config, place), **config.spark.options},
         lock.descriptor,
         kin,
     )

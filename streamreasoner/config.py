@@ -171,9 +171,13 @@ class SparkConfig:
 
     Attributes:
         options: `spark.*` settings that win over the ones chosen here.
+        state_directory: Where the backend `spark` keeps its state: a path, or an address that
+            Hadoop knows (`s3a://bucket/folder`); every executor must reach it. Default
+            `<state.directory>/spark`.
     """
 
     options: Mapping[str, str] = _key(values.SPARK_OPTIONS, {})
+    state_directory: str | None = _key(values.LOCATION, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +192,11 @@ class Config:
     metrics: MetricsConfig
     log: LogConfig
     spark: SparkConfig
+
+    @property
+    def spark_state(self) -> str:
+        """Where the backend `spark` keeps its state, as Hadoop says it."""
+        return self.spark.state_directory or f"file:{self.state.directory.absolute() / 'spark'}"
 
 
 _SECTIONS: dict[str, type[Any]] = {

@@ -12,12 +12,14 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SHOWN = 60
 _RULESET = re.compile(r"[a-z][a-z0-9-]*")
+_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,20 @@ def _path(value: Any, directory: Path) -> Path:
     return directory / Path(_text(value, directory)).expanduser()
 
 
+def _location(value: Any, directory: Path) -> str:
+    text = _text(value, directory)
+    if _SCHEME.match(text) is None:
+        return f"file:{_path(text, directory).absolute()}"
+    found = urlsplit(text)
+    if not text.startswith("/", len(found.scheme) + 1):
+        raise ValueError(f'after "{found.scheme}:" comes a / and no relative path')
+    if not found.path.strip("/"):
+        raise ValueError("it names no folder")
+    if found.scheme == "file" and found.netloc:
+        raise ValueError(f'write "file:{found.path}", a path that all machines share')
+    return text.rstrip("/")
+
+
 def _program(value: Any, directory: Path) -> str | Path:
     text = _text(value, directory)
     return text if _RULESET.fullmatch(text) else _path(text, directory)
@@ -185,6 +201,10 @@ def _spark_options(value: Any, directory: Path) -> dict[str, str]:
 TEXT = Kind("text", _text)
 PROGRAM = Kind("the name of a ruleset, or a path with a / or a . in it", _program)
 PATH = Kind("a path", _path)
+LOCATION = Kind(
+    'a path, or an address of a folder such as "s3a://bucket/folder" or "hdfs://host/folder"',
+    _location,
+)
 NAME = Kind('a name of letters, digits, ".", "_" and "-"', _matching(r"[a-zA-Z0-9._-]{1,200}"))
 TOPIC = Kind('a topic name of letters, digits, ".", "_" and "-"', _topic)
 TOPICS = Kind('a list of topic names of letters, digits, ".", "_" and "-"', _topics)

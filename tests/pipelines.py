@@ -217,8 +217,8 @@ def await_published(case, sent):
     eventually(behind, {})
 
 
-def spawn(arguments, log, given=None):
-    """A Python process with the project's tests and package importable."""
+def spawn(arguments, log, given=None, program=sys.executable):
+    """A process, Python's if not said, with the project's tests and package importable."""
     root = Path(__file__).resolve().parents[1]
     environment = {
         **os.environ,
@@ -226,7 +226,7 @@ def spawn(arguments, log, given=None):
         "PYTHONUNBUFFERED": "1",
     }
     return subprocess.Popen(
-        [sys.executable, *map(str, arguments)],
+        [program, *map(str, arguments)],
         stdin=given,
         stdout=log,
         stderr=log,
@@ -236,10 +236,10 @@ def spawn(arguments, log, given=None):
 
 
 @contextmanager
-def running(arguments, case):
+def running(arguments, case, program=sys.executable):
     """A driver process, killed at the end if it still runs; its output goes to a file."""
     with (case.directory / "driver.log").open("ab") as log:
-        process = spawn(arguments, log)
+        process = spawn(arguments, log, program=program)
         try:
             yield process
         finally:

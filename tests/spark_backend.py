@@ -17,12 +17,13 @@ BUCKETS = 4
 
 
 @contextmanager
-def spark_session(directory):
-    """A session whose files are in a directory."""
+def spark_session(directory, options=()):
+    """A session whose files are in a directory, with more options if given."""
+    options = {**session.WITH_DELTA, **dict(options)}
     lock, kin = StateLock(directory), jvm.Kin()
     started = None
     try:
-        started = session.start("tests", directory, session.WITH_DELTA, lock.descriptor, kin)
+        started = session.start("tests", directory, options, lock.descriptor, kin)
         yield started.spark
     finally:
         if started is not None:
@@ -36,8 +37,8 @@ def stores(spark, directory):
     numbers = itertools.count()
 
     def store():
-        place = directory / f"state-{next(numbers)}"
-        dictionary = DistributedDictionary(spark, str(place / "terms"))
+        place = f"file:{directory}/state-{next(numbers)}"
+        dictionary = DistributedDictionary(spark, f"{place}/terms")
         return Store(dictionary, lambda plan: SparkBackend(spark, place, plan, dictionary, BUCKETS))
 
     return store

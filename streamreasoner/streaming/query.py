@@ -74,7 +74,8 @@ class Query:
         self._checkpoint = checkpoint
         self._query = (
             self._stream.writeStream.queryName(name)
-            .option("checkpointLocation", str(checkpoint))
+            # A local path, whatever file system Hadoop takes for granted.
+            .option("checkpointLocation", f"file:{checkpoint.absolute()}")
             .trigger(processingTime=f"{int(trigger_interval * 1000)} milliseconds")
             .foreachBatch(self._on_batch)
             .start()

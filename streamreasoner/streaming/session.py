@@ -1,13 +1,15 @@
-"""The Spark session: classic local mode, on loopback, tuned for small batches.
+"""The Spark session: classic mode, tuned for small batches.
 
-Invariant: the JVM does not outlive this process, holds the state lock while it lives, and listens
-on loopback only.
+Invariant: a JVM that this process starts does not outlive it, holds the state lock while it lives,
+and listens on loopback only unless the executors are elsewhere. Under spark-submit the JVM is there
+already, with the settings it was given: they win.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
@@ -38,20 +40,23 @@ NEWEST_JAVA = 23
 
 _LOG_LINES = 15
 _FLAGS = (
-    # Compiler and collector share few cores with the driver: the cheap ones give them back sooner.
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
     "-XX:-UsePerfData",
     # Hadoop runs chmod for each file it writes; this way of forking does without a helper process.
     "-Djdk.lang.Process.launchMechanism=VFORK",
     f"-Dlog4j2.configurationFile=file:{Path(__file__).with_name('log4j2.properties')}",
 )
 
+# Compiler and collector share few cores with the driver: the cheap ones give them back sooner.
+_FLAGS_OF_ONE_MACHINE = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+_ON_ONE_MACHINE = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+
 _TUNING = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
@@ -84,6 +89,19 @@ WITH_DELTA = {
 }
 """Settings of a session whose Spark reads and writes Delta tables."""
 
+WITH_REMOTE_FILES = {"spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem"}
+"""Settings of a session whose state is at an address: S3A buffers in files of this class only."""
+
+# What a JVM that runs does not take any more.
+_OF_THE_LAUNCH = re.compile(
+    r"spark\.(master|submit\..*|jars(\..*)?|driver\.(memory|cores|extra.*|default.*|log\..*))"
+)
+_CLASSES = {
+    CONNECTOR: "org.apache.spark.sql.kafka010.KafkaSourceProvider",
+    DELTA: "io.delta.sql.DeltaSparkSessionExtension",
+}
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Session:
@@ -91,18 +109,18 @@ class Session:
 
     Attributes:
         spark: The session.
-        log_file: What the JVM printed.
     """
 
     spark: SparkSession
-    log_file: Path
     _gateway: JavaGateway
-    _temporary: Path
+    _temporary: Path | None = None
 
     def stop(self) -> None:
-        """Stop Spark and its JVM."""
+        """Stop Spark, and its JVM unless that started this process."""
         with suppress(Py4JError, OSError):
             self.spark.stop()
+        if self._temporary is None:
+            return
         with suppress(Py4JError, OSError):
             self._gateway.shutdown()
         # PySpark keeps the gateway for the next session of the process; this one is over.
@@ -127,31 +145,94 @@ def start(
     Args:
         app_id: Name of the application.
         directory: Where the JVM's log and temporary files go.
-        options: `spark.*` settings over the ones chosen here.
+        options: `spark.*` settings over the ones chosen here, and under those of spark-submit.
         lock_descriptor: The state lock, which the JVM inherits.
         kin: The process group of the JVM; closing it ends a start that is under way.
 
     Raises:
         EnvironmentSetupError: Java is missing or too old, or Spark does not start.
     """
+    # Built-ins that executors evaluate are Python, and need what this Python has.
+    os.environ.setdefault("PYSPARK_PYTHON", options.get("spark.pyspark.python", sys.executable))
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_not_of_py4j)
+    found = (
+        _join(app_id, options)
+        if submitted()
+        else _launch(app_id, directory, options, lock_descriptor, kin)
+    )
+    try:
+        _check_classes(found.spark, options)
+    except EnvironmentSetupError:
+        found.stop()
+        raise
+    return found
+
+
+def submitted() -> bool:
+    """Whether spark-submit started this process, and so a JVM before it."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def check_java() -> None:
+    """Refuse a start without a Java that Spark runs on; one that runs already needs no check.
+
+    Raises:
+        EnvironmentSetupError: Java is missing or too old.
+    """
+    if not submitted():
+        jvm.java(newest=NEWEST_JAVA)
+
+
+def _join(app_id: str, options: Mapping[str, str]) -> Session:
+    """A session in the JVM of spark-submit, whose settings are kept."""
+    gateway = launch_gateway()  # type: ignore[no-untyped-call]
+    conf = SparkConf(_jvm=gateway.jvm)
+    late = [
+        name
+        for name, value in options.items()
+        if _OF_THE_LAUNCH.fullmatch(name) and WITH_DELTA.get(name) != value != conf.get(name)
+    ]
+    if late:
+        _log.warning("Under spark-submit these spark.options have no effect: %s.", ", ".join(late))
+    settings = {"spark.app.name": app_id, **_defaults(conf.get("spark.master", ""))}
+    for name, value in {**settings, **options}.items():
+        if not _OF_THE_LAUNCH.fullmatch(name):
+            conf.setIfMissing(name, value)
+    try:
+        return Session(SparkSession(SparkContext(conf=conf, gateway=gateway)), gateway)
+    except Py4JError as error:
+        raise EnvironmentSetupError(
+            "Spark does not start; what it says is in the log of spark-submit."
+        ) from error
+
+
+def _launch(
+    app_id: str,
+    directory: Path,
+    options: Mapping[str, str],
+    lock_descriptor: int,
+    kin: jvm.Kin,
+) -> Session:
+    """A session in a JVM of its own."""
     java = jvm.java(newest=NEWEST_JAVA)
     os.environ.setdefault("JAVA_HOME", str(Path(java).resolve().parent.parent))
-    # Built-ins that executors evaluate are Python, and need what this Python has.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # A JVM that is killed leaves its files behind: they are here, and go with the next start.
     temporary = directory / "tmp"
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
+    master = options.get("spark.master", "local[2]")
+    flags = (*_FLAGS, *(_FLAGS_OF_ONE_MACHINE if _local(master) else ()))
     settings = {
         "spark.local.dir": str(temporary),
-        "spark.master": "local[2]",
+        "spark.master": master,
         "spark.app.name": app_id,
         "spark.jars.packages": CONNECTOR,
         "spark.jars.ivySettings": str(jvm.ivy_settings()),
         "spark.jars.ivy": str(jvm.cache_directory() / "ivy"),
         "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": " ".join((*_FLAGS, f'"-Djava.io.tmpdir={temporary}"')),
-        **_TUNING,
+        "spark.driver.extraJavaOptions": " ".join((*flags, f'"-Djava.io.tmpdir={temporary}"')),
+        **_defaults(master),
         **options,
     }
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
@@ -172,9 +253,32 @@ def start(
             raise EnvironmentSetupError(
                 f"Spark does not start. The end of {log_file}:\n{tail(log_file)}"
             ) from error
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    logging.getLogger().addFilter(_not_of_py4j)
-    return Session(SparkSession(context), log_file, gateway, temporary)
+    return Session(SparkSession(context), gateway, temporary)
+
+
+def _local(master: str) -> bool:
+    """Whether executors are threads of the JVM."""
+    return master.startswith("local")
+
+
+def _defaults(master: str) -> dict[str, str]:
+    """The settings chosen here; executors elsewhere must be able to reach the driver."""
+    return {**_TUNING, **(_ON_ONE_MACHINE if _local(master) else {})}
+
+
+def _check_classes(spark: SparkSession, options: Mapping[str, str]) -> None:
+    """Refuse a Spark without the jars it needs, which it would notice in the first batch."""
+    needed = [CONNECTOR] + [DELTA] * ("spark.sql.extensions" in options)
+    loader = spark.sparkContext._jvm.Thread.currentThread().getContextClassLoader()  # type: ignore[union-attr]  # noqa: SLF001 - PySpark shows no class loader
+    for module in needed:
+        try:
+            loader.loadClass(_CLASSES[module])
+        except Py4JJavaError:
+            raise EnvironmentSetupError(
+                f"Spark runs without {module}. Add it to --packages of spark-submit, or to "
+                "spark.jars.packages in spark.options if nothing submits this process; or have its "
+                "jars where spark.jars says."
+            ) from None
 
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:

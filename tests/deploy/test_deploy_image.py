@@ -68,7 +68,10 @@ def test_the_image_runs_as_nobody_in_particular():
 def test_the_entry_point_is_a_command_of_the_project():
     """What the image starts is installed by the wheel, and its default command has a file."""
     entry = json.loads(_last("ENTRYPOINT"))
-    assert entry[-1] in PROJECT["project"]["scripts"]
+    assert f"deploy/entrypoint.py {entry[-1]}" in _last("COPY")
+    text = (DEPLOY / "entrypoint.py").read_text(encoding="utf-8")
+    [script] = PROJECT["project"]["scripts"]
+    assert f'return ["{script}", *words]' in text
     command = json.loads(_last("CMD"))
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
     assert compose["services"]["reasoner"]["command"] == command

@@ -38,7 +38,7 @@ def stored(spark, dictionary, path):
     """Write the terms of a dictionary in memory as a pipeline does."""
     texts = dictionary.terms(0, len(dictionary)).cast(pa.string())
     rows = pa.table({"id": pa.array(range(len(dictionary)), pa.int64()), "term": texts})
-    spark.createDataFrame(rows).write.format("delta").mode("overwrite").save(path)
+    spark.createDataFrame(rows).write.format("delta").mode("overwrite").save(str(path))
     return path
 
 
@@ -47,7 +47,7 @@ def test_ids_are_those_of_a_dictionary_in_memory(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(distributed, "NEWEST", 8)
     monkeypatch.setattr(distributed, "REMEMBERED", 4)
     generator = random.Random(7)
-    memory, table = Dictionary(), DistributedDictionary(spark, str(tmp_path / "index"))
+    memory, table = Dictionary(), DistributedDictionary(spark, f"file:{tmp_path}/index")
     for _ in range(5):
         terms = generator.choices(TERMS, k=12)
         assert table.encode(column(terms)).tolist() == memory.encode(column(terms)).tolist()
@@ -66,11 +66,11 @@ def test_ids_are_those_of_a_dictionary_in_memory(spark, tmp_path, monkeypatch):
 def test_a_new_process_takes_up_what_is_stored(spark, tmp_path, monkeypatch):
     """Terms that the table has, those it lacks, and none that were never stored."""
     monkeypatch.setattr(distributed, "NEWEST", 8)
-    place = str(tmp_path / "index")
+    place = f"file:{tmp_path}/index"
     memory = Dictionary()
     for known in (20, 24, 50):
         memory.encode(column(TERMS[:known]))
-        path = stored(spark, memory, str(tmp_path / "terms"))
+        path = stored(spark, memory, tmp_path / "terms")
         table = DistributedDictionary(spark, place)
         table.resume(path)
         assert len(table) == known
@@ -80,14 +80,14 @@ def test_a_new_process_takes_up_what_is_stored(spark, tmp_path, monkeypatch):
     other = Dictionary()
     other.encode(column(reversed(TERMS)))
     table = DistributedDictionary(spark, place)
-    table.resume(stored(spark, other, str(tmp_path / "terms")))
+    table.resume(stored(spark, other, tmp_path / "terms"))
     assert table.decode([0, 59]).to_pylist() == [TERMS[59], TERMS[0]]
 
 
 def test_ids_with_a_gap_are_refused(spark, tmp_path):
     """A table that has lost a term is not taken up."""
     rows = pa.table({"id": pa.array([0, 2], pa.int64()), "term": ["<a:a>", "<a:b>"]})
-    path = str(tmp_path / "terms")
-    spark.createDataFrame(rows).write.format("delta").save(path)
+    path = tmp_path / "terms"
+    spark.createDataFrame(rows).write.format("delta").save(str(path))
     with pytest.raises(StateError, match="are not 0 to 1 without gap"):
-        DistributedDictionary(spark, str(tmp_path / "index")).resume(path)
+        DistributedDictionary(spark, f"file:{tmp_path}/index").resume(path)

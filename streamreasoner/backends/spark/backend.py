@@ -63,7 +63,8 @@ class SparkBackend:
 
     Args:
         spark: A session with Delta Lake.
-        directory: Where the state and the files of an epoch are; all executors must reach it.
+        directory: Where the state and the files of an epoch are, as Hadoop says it; all executors
+            must reach it.
         plan: The program.
         dictionary: Terms and their ids.
         buckets: Buckets of an arrangement.
@@ -72,7 +73,7 @@ class SparkBackend:
     def __init__(
         self,
         spark: SparkSession,
-        directory: Path,
+        directory: str,
         plan: ProgramPlan,
         dictionary: DistributedDictionary,
         buckets: int = DEFAULT_BUCKETS,
@@ -81,7 +82,7 @@ class SparkBackend:
         self._dictionary = dictionary
         self._width = max(1, *plan.arities.values())
         self._fact = columns.fact(self._width)
-        self._steps = Steps(spark, directory / "steps")
+        self._steps = Steps(spark, f"{directory}/steps")
         self._terms = Terms(self._steps, dictionary)
         self._constants = pa.array(plan.constants, pa.large_string())
         self._begin()
@@ -98,7 +99,7 @@ class SparkBackend:
         meaning = repr((self._arrangements, self._strata, self._lattices, plan.lattices))
         self._state = State(
             spark,
-            directory / "state",
+            f"{directory}/state",
             dictionary.intern,
             width=self._width,
             buckets=buckets,
@@ -430,7 +431,7 @@ class SparkBackend:
         """Go on with the state of the epochs below *before*, built from their trace if need be.
 
         Args:
-            trace: A Delta table of the trace.
+            trace: A Delta table of the trace, which the driver reaches; executors need not.
             before: The next epoch.
         """
         if before == 0:
@@ -439,7 +440,7 @@ class SparkBackend:
         if self._state.open(before):
             return
         self._state.clear()
-        rows = self._steps.spark.read.format("delta").load(str(trace))
+        rows = self._steps.spark.read.format("delta").load(self._steps.reachable(trace))
         kept = [name for name in arguments(self._width) if name in rows.columns]
         missing = [name for name in arguments(self._width) if name not in kept]
         self._rebuild(

@@ -12,11 +12,14 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
+from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.index import ID, TERM, TermIndex
 from streamreasoner.errors import EngineError, StateError
 from streamreasoner.rdf.dictionary import INVALID, Dictionary
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
@@ -40,19 +43,22 @@ class DistributedDictionary:
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._spark = spark
         self._index = TermIndex(spark, path)
+        self._copy = f"{path}-copy"
         self._count = self._settled = 0
         self._remember(pa.array([], pa.large_string()))
 
-    def resume(self, table: str) -> None:
+    def resume(self, table: Path) -> None:
         """Take up the terms of an earlier run.
 
         Args:
-            table: Path of a Delta table with the columns `id` and `term`.
+            table: A Delta table with the columns `id` and `term`, which the driver reaches.
 
         Raises:
             StateError: The ids have a gap or a double.
         """
-        terms = self._spark.read.format("delta").load(table).select(ID, TERM)
+        files.delete(self._spark, self._copy)
+        place = files.reachable(self._spark, table, self._copy)
+        terms = self._spark.read.format("delta").load(place).select(ID, TERM)
         total, highest = terms.agg(F.count("*"), F.max(ID)).first() or (0, None)
         if total and highest != total - 1:
             raise StateError(
@@ -67,6 +73,7 @@ class DistributedDictionary:
         newest = terms.filter(F.col(ID) >= self._index.count).toArrow().sort_by(ID)
         self._count = self._settled = total
         self._remember(newest[TERM].cast(pa.large_string()))
+        files.delete(self._spark, self._copy)
 
     def __len__(self) -> int:
         return self._count

@@ -7,7 +7,6 @@ way no plan grows with the number of iterations, and a lost executor costs one s
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -16,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
+from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.columns import ITERATION, STRATUM, schema
 
 if TYPE_CHECKING:
@@ -103,12 +103,11 @@ class Steps:
         directory: For files of steps; all executors must be able to read and write it.
     """
 
-    def __init__(self, spark: SparkSession, directory: Path) -> None:
+    def __init__(self, spark: SparkSession, directory: str) -> None:
         self.spark = spark
         self._directory = directory
         self._epoch, self._before = uuid4().hex, ""
-        self._many = _TASKS * spark.sparkContext.defaultParallelism
-        shutil.rmtree(directory, ignore_errors=True)
+        files.delete(spark, directory)
 
     def local(self, table: pa.Table) -> Relation:
         """Rows that are in the driver."""
@@ -119,10 +118,15 @@ class Steps:
         found = frame.limit(FEW + 1).toArrow()
         if found.num_rows <= FEW:
             return Relation(self.spark, found)
-        self._plan_for(self._many, adaptive=True)
-        path = str(self._directory / self._epoch / uuid4().hex)
+        # Asked each time: executors come and go.
+        self._plan_for(_TASKS * self.spark.sparkContext.defaultParallelism, adaptive=True)
+        path = f"{self._directory}/{self._epoch}/{uuid4().hex}"
         frame.write.option("maxRecordsPerFile", _BLOCK).parquet(path)
         return Relation(self.spark, frame=self.spark.read.parquet(path))
+
+    def reachable(self, folder: Path) -> str:
+        """A folder of the driver where executors can read it; a copy is forgotten as steps are."""
+        return files.reachable(self.spark, folder, f"{self._directory}/{self._epoch}/{folder.name}")
 
     def union(self, relations: Iterable[Relation], names: Sequence[str]) -> Relation:
         """The rows of all, with these columns."""
@@ -147,7 +151,7 @@ class Steps:
         """
         self._plan_for(1, adaptive=False)
         if self._before:
-            shutil.rmtree(self._directory / self._before, ignore_errors=True)
+            files.delete(self.spark, f"{self._directory}/{self._before}")
         self._before, self._epoch = self._epoch, uuid4().hex
 
     def _plan_for(self, partitions: int, *, adaptive: bool) -> None:

@@ -9,13 +9,12 @@ executors agree on it without a hash function that both would have to have.
 from __future__ import annotations
 
 import hashlib
-import shutil
 from functools import reduce
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.columns import (
     ARRANGEMENT,
     BUCKET,
@@ -60,7 +59,7 @@ class State:
     def __init__(
         self,
         spark: SparkSession,
-        path: Path,
+        path: str,
         intern: Callable[[str], int],
         *,
         width: int,
@@ -68,7 +67,7 @@ class State:
         meaning: str,
     ) -> None:
         self._spark = spark
-        self._path = str(path)
+        self._path = path
         self._width = width
         self._buckets = buckets
         self._intern = intern
@@ -145,7 +144,7 @@ class State:
             Whether there is one: of the same meaning, with the epoch before, and with no later one
             but that which a process that died was about to finish.
         """
-        if not Path(self._path, "_delta_log").is_dir():
+        if not files.exists(self._spark, f"{self._path}/_delta_log"):
             return False
         found = self._spark.sql(f"DESCRIBE HISTORY delta.`{self._path}` LIMIT 2").collect()
         notes = [one.userMetadata.split() for one in found if one.userMetadata]
@@ -157,7 +156,7 @@ class State:
 
     def clear(self) -> None:
         """Forget everything."""
-        shutil.rmtree(self._path, ignore_errors=True)
+        files.delete(self._spark, self._path)
         self._frame = None
 
     def _read(self, before: int) -> None:

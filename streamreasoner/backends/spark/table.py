@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from streamreasoner.backends.spark import files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,11 +35,11 @@ class DeltaTable:
 
     def last_note(self) -> str | None:
         """The note of the last commit that has one; None if there is no table."""
-        if not Path(self._path, "_delta_log").is_dir():
+        if not files.exists(self._spark, f"{self._path}/_delta_log"):
             return None
         found = self._spark.sql(f"DESCRIBE HISTORY delta.`{self._path}` LIMIT 5").collect()
         return next((one.userMetadata for one in found if one.userMetadata), None)
 
     def clear(self) -> None:
         """Forget everything."""
-        shutil.rmtree(self._path, ignore_errors=True)
+        files.delete(self._spark, self._path)

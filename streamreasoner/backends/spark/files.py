@@ -1,0 +1,102 @@
+"""Files of the state, where Hadoop finds them. Invariant: Python opens none of them.
+
+A place is a text that Hadoop understands: `file:/var/lib/x`, `s3a://bucket/x`, `hdfs://host/x`. The
+driver's JVM has the file systems, and Spark's settings (`spark.hadoop.*`) say how they are reached.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
+
+from streamreasoner.errors import EnvironmentSetupError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+_TASKS = 4  # for each processor, so that hardly an executor is left out
+
+
+def on_one_machine(spark: SparkSession) -> bool:
+    """Whether executors are threads of the driver's JVM."""
+    return str(spark.sparkContext.master).startswith("local")
+
+
+def exists(spark: SparkSession, place: str) -> bool:
+    """Whether a file or folder is there."""
+    path, system = _located(spark, place)
+    return bool(system.exists(path))
+
+
+def delete(spark: SparkSession, place: str) -> None:
+    """Delete a file, or a folder with all that is in it, if it is there."""
+    path, system = _located(spark, place)
+    system.delete(path, True)  # noqa: FBT003 - Java has no keywords
+
+
+def reachable(spark: SparkSession, source: Path, place: str) -> str:
+    """Where executors can read a folder that the driver alone may reach.
+
+    Args:
+        spark: The session.
+        source: The folder.
+        place: Where a copy of it goes if need be; there is nothing yet.
+    """
+    original = f"file:{source.absolute()}"
+    if on_one_machine(spark):
+        return original
+    path, system = _located(spark, place)
+    local, disk = _located(spark, original)
+    settings = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - as below
+    # FileSystem.copyFromLocalFile takes no other class of local files than Hadoop's own.
+    _hadoop(spark).FileUtil.copy(disk, local, system, path, False, settings)  # noqa: FBT003 - keep the source
+    return place
+
+
+def check(spark: SparkSession, place: str) -> None:
+    """Refuse a place that driver and executors do not share: what is written there would be lost.
+
+    Raises:
+        EnvironmentSetupError: It cannot be written, or not by all of them.
+    """
+    if on_one_machine(spark) and place.startswith("file:"):
+        return
+    tasks = _TASKS * spark.sparkContext.defaultParallelism
+    probe = f"{place}/probe"
+    try:
+        delete(spark, probe)
+        spark.range(0, tasks, 1, tasks).write.parquet(probe)
+        found = spark.read.parquet(probe).count()
+        delete(spark, probe)
+    except (Py4JError, PySparkException) as error:
+        raise EnvironmentSetupError(
+            f"Spark cannot keep its state in {place} (spark.state_directory): {_said(error)} "
+            "All executors and the driver must be able to read and write it. Addresses need the "
+            "jars of their file system in spark.jars.packages and its settings as spark.hadoop.* "
+            "in spark.options."
+        ) from None
+    if found != tasks:
+        raise EnvironmentSetupError(
+            f"Of {tasks} files that executors wrote to {place} (spark.state_directory), {found} "
+            "are there: it is a directory of each machine. Choose one that all machines share."
+        )
+
+
+def _located(spark: SparkSession, place: str) -> tuple[Any, Any]:
+    """A place as Hadoop's path, and the file system that it is in."""
+    path = _hadoop(spark).Path(place)
+    return path, path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())  # noqa: SLF001 - PySpark shows no file systems
+
+
+def _hadoop(spark: SparkSession) -> Any:
+    return spark.sparkContext._jvm.org.apache.hadoop.fs  # type: ignore[union-attr]  # noqa: SLF001 - as above
+
+
+def _said(error: Py4JError | PySparkException) -> str:
+    """The first line of what Java said, which comes with its whole stack."""
+    text = error.java_exception.toString() if isinstance(error, Py4JJavaError) else str(error)
+    return text.partition("\n")[0].rstrip(".") + "."

@@ -1,0 +1,128 @@
+"""A Spark cluster of real processes: a standalone master and two workers, on loopback."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pyspark
+
+from streamreasoner import jvm
+
+DEADLINE_SECONDS = 120
+WORKERS = 2
+_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
+_CHEAP = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+_DEPLOY = "org.apache.spark.deploy"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A running cluster of two workers with one core each.
+
+    Attributes:
+        url: Its address, for `spark.master`.
+        workers: The processes of its workers, each the parent of its executors.
+    """
+
+    url: str
+    workers: list
+
+    @property
+    def options(self):
+        """Settings of Spark, as a configuration gives them."""
+        return {
+            "spark.master": self.url,
+            # The executors are on this machine, and nobody else is to connect.
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.executor.memory": "1g",
+            "spark.executor.extraJavaOptions": _CHEAP,
+        }
+
+    def executors(self):
+        """The processes of the executors that live."""
+        return [
+            child
+            for worker in self.workers
+            for child in psutil.Process(worker.pid).children(recursive=True)
+            if _is_executor(child)
+        ]
+
+
+def kill(process):
+    """End a process as a crash does; returns when it is gone."""
+    process.send_signal(signal.SIGKILL)
+    process.wait(DEADLINE_SECONDS)
+
+
+def executor_id(process):
+    """What the driver calls an executor."""
+    words = process.cmdline()
+    return words[words.index("--executor-id") + 1]
+
+
+@contextmanager
+def cluster(directory):
+    """A cluster whose files are in a directory."""
+    kin = jvm.Kin()
+    started = []
+    try:
+        master = _spawn(kin, directory / "master.log", "master.Master", "--webui-port", "0")
+        started.append(master)
+        url = _said(directory / "master.log", r"Starting Spark master at (spark://\S+)")
+        for number in range(WORKERS):
+            work = directory / f"worker-{number}"
+            options = ("--cores", "1", "--memory", "1g", "--work-dir", str(work))
+            log = directory / f"worker-{number}.log"
+            ports = ("--webui-port", "0")
+            started.append(_spawn(kin, log, "worker.Worker", *ports, *options, url))
+        for number in range(WORKERS):
+            _said(directory / f"worker-{number}.log", r"Successfully registered with master")
+        yield Cluster(url, started[1:])
+    finally:
+        for process in reversed(started):
+            process.terminate()
+            process.wait(DEADLINE_SECONDS)
+        kin.close()
+
+
+def _spawn(kin, log, name, *arguments):
+    environment = {
+        **os.environ,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": _CHEAP,
+        "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
+    }
+    with log.open("wb") as output:
+        return subprocess.Popen(
+            [_CLASS, f"{_DEPLOY}.{name}", "--host", "127.0.0.1", "--port", "0", *arguments],
+            stdout=output,
+            stderr=output,
+            env=environment,
+            process_group=kin.group,
+        )
+
+
+def _said(log, wanted):
+    """What a process says in its log, once it does."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while (found := re.search(wanted, log.read_text(errors="replace"))) is None:
+        assert time.monotonic() < deadline, log.read_text(errors="replace")
+        time.sleep(0.1)
+    return found[found.re.groups]
+
+
+def _is_executor(process):
+    try:
+        return any("CoarseGrainedExecutorBackend" in word for word in process.cmdline())
+    except psutil.NoSuchProcess:
+        return False

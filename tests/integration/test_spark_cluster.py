@@ -1,0 +1,227 @@
+"""The Spark backend on a cluster of processes: executors die, and nothing else changes."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from cluster import DEADLINE_SECONDS, WORKERS, cluster, executor_id, kill
+from driver import Driver
+from oracle import closure, evaluate, total
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from spark_backend import spark_session, stores
+
+from streamreasoner.analysis import check_text
+from streamreasoner.backends.spark import files, relation
+from streamreasoner.errors import EnvironmentSetupError
+
+# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.usefixtures("leftovers"),
+]
+
+ROOT = Path(__file__).parents[2]
+# Executors compare terms for the condition, in Python.
+CHECKED = check_text("""
+reach(?x) :- start(?x) .
+reach(?y) :- reach(?x), edge(?x, ?y), ?x != ?y .
+""")
+MIDDLE = 4
+"""The step of the first epoch from which on executors die: others are in files by then."""
+EDGES = [("edge", (f"<a:{x}>", f"<a:{y}>"), 1) for x, y in ("ab", "bb", "bc")]
+EPOCHS = [
+    [("start", ("<a:a>",), 1), *EDGES],
+    [("edge", ("<a:a>", "<a:b>"), -1), ("edge", ("<a:a>", "<a:c>"), 1)],
+]
+
+
+@pytest.fixture(scope="module")
+def machines(tmp_path_factory):
+    """A cluster."""
+    with cluster(tmp_path_factory.mktemp("cluster")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def spark(machines, tmp_path_factory):
+    """A session on it, whose executors get this package from the driver."""
+    directory = tmp_path_factory.mktemp("driver")
+    package = shutil.make_archive(str(directory / "package"), "zip", ROOT, "streamreasoner")
+    options = {**machines.options, "spark.submit.pyFiles": package}
+    with spark_session(directory, options) as started:
+        yield started
+
+
+def assert_as_the_oracle_says(spark, directory):
+    """Apply the epochs to a new state: traces and closures are the oracle's."""
+    driver = Driver(CHECKED, store=stores(spark, directory)())
+    for number, epoch in enumerate(EPOCHS, start=1):
+        driver.apply(epoch)
+        wanted = evaluate(CHECKED, total(EPOCHS[:number]))
+        assert (driver.trace(), driver.closure()) == (wanted, closure(wanted))
+
+
+def test_executors_take_the_package_that_they_are_given(spark):
+    """They import built-ins from the archive, and neither numba nor its kernels."""
+
+    def found(_):
+        built_ins = importlib.import_module("streamreasoner.rdf.functions")
+        return f"{built_ins.__file__} {'numba' in sys.modules}"
+
+    [row] = spark.range(1).select(F.udf(found)("id").alias("found")).collect()
+    assert re.search(r"package\.zip/streamreasoner/rdf/functions/__init__\.py False$", row.found)
+
+
+def test_few_rows_go_through_the_driver(spark, tmp_path):
+    """Assertions and retractions on a cluster."""
+    assert_as_the_oracle_says(spark, tmp_path)
+
+
+def test_a_folder_of_the_driver_is_copied_for_executors(spark, tmp_path):
+    """The copy is in the place that they share, and goes with the files of steps."""
+    files.check(spark, f"file:{tmp_path}")
+    pq.write_table(pa.table({"id": [1, 2, 3]}), tmp_path / "trace.parquet")
+    steps = relation.Steps(spark, f"file:{tmp_path}/steps")
+    place = steps.reachable(tmp_path / "trace.parquet")
+    assert place == f"file:{tmp_path}/steps/trace.parquet"
+    assert spark.read.parquet(place).count() == 3
+    steps.clear()
+    assert not files.exists(spark, place)
+
+
+def test_a_place_that_spark_does_not_know_is_refused(spark):
+    """The message has the place, the key and what Hadoop says."""
+    with pytest.raises(EnvironmentSetupError, match=r"s9://bucket/x \(spark.state_directory\).*s9"):
+        files.check(spark, "s9://bucket/x")
+
+
+@dataclass
+class Deaths:
+    """How many executors have died.
+
+    Attributes:
+        between: With no job running.
+        within: With a task of theirs running.
+    """
+
+    between: int = 0
+    within: int = 0
+
+
+@pytest.fixture
+def deaths(machines, spark, monkeypatch):
+    """Executors die while an epoch computes its steps: between jobs, then in the midst of one."""
+    found, cut = Deaths(), relation.Steps.cut
+    context, numbers = spark.sparkContext, itertools.count(1)
+
+    def computed(steps, frame):
+        if next(numbers) < MIDDLE or found.within:
+            return cut(steps, frame)
+        if not found.between:
+            assert not context.statusTracker().getActiveJobsIds()
+            kill(_all_executors(machines)[0])
+            found.between += 1
+        # One that hangs keeps the task that it is given, until it dies.
+        victim = _all_executors(machines)[0]
+        victim.send_signal(signal.SIGSTOP)
+        over = threading.Event()
+        watcher = threading.Thread(target=_watch, args=(context, victim, over, found))
+        watcher.start()
+        try:
+            return cut(steps, frame)
+        finally:
+            over.set()
+            watcher.join()
+
+    monkeypatch.setattr(relation.Steps, "cut", computed)
+    return found
+
+
+def _watch(context, victim, over, found):
+    """Kill an executor when it has a task; let it go on if it gets none."""
+    while not over.wait(0.1):
+        known = _known(context).get(executor_id(victim))
+        if known is not None and known.activeTasks():
+            kill(victim)
+            found.within += 1
+            return
+    victim.send_signal(signal.SIGCONT)
+
+
+def _known(context):
+    """The live executors, as the driver has them, by id."""
+    known = context._jsc.sc().statusStore().executorList(True)  # noqa: FBT003, SLF001 - PySpark does not show it
+    return {one.id(): one for one in (known.apply(number) for number in range(known.size()))}
+
+
+def _completed(context, executor):
+    return _known(context)[executor].completedTasks()
+
+
+def _all_executors(machines):
+    """The executors, once all are there."""
+    _await(lambda: len(machines.executors()) == WORKERS)
+    return machines.executors()
+
+
+def _await(done):
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_the_image_starts_an_executor(spark, tmp_path):
+    """What its entry point becomes, given what Kubernetes would give it, is given tasks."""
+    conf = spark.sparkContext.getConf()
+    given = {
+        "SPARK_DRIVER_URL": f"spark://CoarseGrainedScheduler@127.0.0.1:{conf.get('spark.driver.port')}",
+        "SPARK_EXECUTOR_ID": "99",
+        "SPARK_EXECUTOR_CORES": "1",
+        "SPARK_EXECUTOR_MEMORY": "512m",
+        "SPARK_APPLICATION_ID": spark.sparkContext.applicationId,
+        "SPARK_EXECUTOR_POD_IP": "127.0.0.1",
+        "SPARK_EXECUTOR_POD_NAME": "executor-99",
+        "SPARK_RESOURCE_PROFILE_ID": "0",
+        "SPARK_LOCAL_DIRS": str(tmp_path),
+        "JAVA_HOME": os.environ["JAVA_HOME"],
+    }
+    options = spark.sparkContext._jvm.org.apache.spark.launcher.JavaModuleOptions  # noqa: SLF001 - PySpark does not show it
+    words = options.defaultModuleOptionArray()
+    given |= {f"SPARK_JAVA_OPT_{number}": word for number, word in enumerate(words)}
+    with (tmp_path / "log").open("wb") as log:
+        executor = subprocess.Popen(
+            [sys.executable, ROOT / "deploy" / "entrypoint.py", "executor"],
+            env=os.environ | given,
+            # It puts the jars that the driver gives it where it is started.
+            cwd=tmp_path,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        _await(lambda: "99" in _known(spark.sparkContext))
+        # It shares the tasks of a job with the others.
+        _await(lambda: spark.range(0, 12, 1, 12).count() and _completed(spark.sparkContext, "99"))
+    finally:
+        kill(executor)
+
+
+def test_executors_that_die_lose_nothing(spark, tmp_path, monkeypatch, deaths):
+    """Killed between jobs and within one: facts and counts, in files, are the oracle's."""
+    monkeypatch.setattr(relation, "FEW", 0)
+    assert_as_the_oracle_says(spark, tmp_path)
+    assert deaths == Deaths(between=1, within=1)

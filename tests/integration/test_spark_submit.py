@@ -1,0 +1,96 @@
+"""A pipeline whose executors are processes of a cluster, started by spark-submit and without it."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+import pipelines
+import psutil
+import pyspark
+import pytest
+from cluster import DEADLINE_SECONDS, cluster
+from oracle import derived, evaluate, total
+from pipelines import (
+    await_published,
+    changes,
+    fact,
+    net,
+    new_case,
+    no_change_twice,
+    produce,
+    running,
+    terminate,
+)
+
+import streamreasoner
+from streamreasoner import jvm
+from streamreasoner.analysis import check_text
+from streamreasoner.streaming import session
+
+# Kafka's client leaves it to the collector to close a socket of its own.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.usefixtures("leftovers"),
+]
+
+SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+PROGRAM = Path(streamreasoner.__file__).parent / "__main__.py"
+RULES = """
+path(?x, ?y) :- edge(?x, ?y) .
+path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
+"""
+PATIENCE_SECONDS = 300
+PACKAGES = f"{session.CONNECTOR},{session.DELTA}"
+
+
+@pytest.fixture
+def machines(tmp_path):
+    """A cluster."""
+    (tmp_path / "cluster").mkdir()
+    with cluster(tmp_path / "cluster") as started:
+        yield started
+
+
+def submit(machines, case):
+    """What spark-submit is given: master, packages, settings, program."""
+    settings = machines.options | {
+        "spark.jars.ivySettings": jvm.ivy_settings(),
+        "spark.jars.ivy": jvm.cache_directory() / "ivy",
+        "spark.ui.enabled": "false",
+        "spark.driver.extraJavaOptions": machines.options["spark.executor.extraJavaOptions"],
+    }
+    words = ["--master", settings.pop("spark.master"), "--packages", PACKAGES]
+    for name, value in settings.items():
+        words += ["--conf", f"{name}={value}"]
+    return [*words, PROGRAM, "run", "--config", case.file]
+
+
+def test_submitted_and_then_run(broker, machines, tmp_path, monkeypatch):
+    """Stopped and started in another way, it goes on with its state: the output is one run's."""
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    monkeypatch.setattr(pipelines, "DEADLINE_SECONDS", PATIENCE_SECONDS)
+    case = new_case(broker, tmp_path, RULES, pipeline={"backend": "spark"})
+    generator, sent = random.Random(4), []
+    node = [f"<http://example.org/n{number}>" for number in range(4)]
+
+    def send():
+        now = [("edge", tuple(generator.choices(node, k=2)), 1) for _ in range(5)]
+        sent.append(now)
+        return produce(case, (fact(name, *args, diff=diff) for name, args, diff in now))
+
+    with running(submit(machines, case), case, program=SUBMIT) as process:
+        await_published(case, send())
+        [python] = [one for one in psutil.Process(process.pid).children() if "run" in one.cmdline()]
+        process.terminate()
+        process.wait(DEADLINE_SECONDS)
+        psutil.wait_procs([python], DEADLINE_SECONDS)
+    case.raw["spark"] = {"options": machines.options}
+    with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
+        await_published(case, send())
+        assert terminate(process) == 0
+
+    found = changes(case)
+    assert no_change_twice(found)
+    assert net(found) == derived(evaluate(check_text(RULES), total(sent)))
