@@ -1,9 +1,10 @@
 """The state in a Delta table. Invariant: rows of epochs that are not committed yet are not read.
 
 Every arrangement is a partition: the facts that have its constants, in buckets by its key, so that
-a probe with few keys reads few files. Rows are differences: the sums by fact and iteration are the
-multiplicities and transitions. A bucket is a weighted sum of ids, which are dense, so driver and
-executors agree on it without a hash function that both would have to have.
+a probe with few keys reads few files, and of each the few pages that have them: rows are in order
+of the key. Rows are differences: the sums by fact and iteration are the multiplicities and
+transitions. A bucket is a weighted sum of ids, which are dense, so driver and executors agree on it
+without a hash function that both would have to have.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from streamreasoner.backends.spark.columns import (
     argument,
     arguments,
 )
+from streamreasoner.backends.spark.files import Files
 from streamreasoner.backends.spark.patterns import condition, quoted
 from streamreasoner.plan.algebra import Arrangement
 
@@ -34,10 +36,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     import pyarrow as pa
+    from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
 _WEIGHT = 31
 _APPLICATION = "streamreasoner"
+_ORDER = "order"
+_FEW_KEYS = 100  # of a column, to be looked for page by page
+_FEW_FILES = 100  # named one by one; more are found by Delta
+_LAYOUT = {
+    # Small pages, none of which needs a dictionary that is as large as all of them.
+    "parquet.page.row.count.limit": "2000",
+    "parquet.writer.version": "v2",
+    "parquet.enable.dictionary": "false",
+    "spark.sql.parquet.pushdown.inFilterThreshold": str(_FEW_KEYS),
+}
 
 
 def primary(predicate: str, arity: int) -> Arrangement:
@@ -72,8 +85,14 @@ class State:
         self._width = width
         self._buckets = buckets
         self._intern = intern
+        longs = (*arguments(width), MULTIPLICITY, TRANSITION, EPOCH)
+        self._schema = ", ".join((*(f"{name} BIGINT" for name in longs), f"{ITERATION} INT"))
+        self._before = 0
         self._meaning = hashlib.sha256(f"{width} {buckets} {meaning}".encode()).hexdigest()
+        self._files = Files(spark, self._path)
         self._frame: DataFrame | None = None
+        for name, value in _LAYOUT.items():
+            spark.conf.set(name, value)
 
     @property
     def empty(self) -> bool:
@@ -92,14 +111,30 @@ class State:
         """
         if self._frame is None:
             return None
-        wanted = f"{ARRANGEMENT} = {quoted(self._name(arrangement))}"
-        if keys is not None:
-            found = np.zeros(keys.num_rows, np.int64)
-            for name in names:
-                found = found * _WEIGHT + keys[name].to_numpy()
-            buckets = ", ".join(map(str, np.unique(found % self._buckets).tolist()))
-            wanted += f" AND {BUCKET} IN ({buckets or 'NULL'})"
-        return self._frame.filter(wanted).selectExpr(
+        name = self._name(arrangement)
+        if keys is None:
+            return self._rows(arrangement, self._frame.filter(f"{ARRANGEMENT} = {quoted(name)}"))
+        found = np.zeros(keys.num_rows, np.int64)
+        wanted = []
+        for position, column in zip(arrangement.key, names, strict=True):
+            values = keys[column].to_numpy()
+            found = found * _WEIGHT + values
+            if len(distinct := np.unique(values)) <= _FEW_KEYS:
+                wanted.append(f"{argument(position)} IN ({_listed(distinct) or 'NULL'})")
+        buckets = np.unique(found % self._buckets)
+        paths = self._files.of(name, buckets.tolist())
+        if not paths:
+            return None
+        if len(paths) <= _FEW_FILES:
+            rows = self._spark.read.schema(self._schema).parquet(*paths)
+            wanted.append(f"{EPOCH} < {self._before}")
+        else:
+            rows = self._frame
+            wanted += [f"{ARRANGEMENT} = {quoted(name)}", f"{BUCKET} IN ({_listed(buckets)})"]
+        return self._rows(arrangement, rows.filter(" AND ".join(wanted)))
+
+    def _rows(self, arrangement: Arrangement, rows: DataFrame) -> DataFrame:
+        return rows.selectExpr(
             f"{quoted(arrangement.predicate)} AS {PREDICATE}",
             *arguments(self._width),
             ITERATION,
@@ -121,13 +156,10 @@ class State:
             rows.selectExpr(
                 *columns, f"explode(filter(array({places}), x -> x IS NOT NULL)) AS place"
             )
-            .selectExpr(
-                f"place.{ARRANGEMENT}",
-                f"place.{BUCKET}",
-                *columns,
-                f"CAST({epoch} AS BIGINT) AS {EPOCH}",
-            )
+            .selectExpr("place.*", *columns, f"CAST({epoch} AS BIGINT) AS {EPOCH}")
             .repartition(ARRANGEMENT, BUCKET)
+            .sortWithinPartitions(ARRANGEMENT, BUCKET, _ORDER, *arguments(self._width), ITERATION)
+            .drop(_ORDER)
             .write.format("delta")
             .mode("append")
             .partitionBy(ARRANGEMENT, BUCKET)
@@ -136,6 +168,7 @@ class State:
             .option("userMetadata", f"{epoch} {self._meaning}")
             .save(self._path)
         )
+        self._files.follow()
         self._read(epoch + 1)
 
     def open(self, before: int) -> bool:
@@ -152,16 +185,19 @@ class State:
         epochs = [int(epoch) for epoch, meaning in notes if meaning == self._meaning]
         if before - 1 not in epochs or max(epochs) > before:
             return False
+        self._files.open(int(found[0].version))
         self._read(before)
         return True
 
     def clear(self) -> None:
         """Forget everything."""
         shutil.rmtree(self._path, ignore_errors=True)
+        self._files = Files(self._spark, self._path)
         self._frame = None
 
     def _read(self, before: int) -> None:
         rows = self._spark.read.format("delta").load(self._path)
+        self._before = before
         self._frame = rows.filter(f"{EPOCH} < {before}")
 
     def bytes(self) -> int:
@@ -182,11 +218,16 @@ class State:
         return (
             f"CASE WHEN {condition(arrangement.predicate, constants)} THEN"
             f" named_struct('{ARRANGEMENT}', {quoted(self._name(arrangement))},"
-            f" '{BUCKET}', CAST(pmod({bucket}, {self._buckets}) AS INT)) END"
+            f" '{BUCKET}', CAST(pmod({bucket}, {self._buckets}) AS INT),"
+            f" '{_ORDER}', {argument(arrangement.key[0]) if arrangement.key else '0L'}) END"
         )
 
     def _name(self, arrangement: Arrangement) -> str:
         """How an arrangement is called; constants by id, as terms would not do in paths."""
-        constants = ",".join(f"{p}={self._intern(term)}" for p, term in arrangement.constants)
-        key = ",".join(map(str, arrangement.key))
-        return f"{arrangement.predicate}({constants})[{key}]"
+        constants = "".join(f"-{p}.{self._intern(term)}" for p, term in arrangement.constants)
+        key = "".join(f"+{position}" for position in arrangement.key)
+        return f"{arrangement.predicate}{constants}{key}"
+
+
+def _listed(values: NDArray[np.int64]) -> str:
+    return ", ".join(map(str, values.tolist()))
