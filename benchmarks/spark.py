@@ -123,6 +123,7 @@ def main() -> int:
         found = {"case": case, "size": size, **measure(case, size)}
         print(f"{found['title']}: {'equal' if found['equal'] else 'NOT EQUAL'}", flush=True)
         figures["runs"].append(found)
+        harness.save(options.json, figures)
     figures["tables"] = tables(figures["runs"])
     missed = [claim for claim, holds in claims(figures["runs"]) if not holds]
     for claim in missed:
@@ -147,7 +148,7 @@ def measure_ours(case: str, size: int, directory: Path) -> dict[str, Any]:
     warm_up(given)
     with started(directory, OURS) as spark:
         kernel = SparkKernel(spark, directory / "spark", given.rules, given.dictionary)
-        load = kernel.epoch([updates(given, given.rows, 1)])
+        load = epoch(kernel, given, given.rows, 1)
         facts = kernel.facts(given.output)
         loaded = {
             "title": given.title,
@@ -157,7 +158,7 @@ def measure_ours(case: str, size: int, directory: Path) -> dict[str, Any]:
             "held": kernel.columnar.statistics().facts,
             "terms": len(given.dictionary),
             "dictionary": given.dictionary.nbytes,
-            "load": asdict(load),
+            "load": load,
             **kernel.size(),
         }
         equal = kernel.equal([given.output])
@@ -190,8 +191,9 @@ def measure_epochs(kernel: SparkKernel, given: Input) -> Iterable[dict[str, Any]
 def epoch(
     kernel: SparkKernel, given: Input, rows: NDArray[np.int32], signs: object
 ) -> dict[str, Any]:
-    """The cost of an epoch, and how many facts it changed."""
+    """The cost of an epoch, and how many facts it changed; says so, because it takes a while."""
     cost = asdict(kernel.epoch([updates(given, rows, signs)]))
+    print(f"{given.title}, {len(rows):,} updates: {cost}", file=sys.stderr, flush=True)
     return {**cost, "changed": kernel.changed}
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _WAIT_MS = 60_000
 _FILES = "number of files read"
+_LOG = "_delta_log"
 SETTINGS = {
     # All jobs of a run are remembered, and where a scan reads is written out.
     "spark.ui.retainedJobs": "100000",
@@ -110,7 +111,7 @@ class Meter:
         found = 0
         values = self._queries.executionMetrics(number)
         for node in _items(self._queries.planGraph(number).allNodes()):
-            if self._state not in node.desc():
+            if self._state not in node.desc() or _LOG in node.desc():
                 continue
             for metric in _items(node.metrics()):
                 if metric.name() == _FILES:

@@ -15,12 +15,14 @@ BUCKETS = 4
 
 
 @contextmanager
-def spark_session(directory):
+def spark_session(directory, settings=None):
     """A session whose files are in a directory."""
     lock, kin = StateLock(directory), jvm.Kin()
     started = None
     try:
-        started = session.start("tests", directory, session.WITH_DELTA, lock.descriptor, kin)
+        started = session.start(
+            "tests", directory, {**session.WITH_DELTA, **(settings or {})}, lock.descriptor, kin
+        )
         yield started.spark
     finally:
         if started is not None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from pyspark.sql.functions import expr
 
 from streamreasoner.backends.spark.columns import (
     ARRANGEMENT,
@@ -37,13 +38,17 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from numpy.typing import NDArray
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 _WEIGHT = 31
 _APPLICATION = "streamreasoner"
 _ORDER = "order"
+MANY = 16
+"""Files of a bucket that are merged."""
+_MERGED = 32  # buckets that are merged at once; more if there are many files
 _FEW_KEYS = 100  # of a column, to be looked for page by page
-_FEW_FILES = 100  # named one by one; more are found by Delta
+FEW_FILES = 100
+"""Files that are named one by one; more are found by Delta."""
 _LAYOUT = {
     # Small pages, none of which needs a dictionary that is as large as all of them.
     "parquet.page.row.count.limit": "2000",
@@ -88,6 +93,7 @@ class State:
         longs = (*arguments(width), MULTIPLICITY, TRANSITION, EPOCH)
         self._schema = ", ".join((*(f"{name} BIGINT" for name in longs), f"{ITERATION} INT"))
         self._before = 0
+        self._ahead = False
         self._meaning = hashlib.sha256(f"{width} {buckets} {meaning}".encode()).hexdigest()
         self._files = Files(spark, self._path)
         self._frame: DataFrame | None = None
@@ -125,7 +131,7 @@ class State:
         paths = self._files.of(name, buckets.tolist())
         if not paths:
             return None
-        if len(paths) <= _FEW_FILES:
+        if len(paths) <= FEW_FILES:
             rows = self._spark.read.schema(self._schema).parquet(*paths)
             wanted.append(f"{EPOCH} < {self._before}")
         else:
@@ -150,26 +156,74 @@ class State:
             arrangements: All that are maintained.
             epoch: The epoch.
         """
+        if not self._ahead:
+            self._merge(arrangements, epoch - 1)
         places = ", ".join(map(self._place, arrangements))
         columns = (*arguments(self._width), ITERATION, MULTIPLICITY, TRANSITION)
+        placed = rows.selectExpr(
+            *columns, f"explode(filter(array({places}), x -> x IS NOT NULL)) AS place"
+        )
+        dated = placed.selectExpr("place.*", *columns, f"CAST({epoch} AS BIGINT) AS {EPOCH}")
         (
-            rows.selectExpr(
-                *columns, f"explode(filter(array({places}), x -> x IS NOT NULL)) AS place"
-            )
-            .selectExpr("place.*", *columns, f"CAST({epoch} AS BIGINT) AS {EPOCH}")
+            self._writer(dated, arrangements, epoch)
+            .mode("append")
+            .option("txnAppId", _APPLICATION)
+            .option("txnVersion", epoch)
+            .save(self._path)
+        )
+        self._ahead = False
+        self._files.follow()
+        self._read(epoch + 1)
+
+    def _writer(
+        self, rows: DataFrame, arrangements: Iterable[Arrangement], epoch: int
+    ) -> DataFrameWriter:
+        """Writes placed rows, those of a bucket to one file in order of their key."""
+        keys = " ".join(
+            f"WHEN {quoted(self._name(one))} THEN {argument(one.key[0])}"
+            for one in arrangements
+            if one.key
+        )
+        order = expr(f"CASE {ARRANGEMENT} {keys} ELSE 0 END" if keys else "0")
+        return (
+            rows.withColumn(_ORDER, order)
             .repartition(ARRANGEMENT, BUCKET)
             .sortWithinPartitions(ARRANGEMENT, BUCKET, _ORDER, *arguments(self._width), ITERATION)
             .drop(_ORDER)
             .write.format("delta")
-            .mode("append")
             .partitionBy(ARRANGEMENT, BUCKET)
-            .option("txnAppId", _APPLICATION)
-            .option("txnVersion", epoch)
             .option("userMetadata", f"{epoch} {self._meaning}")
+        )
+
+    def _merge(self, arrangements: Iterable[Arrangement], epoch: int) -> None:
+        """Sum the rows of the latest files of the buckets with most of them, into one file each.
+
+        All epochs up to *epoch*, the last, are the trace's too, and none of them is taken back. The
+        commit is marked as of that epoch, so that a start takes it for the same state.
+        """
+        most = max(_MERGED, len(self._files) // MANY**2)
+        crowded = self._files.crowded(MANY)[:most]
+        if self._frame is None or not crowded:
+            return
+        where = " OR ".join(
+            f"({ARRANGEMENT} = {quoted(name)} AND {BUCKET} = {bucket} AND {EPOCH} > {before})"
+            for (name, bucket), before in crowded
+        )
+        place = (ARRANGEMENT, BUCKET, *arguments(self._width), ITERATION)
+        sums = [f"sum({name}) AS {name}" for name in (MULTIPLICITY, TRANSITION)]
+        summed = (
+            self._frame.filter(where)
+            .groupBy(*place)
+            .agg(*map(expr, sums), expr(f"max({EPOCH}) AS {EPOCH}"))
+            .filter(f"{MULTIPLICITY} != 0 OR {TRANSITION} != 0")
+        )
+        (
+            self._writer(summed, arrangements, epoch)
+            .mode("overwrite")
+            .option("replaceWhere", where)
             .save(self._path)
         )
-        self._files.follow()
-        self._read(epoch + 1)
+        self._files.delete(self._files.follow())
 
     def open(self, before: int) -> bool:
         """Read the state of the epochs below *before* from now on.
@@ -185,8 +239,10 @@ class State:
         epochs = [int(epoch) for epoch, meaning in notes if meaning == self._meaning]
         if before - 1 not in epochs or max(epochs) > before:
             return False
-        self._files.open(int(found[0].version))
+        # Rows of an epoch that is not the trace's yet must stay apart from those before it.
+        self._ahead = max(epochs) == before
         self._read(before)
+        self._files.open(int(found[0].version), self._table())
         return True
 
     def clear(self) -> None:
@@ -196,9 +252,12 @@ class State:
         self._frame = None
 
     def _read(self, before: int) -> None:
-        rows = self._spark.read.format("delta").load(self._path)
         self._before = before
-        self._frame = rows.filter(f"{EPOCH} < {before}")
+        self._frame = self._table().filter(f"{EPOCH} < {before}")
+
+    def _table(self) -> DataFrame:
+        """Rows of all epochs."""
+        return self._spark.read.format("delta").load(self._path)
 
     def bytes(self) -> int:
         """Size of the table's files."""
@@ -218,8 +277,7 @@ class State:
         return (
             f"CASE WHEN {condition(arrangement.predicate, constants)} THEN"
             f" named_struct('{ARRANGEMENT}', {quoted(self._name(arrangement))},"
-            f" '{BUCKET}', CAST(pmod({bucket}, {self._buckets}) AS INT),"
-            f" '{_ORDER}', {argument(arrangement.key[0]) if arrangement.key else '0L'}) END"
+            f" '{BUCKET}', CAST(pmod({bucket}, {self._buckets}) AS INT)) END"
         )
 
     def _name(self, arrangement: Arrangement) -> str:
