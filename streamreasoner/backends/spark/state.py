@@ -57,6 +57,13 @@ _LAYOUT = {
     "spark.sql.parquet.pushdown.inFilterThreshold": str(_FEW_KEYS),
 }
 
+_PROPERTIES = {
+    # The log is read at every commit, so it says little of a file, and nothing of the past.
+    "delta.dataSkippingStatsColumns": EPOCH,
+    "delta.logRetentionDuration": "interval 1 hour",
+}
+"""Properties of the table, once it is made."""
+
 
 def primary(predicate: str, arity: int) -> Arrangement:
     """The arrangement in which every fact of a predicate is."""
@@ -193,6 +200,7 @@ class State:
             .write.format("delta")
             .partitionBy(ARRANGEMENT, BUCKET)
             .option("userMetadata", f"{epoch} {self._meaning}")
+            .options(**_PROPERTIES)
         )
 
     def _merge(self, arrangements: Iterable[Arrangement], epoch: int) -> None:
