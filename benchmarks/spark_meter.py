@@ -2,8 +2,8 @@
 
 The numbers are those of Spark's status stores, which are there without its web pages: tasks say how
 many bytes they read and shuffled, scans say how many files they opened. Bytes are all that tasks
-read of files: rows of the state, of intermediate files, and of Delta's log where a job reads it.
-What the driver reads itself is not among them.
+read: rows of the state, of intermediate files, and of Delta's log, where Spark has it in its cache
+too. What the driver reads itself is not among them.
 """
 
 from __future__ import annotations
