@@ -26,6 +26,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "graphs": ("--edges", "50000", "--updates", "200"),
     "program_graphs": ("--scale", "0.01", "--procedures", "500"),
     "compare": ("--scale", "1", "--quick"),
+    "spark": ("lubm", "sssp", "--scales", "1", "--edges", "2000"),
     "pipeline": ("--scale", "1", "--rounds", "1", "--messages", "40"),
 }
 RESULTS = harness.ROOT / "benchmarks" / "results" / "local"

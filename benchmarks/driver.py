@@ -59,13 +59,16 @@ class Kernel:
     Args:
         rules: The program, as text or as the name of a ruleset.
         dictionary: Gives the ids; several kernels may share one.
+
+    Attributes:
+        stated: Facts that the program states, until they are loaded.
     """
 
     def __init__(self, rules: str, dictionary: Dictionary) -> None:
         program = load_program(rules)
         self._strata = len((plan := lower(program)).strata)
         self._backend = ColumnarBackend(plan, dictionary, Values(dictionary))
-        self._stated = [
+        self.stated = [
             updates(
                 fact.predicate,
                 [[dictionary.intern(a.term) for a in fact.arguments if isinstance(a, Constant)]],
@@ -92,9 +95,9 @@ class Kernel:
 
     def settle(self, batches: Iterable[Updates]) -> None:
         """An epoch up to its closure, with all multiplicities."""
-        for batch in (*self._stated, *batches):
+        for batch in (*self.stated, *batches):
             self._backend.add(batch)
-        self._stated = []
+        self.stated = []
         for stratum in range(self._strata + 1):
             fixpoint(self._backend, stratum, LIMIT)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
+import pyarrow as pa
 import pytest
 from driver import Driver
 from oracle import closure, evaluate, total
@@ -11,7 +13,8 @@ from programs.cases import read_all
 from spark_backend import spark_session, stores
 
 from streamreasoner.analysis import check_text
-from streamreasoner.backends.spark import relation
+from streamreasoner.backends.spark import relation, state
+from streamreasoner.backends.spark.columns import argument
 from streamreasoner.backends.spark.ranks import rank
 from streamreasoner.errors import (
     ArithmeticOverflowError,
@@ -19,6 +22,7 @@ from streamreasoner.errors import (
     MultiplicityOverflowError,
     RecursionLimitError,
 )
+from streamreasoner.plan.algebra import Arrangement
 
 # PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
 pytestmark = [
@@ -38,11 +42,16 @@ EPOCHS = 2
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    """Makes stores in one session."""
-    directory = tmp_path_factory.mktemp("spark")
-    with spark_session(directory) as spark:
-        yield stores(spark, directory)
+def spark(tmp_path_factory):
+    """A session."""
+    with spark_session(tmp_path_factory.mktemp("session")) as found:
+        yield found
+
+
+@pytest.fixture
+def store(spark, tmp_path):
+    """Makes stores in the session."""
+    return stores(spark, tmp_path)
 
 
 def everything(driver):
@@ -147,6 +156,73 @@ def test_facts_are_selected_and_counted(store):
     names = ("facts", "present", "asserted", "below_zero", "counts")
     assert [getattr(one, n) for n in names] == [getattr(other, n) for n in names]
     assert other.bytes > 0
+
+
+PAIRS = Arrangement("p", (), (0,)), Arrangement("p", (), (1,))
+SOME = range(6)
+
+
+def differences(random):
+    """Rows of an epoch: facts, an iteration, and differences of multiplicity and transition."""
+    rows = {(random.choice(SOME), random.choice(SOME)) for _ in range(3)}
+    return [("p", *args, 0, random.choice([-1, 1]), random.choice([-1, 0, 1])) for args in rows]
+
+
+def sums(state, arrangement, keys=None):
+    """What an arrangement holds of some keys: sums by fact and iteration that are not zero."""
+    column = argument(arrangement.key[0])
+    wanted = None if keys is None else pa.table({column: pa.array(keys, pa.int64())})
+    rows = state.read(arrangement, wanted, [column])
+    found = Counter()
+    for row in [] if rows is None else rows.collect():
+        args = row[1:3]
+        if keys is None or args[arrangement.key[0]] in keys:
+            found[args, "multiplicity"] += row.multiplicity
+            found[args, "transition"] += row.transition
+    return {place: value for place, value in found.items() if value}
+
+
+def test_merging_files_changes_nothing(spark, tmp_path, monkeypatch):
+    """States with and without it hold the same after every epoch, and after a start.
+
+    So they do if the last epoch is not the trace's yet: its rows are not read, nor merged.
+    """
+    columns = (
+        "predicate STRING, a0 LONG, a1 LONG, iteration INT, multiplicity LONG, transition LONG"
+    )
+    random_ = random.Random(0)
+
+    def opened(name):
+        return state.State(spark, f"file:{tmp_path}/{name}", int, width=2, buckets=2, meaning="")
+
+    merged, plain = opened("merged"), opened("plain")
+    held = []
+    for epoch in range(5):
+        rows = spark.createDataFrame(differences(random_), columns)
+        for one, many in ((merged, 3), (plain, 1_000)):
+            monkeypatch.setattr(state, "MANY", many)
+            one.append(rows, PAIRS, epoch)
+        held.append([sums(plain, pair) for pair in PAIRS])
+        assert [sums(merged, pair) for pair in PAIRS] == held[-1]
+
+    history = spark.sql(f"DESCRIBE HISTORY delta.`{tmp_path / 'merged'}`").collect()
+    assert any(one.operationParameters["mode"] == "Overwrite" for one in history)
+    on_disk = [len(list((tmp_path / name).rglob("*.parquet"))) for name in ("merged", "plain")]
+    assert on_disk[0] < on_disk[1]
+
+    monkeypatch.setattr(state, "MANY", 1)
+    for before, few in ((5, 100), (4, 0)):
+        monkeypatch.setattr(state, "FEW_FILES", few)
+        again = opened("merged")
+        assert again.open(before)
+        assert [sums(again, pair) for pair in PAIRS] == held[before - 1]
+        for pair, whole in zip(PAIRS, held[before - 1], strict=True):
+            at = pair.key[0]
+            wanted = {place: n for place, n in whole.items() if place[0][at] in (0, 2)}
+            assert sums(again, pair, [0, 2]) == wanted
+    again.append(rows, PAIRS, 4)
+    assert [sums(again, pair) for pair in PAIRS] == held[4]
+    assert not opened("merged").open(3)
 
 
 def test_the_program_stays(store):

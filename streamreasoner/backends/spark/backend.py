@@ -274,13 +274,14 @@ class SparkBackend:
             if keys.empty:
                 continue
             rows = self._state.read(arrangement, keys.table, key)
+            if rows is None:
+                continue
             fresh = keys.frame
             known = self._known.everything().where(**of)
             if not known.empty:
                 fresh = fresh.join(known.frame.select(*on).distinct(), on, "left_anti")
             if keys.table is not None:
                 fresh = F.broadcast(fresh)
-            assert rows is not None  # noqa: S101 - the state is not empty
             summed = (
                 rows.join(fresh, on, "left_semi")
                 .groupBy(*self._fact, ITERATION)

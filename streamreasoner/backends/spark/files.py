@@ -38,6 +38,19 @@ def delete(spark: SparkSession, place: str) -> None:
     system.delete(path, True)  # noqa: FBT003 - Java has no keywords
 
 
+def text(spark: SparkSession, place: str) -> str | None:
+    """The text of a small file, None if there is none."""
+    path, system = _located(spark, place)
+    if not system.exists(path):
+        return None
+    stream = system.open(path)
+    try:
+        jvm: Any = spark._jvm  # noqa: SLF001 - one call for the whole text
+        return str(jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+    finally:
+        stream.close()
+
+
 def reachable(spark: SparkSession, source: Path, place: str) -> str:
     """Where executors can read a folder that the driver alone may reach.
 

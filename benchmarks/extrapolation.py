@@ -1,0 +1,71 @@
+"""From measured sizes to sizes that were not. Invariant: what is assumed is only that slopes stay.
+
+A cost is taken to be a line in the number of facts, fitted to the sizes that were measured; a line
+that falls is taken to be level. What is reached at which number of facts is computed from shares
+that do not depend on the size: bytes, terms and rows of the largest partition for each fact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+BILLION = 1_000_000_000
+TARGETS = (BILLION, 10 * BILLION)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A cost by number of facts.
+
+    Attributes:
+        base: For no facts.
+        slope: For each fact.
+    """
+
+    base: float
+    slope: float
+
+    def at(self, facts: float) -> float:
+        """The cost at a number of facts."""
+        return self.base + self.slope * facts
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Something that there is only so much of.
+
+    Attributes:
+        name: What ends there.
+        share: What a fact takes of it.
+        most: How much there is.
+    """
+
+    name: str
+    share: float
+    most: float
+
+    @property
+    def facts(self) -> float:
+        """The number of facts at which it is reached."""
+        return self.most / self.share if self.share > 0 else float("inf")
+
+
+def fit(points: Sequence[tuple[float, float]]) -> Line:
+    """The line through (facts, cost), level if it would fall or if there is one point only."""
+    facts, costs = (np.array(column, float) for column in zip(*points, strict=True))
+    if len(set(facts.tolist())) > 1:
+        slope, base = np.polyfit(facts, costs, 1)
+        if slope > 0:
+            return Line(float(base), float(slope))
+    return Line(float(costs[np.argmax(facts)]), 0.0)
+
+
+def first_to_break(limits: Iterable[Limit]) -> list[Limit]:
+    """Limits in the order in which a growing state reaches them."""
+    return sorted(limits, key=lambda limit: limit.facts)

@@ -1,0 +1,492 @@
+"""The Spark backend beside the columnar one, and beside plain Spark that computes all again.
+
+    python benchmarks/spark.py [CASE...] [--scales 1 10] [--json FILE]
+
+Cases are `lubm` under ρDF, `closure` of random graphs and `sssp`, shortest paths. Each size runs in
+a process of its own, on two processors and a JVM of 2 GiB: a bulk load, then epochs of one triple,
+of 10, 100 and 1,000 random updates, and of a schema triple. Plain Spark then computes everything
+from the same rows in a JVM of its own, and must have the same facts; the columnar backend gets all
+the same epochs, and must have the same trace after the load and in the end, or the script fails.
+
+Times are seconds of a clock, because most of an epoch is waiting for Spark. Jobs, tasks and bytes
+are Spark's own numbers: bytes read are those of all files that tasks read, Delta's log included.
+
+Claims: LUBM(50) is materialised; after that an epoch of one triple reads under 2 % of the bytes of
+the state, and is 20 times as fast as computing again. Smaller sizes show the slope, from which the
+last table goes on to one and ten billion facts. `--scales 1 10 50` takes half an hour.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks import extrapolation, generators, harness, programs
+from benchmarks.driver import Kernel, Numbers
+from benchmarks.extrapolation import Limit
+from benchmarks.growth import available, distinct
+from benchmarks.peers import pyspark_loops
+from benchmarks.peers.case import checksum
+from benchmarks.spark_driver import CORES, OURS, USUAL, SparkKernel, started
+from benchmarks.spark_meter import Meter
+from streamreasoner.collection.updates import Updates
+from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.rdf.ntriples import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+    from pyspark.sql import DataFrame, SparkSession
+
+SCALES = (1, 10)
+NODES = (100, 300)
+EDGES = (20_000, 80_000)
+DEGREE = 4  # of the graphs whose closure is computed: few paths are long
+SINGLES = 3
+BATCHES = (10, 100, 1_000)
+ONE = ("one removed", "one added")
+AGAIN = 60.0  # seconds; what takes longer does not need a second run to be warm
+MIB = 2**20
+PERCENT = 100.0
+MOST_READ, LEAST_GAIN = 2.0, 20.0
+CLAIMED_ON = 50
+DAY = 86_400.0
+CLUSTER = 100  # processors
+DISK = 10 * 2**40
+IDS = 2**31
+UB = "http://swat.cse.lehigh.edu/onto/univ-bench.owl#"
+COUNTED = ("changed", "seconds", "jobs", "tasks")
+CASE_TITLES = {"lubm": "LUBM", "closure": "closure", "sssp": "shortest paths"}
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Rows for a program.
+
+    Attributes:
+        title: What they are.
+        rules: The program.
+        predicate: Its input.
+        output: The predicate that plain Spark computes too.
+        dictionary: Terms of the ids.
+        rows: The input as ids, distinct.
+        plain: The input as plain Spark gets it.
+        schema: Rows of the input that say what others mean.
+        recompute: Everything again, from Parquet files.
+        shown: Facts as plain Spark has them, from ids.
+    """
+
+    title: str
+    rules: str
+    predicate: str
+    output: str
+    dictionary: Dictionary
+    rows: NDArray[np.int32]
+    plain: NDArray[np.integer]
+    schema: NDArray[np.int32]
+    recompute: Callable[[SparkSession, Path], DataFrame]
+    shown: Callable[[NDArray[np.int32]], NDArray[np.integer]]
+
+
+def main() -> int:
+    """Measure each case and size, print the tables, and fail if a result is not equal."""
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    arguments.add_argument("cases", nargs="*", choices=(*CASES, []), help="default: all")
+    arguments.add_argument("--scales", type=int, nargs="*", default=SCALES, help="of LUBM")
+    arguments.add_argument("--nodes", type=int, nargs="*", default=NODES, help="of closure")
+    arguments.add_argument("--edges", type=int, nargs="*", default=EDGES, help="of sssp")
+    arguments.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
+    options = arguments.parse_args()
+    sizes = {"lubm": options.scales, "closure": options.nodes, "sssp": options.edges}
+    runs = [
+        (case, size)
+        for case in options.cases or CASES
+        for size in sorted(set(sizes[case]))
+        if case != "lubm" or available(size)
+    ]
+    if not runs:
+        return harness.ABSENT
+    figures: dict[str, Any] = {**harness.machine(), "runs": []}
+    for case, size in runs:
+        found = {"case": case, "size": size, **measure(case, size)}
+        print(f"{found['title']}: {'equal' if found['equal'] else 'NOT EQUAL'}", flush=True)
+        figures["runs"].append(found)
+        harness.save(options.json, figures)
+    figures["tables"] = tables(figures["runs"])
+    missed = [claim for claim, holds in claims(figures["runs"]) if not holds]
+    for claim in missed:
+        print(f"Does not hold: {claim}", file=sys.stderr)
+    harness.save(options.json, figures)
+    return int(bool(missed) or not all(found["equal"] for found in figures["runs"]))
+
+
+def measure(case: str, size: int) -> dict[str, Any]:
+    """The figures of a case: ours in one process, plain Spark in another."""
+    with tempfile.TemporaryDirectory(prefix="streamreasoner-spark-") as folder:
+        ours = harness.apart(measure_ours, case, size, Path(folder, "ours"))
+        plain = harness.apart(measure_plain, case, size, Path(folder, "plain"))
+    same = ours.pop("equal") and plain.pop("facts") == ours["facts"]
+    return {**ours, **plain, "equal": same and plain.pop("sum") == ours.pop("sum")}
+
+
+def measure_ours(case: str, size: int, directory: Path) -> dict[str, Any]:
+    """Load and epochs on both of our backends; meant for a process of its own."""
+    given = CASES[case](size)
+    directory.mkdir()
+    warm_up(given)
+    with started(directory, OURS) as spark:
+        kernel = SparkKernel(spark, directory / "spark", given.rules, given.dictionary)
+        load = epoch(kernel, given, given.rows, 1)
+        facts = kernel.facts(given.output)
+        loaded = {
+            "title": given.title,
+            "rows": len(given.rows),
+            "facts": len(facts),
+            "sum": checksum(given.shown(facts)),
+            "held": kernel.columnar.statistics().facts,
+            "terms": len(given.dictionary),
+            "dictionary": given.dictionary.nbytes,
+            "load": load,
+            **kernel.size(),
+        }
+        equal = kernel.equal([given.output])
+        epochs = list(measure_epochs(kernel, given))
+        equal = equal and kernel.equal([given.output])
+        loaded["state_files_after"] = kernel.size()["state_files"]
+        loaded["columnar"] = columnar_load(given)
+    return {**loaded, "epochs": epochs, "equal": equal}
+
+
+def measure_epochs(kernel: SparkKernel, given: Input) -> Iterable[dict[str, Any]]:
+    """Single rows, of which the first round warms up, then batches, then a row of the schema."""
+    random = np.random.default_rng(0)
+    rounds: dict[str, list[dict[str, Any]]] = {name: [] for name in ONE}
+    for place in random.choice(len(given.rows), SINGLES + 1, replace=False):
+        for name, sign in zip(ONE, (-1, 1), strict=True):
+            rounds[name].append(epoch(kernel, given, given.rows[place][None], sign))
+    for name, found in rounds.items():
+        middle = {key: statistics.median(one[key] for one in found[1:]) for key in found[0]}
+        yield {"kind": name, **middle}
+    for count in BATCHES:
+        chosen = random.choice(len(given.rows), count, replace=False)
+        signs = random.choice([1, -1], count)
+        yield {"kind": f"{count:,} random", **epoch(kernel, given, given.rows[chosen], signs)}
+    for name, sign in zip(("schema removed", "schema added"), (-1, 1), strict=True):
+        if len(given.schema):
+            yield {"kind": name, **epoch(kernel, given, given.schema[:1], sign)}
+
+
+def epoch(
+    kernel: SparkKernel, given: Input, rows: NDArray[np.int32], signs: object
+) -> dict[str, Any]:
+    """The cost of an epoch, and how many facts it changed; says so, because it takes a while."""
+    cost = asdict(kernel.epoch([updates(given, rows, signs)]))
+    print(f"{given.title}, {len(rows):,} updates: {cost}", file=sys.stderr, flush=True)
+    return {**cost, "changed": kernel.changed}
+
+
+def measure_plain(case: str, size: int, directory: Path) -> dict[str, Any]:
+    """Plain Spark on the same rows; meant for a process of its own. The second run, if short."""
+    given = CASES[case](size)
+    directory.mkdir()
+    path = directory / "input"
+    path.mkdir()
+    columns = {f"a{i}": column.astype(np.int64) for i, column in enumerate(given.plain.T)}
+    pq.write_table(
+        pa.table(columns), path / "rows.parquet", row_group_size=len(given.plain) // 4 + 1
+    )
+    with started(directory, USUAL) as spark:
+        meter = Meter(spark, path)
+        found: list[DataFrame] = []
+        cost = meter.cost(lambda: count(found, given.recompute(spark, path)))
+        if cost.seconds < AGAIN:
+            found.clear()
+            cost = meter.cost(lambda: count(found, given.recompute(spark, path)))
+        found[0].write.parquet(str(directory / "output"))
+        table = pq.read_table(directory / "output")
+    facts = np.column_stack([column.to_numpy() for column in table.columns])
+    return {"plain": asdict(cost), "facts": len(facts), "sum": checksum(facts)}
+
+
+def count(found: list[DataFrame], frame: DataFrame) -> None:
+    """Compute all rows of a frame, and keep it."""
+    frame.count()
+    found.append(frame)
+
+
+def columnar_load(given: Input) -> float:
+    """Seconds of processor time of the columnar backend's load, warm."""
+    return Kernel(given.rules, given.dictionary).load([updates(given, given.rows, 1)])
+
+
+def warm_up(given: Input) -> None:
+    """Compile the kernels that the columnar backend takes."""
+    kernel = Kernel(given.rules, given.dictionary)
+    for sign in (1, -1):
+        kernel.load([updates(given, given.rows[:1_000], sign)])
+
+
+def updates(given: Input, rows: NDArray[np.int32], signs: object) -> Updates:
+    """Updates of the input, with one sign for all rows or one for each."""
+    signs = np.broadcast_to(np.asarray(signs, np.int64), len(rows))
+    return Updates(given.predicate, np.ascontiguousarray(rows, np.int32), signs.copy())
+
+
+# The inputs --------------------------------------------------------------------------------------
+
+
+def lubm(scale: int) -> Input:
+    """LUBM(scale) and univ-bench under ρDF."""
+    dictionary = Dictionary()
+    files = harness.lubm(scale)
+    rows = distinct(np.concatenate([block for file in files for block in read(file, dictionary)]))
+    names = ("type", "sub_class", "sub_property", "domain", "range")
+    ids = dict(zip(names, map(dictionary.intern, programs.VOCABULARY), strict=True))
+    edge = (f"<{UB}GraduateCourse>", programs.VOCABULARY[1], f"<{UB}Course>")
+
+    def recompute(spark: SparkSession, path: Path) -> DataFrame:
+        return pyspark_loops.rho_df(spark, path, ids)
+
+    return Input(
+        title=f"LUBM({scale})",
+        rules="rho-df",
+        predicate="triple",
+        output="triple",
+        dictionary=dictionary,
+        rows=rows,
+        plain=rows,
+        schema=np.array([list(map(dictionary.intern, edge))], np.int32),
+        recompute=recompute,
+        shown=lambda ids: ids,
+    )
+
+
+def closure(nodes: int) -> Input:
+    """The closure of a random graph."""
+    graph = generators.uniform(nodes, DEGREE * nodes)
+    title = f"closure of {len(graph):,} edges"
+    return _of_graph(title, graph, programs.CLOSURE, "path", pyspark_loops.closure)
+
+
+def sssp(edges: int) -> Input:
+    """Shortest paths in a social graph."""
+    share = edges / generators.SOCIAL_EDGES
+    graph = generators.social(edges, max(2, round(generators.SOCIAL_NODES * share)))
+    title = f"shortest paths, {edges:,} edges"
+    return _of_graph(title, graph, programs.SSSP, "dist", pyspark_loops.sssp)
+
+
+def _of_graph(
+    title: str,
+    graph: NDArray[np.int32],
+    rules: str,
+    output: str,
+    recompute: Callable[[SparkSession, Path], DataFrame],
+) -> Input:
+    dictionary = Dictionary()
+    numbers = Numbers(dictionary, 1 + int(graph.max()))
+    rows = numbers.encode(graph)
+    return Input(
+        title=title,
+        rules=rules,
+        predicate="edge",
+        output=output,
+        dictionary=dictionary,
+        rows=rows,
+        plain=graph,
+        schema=rows[:0],
+        recompute=recompute,
+        shown=numbers.decode,
+    )
+
+
+CASES: dict[str, Callable[[int], Input]] = {"lubm": lubm, "closure": closure, "sssp": sssp}
+
+# The tables --------------------------------------------------------------------------------------
+
+
+def tables(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tables of the figures, printed."""
+    found = [loads(runs), epochs_table(runs)]
+    for case in CASES:
+        own = [run for run in runs if run["case"] == case]
+        if len(own) > 1:
+            found += extrapolated(own)
+    if outcome := claims(runs):
+        found.append(harness.print_table("Claims", ("claim", "holds"), outcome))
+    return found
+
+
+def loads(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Bulk loads and the states they leave."""
+    return harness.print_table(
+        f"Bulk load on {CORES} processors, and the state after it",
+        (
+            "input",
+            "rows",
+            "facts",
+            "Spark s",
+            "facts/s and processor",
+            "plain Spark s",
+            "columnar s",
+            "rows of the state",
+            "MiB",
+            "bytes/fact held",
+            "files",
+            "equal",
+        ),
+        [
+            (
+                *(run[key] for key in ("title", "rows", "facts")),
+                run["load"]["seconds"],
+                rate(run),
+                run["plain"]["seconds"],
+                *(run[key] for key in ("columnar", "state_rows")),
+                run["state_bytes"] / MIB,
+                run["state_bytes"] / run["held"],
+                *(run[key] for key in ("state_files", "equal")),
+            )
+            for run in runs
+        ],
+        "Spark's times are of a clock, with changes read out; columnar is processor time, without.",
+    )
+
+
+def epochs_table(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What epochs cost, in Spark's own numbers."""
+    return harness.print_table(
+        "Epochs after it",
+        (
+            "input",
+            "epoch",
+            "facts changed",
+            "seconds",
+            "jobs",
+            "tasks",
+            "KiB read",
+            "% of the state",
+            "files of the state read",
+            "KiB shuffled",
+            "KiB written",
+            "plain Spark / epoch",
+        ),
+        [
+            (
+                run["title"],
+                one["kind"],
+                *(one[key] if key == "seconds" else round(one[key]) for key in COUNTED),
+                one["read"] / 1024,
+                PERCENT * one["read"] / run["state_bytes"],
+                round(one["files"]),
+                *(one[key] / 1024 for key in ("shuffled", "written")),
+                run["plain"]["seconds"] / one["seconds"],
+            )
+            for run in runs
+            for one in run["epochs"]
+        ],
+        f"One row: medians of {SINGLES}. Bytes read are those of all files, Delta's log included.",
+    )
+
+
+def rate(run: dict[str, Any]) -> float:
+    """Facts that a processor makes in a second of a load."""
+    return float(run["facts"] / run["load"]["seconds"] / CORES)
+
+
+def single(run: dict[str, Any]) -> dict[str, float]:
+    """An epoch of one row: the mean of one removed and one added."""
+    parts = [one for one in run["epochs"] if one["kind"] in ONE]
+    return {key: statistics.mean(one[key] for one in parts) for key in ("seconds", "read", "files")}
+
+
+def extrapolated(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same at sizes that were not measured, and what breaks first."""
+    last = runs[-1]
+    facts = [run["facts"] for run in runs]
+    share = {key: last[key] / last["facts"] for key in ("state_bytes", "state_rows", "largest")}
+    lines: dict[str, tuple[extrapolation.Line, float]] = {
+        "load, hours": (extrapolation.Line(0, 1 / rate(last) / CORES), 3600),
+        f"load, hours on {CLUSTER} processors": (
+            extrapolation.Line(0, 1 / rate(last) / CLUSTER),
+            3600,
+        ),
+        "state, GiB": (extrapolation.Line(0, share["state_bytes"]), 2**30),
+        "largest partition, million rows": (extrapolation.Line(0, share["largest"]), 1e6),
+    }
+    for title, key, unit in (
+        ("one row: seconds", "seconds", 1),
+        ("one row: KiB read", "read", 1024),
+        ("one row: files of the state read", "files", 1),
+    ):
+        costs = [single(run)[key] for run in runs]
+        lines[title] = (extrapolation.fit(list(zip(facts, costs, strict=True))), unit)
+    title = CASE_TITLES[last["case"]]
+    slopes = harness.print_table(
+        f"From the measured slopes: {title}",
+        (
+            "figure",
+            *(f"at {count:,} facts" for count in facts),
+            "slope, for a million facts",
+            *(f"at {target // extrapolation.BILLION} billion" for target in extrapolation.TARGETS),
+        ),
+        [
+            (
+                name,
+                *(line.at(count) / unit for count in facts),
+                line.slope * 1e6 / unit,
+                *(line.at(target) / unit for target in extrapolation.TARGETS),
+            )
+            for name, (line, unit) in lines.items()
+        ],
+        "Lines fitted to the sizes that were measured; one that would fall is taken to be level.",
+    )
+    limits = [
+        Limit("terms are numbered with 32 bits", last["terms"] / last["facts"], IDS),
+        Limit(
+            "a dictionary of 64 GiB in the driver", last["dictionary"] / last["facts"], 64 * 2**30
+        ),
+        Limit(
+            "the largest partition, sorted and written by one task within a day",
+            share["largest"] / share["state_rows"] / rate(last),
+            DAY,
+        ),
+        Limit(f"a load within a day on {CLUSTER} processors", 1 / rate(last) / CLUSTER, DAY),
+        Limit("a state of 10 TiB", share["state_bytes"], DISK),
+    ]
+    order = harness.print_table(
+        f"What breaks first: {title}",
+        ("limit", "million facts"),
+        [(one.name, one.facts / 1e6) for one in extrapolation.first_to_break(limits)],
+    )
+    return [slopes, order]
+
+
+def claims(runs: Sequence[dict[str, Any]]) -> list[tuple[str, bool]]:
+    """What is claimed of the largest LUBM, if it was run, and whether it holds."""
+    found = []
+    for run in runs:
+        if run["case"] == "lubm" and run["size"] >= CLAIMED_ON:
+            one, title = single(run), run["title"]
+            read = PERCENT * one["read"] / run["state_bytes"]
+            gain = run["plain"]["seconds"] / one["seconds"]
+            found += [
+                (f"{title}: one row reads {read:.3g} % of the state, < 2 %", read < MOST_READ),
+                (f"{title}: one row is {gain:.3g} times as fast, > 20", gain > LEAST_GAIN),
+            ]
+    return found
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

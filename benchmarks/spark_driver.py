@@ -1,0 +1,131 @@
+"""The Spark backend, driven through epochs beside the columnar one. Invariant: both get the same
+updates, and what an epoch has cost is what Spark says of it.
+"""  # noqa: D205
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.driver import LIMIT, Kernel
+from benchmarks.spark_meter import SETTINGS, Meter
+from streamreasoner import jvm
+from streamreasoner.analysis.load import load_program
+from streamreasoner.backends.spark.backend import SparkBackend
+from streamreasoner.backends.spark.dictionary import DistributedDictionary
+from streamreasoner.engine.epoch import Engine
+from streamreasoner.plan.lower import lower
+from streamreasoner.streaming import session
+from streamreasoner.streaming.lock import StateLock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from benchmarks.spark_meter import Cost
+    from streamreasoner.collection.updates import Updates
+    from streamreasoner.rdf.dictionary import Dictionary
+
+CORES = 2
+MEMORY = {"spark.driver.memory": "2g", "spark.master": f"local[{CORES}]"}
+OURS = {**session.WITH_DELTA, **MEMORY, **SETTINGS}
+"""The settings of the product, and what it takes to ask Spark what work has cost."""
+USUAL = {
+    **MEMORY,
+    **SETTINGS,
+    # What Spark has by itself, but for a number of partitions that suits so few processors.
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
+    "spark.sql.shuffle.partitions": str(4 * CORES),
+}
+"""The settings of somebody who computes everything again with plain Spark."""
+
+
+@contextmanager
+def started(directory: Path, settings: Mapping[str, str]) -> Iterator[SparkSession]:
+    """A Spark whose files are in a folder, with a JVM of its own."""
+    lock, kin = StateLock(directory), jvm.Kin()
+    found = None
+    try:
+        found = session.start("benchmark", directory, settings, lock.descriptor, kin)
+        yield found.spark
+    finally:
+        if found is not None:
+            found.stop()
+        kin.close()
+        lock.close()
+
+
+class SparkKernel:
+    """A Spark backend for a program, and a columnar one that goes along with it.
+
+    Args:
+        spark: A session with `OURS`.
+        directory: For the state.
+        rules: The program, as text or as the name of a ruleset.
+        dictionary: Gives the ids.
+    """
+
+    def __init__(
+        self, spark: SparkSession, directory: Path, rules: str, dictionary: Dictionary
+    ) -> None:
+        self.columnar = Kernel(rules, dictionary)
+        plan = lower(load_program(rules))
+        place = f"file:{directory}"
+        terms = DistributedDictionary(spark, f"{place}/terms")
+        terms.encode(dictionary.terms(0, len(dictionary)))
+        self._backend = SparkBackend(spark, place, plan, terms)
+        self._stated = self.columnar.stated
+        self._engine = Engine(self._backend, len(plan.strata), LIMIT, tuple(self._stated))
+        self._spark = spark
+        self._table = str(directory / "state")
+        self._meter = Meter(spark, directory / "state")
+        self._epoch = 0
+        self.changed = 0
+
+    def epoch(self, batches: Sequence[Updates]) -> Cost:
+        """One epoch, on Spark with all its changes read out, and on the columnar backend too."""
+        cost = self._meter.cost(lambda: self._apply(batches))
+        self._epoch += 1
+        self.columnar.load(batches)
+        return cost
+
+    def _apply(self, batches: Sequence[Updates]) -> None:
+        found = self._engine.apply(self._epoch, batches)
+        self.changed = sum(len(part.multiplicity) for part in found.closure)
+
+    def size(self) -> dict[str, int]:
+        """Rows, bytes and files of the state's table, and the rows of its largest partition."""
+        detail = self._spark.sql(f"DESCRIBE DETAIL delta.`{self._table}`").collect()[0]
+        rows = self._spark.read.format("delta").load(self._table)
+        parts = rows.groupBy("arrangement", "bucket").count().toArrow()["count"].to_numpy()
+        return {
+            "state_rows": int(parts.sum()),
+            "largest": int(parts.max()),
+            "state_bytes": int(detail.sizeInBytes),
+            "state_files": int(detail.numFiles),
+        }
+
+    def facts(self, predicate: str) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
+        """The present facts of a predicate, as ids."""
+        return self._backend.facts(predicate)
+
+    def equal(self, predicates: Sequence[str]) -> bool:
+        """Whether both backends have the same trace: facts, iterations and multiplicities."""
+        return self.digest(predicates) == self.columnar.digest(predicates)
+
+    def digest(self, predicates: Sequence[str]) -> str:
+        """A hash of the whole trace of some predicates, as `Kernel` has it."""
+        found = hashlib.sha256()
+        for predicate in predicates:
+            rows = self._backend.trace(predicate)
+            order = np.lexsort((rows.iteration, *rows.args.T))
+            for column in (*rows.args.T, rows.iteration, rows.multiplicity):
+                found.update(np.ascontiguousarray(column[order]))
+        return found.hexdigest()
