@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from streamreasoner.backends.spark.columns import MULTIPLICITY, argument
+from streamreasoner.backends.spark.columns import (
+    ITERATION,
+    MULTIPLICITY,
+    PREDICATE,
+    argument,
+    arguments,
+)
+from streamreasoner.backends.spark.patterns import quoted
 from streamreasoner.backends.spark.ranks import rank
 from streamreasoner.plan.aggregation import RESULT
 from streamreasoner.plan.algebra import Arrangement, Column, Value
@@ -101,6 +108,16 @@ def results(
         if result is not None
     ]
     return steps.local(_rows(found, width))
+
+
+def as_counts(reduction: Reduction, heads: Relation, width: int) -> DataFrame:
+    """Results as multiplicities of facts: a reduction derives at iteration 1."""
+    return heads.frame.selectExpr(
+        f"{quoted(reduction.head.predicate)} AS {PREDICATE}",
+        *arguments(width),
+        f"1 AS {ITERATION}",
+        MULTIPLICITY,
+    )
 
 
 def aggregate(function: str, candidates: Iterable[tuple[str, int]]) -> str | None:

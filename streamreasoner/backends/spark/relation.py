@@ -105,13 +105,20 @@ class Steps:
 
     def cut(self, frame: DataFrame) -> Relation:
         """Compute a frame, once."""
-        found = frame.limit(FEW + 1).toArrow()
-        if found.num_rows <= FEW:
+        found = self.few(frame)
+        if found is not None:
             return Relation(self.spark, found)
-        self._plan_for(self._many, adaptive=True)
         path = str(self._directory / uuid4().hex)
         frame.write.parquet(path)
         return Relation(self.spark, frame=self.spark.read.parquet(path))
+
+    def few(self, frame: DataFrame) -> pa.Table | None:
+        """The rows of a frame; None if they are many, which Spark plans for from then on."""
+        found = frame.limit(FEW + 1).toArrow()
+        if found.num_rows <= FEW:
+            return found
+        self._plan_for(self._many, adaptive=True)
+        return None
 
     def union(self, relations: Iterable[Relation], names: Sequence[str]) -> Relation:
         """The rows of all, with these columns."""
