@@ -29,7 +29,7 @@ MOST = LEAST.replace("min", "max")
 ALL = LEAST.replace("min(?y)", "?y")
 WIDE = "square(?x, ?y, ?z, ?u) :- edge(?x, ?y), edge(?y, ?z), edge(?z, ?u), edge(?u, ?x) .\n"
 BACK = "edge(?y, ?x) :- path(?x, ?y) .\n"
-ENDLESS = 'long(?x) :- path(?x, _) .\nlong(?y) :- long(?x), ?y = iri(concat(str(?x), "a")) .\n'
+ENDLESS = "number(0) .\nnumber(?n) :- number(?m), ?n = ?m + 1 .\n"
 
 
 def pairs(name, text, sign=1):
@@ -45,7 +45,6 @@ HISTORY = (
     (LINKS + PATH + FAR + MOST + WIDE, [*pairs("link", "ef ab"), *pairs("closed", "a")]),
     (PATH + BACK + ALL + DEGREE, pairs("edge", "da", -1)),
     (DEGREE + LEAST, pairs("path", "ab ac ba", 2)),
-    (PATH, []),
 )
 
 
@@ -107,13 +106,12 @@ def test_the_state_is_that_of_the_rules_there_are(started):
 def test_many_rows_are_as_few(started, monkeypatch):
     """Rules are evaluated as a whole in files, where what they read might be large."""
     monkeypatch.setattr(relation, "FEW", 0)
-    programs = (check_text(PATH), check_text(PATH + FAR + LEAST + DEGREE), check_text(PATH + MOST))
-    driver = Driver(programs[0], backend=backends(started[0], started[1] / "many"))
+    before, after = check_text(PATH + LEAST + DEGREE), check_text(PATH + FAR + MOST)
+    driver = Driver(before, backend=backends(started[0], started[1] / "many"))
     sent = pairs("edge", "ab bc ca cd")
     driver.apply(sent)
-    for checked in programs[1:]:
-        driver.change(checked)
-        assert_from_scratch(driver, checked, sent)
+    driver.change(after)
+    assert_from_scratch(driver, after, sent)
 
 
 def test_a_change_that_fails_is_undone(started):
@@ -150,10 +148,9 @@ def test_a_restart_goes_on_with_the_state(started, tmp_path):
     driver = start(programs[0], 0)
     driver.apply(first)
     terms = driver.reasoner.dictionary
-    for _ in range(2):
-        driver.change(programs[1], second)
-        driver = start(programs[0], 1, dictionary=terms)
-        assert_from_scratch(driver, programs[0], first)
+    driver.change(programs[1], second)
+    driver = start(programs[0], 1, dictionary=terms)
+    assert_from_scratch(driver, programs[0], first)
     driver.change(programs[1], second)
     assert_from_scratch(driver, programs[1], first + second)
     known = lower(programs[0]).arities
