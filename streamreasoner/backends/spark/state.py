@@ -205,7 +205,7 @@ class State:
         version, meaning = commits.get(before - 1, (0, None))
         if meaning != self._meaning or max(commits) > before:
             return False
-        self._read(before, version)
+        self._read(before, version if before in commits else None)
         _, self._ahead = commits.get(before, (0, None))
         return True
 
