@@ -15,7 +15,6 @@ from streamreasoner.backends.spark import relation
 from streamreasoner.backends.spark.ranks import rank
 from streamreasoner.errors import (
     ArithmeticOverflowError,
-    EngineError,
     MultiplicityOverflowError,
     RecursionLimitError,
 )
@@ -143,15 +142,6 @@ def test_facts_are_selected_and_counted(backend):
     names = ("facts", "present", "asserted", "below_zero", "counts")
     assert [getattr(one, n) for n in names] == [getattr(other, n) for n in names]
     assert other.bytes > 0
-
-
-def test_the_program_stays(backend):
-    """Another program is refused, and the state goes on with the one it has."""
-    driver = Driver(check_text("p(?x) :- q(?x) ."), backend=backend)
-    with pytest.raises(EngineError, match="does not change its program"):
-        driver.change(check_text("p(?x) :- q(?x), not r(?x) ."))
-    driver.apply([("q", ("<a:b>",), 1)])
-    assert ("p", ("<a:b>",)) in driver.closure()
 
 
 @pytest.mark.parametrize(
