@@ -27,8 +27,8 @@ class Driver:
         predicates: Those and the ones that its plan adds, whose trace is part of the state.
     """
 
-    def __init__(self, checked, recursion_limit=RECURSION_LIMIT, store=None):
-        self.reasoner = Reasoner(checked, recursion_limit=recursion_limit, store=store)
+    def __init__(self, checked, recursion_limit=RECURSION_LIMIT, **given):
+        self.reasoner = Reasoner(checked, recursion_limit=recursion_limit, **given)
         self.epoch = 0
         self.own = tuple(checked.arities)
         self.predicates = tuple(lower(checked).arities)
@@ -49,9 +49,9 @@ class Driver:
         self.epoch += 1
         return result
 
-    def change(self, checked):
-        """Go on with another program, as one epoch; returns its EpochResult."""
-        result = self.reasoner.adopt(checked, self.epoch)
+    def change(self, checked, updates=()):
+        """Go on with another program, as one epoch with updates; returns its EpochResult."""
+        result = self.reasoner.adopt(checked, self.epoch, list(self.encode(updates)))
         self.epoch += 1
         self.own = tuple(checked.arities)
         self.predicates = tuple(dict.fromkeys((*self.predicates, *lower(checked).arities)))

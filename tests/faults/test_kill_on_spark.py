@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import random
+import uuid
 
+from control_builders import control
 from crashes import die_at, run_to_the_end
 from graphs import RULES, expected, random_edges
 from pipelines import changes, net, new_case, no_change_twice, produce, triple
 
 # Computed terms get their ids while the epoch is evaluated.
 SIZE = "size(?x, count(?y)) :- [?x, ex:reaches, ?y] .\n"
-# Between iterations; when the state has the epoch and the trace has not.
-POINTS = ("within-epoch", "evaluate")
+PREFIX = "@prefix ex: <http://example.org/> .\n"
+CYCLE = f"{PREFIX}[?x, ex:on, ex:cycle] :- [?x, ex:reaches, ?x] .\n"
+LEAST = f"{PREFIX}least(?x, min(?y)) :- [?x, ex:reaches, ?y] .\n"
+# Between iterations; when the state has the epoch and the trace has not. And what comes with it.
+POINTS = (
+    ("within-epoch", control("add", CYCLE)),
+    ("evaluate", control("replace", RULES + LEAST)),
+    ("within-epoch", control("add", CYCLE)),
+)
 
 
 def test_killed_on_spark(broker, tmp_path):
-    """Killed in two epochs, the output is that of a run without crashes."""
+    """Killed in epochs that change the program too, the output is that of a run without crashes."""
     rules = RULES + SIZE
+    topic = f"control-{uuid.uuid4().hex[:12]}"
     options = {"max_offsets_per_trigger": 10, "backend": "spark"}
-    case = new_case(broker, tmp_path, rules, pipeline=options)
-    sent = list(random_edges(random.Random(5), 25))
+    case = new_case(broker, tmp_path, rules, pipeline=options, rules={"control_topic": topic})
+    sent = list(random_edges(random.Random(5), 30))
     records = produce(case, (triple(*args, diff=diff) for args, diff in sent))
-    for epoch, point in enumerate(POINTS):
+    records += produce(case, [message for _, message in POINTS], topic)
+    for epoch, (point, _) in enumerate(POINTS):
         die_at(case, point, epoch)
         assert no_change_twice(changes(case)), point
     run_to_the_end(case, records)
 
     found = changes(case)
     assert no_change_twice(found)
-    assert net(found) == expected(sent, rules)
+    assert net(found) == expected(sent, RULES + LEAST + CYCLE)

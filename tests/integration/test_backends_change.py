@@ -6,8 +6,10 @@ import os
 import random
 import signal
 import threading
+import uuid
 
 import pytest
+from control_builders import control
 from oracle import derived, evaluate, total
 from pipelines import await_published, changes, fact, net, new_case, no_change_twice, produce
 
@@ -26,25 +28,33 @@ path(?x, ?y) :- edge(?x, ?y) .
 path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
 degree(?x, count(?y)) :- edge(?x, ?y) .
 """
+FAR = "far(?x, ?y) :- path(?x, ?y), not edge(?x, ?y) .\n"
+# One after the other: where the state is, and the program that comes meanwhile.
+LEGS = (("columnar", RULES + FAR), ("spark", RULES), ("spark", RULES + FAR), ("columnar", FAR))
 
 
 def test_a_stream_goes_from_one_backend_to_the_other(broker, tmp_path):
-    """Columnar, Spark, Spark again, columnar: the output is what one run would have published."""
+    """Columnar, Spark, Spark again, columnar: the output is what one run would have published.
+
+    With every backend the program changes, and the next one goes on with the one in effect.
+    """
     generator = random.Random(3)
     node = [f"<http://example.org/n{number}>" for number in range(5)]
     sent = []
-    case = new_case(broker, tmp_path, RULES)
-    for backend in ("columnar", "spark", "spark", "columnar"):
+    topic = f"control-{uuid.uuid4().hex[:12]}"
+    case = new_case(broker, tmp_path, RULES, rules={"control_topic": topic})
+    for backend, rules in LEGS:
         case.raw["pipeline"]["backend"] = backend
         with pipeline(case.config):
             ends = [(generator.choice(node), generator.choice(node)) for _ in range(8)]
             now = [("edge", pair, generator.choice((1, 1, -1))) for pair in ends]
             records = produce(case, (fact(name, *args, diff=diff) for name, args, diff in now))
+            records += produce(case, [control("replace", rules)], topic)
             await_published(case, records)
             sent += now
         found = changes(case)
         assert no_change_twice(found)
-        assert net(found) == derived(evaluate(check_text(RULES), total([sent])))
+        assert net(found) == derived(evaluate(check_text(rules), total([sent])))
 
 
 def test_a_state_that_outgrows_memory_goes_on_in_spark(broker, tmp_path, caplog):

@@ -18,7 +18,6 @@ from streamreasoner.backends.spark.columns import argument
 from streamreasoner.backends.spark.ranks import rank
 from streamreasoner.errors import (
     ArithmeticOverflowError,
-    EngineError,
     MultiplicityOverflowError,
     RecursionLimitError,
 )
@@ -223,15 +222,6 @@ def test_merging_files_changes_nothing(spark, tmp_path, monkeypatch):
     again.append(rows, PAIRS, 4)
     assert [sums(again, pair) for pair in PAIRS] == held[4]
     assert not opened("merged").open(3)
-
-
-def test_the_program_stays(store):
-    """Another program is refused, and the state goes on with the one it has."""
-    driver = Driver(check_text("p(?x) :- q(?x) ."), store=store())
-    with pytest.raises(EngineError, match="does not change its program"):
-        driver.change(check_text("p(?x) :- q(?x), not r(?x) ."))
-    driver.apply([("q", ("<a:b>",), 1)])
-    assert ("p", ("<a:b>",)) in driver.closure()
 
 
 @pytest.mark.parametrize(

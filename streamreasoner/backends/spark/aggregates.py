@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from streamreasoner.backends.spark.columns import MULTIPLICITY, argument
+from streamreasoner.backends.spark.columns import ITERATION, MULTIPLICITY, PREDICATE, argument
 from streamreasoner.backends.spark.patterns import quoted
 from streamreasoner.backends.spark.ranks import rank
 from streamreasoner.plan.aggregation import RESULT
@@ -81,7 +81,7 @@ def results(
         width: Columns of arguments.
 
     Returns:
-        Arguments of head facts, and 1 or -1.
+        Head facts, iteration 1, at which a reduction derives, and 1 or -1.
     """
     keys = [argument(position) for position in reduction.key]
     value = argument(len(keys))
@@ -101,7 +101,9 @@ def results(
             case Value(term):
                 cells[position] = str(terms.intern(term))
     return terms.identify(changed, _TEXT, _RESULT).frame.selectExpr(
+        f"{quoted(reduction.head.predicate)} AS {PREDICATE}",
         *(f"CAST({cell} AS BIGINT) AS {argument(i)}" for i, cell in enumerate(cells)),
+        f"1 AS {ITERATION}",
         MULTIPLICITY,
     )
 

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from streamreasoner.backends.spark import aggregates, columns
 from streamreasoner.backends.spark.aggregates import OLD, RANK
+from streamreasoner.backends.spark.change import Change, following
 from streamreasoner.backends.spark.columns import (
     EPOCH,
     ITERATION,
@@ -29,15 +30,15 @@ from streamreasoner.backends.spark.columns import (
 )
 from streamreasoner.backends.spark.leaves import Leaves
 from streamreasoner.backends.spark.outcome import SIZES, Outcome
-from streamreasoner.backends.spark.patterns import encode, first_that_holds
-from streamreasoner.backends.spark.reading import SOMETHING, Reading, sums
+from streamreasoner.backends.spark.patterns import encode, first_that_holds, heads
+from streamreasoner.backends.spark.reading import Reading
 from streamreasoner.backends.spark.relation import Pile, Steps
-from streamreasoner.backends.spark.state import State, primary
+from streamreasoner.backends.spark.state import State, consolidated, primary
 from streamreasoner.backends.spark.terms import Terms
 from streamreasoner.collection.updates import MAX_MULTIPLICITY, Updates, check_arity
 from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.engine.ports import LAST_ITERATION, Statistics
-from streamreasoner.errors import EngineError, MultiplicityOverflowError
+from streamreasoner.errors import MultiplicityOverflowError
 from streamreasoner.plan.algebra import Age
 
 if TYPE_CHECKING:
@@ -78,38 +79,34 @@ class SparkBackend:
         dictionary: DistributedDictionary,
         buckets: int = DEFAULT_BUCKETS,
     ) -> None:
-        self._plan = plan
         self._dictionary = dictionary
-        self._width = max(1, *plan.arities.values())
-        self._fact = columns.fact(self._width)
         self._steps = Steps(spark, f"{directory}/steps")
         self._terms = Terms(self._steps, dictionary)
-        self._constants = pa.array(plan.constants, pa.large_string())
+        self._state = State(spark, f"{directory}/state", dictionary.intern, buckets)
+        self._sizes: NDArray[np.int64] | None = np.zeros(len(SIZES), np.int64)
+        self._use(plan)
         self._begin()
-        self._strata = [
-            (head.predicate, encode(head, dictionary.intern), number)
-            for number, stratum in enumerate(plan.strata, start=1)
-            for head in stratum.heads
-        ]
+
+    def _use(self, plan: ProgramPlan) -> None:
+        """Read and keep the state as a program needs it, from an epoch's beginning on."""
+        intern = self._dictionary.intern
+        self._constants = pa.array(plan.constants, pa.large_string())
+        self._dictionary.encode(self._constants)
+        self._plan = plan
+        self._width = max(1, *plan.arities.values())
+        self._fact = columns.fact(self._width)
+        self._strata = heads(plan, intern)
         self._lattices = [
-            (one.pattern.predicate, encode(one.pattern, dictionary.intern), number)
+            (one.pattern.predicate, encode(one.pattern, intern), number)
             for number, one in enumerate(plan.lattices)
         ]
-        self._arrangements = _arrangements(plan)
-        meaning = repr((self._arrangements, self._strata, self._lattices, plan.lattices))
-        self._state = State(
-            spark,
-            f"{directory}/state",
-            dictionary.intern,
-            width=self._width,
-            buckets=buckets,
-            meaning=meaning,
-        )
+        meaning = repr((self._strata, self._lattices, plan.lattices))
+        self._state.use(self._width, _arrangements(plan), meaning)
         self._reading = Reading(self._state, plan, self._with_stratum, self._width)
-        self._sizes: NDArray[np.int64] | None = np.zeros(len(SIZES), np.int64)
 
     def _begin(self) -> None:
         """Forget what an epoch has found; the dictionary may have forgotten the constants."""
+        self._before: ProgramPlan | None = None
         self._dictionary.encode(self._constants)
         self._steps.begin()
         self._input: list[pa.Table] = []
@@ -136,12 +133,31 @@ class SparkBackend:
         self._input.append(pa.table(data))
 
     def adopt(self, plan: ProgramPlan) -> None:
-        """Refuse: the state has the arrangements of its program."""
-        del plan
-        raise EngineError(
-            "The Spark backend does not change its program while it runs. Start with the new "
-            "program in another state directory, or use the columnar backend."
+        """Go on with another program; what it derives differently is settled in this epoch."""
+        before = self._plan
+        self._use(following(before, plan))
+        self._begin()
+        self._before = before
+        if self._state.empty:
+            return
+        change = Change(
+            self._steps,
+            self._state,
+            self._terms,
+            before=before,
+            after=self._plan,
+            width=self._width,
         )
+        derived = self._steps.union(change.derived(), (*self._fact, ITERATION, MULTIPLICITY))
+        if not derived.empty:
+            self._add_counts(derived.frame)
+        if (judged := change.judged_otherwise()) is not None:
+            lattice = F.expr(first_that_holds(self._lattices, _PLAIN))
+            self._known.add(
+                self._steps.cut(self._with_stratum(judged.withColumn(LATTICE, lattice)))
+            )
+        if (missing := self._state.missing()) is not None:
+            self._steps.few(missing)
 
     # A stratum -----------------------------------------------------------------------------------
 
@@ -152,13 +168,12 @@ class SparkBackend:
             rows = self._steps.local(pa.concat_tables(self._input))
             self._input = []
             self._add_counts(rows.frame)
-        if stratum == 0:
-            return 0 if self._counts.following(0, -1) == 0 else -1
-        self._reduce(stratum)
-        below = self._transitions.select(range(stratum), _ALL)
-        if not below.empty:
-            return 0
-        return self._counts.following(stratum, -1)
+        if stratum > 0:
+            self._reduce(stratum)
+            if not self._transitions.select(range(stratum), _ALL).empty:
+                return 0
+        self._iteration = -1
+        return self.next_touched()
 
     def settle(self, iteration: int) -> int:
         """Step 1: transitions at *iteration* from the counts; returns the number of deltas."""
@@ -271,9 +286,7 @@ class SparkBackend:
             on = [PREDICATE, *(key if lattice != _PLAIN else arguments(self._width))]
             of = {PREDICATE: arrangement.predicate, LATTICE: lattice}
             keys = touched.where(**of).distinct(on)
-            if keys.empty:
-                continue
-            rows = self._state.read(arrangement, keys.table, key)
+            rows = None if keys.empty else self._state.read(arrangement, keys.table, key)
             if rows is None:
                 continue
             fresh = keys.frame
@@ -282,12 +295,7 @@ class SparkBackend:
                 fresh = fresh.join(known.frame.select(*on).distinct(), on, "left_anti")
             if keys.table is not None:
                 fresh = F.broadcast(fresh)
-            summed = (
-                rows.join(fresh, on, "left_semi")
-                .groupBy(*self._fact, ITERATION)
-                .agg(*sums())
-                .filter(SOMETHING)
-            )
+            summed = consolidated(rows.join(fresh, on, "left_semi"), self._width)
             parts.append(summed.selectExpr("*", f"{lattice} AS {LATTICE}"))
         if parts:
             found = reduce(lambda one, other: one.unionAll(other), parts)
@@ -343,14 +351,7 @@ class SparkBackend:
                 self._steps, self._terms, reduction, self._steps.cut(summed), self._width
             )
             if heads is not None:
-                self._add_counts(
-                    heads.select(
-                        F.lit(reduction.head.predicate).alias(PREDICATE),
-                        *cells,
-                        F.lit(1).cast("int").alias(ITERATION),
-                        MULTIPLICITY,
-                    )
-                )
+                self._add_counts(heads)
 
     def _overlay(self, age: Age) -> Relation:
         """The transitions that changed, as a join sees them that reads old or new ones."""
@@ -385,13 +386,10 @@ class SparkBackend:
             none = F.lit(0).cast("long")
             counts = self._counts.everything().frame
             transitions = self._transitions.everything().frame
-            differences = self._steps.cut(
-                counts.select(*place, MULTIPLICITY, none.alias(TRANSITION))
-                .unionAll(transitions.select(*place, none.alias(MULTIPLICITY), TRANSITION))
-                .groupBy(*place)
-                .agg(*sums())
-                .filter(SOMETHING)
+            rows = counts.select(*place, MULTIPLICITY, none.alias(TRANSITION)).unionAll(
+                transitions.select(*place, none.alias(MULTIPLICITY), TRANSITION)
             )
+            differences = self._steps.cut(consolidated(rows, self._width))
             self._result = Outcome.of(
                 self._steps, self._plan, self._fact, differences, self._known.everything()
             )
@@ -404,7 +402,7 @@ class SparkBackend:
     def commit(self, epoch: int) -> None:
         """Append the epoch to the state, unless it is there from a process that died since."""
         outcome = self._outcome()
-        self._state.append(outcome.differences.frame, self._arrangements, epoch)
+        self._state.append(outcome.differences.frame, epoch)
         if self._sizes is not None:
             self._sizes = self._sizes + outcome.sizes()
         self._dictionary.settle()
@@ -412,6 +410,8 @@ class SparkBackend:
 
     def rollback(self) -> None:
         """Undo the epoch wholly: nothing of it is in the state."""
+        if self._before is not None:
+            self._use(self._before)
         self._begin()
 
     # Reading -------------------------------------------------------------------------------------

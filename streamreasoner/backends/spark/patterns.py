@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from streamreasoner.plan.algebra import Pattern
+    from streamreasoner.plan.algebra import Pattern, ProgramPlan
 
 Constants = tuple[tuple[int, int], ...]
 
@@ -45,6 +45,15 @@ def places(pattern: Pattern) -> dict[str, int]:
 def encode(pattern: Pattern, intern: Callable[[str], int]) -> Constants:
     """Positions and ids of the constants."""
     return tuple((position, intern(term)) for position, term in pattern.constants)
+
+
+def heads(plan: ProgramPlan, intern: Callable[[str], int]) -> list[tuple[str, Constants, int]]:
+    """What the strata derive, with their numbers; all other facts are the input's."""
+    return [
+        (head.predicate, encode(head, intern), number)
+        for number, stratum in enumerate(plan.strata, start=1)
+        for head in stratum.heads
+    ]
 
 
 def condition(predicate: str, constants: Constants) -> str:

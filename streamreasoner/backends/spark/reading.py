@@ -20,7 +20,7 @@ from streamreasoner.backends.spark.columns import (
 )
 from streamreasoner.backends.spark.outcome import SIZES
 from streamreasoner.backends.spark.rows import args_of, trace_of
-from streamreasoner.backends.spark.state import primary
+from streamreasoner.backends.spark.state import consolidated, primary
 from streamreasoner.collection.updates import TraceRows
 from streamreasoner.engine.ports import Selection
 
@@ -28,17 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from streamreasoner.backends.spark.state import State
     from streamreasoner.plan.algebra import ProgramPlan
-
-SOMETHING = f"{MULTIPLICITY} != 0 OR {TRANSITION} != 0"
-
-
-def sums() -> tuple[Column, Column]:
-    """Differences of multiplicities and of transitions, summed."""
-    return F.sum(MULTIPLICITY).alias(MULTIPLICITY), F.sum(TRANSITION).alias(TRANSITION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +124,7 @@ class Reading:
         )
         if rows is None:
             return None
-        return rows.groupBy(*self._fact, ITERATION).agg(*sums()).filter(SOMETHING)
+        return consolidated(rows, self.width)
 
 
 def _judge(

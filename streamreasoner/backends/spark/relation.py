@@ -115,11 +115,9 @@ class Steps:
 
     def cut(self, frame: DataFrame) -> Relation:
         """Compute a frame, once."""
-        found = frame.limit(FEW + 1).toArrow()
-        if found.num_rows <= FEW:
+        found = self.few(frame)
+        if found is not None:
             return Relation(self.spark, found)
-        # Asked each time: executors come and go.
-        self._plan_for(_TASKS * self.spark.sparkContext.defaultParallelism, adaptive=True)
         path = f"{self._directory}/{self._epoch}/{uuid4().hex}"
         frame.write.option("maxRecordsPerFile", _BLOCK).parquet(path)
         return Relation(self.spark, frame=self.spark.read.parquet(path))
@@ -127,6 +125,15 @@ class Steps:
     def reachable(self, folder: Path) -> str:
         """A folder of the driver where executors can read it; a copy is forgotten as steps are."""
         return files.reachable(self.spark, folder, f"{self._directory}/{self._epoch}/{folder.name}")
+
+    def few(self, frame: DataFrame) -> pa.Table | None:
+        """The rows of a frame; None if they are many, which Spark plans for from then on."""
+        found = frame.limit(FEW + 1).toArrow()
+        if found.num_rows <= FEW:
+            return found
+        # Asked each time: executors come and go.
+        self._plan_for(_TASKS * self.spark.sparkContext.defaultParallelism, adaptive=True)
+        return None
 
     def union(self, relations: Iterable[Relation], names: Sequence[str]) -> Relation:
         """The rows of all, with these columns."""

@@ -1,0 +1,184 @@
+"""From one program to the next. Invariant: what both derive alike is neither read nor computed.
+
+The multiplicities of a trace are sums over rules. A rule that goes is evaluated once on the state
+as it is, and what it derives is subtracted; one that comes is evaluated once and added. The epoch
+then settles that like any other change, with the plans of the new program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from streamreasoner.backends.spark import aggregates
+from streamreasoner.backends.spark.columns import (
+    ITERATION,
+    MULTIPLICITY,
+    SIGN,
+    STRATUM,
+    TRANSITION,
+    arguments,
+    fact,
+    schema,
+)
+from streamreasoner.backends.spark.leaves import Bindings, Leaves
+from streamreasoner.backends.spark.patterns import (
+    condition,
+    encode,
+    first_that_holds,
+    heads,
+    places,
+)
+from streamreasoner.backends.spark.relation import Relation
+from streamreasoner.backends.spark.state import consolidated
+from streamreasoner.engine.evaluate import evaluate
+from streamreasoner.plan.algebra import Age, Delta, Join, Pattern
+from streamreasoner.plan.change import program_change
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pyspark.sql import DataFrame
+
+    from streamreasoner.backends.spark.relation import Steps
+    from streamreasoner.backends.spark.state import State
+    from streamreasoner.backends.spark.terms import Terms
+    from streamreasoner.plan.algebra import ProgramPlan, RulePlan
+
+_NOTHING = Delta(Pattern("", ()))
+"""Binds no column: what is joined with it is there as it is."""
+
+
+def following(before: ProgramPlan, after: ProgramPlan) -> ProgramPlan:
+    """A program that keeps the predicates of the one before it: their facts stay in the state."""
+    return replace(
+        after, arities=before.arities | after.arities, hidden=before.hidden | after.hidden
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Whole(Leaves):
+    """Evaluates plans on all facts that there are, not on those that changed.
+
+    Attributes:
+        sign: What a derivation counts.
+    """
+
+    sign: int
+
+    def facts(self, pattern: Pattern) -> Bindings:
+        """All transitions of the facts that match."""
+        once = pa.table([[0], [self.sign]], schema=schema((ITERATION, SIGN)))
+        nothing = Bindings(self.steps.local(once), {})
+        found = self.join(Join(_NOTHING, pattern, Age.NEW), nothing)
+        few = self.steps.few(found.rows.frame)
+        return found if few is None else replace(found, rows=self.steps.local(few))
+
+    def delta(self, node: Delta) -> Bindings:
+        """What `delta_rows` has: all facts of the atom."""
+        return Bindings(
+            self.delta_rows, {name: f"v{i}" for i, name in enumerate(places(node.pattern))}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a change of program changes in a state by itself.
+
+    Attributes:
+        steps: Cuts.
+        state: What is committed.
+        terms: Terms of ids.
+        before: The program of the state.
+        after: The one that follows it.
+        width: Columns of arguments.
+    """
+
+    steps: Steps
+    state: State
+    terms: Terms
+    before: ProgramPlan
+    after: ProgramPlan
+    width: int
+
+    def derived(self) -> Iterator[Relation]:
+        """Multiplicities of heads that go or come with their rules."""
+        change = program_change(self.before, self.after)
+        yield from self._rules(change.withdrawn, self.before, -1)
+        yield from self._rules(change.added, self.after, 1)
+        yield from self._results()
+
+    def judged_otherwise(self) -> DataFrame | None:
+        """The facts of lattices that one program only has: their transitions change by that."""
+        changed = set(self.before.lattices) ^ set(self.after.lattices)
+        parts, seen = [], ["false"]
+        # Sorted: two runs of an epoch give terms the same ids.
+        for lattice in sorted(changed, key=repr):
+            rows = self.state.read(aggregates.group_of_lattice(lattice), None, ())
+            pattern = lattice.pattern
+            if rows is not None:
+                parts.append(rows.filter(f"NOT ({' OR '.join(seen)})"))
+            seen.append(condition(pattern.predicate, encode(pattern, self.terms.intern)))
+        if not parts:
+            return None
+        return consolidated(reduce(lambda one, other: one.unionAll(other), parts), self.width)
+
+    def _rules(
+        self, rules: Iterable[tuple[int, RulePlan]], program: ProgramPlan, sign: int
+    ) -> Iterator[Relation]:
+        """What rules of a program derive, each driven by its rarest atom."""
+        strata = first_that_holds(heads(program, self.terms.intern), 0)
+        none = self.steps.local(
+            schema((*fact(self.width), STRATUM, ITERATION, TRANSITION)).empty_table()
+        )
+        facts: dict[tuple[int, Pattern], Bindings] = {}
+        for stratum, rule in rules:
+            leaves = Whole(
+                steps=self.steps,
+                state=self.state,
+                terms=self.terms,
+                delta_rows=none,
+                overlay=lambda _age: none,
+                stratum=stratum,
+                stratum_of=lambda frame: frame.withColumn(STRATUM, F.expr(strata)),
+                iteration=0,
+                width=self.width,
+                sign=sign,
+            )
+            drivers = []
+            for plan in rule.plans:
+                if plan.delta.negated:
+                    continue
+                place = stratum, plan.delta.pattern
+                if place not in facts:
+                    facts[place] = leaves.facts(plan.delta.pattern)
+                drivers.append((facts[place].rows, plan))
+            rows, plan = min(drivers, key=_size)
+            yield evaluate(plan, replace(leaves, delta_rows=rows))
+
+    def _results(self) -> Iterator[Relation]:
+        """What reductions derived that are gone. Those that come have candidates that come."""
+        kept = {reduction for stratum in self.after.strata for reduction in stratum.reductions}
+        gone = [r for s in self.before.strata for r in s.reductions if r not in kept]
+        cells = arguments(self.width)
+        for reduction in gone:
+            rows = self.state.read(aggregates.group_of_reduction(reduction), None, ())
+            if rows is None:
+                continue
+            candidates = rows.groupBy(*cells).agg(
+                F.sum(MULTIPLICITY).alias(aggregates.OLD), F.lit(0).cast("long").alias(MULTIPLICITY)
+            )
+            found = aggregates.results(
+                self.steps, self.terms, reduction, self.steps.cut(candidates), self.width
+            )
+            if found is not None:
+                yield Relation(self.steps.spark, frame=found)
+
+
+def _size(driver: tuple[Relation, object]) -> float:
+    table = driver[0].table
+    return float("inf") if table is None else table.num_rows

@@ -1,0 +1,165 @@
+"""Rules that come and go on Spark: it says what the oracle and the other backend say."""
+
+from __future__ import annotations
+
+import pytest
+from driver import Driver
+from oracle import closure, evaluate, total
+from spark_backend import BUCKETS, spark_session, stores
+
+from streamreasoner.analysis import check_text
+from streamreasoner.backends.spark import relation
+from streamreasoner.backends.spark.backend import SparkBackend
+from streamreasoner.backends.spark.dictionary import DistributedDictionary
+from streamreasoner.errors import RecursionLimitError, StateError
+from streamreasoner.plan.lower import lower
+from streamreasoner.reasoner import Store
+
+# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.usefixtures("leftovers"),
+]
+
+PATH = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"
+# Another stratum between, so that numbers of strata and iterations change.
+FAR = "far(?x, ?y) :- path(?x, ?y), not edge(?x, ?y) .\nlone(?x) :- far(?x, ?x), not far(?x, _) .\n"
+LINKS = "edge(?x, ?y) :- link(?x, ?y), not closed(?x) .\n"
+DEGREE = "degree(?x, count(?y)) :- edge(?x, ?y) .\n"
+LEAST = "near(?x, min(?y)) :- path(?x, ?y) .\nbest(?y) :- near(_, ?y) .\n"
+MOST = LEAST.replace("min", "max")
+ALL = LEAST.replace("min(?y)", "?y")
+WIDE = "square(?x, ?y, ?z, ?u) :- edge(?x, ?y), edge(?y, ?z), edge(?z, ?u), edge(?u, ?x) .\n"
+BACK = "edge(?y, ?x) :- path(?x, ?y) .\n"
+ENDLESS = "number(0) .\nnumber(?n) :- number(?m), ?n = ?m + 1 .\n"
+
+
+def pairs(name, text, sign=1):
+    """Updates of a predicate: of <a:x>, <a:y> for each word xy."""
+    return [(name, tuple(f"<a:{one}>" for one in word), sign) for word in text.split()]
+
+
+# What comes together, in one epoch each: a program, and updates.
+HISTORY = (
+    (PATH, pairs("edge", "ab bc ca cd")),
+    (PATH + FAR + DEGREE, [*pairs("edge", "de"), *pairs("edge", "ca", -1)]),
+    (PATH + FAR + LEAST, pairs("edge", "ca da")),
+    (LINKS + PATH + FAR + MOST + WIDE, [*pairs("link", "ef ab"), *pairs("closed", "a")]),
+    (PATH + BACK + ALL + DEGREE, pairs("edge", "da", -1)),
+    (DEGREE + LEAST, pairs("path", "ab ac ba", 2)),
+)
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory):
+    """A session, and a directory for its states."""
+    directory = tmp_path_factory.mktemp("spark")
+    with spark_session(directory) as spark:
+        yield spark, directory
+
+
+def step(driver, checked, updates):
+    """A program and updates, as one epoch; all changes of it as sets."""
+    result = driver.change(checked, updates)
+    return (
+        set(driver.signed(result.derived)),
+        set(driver.signed(result.closure)),
+        {
+            (fact, iteration, multiplicity)
+            for part in result.trace
+            for fact, iteration, multiplicity in zip(
+                driver.facts(part.predicate, part.args),
+                part.iteration.tolist(),
+                part.multiplicity.tolist(),
+                strict=True,
+            )
+        },
+    )
+
+
+def state(driver):
+    """Trace and size, hidden predicates and those of programs before too."""
+    found = driver.reasoner.engine.statistics()
+    names = ("facts", "present", "asserted", "below_zero", "counts")
+    return driver.trace(driver.predicates), [getattr(found, name) for name in names]
+
+
+def assert_from_scratch(driver, checked, updates):
+    """Trace and closure are those of a program evaluated from scratch."""
+    own = set(checked.arities)
+    wanted = evaluate(checked, total([[one for one in updates if one[0] in own]]))
+    assert driver.trace() == wanted
+    assert driver.closure() == closure(wanted)
+
+
+def test_the_state_is_that_of_the_rules_there_are(started):
+    """Rules, strata, lattices, aggregates and columns come and go, together with updates."""
+    first = check_text(HISTORY[0][0])
+    driver, other = Driver(first, 20, store=stores(*started)()), Driver(first, 20)
+    sent = []
+    for rules, updates in HISTORY:
+        checked = check_text(rules)
+        sent += updates
+        assert step(driver, checked, updates) == step(other, checked, updates)
+        assert_from_scratch(driver, checked, sent)
+        assert state(driver) == state(other)
+
+
+def test_many_rows_are_as_few(started, monkeypatch):
+    """Rules are evaluated as a whole in files, where what they read might be large."""
+    monkeypatch.setattr(relation, "FEW", 0)
+    before, after = check_text(PATH + LEAST + DEGREE), check_text(PATH + FAR + MOST)
+    driver = Driver(before, store=stores(started[0], started[1] / "many")())
+    sent = pairs("edge", "ab bc ca cd")
+    driver.apply(sent)
+    driver.change(after)
+    assert_from_scratch(driver, after, sent)
+
+
+def test_a_change_that_fails_is_undone(started):
+    """The program before goes on, with its own rules, arrangements and columns."""
+    before, after = check_text(PATH), check_text(PATH + FAR + WIDE + LEAST + ENDLESS)
+    driver = Driver(before, 9, store=stores(started[0], started[1] / "undone")())
+    sent = pairs("edge", "ab bc")
+    driver.apply(sent)
+    with pytest.raises(RecursionLimitError):
+        step(driver, after, pairs("edge", "ca"))
+    more = pairs("edge", "cd")
+    driver.apply(more)
+    assert_from_scratch(driver, before, sent + more)
+
+
+def test_a_restart_goes_on_with_the_state(started, tmp_path):
+    """So it does when the trace lacks the epoch of a change, which then comes again."""
+    spark, directory = started
+    nowhere = tmp_path / "no trace is read"
+    programs = check_text(PATH + LEAST), check_text(PATH + WIDE + DEGREE)
+
+    place = f"file:{directory}/restarted"
+    terms = DistributedDictionary(spark, f"{place}/terms")
+
+    def start(checked, epoch, **earlier):
+        def backend(plan):
+            found = SparkBackend(spark, place, plan, terms, BUCKETS)
+            found.resume(nowhere, epoch)
+            return found
+
+        driver = Driver(checked, store=Store(terms, backend), **earlier)
+        driver.reasoner.engine.restore((), epoch)
+        driver.epoch = epoch
+        return driver
+
+    first, second = pairs("edge", "ab bc cd"), pairs("edge", "da")
+    driver = start(programs[0], 0)
+    driver.apply(first)
+    driver.change(programs[1], second)
+    driver = start(programs[0], 1)
+    assert_from_scratch(driver, programs[0], first)
+    driver.change(programs[1], second)
+    assert_from_scratch(driver, programs[1], first + second)
+    known = lower(programs[0]).arities
+    driver = start(programs[1], 2, known=known)
+    assert_from_scratch(driver, programs[1], first + second)
+    driver = start(programs[0], 1)
+    with pytest.raises(StateError, match="Start again"):
+        driver.apply(second)
