@@ -74,10 +74,11 @@ MANY = """
 near(?x, min(?d)) :- start(?x), ?d = 0 .
 near(?y, min(?e)) :- near(?x, ?d), edge(?x, ?y), ?e = ?d + 1, ?e < 9 .
 far(?x) :- edge(?_y, ?x), not near(?x, 1) .
+"""
+SUMS = """
 leaving(?x, count(?y)) :- edge(?x, ?y) .
 ends(count(distinct ?y)) :- edge(?_x, ?y) .
-steps(?x, avg(?d)) :- edge(?x, ?y), near(?y, ?d) .
-all(sum(?n)) :- leaving(?_x, ?n) .
+weight(?x, avg(?n)) :- weighs(?x, ?n) .
 """
 
 
@@ -96,6 +97,22 @@ def test_many_rows_are_as_few(store, monkeypatch):
         driver.apply(epoch)
 
     wanted = evaluate(checked, total(epochs))
+    assert everything(driver) == (wanted, closure(wanted))
+
+
+def test_many_candidates_are_aggregated_as_few(store, monkeypatch):
+    """Groups that may be larger than the driver are counted and summed by executors."""
+    checked = check_text(SUMS)
+    monkeypatch.setattr(relation, "FEW", 0)
+    driver = Driver(checked, store=store())
+    number = '"{}"^^<http://www.w3.org/2001/XMLSchema#{}>'.format
+    values = (number(1, "integer"), number("2.5", "decimal"), '"heavy"')
+    updates = [("weighs", ("<a:a>", value), 1) for value in values]
+    updates += [("edge", (f"<a:{x}>", f"<a:{y}>"), 1) for x, y in ("ab", "ac", "bc")]
+
+    driver.apply(updates)
+
+    wanted = evaluate(checked, total([updates]))
     assert everything(driver) == (wanted, closure(wanted))
 
 
@@ -192,7 +209,9 @@ def test_merging_files_changes_nothing(spark, tmp_path, monkeypatch):
     random_ = random.Random(0)
 
     def opened(name):
-        return state.State(spark, f"file:{tmp_path}/{name}", int, width=2, buckets=2, meaning="")
+        found = state.State(spark, f"file:{tmp_path}/{name}", int, buckets=2)
+        found.use(2, PAIRS, "")
+        return found
 
     merged, plain = opened("merged"), opened("plain")
     held = []
@@ -200,7 +219,7 @@ def test_merging_files_changes_nothing(spark, tmp_path, monkeypatch):
         rows = spark.createDataFrame(differences(random_), columns)
         for one, many in ((merged, 3), (plain, 1_000)):
             monkeypatch.setattr(state, "MANY", many)
-            one.append(rows, PAIRS, epoch)
+            one.append(rows, epoch)
         held.append([sums(plain, pair) for pair in PAIRS])
         assert [sums(merged, pair) for pair in PAIRS] == held[-1]
 
@@ -219,7 +238,7 @@ def test_merging_files_changes_nothing(spark, tmp_path, monkeypatch):
             at = pair.key[0]
             wanted = {place: n for place, n in whole.items() if place[0][at] in (0, 2)}
             assert sums(again, pair, [0, 2]) == wanted
-    again.append(rows, PAIRS, 4)
+    again.append(rows, 4)
     assert [sums(again, pair) for pair in PAIRS] == held[4]
     assert not opened("merged").open(3)
 
