@@ -5,6 +5,7 @@ A case is a folder; README.md says what its files hold and how they are written.
 
 from __future__ import annotations
 
+import random
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,26 @@ if TYPE_CHECKING:
 _EPOCH = re.compile(r"== epoch: .+ ==")
 _UPDATE = re.compile(r"([+-])(\d*)(?= )")
 _NOWHERE = Span("expected.txt", 1, 1, 1, 2, 0, 1)
+
+CUTS = {
+    "one epoch": lambda updates: [updates],
+    "singletons": lambda updates: [[update] for update in updates],
+    "backwards": lambda updates: [[update] for update in reversed(updates)],
+    "shuffled": lambda updates: _shuffled(updates, random.Random(1)),
+    "shuffled again": lambda updates: _shuffled(updates, random.Random(2)),
+}
+"""Ways to cut the updates of a case into epochs."""
+
+
+def _shuffled(updates, generator):
+    """Epochs of one to four updates, in random order."""
+    left = generator.sample(updates, len(updates))
+    epochs = []
+    while left:
+        size = generator.randint(1, 4)
+        epochs.append(left[:size])
+        del left[:size]
+    return epochs
 
 
 @dataclass(frozen=True)

@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 from driver import Driver
 from oracle import derivations, evaluate
-from programs.cases import read_all
+from programs.cases import CUTS, read_all
 
 from streamreasoner import rulesets
 
 CASES = read_all()
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-
-CUTS = {
-    "one epoch": lambda updates: [updates],
-    "singletons": lambda updates: [[update] for update in updates],
-    "backwards": lambda updates: [[update] for update in reversed(updates)],
-    "shuffled": lambda updates: _shuffled(updates, random.Random(1)),
-    "shuffled again": lambda updates: _shuffled(updates, random.Random(2)),
-}
-"""Ways to cut the updates of a case into epochs."""
-
-
-def _shuffled(updates, generator):
-    """Epochs of one to four updates, in random order."""
-    left = generator.sample(updates, len(updates))
-    epochs = []
-    while left:
-        size = generator.randint(1, 4)
-        epochs.append(left[:size])
-        del left[:size]
-    return epochs
 
 
 @every_case

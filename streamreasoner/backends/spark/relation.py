@@ -107,6 +107,7 @@ class Steps:
         self.spark = spark
         self._directory = directory
         self._epoch, self._before = uuid4().hex, ""
+        self._large = False
         files.delete(spark, directory)
 
     def local(self, table: pa.Table) -> Relation:
@@ -115,12 +116,15 @@ class Steps:
 
     def cut(self, frame: DataFrame) -> Relation:
         """Compute a frame, once."""
-        found = self.few(frame)
-        if found is not None:
-            return Relation(self.spark, found)
-        path = f"{self._directory}/{self._epoch}/{uuid4().hex}"
-        frame.write.option("maxRecordsPerFile", _BLOCK).parquet(path)
-        return Relation(self.spark, frame=self.spark.read.parquet(path))
+        found = None if self._large else self.few(frame)
+        if found is None:
+            # Looking at the first rows of a join costs as much as the join, so only files are
+            # looked at from now on.
+            path = f"{self._directory}/{self._epoch}/{uuid4().hex}"
+            frame.write.option("maxRecordsPerFile", _BLOCK).parquet(path)
+            frame = self.spark.read.schema(frame.schema).parquet(path)
+            found = self.few(frame)
+        return Relation(self.spark, found, frame if found is None else None)
 
     def reachable(self, folder: Path) -> str:
         """A folder of the driver where executors can read it; a copy is forgotten as steps are."""
@@ -131,6 +135,7 @@ class Steps:
         found = frame.limit(FEW + 1).toArrow()
         if found.num_rows <= FEW:
             return found
+        self._large = True
         # Asked each time: executors come and go.
         self._plan_for(_TASKS * self.spark.sparkContext.defaultParallelism, adaptive=True)
         return None
@@ -156,6 +161,7 @@ class Steps:
 
         What comes is taken to be little again.
         """
+        self._large = False
         self._plan_for(1, adaptive=False)
         if self._before:
             files.delete(self.spark, f"{self._directory}/{self._before}")

@@ -61,8 +61,8 @@ _LAYOUT = {
     "parquet.page.row.count.limit": "2000",
     "parquet.writer.version": "v2",
     "parquet.enable.dictionary": "false",
-    "spark.sql.parquet.pushdown.inFilterThreshold": str(_FEW_KEYS),
 }
+"""Settings of writing, which Delta takes from the session only."""
 
 _PROPERTIES = {
     # The log is read at every commit, so it says little of a file, and nothing of the past.
@@ -118,8 +118,7 @@ class State:
         self._ahead: str | None = None
         self._files = DataFiles(spark, path)
         self._gone: list[str] = []
-        for name, value in _LAYOUT.items():
-            spark.conf.set(name, value)
+        spark.conf.set("spark.sql.parquet.pushdown.inFilterThreshold", _FEW_KEYS)
 
     def use(self, width: int, arrangements: Sequence[Arrangement], meaning: str) -> None:
         """Say what to open, and to have from the next commit on.
@@ -233,7 +232,7 @@ class State:
             self._spark.conf.set(_ONLY_REPLACED, "false")
             names = ", ".join(quoted(self._name(one)) for one in gone)
             writer = writer.mode("overwrite").option("replaceWhere", f"{ARRANGEMENT} IN ({names})")
-        writer.save(self._path)
+        self._write(writer)
         self._gone = self._files.follow()
         self._read(epoch + 1)
 
@@ -278,13 +277,18 @@ class State:
             .agg(*map(F.expr, sums), F.expr(f"max({EPOCH}) AS {EPOCH}"))
             .filter(f"{MULTIPLICITY} != 0 OR {TRANSITION} != 0")
         )
-        (
-            self._writer(summed, epoch)
-            .mode("overwrite")
-            .option("replaceWhere", where)
-            .save(self._path)
-        )
+        self._write(self._writer(summed, epoch).mode("overwrite").option("replaceWhere", where))
         self._files.delete(self._files.follow())
+
+    def _write(self, writer: DataFrameWriter) -> None:
+        for name, value in _LAYOUT.items():
+            self._spark.conf.set(name, value)
+        try:
+            writer.save(self._path)
+        finally:
+            # What a step writes is read as a whole.
+            for name in _LAYOUT:
+                self._spark.conf.unset(name)
 
     def open(self, before: int) -> bool:
         """Read the state of the epochs below *before* from now on.

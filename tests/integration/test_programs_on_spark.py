@@ -1,0 +1,65 @@
+"""Golden programs on the Spark backend: what follows is the same, however updates are cut.
+
+Each epoch takes Spark seconds. With HYPOTHESIS_PROFILE=thorough every case is run in every way,
+which takes hours; else some cases that have every kind of node and group between them.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from driver import Driver
+from programs.cases import CUTS, read_all
+from spark_backend import spark_session, stores
+
+# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.usefixtures("leftovers"),
+]
+
+CASES = read_all()
+THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+EPOCHS = None if THOROUGH else 2
+"""Of a case: additions and deletions."""
+AS_WRITTEN = tuple(CASES) if THOROUGH else ("aggregates-several", "skolem-terms")
+OTHERWISE = (
+    [(name, cut) for name in CASES for cut in ("one epoch", "singletons", "shuffled")]
+    if THOROUGH
+    else [("lattice-of-triples", "one epoch"), ("negation-with-wildcards", "shuffled")]
+)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Makes stores in one session."""
+    directory = tmp_path_factory.mktemp("spark")
+    with spark_session(directory) as spark:
+        yield stores(spark, directory)
+
+
+@pytest.mark.parametrize("name", AS_WRITTEN)
+def test_as_written(store, name):
+    """Epoch by epoch the changes of derived facts are the oracle's, and so is the trace."""
+    case = CASES[name]
+    driver = Driver(case.checked, store=store())
+
+    found = [set(changed) for changed in driver.changes(case.epochs[:EPOCHS])]
+
+    assert found == [set(changed) for changed in case.changes[:EPOCHS]]
+    last = len(found) - 1
+    assert driver.trace() == case.traces[last]
+    assert driver.closure() == case.closures[last]
+
+
+@pytest.mark.parametrize(("name", "cut"), OTHERWISE)
+def test_cut_otherwise(store, name, cut):
+    """However the updates are cut and ordered, the trace in the end is the golden one."""
+    case = CASES[name]
+    driver = Driver(case.checked, store=store())
+
+    driver.changes(CUTS[cut](case.updates))
+
+    assert driver.trace() == case.traces[-1]
+    assert driver.closure() == case.closures[-1]
