@@ -183,13 +183,15 @@ class SparkBackend:
         touched = self._counts.select(own, now)
         self._learn(touched)
         place = (*self._fact, LATTICE)
-        if touched.empty and self._known.select(own, now).empty:
+        near = self._steps.union((touched, self._known.select(own, now)), place).distinct(place)
+        if near.empty:
             return self._delta_of((), iteration)
         counts = self._counts.select(own, range(iteration + 1))
         known = self._known.select(own, range(iteration + 1))
         here = f"{ITERATION} = {iteration}"
         rows = (
-            counts.frame.selectExpr(*place, ITERATION, MULTIPLICITY, f"0L AS {TRANSITION}")
+            self._within(near, counts)
+            .selectExpr(*place, ITERATION, MULTIPLICITY, f"0L AS {TRANSITION}")
             .unionAll(known.frame.select(*place, ITERATION, MULTIPLICITY, TRANSITION))
             .groupBy(*place)
             .agg(
@@ -220,6 +222,18 @@ class SparkBackend:
         self._check_overflow(found)
         self._transitions.add(found)
         return self._delta_of((found,), iteration)
+
+    def _within(self, near: Relation, counts: Relation) -> DataFrame:
+        """Counts without the many of facts that an iteration cannot change; groups stay whole."""
+        if near.table is None or counts.table is not None:
+            return counts.frame
+        place = [*self._fact, LATTICE]
+        found = counts.frame.join(F.broadcast(near.frame), place, "left_semi")
+        if not self._plan.lattices:
+            return found
+        return found.filter(F.col(LATTICE) == _PLAIN).unionAll(
+            counts.frame.filter(F.col(LATTICE) != _PLAIN)
+        )
 
     def _delta_of(self, own: Iterable[Relation], iteration: int) -> int:
         """Keep what `derive` is driven by, at iteration 0 lower strata too; returns its size."""
