@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import sys
 from pathlib import Path
@@ -67,6 +68,16 @@ def submit(machines, case):
     return [*words, PROGRAM, "run", "--config", case.file]
 
 
+def the_pipeline(submitter):
+    """The Python process of a submitted program; helpers of the launcher may still be dying."""
+    living = []
+    for one in psutil.Process(submitter.pid).children():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            living += [one] * ("run" in one.cmdline())
+    [found] = living
+    return found
+
+
 def test_submitted_and_then_run(broker, machines, tmp_path, monkeypatch):
     """Stopped and started in another way, it goes on with its state: the output is one run's."""
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
@@ -82,7 +93,7 @@ def test_submitted_and_then_run(broker, machines, tmp_path, monkeypatch):
 
     with running(submit(machines, case), case, program=SUBMIT) as process:
         await_published(case, send())
-        [python] = [one for one in psutil.Process(process.pid).children() if "run" in one.cmdline()]
+        python = the_pipeline(process)
         process.terminate()
         process.wait(DEADLINE_SECONDS)
         psutil.wait_procs([python], DEADLINE_SECONDS)
