@@ -25,9 +25,14 @@ class Driver:
         epoch: The next epoch.
         own: The predicates of the program.
         predicates: Those and the ones that its plan adds, whose trace is part of the state.
+        new_store: Makes the stores of drivers that are given none; None: the Reasoner does.
     """
 
+    new_store = None
+
     def __init__(self, checked, recursion_limit=RECURSION_LIMIT, **given):
+        if Driver.new_store is not None:
+            given.setdefault("store", Driver.new_store())
         self.reasoner = Reasoner(checked, recursion_limit=recursion_limit, **given)
         self.epoch = 0
         self.own = tuple(checked.arities)

@@ -13,15 +13,18 @@ from programs.cases import read_all
 from spark_backend import spark_session, stores
 
 from streamreasoner.analysis import check_text
-from streamreasoner.backends.spark import relation, state
-from streamreasoner.backends.spark.columns import argument
+from streamreasoner.backends.spark import arranged, files, progress, relation, state
+from streamreasoner.backends.spark.backend import SparkBackend
+from streamreasoner.backends.spark.dictionary import DistributedDictionary
 from streamreasoner.backends.spark.ranks import rank
+from streamreasoner.backends.spark.relation import Steps
 from streamreasoner.errors import (
     ArithmeticOverflowError,
     MultiplicityOverflowError,
     RecursionLimitError,
 )
 from streamreasoner.plan.algebra import Arrangement
+from streamreasoner.reasoner import Store
 
 # PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
 pytestmark = [
@@ -60,6 +63,13 @@ weight(?x, avg(?n)) :- weighs(?x, ?n) .
 """
 
 
+LONG = """
+length(?x, ?y, 1) :- edge(?x, ?y) .
+length(?x, ?z, ?n) :- length(?x, ?y, ?m), edge(?y, ?z), ?n = ?m + 1 .
+far(?x, max(?n)) :- length(?x, _, ?n) .
+"""
+
+
 def test_many_rows_are_as_few(store, monkeypatch):
     """What goes through files, because it might be large, is what would have come to the driver."""
     checked = check_text(MANY)
@@ -92,6 +102,50 @@ def test_many_candidates_are_aggregated_as_few(store, monkeypatch):
 
     wanted = evaluate(checked, total([updates]))
     assert everything(driver) == (wanted, closure(wanted))
+
+
+class DeathError(Exception):
+    """A process dies."""
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_large_epoch_goes_on_where_a_process_died(spark, tmp_path, monkeypatch, same):
+    """What it had settled is not settled again; an epoch that is another one begins anew."""
+    checked = check_text(LONG)
+    monkeypatch.setattr(relation, "FEW", 0)
+    monkeypatch.setattr(progress, "EVERY_SECONDS", 0)
+    edges = [("edge", (f"<a:{n}>", f"<a:{n + 1}>"), 1) for n in range(3)]
+    settled = []
+    place = f"file:{tmp_path}/state"
+
+    class Mortal(SparkBackend):
+        """Dies when it settles for the fifth time."""
+
+        def settle(self, iteration):
+            """Unless it dies."""
+            settled.append((self._stratum, iteration))
+            if len(settled) == 5:
+                raise DeathError
+            return super().settle(iteration)
+
+        def rollback(self):
+            """The dead undo nothing."""
+
+    def started():
+        terms = DistributedDictionary(spark, f"{place}/terms")
+        return Driver(checked, store=Store(terms, lambda plan: Mortal(spark, place, plan, terms)))
+
+    with pytest.raises(DeathError):
+        started().apply(edges)
+    if not same:
+        edges = edges[:2]
+    driver = started()
+    driver.apply(edges)
+
+    wanted = evaluate(checked, total([edges]))
+    assert everything(driver) == (wanted, closure(wanted))
+    assert settled[5] == (settled[4] if same else settled[0])
+    assert not files.exists(spark, f"{place}/steps/progress.json")
 
 
 def test_a_failed_epoch_leaves_nothing(store):
@@ -149,18 +203,55 @@ def differences(random):
     return [("p", *args, 0, random.choice([-1, 1]), random.choice([-1, 0, 1])) for args in rows]
 
 
-def sums(state, arrangement, keys=None):
+def sums(table, arrangement, keys=None):
     """What an arrangement holds of some keys: sums by fact and iteration that are not zero."""
-    column = argument(arrangement.key[0])
-    wanted = None if keys is None else pa.table({column: pa.array(keys, pa.int64())})
-    rows = state.read(arrangement, wanted, [column])
-    found = Counter()
-    for row in [] if rows is None else rows.collect():
-        args = row[1:3]
-        if keys is None or args[arrangement.key[0]] in keys:
-            found[args, "multiplicity"] += row.multiplicity
-            found[args, "transition"] += row.transition
-    return {place: value for place, value in found.items() if value}
+    [position] = arrangement.key
+    wanted = None if keys is None else pa.table({"key": pa.array(keys, pa.int64())})
+    found = table.read(arrangement, wanted, {position: "key"})
+    parts = found if isinstance(found, list) else [found]
+    counted = Counter()
+    for row in [row for part in parts if part is not None for row in part.frame.collect()]:
+        # What is in the driver is not looked through.
+        if keys is None or row[1 + position] in keys:
+            counted[row[1:3], "multiplicity"] += row.multiplicity
+            counted[row[1:3], "transition"] += row.transition
+    return {place: value for place, value in counted.items() if value}
+
+
+def test_the_last_epochs_are_written_when_they_are_many(spark, tmp_path, monkeypatch):
+    """Wherever rows are, all are read; and a start is told which epochs the table has not."""
+    monkeypatch.setattr(state, "RECENT", 6)
+    monkeypatch.setattr(state, "EPOCHS", 4)
+    random_ = random.Random(0)
+    steps = Steps(spark, f"file:{tmp_path}/steps")
+    names = ("predicate", "a0", "a1", "iteration", "multiplicity", "transition")
+
+    def opened():
+        found = state.State(steps, f"file:{tmp_path}/state", int, buckets=2)
+        found.use(2, PAIRS, "")
+        return found
+
+    held, wanted, since = opened(), Counter(), []
+    for epoch in range(12):
+        rows = differences(random_) if epoch < 6 else []
+        table = pa.table(dict(zip(names, zip(*rows, strict=True), strict=True))) if rows else None
+        held.append(steps.union([steps.local(table)] if rows else [], names), epoch)
+        for _, *args, _, multiplicity, transition in rows:
+            wanted[tuple(args), "multiplicity"] += multiplicity
+            wanted[tuple(args), "transition"] += transition
+        for pair in PAIRS:
+            for keys in (None, [0, 2]):
+                there = {
+                    place: n
+                    for place, n in wanted.items()
+                    if n and (keys is None or place[0][pair.key[0]] in keys)
+                }
+                assert sums(held, pair, keys) == there
+        since.append(opened().open(epoch + 1))
+
+    assert since[0] == 0
+    assert all(0 <= epoch + 1 - one <= 4 for epoch, one in enumerate(since))
+    assert any(epoch + 1 > one > 0 for epoch, one in enumerate(since))
 
 
 def test_merging_files_changes_nothing(spark, tmp_path, monkeypatch):
@@ -169,21 +260,24 @@ def test_merging_files_changes_nothing(spark, tmp_path, monkeypatch):
     So they do if the last epoch is not the trace's yet: its rows are not read, nor merged.
     """
     columns = (
-        "predicate STRING, a0 LONG, a1 LONG, iteration INT, multiplicity LONG, transition LONG"
+        "predicate STRING, a0 LONG, a1 LONG, iteration INT, multiplicity LONG, transition LONG,"
+        " epoch LONG"
     )
     random_ = random.Random(0)
+    steps = Steps(spark, f"file:{tmp_path}/steps")
 
     def opened(name):
-        found = state.State(spark, f"file:{tmp_path}/{name}", int, buckets=2)
+        found = arranged.ArrangedTable(steps, f"file:{tmp_path}/{name}", int, buckets=2)
         found.use(2, PAIRS, "")
         return found
 
     merged, plain = opened("merged"), opened("plain")
     held = []
     for epoch in range(5):
-        rows = spark.createDataFrame(differences(random_), columns)
+        rows = [(*row, epoch) for row in differences(random_)]
+        rows = steps.spread(spark.createDataFrame(rows, columns))
         for one, many in ((merged, 3), (plain, 1_000)):
-            monkeypatch.setattr(state, "MANY", many)
+            monkeypatch.setattr(arranged, "MANY", many)
             one.append(rows, epoch)
         held.append([sums(plain, pair) for pair in PAIRS])
         assert [sums(merged, pair) for pair in PAIRS] == held[-1]
@@ -193,11 +287,11 @@ def test_merging_files_changes_nothing(spark, tmp_path, monkeypatch):
     on_disk = [len(list((tmp_path / name).rglob("*.parquet"))) for name in ("merged", "plain")]
     assert on_disk[0] < on_disk[1]
 
-    monkeypatch.setattr(state, "MANY", 1)
+    monkeypatch.setattr(arranged, "MANY", 1)
     for before, few in ((5, 100), (4, 0)):
-        monkeypatch.setattr(state, "FEW_FILES", few)
+        monkeypatch.setattr(arranged, "FEW_FILES", few)
         again = opened("merged")
-        assert again.open(before)
+        assert again.open(before) == before
         assert [sums(again, pair) for pair in PAIRS] == held[before - 1]
         for pair, whole in zip(PAIRS, held[before - 1], strict=True):
             at = pair.key[0]
@@ -205,7 +299,7 @@ def test_merging_files_changes_nothing(spark, tmp_path, monkeypatch):
             assert sums(again, pair, [0, 2]) == wanted
     again.append(rows, 4)
     assert [sums(again, pair) for pair in PAIRS] == held[4]
-    assert not opened("merged").open(3)
+    assert opened("merged").open(3) == 0
 
 
 @pytest.mark.parametrize(

@@ -131,9 +131,9 @@ def deaths(machines, spark, monkeypatch):
     found, cut = Deaths(), relation.Steps.cut
     context, numbers = spark.sparkContext, itertools.count(1)
 
-    def computed(steps, frame):
-        if next(numbers) < MIDDLE or found.within:
-            return cut(steps, frame)
+    def computed(steps, rows):
+        if rows.table is not None or next(numbers) < MIDDLE or found.within:
+            return cut(steps, rows)
         if not found.between:
             assert not context.statusTracker().getActiveJobsIds()
             kill(_all_executors(machines)[0])
@@ -145,7 +145,7 @@ def deaths(machines, spark, monkeypatch):
         watcher = threading.Thread(target=_watch, args=(context, victim, over, found))
         watcher.start()
         try:
-            return cut(steps, frame)
+            return cut(steps, rows)
         finally:
             over.set()
             watcher.join()

@@ -56,21 +56,21 @@ def group_of_reduction(reduction: Reduction) -> Arrangement:
     return Arrangement(reduction.candidates, (), reduction.key)
 
 
-def with_ranks(steps: Steps, terms: Terms, rows: Relation, column: str) -> DataFrame:
+def with_ranks(steps: Steps, terms: Terms, rows: Relation, column: str) -> Relation:
     """Rows with one more column: bytes that compare as the terms of a column do."""
     if rows.table is not None:
         ids = rows.table[column].to_pylist()
         known = {one: rank(text) for one, text in terms.texts(ids).items()}
         ranks = pa.array([known[one] for one in ids], pa.binary())
-        return steps.local(rows.table.append_column(RANK, ranks)).frame
+        return steps.local(rows.table.append_column(RANK, ranks))
     frame = terms.attach(rows.frame, column, _TEXT)
-    return frame.withColumn(RANK, F.udf(rank, "binary")(_TEXT)).drop(_TEXT)
+    return steps.spread(frame.withColumn(RANK, F.udf(rank, "binary")(_TEXT)))
 
 
 def results(
     steps: Steps, terms: Terms, reduction: Reduction, candidates: Relation, width: int
-) -> DataFrame | None:
-    """The head facts that come or go because candidates changed; None if none do.
+) -> Relation:
+    """The head facts that come or go because candidates changed.
 
     Args:
         steps: Cuts.
@@ -88,23 +88,21 @@ def results(
     if candidates.table is not None:
         changed = steps.local(_in_driver(terms, reduction, candidates.table, keys, value))
     elif reduction.function in _COUNTS:
-        changed = steps.cut(_counted(reduction, candidates.frame, keys))
+        changed = steps.cut(steps.spread(_counted(reduction, candidates.frame, keys)))
     else:
-        changed = steps.cut(_summed(terms, reduction, candidates.frame, keys, value))
-    if changed.empty:
-        return None
-    cells = ["0L"] * width
+        changed = steps.cut(steps.spread(_summed(terms, reduction, candidates.frame, keys, value)))
+    cells = ["0"] * width
     for position, one in enumerate(reduction.head.arguments):
         match one:
             case Column(name):
                 cells[position] = _RESULT if name == RESULT else argument(int(name[1:]))
             case Value(term):
                 cells[position] = str(terms.intern(term))
-    return terms.identify(changed, _TEXT, _RESULT).frame.selectExpr(
-        f"{quoted(reduction.head.predicate)} AS {PREDICATE}",
-        *(f"CAST({cell} AS BIGINT) AS {argument(i)}" for i, cell in enumerate(cells)),
-        f"1 AS {ITERATION}",
-        MULTIPLICITY,
+    head = ", ".join(f"CAST({cell} AS BIGINT) AS {argument(i)}" for i, cell in enumerate(cells))
+    return steps.query(
+        f"SELECT {quoted(reduction.head.predicate)} AS {PREDICATE}, {head}, 1 AS {ITERATION},"
+        f" {MULTIPLICITY} FROM changed",
+        changed=terms.identify(changed, _TEXT, _RESULT),
     )
 
 

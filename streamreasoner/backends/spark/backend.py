@@ -7,15 +7,16 @@ Every iteration is settled once, in ascending order: multiplicities up to it are
 
 from __future__ import annotations
 
-from functools import reduce
+import logging
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from streamreasoner.backends.spark import aggregates, columns
+from streamreasoner.backends.spark import aggregates, columns, relation
 from streamreasoner.backends.spark.aggregates import OLD, RANK
+from streamreasoner.backends.spark.arranged import primary
 from streamreasoner.backends.spark.change import Change, following
 from streamreasoner.backends.spark.columns import (
     EPOCH,
@@ -31,9 +32,10 @@ from streamreasoner.backends.spark.columns import (
 from streamreasoner.backends.spark.leaves import Leaves
 from streamreasoner.backends.spark.outcome import SIZES, Outcome
 from streamreasoner.backends.spark.patterns import encode, first_that_holds, heads
+from streamreasoner.backends.spark.progress import Progress
 from streamreasoner.backends.spark.reading import Reading
-from streamreasoner.backends.spark.relation import Pile, Steps
-from streamreasoner.backends.spark.state import State, consolidated, primary
+from streamreasoner.backends.spark.relation import Pile, Relation, Steps, total
+from streamreasoner.backends.spark.state import State
 from streamreasoner.backends.spark.terms import Terms
 from streamreasoner.collection.updates import MAX_MULTIPLICITY, Updates, check_arity
 from streamreasoner.engine.evaluate import evaluate
@@ -42,18 +44,19 @@ from streamreasoner.errors import MultiplicityOverflowError
 from streamreasoner.plan.algebra import Age
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from streamreasoner.backends.spark.dictionary import DistributedDictionary
-    from streamreasoner.backends.spark.relation import Relation
+    from streamreasoner.backends.spark.progress import Note
     from streamreasoner.collection.updates import TraceRows
     from streamreasoner.engine.ports import EpochChanges, Selection
     from streamreasoner.plan.algebra import Arrangement, Lattice, ProgramPlan
 
+_log = logging.getLogger(__name__)
 _ALL = range(LAST_ITERATION)
 _PLAIN = -1
 DEFAULT_BUCKETS = 256
@@ -81,8 +84,9 @@ class SparkBackend:
     ) -> None:
         self._dictionary = dictionary
         self._steps = Steps(spark, f"{directory}/steps")
+        self._progress = Progress(self._steps)
         self._terms = Terms(self._steps, dictionary)
-        self._state = State(spark, f"{directory}/state", dictionary.intern, buckets)
+        self._state = State(self._steps, f"{directory}/state", dictionary.intern, buckets)
         self._sizes: NDArray[np.int64] | None = np.zeros(len(SIZES), np.int64)
         self._use(plan)
         self._begin()
@@ -96,13 +100,14 @@ class SparkBackend:
         self._width = max(1, *plan.arities.values())
         self._fact = columns.fact(self._width)
         self._strata = heads(plan, intern)
+        self._stratum_of = first_that_holds(self._strata, 0)
         self._lattices = [
             (one.pattern.predicate, encode(one.pattern, intern), number)
             for number, one in enumerate(plan.lattices)
         ]
         meaning = repr((self._strata, self._lattices, plan.lattices))
         self._state.use(self._width, _arrangements(plan), meaning)
-        self._reading = Reading(self._state, plan, self._with_stratum, self._width)
+        self._reading = Reading(self._steps, self._state, plan, self._stratum_of, self._width)
 
     def _begin(self) -> None:
         """Forget what an epoch has found; the dictionary may have forgotten the constants."""
@@ -115,8 +120,18 @@ class SparkBackend:
         self._transitions = Pile(self._steps, (*place, TRANSITION))
         # What the state says of the facts, and groups of lattices, that the epoch touches.
         self._known = Pile(self._steps, (*place, MULTIPLICITY, TRANSITION))
+        self._piles = {
+            "counts": self._counts,
+            "transitions": self._transitions,
+            "known": self._known,
+        }
         self._result: Outcome | None = None
         self._stratum = 0
+        # Which epoch it is, if its progress is noted, with the number of terms after its input; and
+        # how far it was when it was taken up.
+        self._purpose: tuple[str, int] | None = None
+        self._resumed: tuple[int, int] | None = None
+        self._progress.begin()
 
     # Input ---------------------------------------------------------------------------------------
 
@@ -149,15 +164,12 @@ class SparkBackend:
             width=self._width,
         )
         derived = self._steps.union(change.derived(), (*self._fact, ITERATION, MULTIPLICITY))
-        if not derived.empty:
-            self._add_counts(derived.frame)
-        if (judged := change.judged_otherwise()) is not None:
-            lattice = F.expr(first_that_holds(self._lattices, _PLAIN))
-            self._known.add(
-                self._steps.cut(self._with_stratum(judged.withColumn(LATTICE, lattice)))
-            )
+        self._add_counts(derived)
+        lattice = first_that_holds(self._lattices, _PLAIN)
+        judged = change.judged_otherwise()
+        self._know(self._steps.query(f"SELECT *, {lattice} AS {LATTICE} FROM rows", rows=judged))
         if (missing := self._state.missing()) is not None:
-            self._steps.few(missing)
+            self._steps.near(missing)
 
     # A stratum -----------------------------------------------------------------------------------
 
@@ -165,9 +177,10 @@ class SparkBackend:
         """Start a stratum with the final changes of those before it as deltas at iteration 0."""
         self._stratum = stratum
         if self._input:
-            rows = self._steps.local(pa.concat_tables(self._input))
-            self._input = []
-            self._add_counts(rows.frame)
+            self._take_input()
+        if self._resumed is not None and stratum <= self._resumed[0]:
+            done, self._iteration = self._resumed
+            return self.next_touched() if stratum == done else -1
         if stratum > 0:
             self._reduce(stratum)
             if not self._transitions.select(range(stratum), _ALL).empty:
@@ -186,53 +199,56 @@ class SparkBackend:
         near = self._steps.union((touched, self._known.select(own, now)), place).distinct(place)
         if near.empty:
             return self._delta_of((), iteration)
-        counts = self._counts.select(own, range(iteration + 1))
+        counts = self._within(near, self._counts.select(own, range(iteration + 1)))
         known = self._known.select(own, range(iteration + 1))
-        here = f"{ITERATION} = {iteration}"
-        rows = (
-            self._within(near, counts)
-            .selectExpr(*place, ITERATION, MULTIPLICITY, f"0L AS {TRANSITION}")
-            .unionAll(known.frame.select(*place, ITERATION, MULTIPLICITY, TRANSITION))
-            .groupBy(*place)
-            .agg(
-                F.expr(f"sum({MULTIPLICITY}) AS upto"),
-                F.expr(f"sum(IF({here}, 0, {MULTIPLICITY})) AS before"),
-                F.expr(f"sum(IF({here}, {TRANSITION}, 0)) AS {TRANSITION}"),
-            )
+        here, fact = f"{ITERATION} = {iteration}", ", ".join(place)
+        rows = self._steps.query(
+            f"SELECT {fact}, {total(MULTIPLICITY, 'upto')},"
+            f" {total(f'IF({here}, 0, {MULTIPLICITY})', 'before')},"
+            f" {total(f'IF({here}, {TRANSITION}, 0)', TRANSITION)}"
+            f" FROM (SELECT {fact}, {ITERATION}, {MULTIPLICITY}, 0 AS {TRANSITION} FROM counts"
+            f" UNION ALL SELECT {fact}, {ITERATION}, {MULTIPLICITY}, {TRANSITION} FROM known)"
+            f" GROUP BY {fact}",
+            counts=counts,
+            known=known,
         )
         change = f"CAST(upto > 0 AS BIGINT) - CAST(before > 0 AS BIGINT) - {TRANSITION}"
-        changed = rows.filter(f"{LATTICE} = {_PLAIN}").selectExpr(
-            *place, "upto", "before", f"{change} AS {TRANSITION}"
-        )
+        names = (*place, "upto", "before", TRANSITION)
+        changed = [
+            self._steps.query(
+                f"SELECT {fact}, upto, before, {change} AS {TRANSITION} FROM rows"
+                f" WHERE {LATTICE} = {_PLAIN}",
+                rows=rows,
+            )
+        ]
         for number, lattice in enumerate(self._plan.lattices):
-            if all(pile.where(lattice=number).empty for pile in (counts, known)):
-                continue
-            candidates = self._steps.cut(rows.filter(F.col(LATTICE) == number))
-            changed = changed.unionAll(self._compete(lattice, candidates))
+            if any(not pile.where(lattice=number).empty for pile in (counts, known)):
+                candidates = self._steps.cut(rows.where(lattice=number))
+                changed.append(self._compete(lattice, candidates))
         overflow = f"abs(upto - before) > {MAX_MULTIPLICITY}"
         found = self._steps.cut(
-            changed.filter(f"{TRANSITION} != 0 OR {overflow}").selectExpr(
-                *place,
-                f"{self._stratum} AS {STRATUM}",
-                f"{iteration} AS {ITERATION}",
-                TRANSITION,
-                f"{overflow} AS overflow",
+            self._steps.query(
+                f"SELECT {fact}, {self._stratum} AS {STRATUM}, {iteration} AS {ITERATION},"
+                f" {TRANSITION}, {overflow} AS overflow FROM changed"
+                f" WHERE {TRANSITION} != 0 OR {overflow}",
+                changed=self._steps.union(changed, names),
             )
         )
         self._check_overflow(found)
         self._transitions.add(found)
         return self._delta_of((found,), iteration)
 
-    def _within(self, near: Relation, counts: Relation) -> DataFrame:
+    def _within(self, near: Relation, counts: Relation) -> Relation:
         """Counts without the many of facts that an iteration cannot change; groups stay whole."""
         if near.table is None or counts.table is not None:
-            return counts.frame
-        place = [*self._fact, LATTICE]
-        found = counts.frame.join(F.broadcast(near.frame), place, "left_semi")
-        if not self._plan.lattices:
-            return found
-        return found.filter(F.col(LATTICE) == _PLAIN).unionAll(
-            counts.frame.filter(F.col(LATTICE) != _PLAIN)
+            return counts
+        place = ", ".join((*self._fact, LATTICE))
+        return self._steps.query(
+            f"SELECT counts.* FROM counts SEMI JOIN near USING ({place})"
+            f" WHERE counts.{LATTICE} = {_PLAIN}"
+            f" UNION ALL SELECT * FROM counts WHERE {LATTICE} != {_PLAIN}",
+            counts=counts,
+            near=near,
         )
 
     def _delta_of(self, own: Iterable[Relation], iteration: int) -> int:
@@ -254,37 +270,66 @@ class SparkBackend:
             delta_rows=self._delta,
             overlay=self._overlay,
             stratum=self._stratum,
-            stratum_of=self._with_stratum,
+            stratum_of=self._stratum_of,
             iteration=iteration,
             width=self._width,
         )
         found = [evaluate(plan, leaves) for plan in self._plan.strata[self._stratum - 1].plans]
-        derived = self._steps.union(found, (*self._fact, ITERATION, MULTIPLICITY))
-        if not derived.empty:
-            self._add_counts(derived.frame)
+        self._add_counts(self._steps.union(found, (*self._fact, ITERATION, MULTIPLICITY)))
+
+    def _take_input(self) -> None:
+        """Begin with the input, or where a process was that died in the midst of the same epoch."""
+        rows = pa.concat_tables(self._input)
+        self._input = []
+        if self._before is None and len(rows) > relation.FEW:
+            terms = len(self._dictionary)
+            plan = self._plan
+            program = (plan.arities, plan.strata, plan.lattices, sorted(plan.hidden))
+            epoch = self._state.last, terms, len(rows), self._steps.checksum(rows), program
+            self._purpose = sha256(repr(epoch).encode()).hexdigest(), terms
+            if (note := self._progress.find(self._purpose[0])) is not None:
+                self._go_on(note)
+                return
+        self._add_counts(self._steps.local(rows))
+
+    def _go_on(self, note: Note) -> None:
+        """Take up what is noted of the epoch."""
+        self._dictionary.encode(pa.array(note.terms, pa.large_string()))
+        self._steps.resume(*note.generations)
+        for name, pile in self._piles.items():
+            pile.restore(note.piles[name])
+        self._resumed = note.stratum, note.iteration
+        _log.info(
+            "The epoch had been begun: it goes on after iteration %d of stratum %d.",
+            note.iteration,
+            note.stratum,
+        )
 
     def next_touched(self) -> int:
         """The next iteration with touched facts, or -1 if the stratum is done."""
+        if self._purpose is not None and self._steps.large and self._progress.due:
+            purpose, known = self._purpose
+            terms = self._dictionary.terms(known, len(self._dictionary)).to_pylist()
+            self._progress.note(purpose, (self._stratum, self._iteration), terms, self._piles)
         piles = (self._counts, self._known)
         later = [pile.following(self._stratum, self._iteration) for pile in piles]
         return min((one for one in later if one >= 0), default=-1)
 
-    def _add_counts(self, rows: DataFrame) -> None:
+    def _add_counts(self, rows: Relation) -> None:
         """Sum differences of multiplicities by fact and iteration, and add them to the pile."""
-        # Wider than a multiplicity, so that what is too large is seen.
-        summed = (
-            rows.groupBy(*self._fact, ITERATION)
-            .agg(F.expr(f"sum(CAST({MULTIPLICITY} AS DECIMAL(38, 0))) AS total"))
-            .filter("total != 0")
-        )
+        if rows.empty:
+            return
+        place = ", ".join((*self._fact, ITERATION))
         found = self._steps.cut(
-            summed.selectExpr(
-                *self._fact,
-                f"{first_that_holds(self._strata, 0)} AS {STRATUM}",
-                f"{first_that_holds(self._lattices, _PLAIN)} AS {LATTICE}",
-                ITERATION,
-                f"CAST(IF(abs(total) > {MAX_MULTIPLICITY}, 0, total) AS BIGINT) AS {MULTIPLICITY}",
-                f"abs(total) > {MAX_MULTIPLICITY} AS overflow",
+            self._steps.query(
+                f"SELECT {place}, {self._stratum_of} AS {STRATUM},"
+                f" {first_that_holds(self._lattices, _PLAIN)} AS {LATTICE},"
+                f" CAST(IF(abs(total) > {MAX_MULTIPLICITY}, 0, total) AS BIGINT) AS {MULTIPLICITY},"
+                f" abs(total) > {MAX_MULTIPLICITY} AS overflow FROM"
+                # Wider than a multiplicity, so that what is too large is seen.
+                f" (SELECT {place}, sum(CAST({MULTIPLICITY} AS DECIMAL(38, 0))) AS total"
+                f" FROM rows GROUP BY {place}) WHERE total != 0",
+                rows=rows,
             )
         )
         self._check_overflow(found)
@@ -294,26 +339,53 @@ class SparkBackend:
         """Read what the state says of touched facts, or of their groups, unless it is known."""
         if self._state.empty or touched.empty:
             return
-        parts = []
+        parts: list[Relation] = []
+        known = self._known.everything()
+        kinds = touched.distinct((PREDICATE, LATTICE)).table
+        present = None if kinds is None else set(zip(*kinds.to_pydict().values(), strict=True))
         for arrangement, lattice in self._groupings():
-            key = [argument(position) for position in arrangement.key]
-            on = [PREDICATE, *(key if lattice != _PLAIN else arguments(self._width))]
-            of = {PREDICATE: arrangement.predicate, LATTICE: lattice}
-            keys = touched.where(**of).distinct(on)
-            rows = None if keys.empty else self._state.read(arrangement, keys.table, key)
-            if rows is None:
+            if present is not None and (arrangement.predicate, lattice) not in present:
                 continue
-            fresh = keys.frame
-            known = self._known.everything().where(**of)
-            if not known.empty:
-                fresh = fresh.join(known.frame.select(*on).distinct(), on, "left_anti")
-            if keys.table is not None:
-                fresh = F.broadcast(fresh)
-            summed = consolidated(rows.join(fresh, on, "left_semi"), self._width)
-            parts.append(summed.selectExpr("*", f"{lattice} AS {LATTICE}"))
-        if parts:
-            found = reduce(lambda one, other: one.unionAll(other), parts)
-            self._known.add(self._steps.cut(self._with_stratum(found)))
+            positions = arrangement.key if lattice != _PLAIN else range(self._width)
+            names = {position: argument(position) for position in positions}
+            on = (PREDICATE, *names.values())
+            of = {PREDICATE: arrangement.predicate, LATTICE: lattice}
+            fresh = touched.where(**of).distinct(on)
+            read = known.where(**of).distinct(on)
+            if not fresh.empty and not read.empty:
+                fresh = self._joined("ANTI", fresh, read, on)
+            if fresh.empty:
+                continue
+            for part in self._state.read(arrangement, fresh.table, names):
+                # What the state has read by few keys, it has read of these keys only.
+                exact = part.table is None and fresh.table is not None
+                near = part if exact else self._joined("SEMI", part, fresh, on)
+                parts.append(
+                    self._steps.query(f"SELECT *, {lattice} AS {LATTICE} FROM part", part=near)
+                )
+        columns = (*self._fact, LATTICE, ITERATION, MULTIPLICITY, TRANSITION)
+        self._know(self._steps.gather(parts, columns))
+
+    def _joined(self, kind: str, rows: Relation, keys: Relation, on: Sequence[str]) -> Relation:
+        """The rows that have one of the keys (`SEMI`), or none of them (`ANTI`)."""
+        return self._steps.query(
+            f"SELECT rows.* FROM rows {kind} JOIN keys USING ({', '.join(on)})",
+            rows=rows,
+            keys=keys,
+        )
+
+    def _know(self, rows: Relation) -> None:
+        """Take what the state says of facts and groups."""
+        if rows.empty:
+            return
+        place = ", ".join((*self._fact, LATTICE, ITERATION))
+        found = self._steps.query(
+            f"SELECT {place}, {self._stratum_of} AS {STRATUM}, {MULTIPLICITY}, {TRANSITION} FROM"
+            f" (SELECT {place}, {total(MULTIPLICITY)}, {total(TRANSITION)} FROM rows"
+            f" GROUP BY {place}) WHERE {MULTIPLICITY} != 0 OR {TRANSITION} != 0",
+            rows=rows,
+        )
+        self._known.add(self._steps.cut(found))
 
     def _groupings(self) -> Iterable[tuple[Arrangement, int]]:
         """The arrangements that facts, or the groups of lattices, are found in."""
@@ -322,20 +394,27 @@ class SparkBackend:
         for number, lattice in enumerate(self._plan.lattices):
             yield aggregates.group_of_lattice(lattice), number
 
-    def _compete(self, lattice: Lattice, candidates: Relation) -> DataFrame:
+    def _compete(self, lattice: Lattice, candidates: Relation) -> Relation:
         """Changed transitions of candidates: the winner takes over from the one before it."""
-        group = [argument(p) for p in lattice.key]
+        group = ", ".join((PREDICATE, *(argument(p) for p in lattice.key)))
         value = argument(lattice.position)
-        rows = aggregates.with_ranks(self._steps, self._terms, candidates, value)
         best = f"{lattice.function}_by"
-        winners = rows.groupBy(PREDICATE, *group).agg(
-            F.expr(f"{best}({value}, IF(upto > 0, {RANK}, NULL)) AS winner"),
-            F.expr(f"{best}({value}, IF(before > 0, {RANK}, NULL)) AS former"),
+        wins = f"CAST(upto > 0 AND {value} IS NOT DISTINCT FROM winner AS BIGINT)"
+        won = f"CAST(before > 0 AND {value} IS NOT DISTINCT FROM former AS BIGINT)"
+        rows = aggregates.with_ranks(self._steps, self._terms, candidates, value)
+        winners = self._steps.query(
+            f"SELECT {group},"
+            f" {best}({value}, IF(upto > 0, {RANK}, NULL)) AS winner,"
+            f" {best}({value}, IF(before > 0, {RANK}, NULL)) AS former"
+            f" FROM rows GROUP BY {group}",
+            rows=rows,
         )
-        wins = f"CAST(upto > 0 AND {value} <=> winner AS BIGINT)"
-        won = f"CAST(before > 0 AND {value} <=> former AS BIGINT)"
-        return rows.join(winners, [PREDICATE, *group]).selectExpr(
-            *self._fact, LATTICE, "upto", "before", f"{wins} - {won} - {TRANSITION} AS {TRANSITION}"
+        return self._steps.query(
+            f"SELECT {', '.join(self._fact)}, {LATTICE}, upto, before,"
+            f" {wins} - {won} - {TRANSITION} AS {TRANSITION}"
+            f" FROM rows JOIN winners USING ({group})",
+            rows=rows,
+            winners=winners,
         )
 
     def _reduce(self, stratum: int) -> None:
@@ -349,23 +428,24 @@ class SparkBackend:
             group = aggregates.group_of_reduction(reduction)
             key = [argument(p) for p in reduction.key]
             touched = changed.distinct(key) if key else changed
-            cells = arguments(self._width)
-            rows = changed.frame.select(*cells, F.lit(0).cast("long").alias(OLD), MULTIPLICITY)
-            kept = self._state.read(group, touched.table, key)
-            if kept is not None:
-                few = F.broadcast(touched.frame) if touched.table is not None else touched.frame
-                members = kept.join(few, key, "left_semi") if key else kept
-                rows = rows.unionAll(
-                    members.select(*cells, F.col(MULTIPLICITY).alias(OLD), MULTIPLICITY)
+            cells = ", ".join(arguments(self._width))
+            kept = self._state.read(group, touched.table, {p: argument(p) for p in reduction.key})
+            members = self._steps.gather(kept, (*arguments(self._width), MULTIPLICITY))
+            if key:
+                members = self._joined("SEMI", members, touched, key)
+            candidates = self._steps.query(
+                f"SELECT {cells}, {total(OLD)}, {total(MULTIPLICITY)} FROM"
+                f" (SELECT {cells}, 0 AS {OLD}, {MULTIPLICITY} FROM changed UNION ALL"
+                f" SELECT {cells}, {MULTIPLICITY} AS {OLD}, {MULTIPLICITY} FROM members)"
+                f" GROUP BY {cells}",
+                changed=changed,
+                members=members,
+            )
+            self._add_counts(
+                aggregates.results(
+                    self._steps, self._terms, reduction, self._steps.cut(candidates), self._width
                 )
-            summed = rows.groupBy(*cells).agg(
-                F.sum(OLD).alias(OLD), F.sum(MULTIPLICITY).alias(MULTIPLICITY)
             )
-            heads = aggregates.results(
-                self._steps, self._terms, reduction, self._steps.cut(summed), self._width
-            )
-            if heads is not None:
-                self._add_counts(heads)
 
     def _overlay(self, age: Age) -> Relation:
         """The transitions that changed, as a join sees them that reads old or new ones."""
@@ -378,9 +458,6 @@ class SparkBackend:
         if upto > 0:
             parts.append(self._transitions.select(range(self._stratum), _ALL))
         return self._steps.union(parts, names)
-
-    def _with_stratum(self, frame: DataFrame) -> DataFrame:
-        return frame.withColumn(STRATUM, F.expr(first_that_holds(self._strata, 0)))
 
     @staticmethod
     def _check_overflow(found: Relation) -> None:
@@ -396,14 +473,14 @@ class SparkBackend:
     def _outcome(self) -> Outcome:
         """What the epoch changes, computed once."""
         if self._result is None:
-            place = (*self._fact, ITERATION)
-            none = F.lit(0).cast("long")
-            counts = self._counts.everything().frame
-            transitions = self._transitions.everything().frame
-            rows = counts.select(*place, MULTIPLICITY, none.alias(TRANSITION)).unionAll(
-                transitions.select(*place, none.alias(MULTIPLICITY), TRANSITION)
+            place = ", ".join((*self._fact, ITERATION))
+            rows = self._steps.query(
+                f"SELECT {place}, {MULTIPLICITY}, 0 AS {TRANSITION} FROM counts UNION ALL"
+                f" SELECT {place}, 0 AS {MULTIPLICITY}, {TRANSITION} FROM transitions",
+                counts=self._counts.everything(),
+                transitions=self._transitions.everything(),
             )
-            differences = self._steps.cut(consolidated(rows, self._width))
+            differences = self._steps.cut(self._steps.consolidated(rows, self._width))
             self._result = Outcome.of(
                 self._steps, self._plan, self._fact, differences, self._known.everything()
             )
@@ -416,7 +493,9 @@ class SparkBackend:
     def commit(self, epoch: int) -> None:
         """Append the epoch to the state, unless it is there from a process that died since."""
         outcome = self._outcome()
-        self._state.append(outcome.differences.frame, epoch)
+        self._state.append(outcome.differences, epoch)
+        if self._purpose is not None:
+            self._progress.forget()
         if self._sizes is not None:
             self._sizes = self._sizes + outcome.sizes()
         self._dictionary.settle()
@@ -440,7 +519,7 @@ class SparkBackend:
                 pa.array(batch.iteration, pa.int32()),
             )
         if self._input:
-            self._rebuild(self._steps.local(pa.concat_tables(self._input)).frame, 0)
+            self._rebuild(self._steps.local(pa.concat_tables(self._input)), 0)
 
     def resume(self, trace: Path, before: int) -> None:
         """Go on with the state of the epochs below *before*, built from their trace if need be.
@@ -452,33 +531,31 @@ class SparkBackend:
         if before == 0:
             return
         self._sizes = None
-        if self._state.open(before):
+        since = self._state.open(before)
+        if since == before:
             return
-        self._state.clear()
+        if since == 0:
+            self._state.clear()
         rows = self._steps.spark.read.format("delta").load(self._steps.reachable(trace))
         kept = [name for name in arguments(self._width) if name in rows.columns]
         missing = [name for name in arguments(self._width) if name not in kept]
-        self._rebuild(
-            rows.filter(F.col(EPOCH) < before).select(
-                PREDICATE,
-                *(F.coalesce(name, F.lit(0)).cast("long").alias(name) for name in kept),
-                *(F.lit(0).cast("long").alias(name) for name in missing),
-                ITERATION,
-                MULTIPLICITY,
-            ),
-            before - 1,
+        frame = rows.filter(f"{EPOCH} >= {since} AND {EPOCH} < {before}").selectExpr(
+            PREDICATE,
+            *(f"CAST(coalesce({name}, 0) AS BIGINT) AS {name}" for name in kept),
+            *(f"0L AS {name}" for name in missing),
+            ITERATION,
+            MULTIPLICITY,
         )
+        self._rebuild(self._steps.spread(frame), before - 1)
 
-    def _rebuild(self, trace: DataFrame, epoch: int) -> None:
-        """Fill an empty state: transitions follow from multiplicities."""
+    def _rebuild(self, trace: Relation, epoch: int) -> None:
+        """Bring the state up to an epoch: transitions follow from multiplicities."""
         self._input = []
         self._add_counts(trace)
         for stratum in range(len(self._plan.strata) + 1):
-            self._stratum = stratum
-            iteration = self._counts.following(stratum, -1)
-            while iteration >= 0:
+            self._stratum, self._iteration = stratum, -1
+            while (iteration := self.next_touched()) >= 0:
                 self.settle(iteration)
-                iteration = self._counts.following(stratum, iteration)
         self.commit(epoch)
 
     def trace(self, predicate: str) -> TraceRows:

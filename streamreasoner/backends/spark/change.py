@@ -8,11 +8,9 @@ then settles that like any other change, with the plans of the new program.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from streamreasoner.backends.spark import aggregates
 from streamreasoner.backends.spark.columns import (
@@ -33,8 +31,7 @@ from streamreasoner.backends.spark.patterns import (
     heads,
     places,
 )
-from streamreasoner.backends.spark.relation import Relation
-from streamreasoner.backends.spark.state import consolidated
+from streamreasoner.backends.spark.relation import total
 from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.plan.algebra import Age, Delta, Join, Pattern
 from streamreasoner.plan.change import program_change
@@ -42,9 +39,7 @@ from streamreasoner.plan.change import program_change
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pyspark.sql import DataFrame
-
-    from streamreasoner.backends.spark.relation import Steps
+    from streamreasoner.backends.spark.relation import Relation, Steps
     from streamreasoner.backends.spark.state import State
     from streamreasoner.backends.spark.terms import Terms
     from streamreasoner.plan.algebra import ProgramPlan, RulePlan
@@ -75,8 +70,7 @@ class Whole(Leaves):
         once = pa.table([[0], [self.sign]], schema=schema((ITERATION, SIGN)))
         nothing = Bindings(self.steps.local(once), {})
         found = self.join(Join(_NOTHING, pattern, Age.NEW), nothing)
-        few = self.steps.few(found.rows.frame)
-        return found if few is None else replace(found, rows=self.steps.local(few))
+        return replace(found, rows=self.steps.near(found.rows))
 
     def delta(self, node: Delta) -> Bindings:
         """What `delta_rows` has: all facts of the atom."""
@@ -112,20 +106,19 @@ class Change:
         yield from self._rules(change.added, self.after, 1)
         yield from self._results()
 
-    def judged_otherwise(self) -> DataFrame | None:
+    def judged_otherwise(self) -> Relation:
         """The facts of lattices that one program only has: their transitions change by that."""
         changed = set(self.before.lattices) ^ set(self.after.lattices)
         parts, seen = [], ["false"]
         # Sorted: two runs of an epoch give terms the same ids.
         for lattice in sorted(changed, key=repr):
-            rows = self.state.read(aggregates.group_of_lattice(lattice), None, ())
             pattern = lattice.pattern
-            if rows is not None:
-                parts.append(rows.filter(f"NOT ({' OR '.join(seen)})"))
+            parts += [
+                self.steps.query(f"SELECT * FROM rows WHERE NOT ({' OR '.join(seen)})", rows=rows)
+                for rows in self.state.read(aggregates.group_of_lattice(lattice), None, {})
+            ]
             seen.append(condition(pattern.predicate, encode(pattern, self.terms.intern)))
-        if not parts:
-            return None
-        return consolidated(reduce(lambda one, other: one.unionAll(other), parts), self.width)
+        return self.steps.union(parts, (*fact(self.width), ITERATION, MULTIPLICITY, TRANSITION))
 
     def _rules(
         self, rules: Iterable[tuple[int, RulePlan]], program: ProgramPlan, sign: int
@@ -144,7 +137,7 @@ class Change:
                 delta_rows=none,
                 overlay=lambda _age: none,
                 stratum=stratum,
-                stratum_of=lambda frame: frame.withColumn(STRATUM, F.expr(strata)),
+                stratum_of=strata,
                 iteration=0,
                 width=self.width,
                 sign=sign,
@@ -165,18 +158,17 @@ class Change:
         kept = {reduction for stratum in self.after.strata for reduction in stratum.reductions}
         gone = [r for s in self.before.strata for r in s.reductions if r not in kept]
         cells = arguments(self.width)
+        names = ", ".join(cells)
         for reduction in gone:
-            rows = self.state.read(aggregates.group_of_reduction(reduction), None, ())
-            if rows is None:
-                continue
-            candidates = rows.groupBy(*cells).agg(
-                F.sum(MULTIPLICITY).alias(aggregates.OLD), F.lit(0).cast("long").alias(MULTIPLICITY)
+            parts = self.state.read(aggregates.group_of_reduction(reduction), None, {})
+            candidates = self.steps.query(
+                f"SELECT {names}, {total(MULTIPLICITY, aggregates.OLD)}, 0 AS {MULTIPLICITY}"
+                f" FROM rows GROUP BY {names}",
+                rows=self.steps.union(parts, (*cells, MULTIPLICITY)),
             )
-            found = aggregates.results(
+            yield aggregates.results(
                 self.steps, self.terms, reduction, self.steps.cut(candidates), self.width
             )
-            if found is not None:
-                yield Relation(self.steps.spark, frame=found)
 
 
 def _size(driver: tuple[Relation, object]) -> float:

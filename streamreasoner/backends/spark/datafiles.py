@@ -7,9 +7,12 @@ are listed once, by Spark; then each commit is read from its own entry of the lo
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
+
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.columns import ARRANGEMENT, BUCKET, EPOCH
@@ -31,11 +34,13 @@ class File:
     Attributes:
         path: Where it is.
         size: In bytes.
+        rows: How many.
         epoch: The last one that it has rows of.
     """
 
     path: str
     size: int
+    rows: int
     epoch: int
 
 
@@ -52,10 +57,23 @@ class DataFiles:
         self._path = path
         self._version = -1
         self._files: dict[Place, list[File]] = {}
+        self._rows: Counter[str] = Counter()
 
     def __len__(self) -> int:
         """The number of files."""
         return sum(map(len, self._files.values()))
+
+    @property
+    def bytes(self) -> int:
+        """The size of all files."""
+        return sum(file.size for held in self._files.values() for file in held)
+
+    def count(self, arrangement: str) -> int:
+        """The number of rows of an arrangement."""
+        if not self._rows:
+            for (name, _), held in self._files.items():
+                self._rows[name] += sum(file.rows for file in held)
+        return self._rows[arrangement]
 
     def of(self, arrangement: str, buckets: Iterable[int]) -> list[str]:
         """The files of some buckets."""
@@ -87,19 +105,21 @@ class DataFiles:
         """
         found = (
             rows.groupBy(ARRANGEMENT, BUCKET, "_metadata.file_path", "_metadata.file_size")
-            .agg({EPOCH: "max"})
+            .agg(F.count("*"), F.max(EPOCH))
             .toArrow()
         )
         self._files = {}
-        for arrangement, bucket, path, size, epoch in zip(
+        self._rows.clear()
+        for arrangement, bucket, path, *file in zip(
             *(column.to_pylist() for column in found.columns), strict=True
         ):
-            self._add((arrangement, bucket), File(unquote(path), size, epoch))
+            self._add((arrangement, bucket), File(unquote(path), *file))
         self._version = version
 
     def follow(self) -> list[str]:
         """Read the commits since; returns the files that they took away."""
         gone = []
+        self._rows.clear()
         while (entry := self._read(self._version + 1)) is not None:
             self._version += 1
             for action in map(json.loads, entry.splitlines()):
@@ -107,9 +127,10 @@ class DataFiles:
                     gone.append(self._absolute(one["path"]))
                 if one := action.get("add"):
                     values = one["partitionValues"]
-                    epoch = json.loads(one["stats"])["maxValues"][EPOCH]
+                    stats = json.loads(one["stats"])
+                    rows, epoch = stats["numRecords"], stats["maxValues"][EPOCH]
                     place = values[ARRANGEMENT], int(values[BUCKET])
-                    self._add(place, File(self._absolute(one["path"]), one["size"], epoch))
+                    self._add(place, File(self._absolute(one["path"]), one["size"], rows, epoch))
         names = {path.rsplit("/", 1)[1] for path in gone}
         if names:
             self._files = {

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.index import ID, TERM, TermIndex
+from streamreasoner.backends.spark.relation import to_frame
 from streamreasoner.errors import EngineError, StateError
 from streamreasoner.rdf.dictionary import INVALID, Dictionary
 
@@ -143,7 +144,7 @@ class DistributedDictionary:
         newest = self.terms(self._index.count, self._count).cast(pa.string())
         ids = np.arange(self._index.count, self._count)
         return self._index.frame().unionAll(
-            self._spark.createDataFrame(pa.table({ID: ids, TERM: newest}))
+            to_frame(self._spark, pa.table({ID: ids, TERM: newest}))
         )
 
     def settle(self) -> None:
@@ -156,7 +157,7 @@ class DistributedDictionary:
         if last - first >= NEWEST:
             moved = pa.table({ID: np.arange(first, last), TERM: self.terms(first, last)})
             text = moved[TERM][-1].as_py()
-            self._index.append(self._spark.createDataFrame(moved), last, text)
+            self._index.append(to_frame(self._spark, moved), last, text)
         if len(self._known) - (self._count - self._index.count) > REMEMBERED:
             self._remember(self.terms(self._index.count, self._count))
 

@@ -51,6 +51,16 @@ def text(spark: SparkSession, place: str) -> str | None:
         stream.close()
 
 
+def write(spark: SparkSession, place: str, text: str) -> None:
+    """Write a small file, in place of the one that may be there."""
+    path, system = _located(spark, place)
+    stream = system.create(path, True)  # noqa: FBT003 - Java has no keywords
+    try:
+        stream.write(text.encode())
+    finally:
+        stream.close()
+
+
 def reachable(spark: SparkSession, source: Path, place: str) -> str:
     """Where executors can read a folder that the driver alone may reach.
 

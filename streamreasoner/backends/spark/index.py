@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from streamreasoner.backends.spark.columns import BUCKET
+from streamreasoner.backends.spark.relation import to_frame
 from streamreasoner.backends.spark.table import DeltaTable
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class TermIndex:
             rows = rows.filter(F.col(BUCKET).isin(*buckets))
         if len(wanted) <= _PUSHED:
             rows = rows.filter(F.col(key).isin(*wanted[key].to_pylist()))
-        return rows.join(F.broadcast(self._spark.createDataFrame(wanted)), key)
+        return rows.join(F.broadcast(to_frame(self._spark, wanted)), key)
 
     def _read(self, count: int) -> None:
         self._frame, self.count = self._table.read(), count

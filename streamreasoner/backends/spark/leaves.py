@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
+from streamreasoner.backends.spark.arranged import primary
 from streamreasoner.backends.spark.columns import (
     ITERATION,
     MULTIPLICITY,
@@ -22,18 +23,17 @@ from streamreasoner.backends.spark.columns import (
     TRANSITION,
     argument,
     arguments,
+    fact,
     schema,
 )
 from streamreasoner.backends.spark.conditions import holds, value_of
 from streamreasoner.backends.spark.patterns import (
     encode,
-    match_frame,
     match_table,
+    matches,
     places,
     quoted,
 )
-from streamreasoner.backends.spark.relation import Relation
-from streamreasoner.backends.spark.state import primary
 from streamreasoner.plan.algebra import (
     Age,
     Antijoin,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from streamreasoner.backends.spark.relation import Steps
+    from streamreasoner.backends.spark.relation import Relation, Steps
     from streamreasoner.backends.spark.state import State
     from streamreasoner.backends.spark.terms import Terms
     from streamreasoner.plan.algebra import Operand
@@ -99,7 +99,7 @@ class Leaves:
         delta_rows: The transitions that changed at the iteration.
         overlay: The transitions that changed in this epoch.
         stratum: The stratum.
-        stratum_of: Adds the column of the stratum to facts of the state.
+        stratum_of: SQL for the stratum of a fact of the state.
         iteration: The iteration.
         width: Columns of arguments.
     """
@@ -110,7 +110,7 @@ class Leaves:
     delta_rows: Relation
     overlay: Overlay
     stratum: int
-    stratum_of: Callable[[DataFrame], DataFrame]
+    stratum_of: str
     iteration: int
     width: int
 
@@ -127,12 +127,12 @@ class Leaves:
             data[ITERATION] = pa.array([self.iteration] * found.num_rows, pa.int32())
             data[SIGN] = pc.multiply(found[TRANSITION], factor)
             return Bindings(self.steps.local(pa.table(data)), columns)
-        frame = match_frame(self.delta_rows.frame, pattern, constants).selectExpr(
+        frame = self.delta_rows.frame.filter(matches(pattern, constants)).selectExpr(
             *(f"{column} AS {name}" for name, column in taken.items()),
             f"{self.iteration} AS {ITERATION}",
             f"{TRANSITION} * {factor} AS {SIGN}",
         )
-        return Bindings(Relation(self.steps.spark, frame=frame), columns)
+        return Bindings(self.steps.spread(frame), columns)
 
     def join(self, node: Join, left: Bindings) -> Bindings:
         """The bindings with each transition of each match: greatest iteration, product of signs."""
@@ -145,18 +145,20 @@ class Leaves:
             form = schema((*columns.values(), ITERATION, SIGN))
             return Bindings(self.steps.local(form.empty_table()), columns)
         right = self._transitions(pattern, node.key, node.age, left)
-        on = {
-            f"{_RIGHT}{argument(p)}": left.columns[one.name]
-            for p, one in enumerate(pattern.arguments)
-            if isinstance(one, Column) and one.name in left.columns
-        }
-        rows = self._together(left, right, on).selectExpr(
-            *left.columns.values(),
-            *(f"{_RIGHT}{argument(places(pattern)[name])} AS {columns[name]}" for name in fresh),
-            f"greatest({ITERATION}, {_RIGHT}{ITERATION}) AS {ITERATION}",
-            f"{SIGN} * {_RIGHT}{TRANSITION} AS {SIGN}",
+        bound = ", ".join(
+            (
+                *left.columns.values(),
+                *(f"{_RIGHT}{argument(places(pattern)[one])} AS {columns[one]}" for one in fresh),
+            )
         )
-        return Bindings(Relation(self.steps.spark, frame=rows), columns)
+        rows = self.steps.query(
+            f"SELECT {bound}{',' if columns else ''}"
+            f" CAST(greatest({ITERATION}, {_RIGHT}{ITERATION}) AS INT) AS {ITERATION},"
+            f" {SIGN} * {_RIGHT}{TRANSITION} AS {SIGN} {_joined(pattern, left)}",
+            left_=left.rows,
+            right_=right,
+        )
+        return Bindings(rows, columns)
 
     def antijoin(self, node: Antijoin, left: Bindings) -> Bindings:
         """The bindings, less those whose fact is present: it belongs to a lower stratum."""
@@ -166,16 +168,14 @@ class Leaves:
         pattern = node.pattern
         key = pattern.bound_positions(frozenset(left.columns))
         right = self._transitions(pattern, key, node.age, left)
-        on = {
-            f"{_RIGHT}{argument(p)}": left.columns[one.name]
-            for p, one in enumerate(pattern.arguments)
-            if isinstance(one, Column)
-        }
-        present = self._together(left, right, on).selectExpr(
-            *left.columns.values(), ITERATION, f"-{SIGN} * {_RIGHT}{TRANSITION} AS {SIGN}"
+        bound = ", ".join((*left.columns.values(), ITERATION))
+        rows = self.steps.query(
+            f"SELECT {bound}, {SIGN} FROM left_ UNION ALL"
+            f" SELECT {bound}, -{SIGN} * {_RIGHT}{TRANSITION} AS {SIGN} {_joined(pattern, left)}",
+            left_=left.rows,
+            right_=right,
         )
-        rows = left.rows.frame.select(*left.names).unionAll(present)
-        return Bindings(Relation(self.steps.spark, frame=rows), left.columns)
+        return Bindings(rows, left.columns)
 
     def filter(self, node: Filter, left: Bindings) -> Bindings:
         """The bindings for which a comparison or a test holds."""
@@ -193,7 +193,7 @@ class Leaves:
             return replace(left, rows=self.steps.local(table.filter(pa.array(kept, pa.bool_()))))
         frame, names = self._with_texts(operands, left)
         kept_rows = frame.filter(F.udf(verdict, "boolean")(*names)).select(*left.names)
-        return replace(left, rows=Relation(self.steps.spark, frame=kept_rows))
+        return replace(left, rows=self.steps.spread(kept_rows))
 
     def extend(self, node: Extend, left: Bindings) -> Bindings:
         """The bindings that have a value, in one more column or the same as there."""
@@ -242,7 +242,7 @@ class Leaves:
             f"{ITERATION} + 1 AS {ITERATION}",
             f"{SIGN} AS {MULTIPLICITY}",
         )
-        return Relation(self.steps.spark, frame=frame)
+        return self.steps.spread(frame)
 
     def _reachable(self, left: Bindings, *, always: bool = False) -> Bindings:
         """Few bindings as rows in the driver, so that their keys say what is to be read."""
@@ -250,20 +250,13 @@ class Leaves:
             return left
         if self.state.empty and not always:
             return left
-        return replace(left, rows=self.steps.cut(left.rows.frame))
+        return replace(left, rows=self.steps.cut(left.rows))
 
     def _transitions(
         self, pattern: Pattern, key: Sequence[int], age: Age, left: Bindings
-    ) -> DataFrame:
+    ) -> Relation:
         """Transitions of the facts that match, in the state and in the epoch."""
         constants = encode(pattern, self.terms.intern)
-        columns = (*arguments(self.width), STRATUM, ITERATION, TRANSITION)
-        overlay = self.overlay(age)
-        if overlay.table is not None:
-            table = match_table(overlay.table, pattern, constants)
-            found = self.steps.local(table).frame.select(*columns)
-        else:
-            found = match_frame(overlay.frame, pattern, constants).select(*columns)
         arity = len(pattern.arguments)
         arrangement = primary(pattern.predicate, arity)
         names = {p: left.columns[pattern.arguments[p].name] for p in key}  # type: ignore[union-attr]
@@ -272,16 +265,22 @@ class Leaves:
             arrangement = replace(arrangement, constants=pattern.constants, key=tuple(key))
         elif table is not None and arity > 0:
             table, names = self._with_constants(table, constants, names)
-        keys = [names[p] for p in arrangement.key if p in names]
-        kept = self.state.read(arrangement, table, keys)
-        if kept is not None:
-            kept = match_frame(kept, pattern, constants).filter(f"{TRANSITION} != 0")
-            found = found.unionAll(self.stratum_of(kept).select(*columns))
-        # What belongs to a lower stratum is there from the beginning.
-        when = f"IF({STRATUM} < {self.stratum}, 0, {ITERATION}) AS {_RIGHT}{ITERATION}"
-        return found.selectExpr(
-            *(f"{name} AS {_RIGHT}{name}" for name in (*arguments(self.width), TRANSITION)), when
+        kept = self.steps.gather(
+            self.state.read(arrangement, table, names), (*fact(self.width), ITERATION, TRANSITION)
         )
+        taken = (*arguments(self.width), TRANSITION)
+        shown = ", ".join(f"{name} AS {_RIGHT}{name}" for name in taken)
+        found = [
+            self.steps.query(
+                # What belongs to a lower stratum is there from the beginning.
+                f"SELECT {shown}, IF({stratum} < {self.stratum}, 0, {ITERATION})"
+                f" AS {_RIGHT}{ITERATION} FROM rows WHERE {matches(pattern, constants)}",
+                rows=rows,
+            )
+            for rows, stratum in ((self.overlay(age), STRATUM), (kept, self.stratum_of))
+            if not rows.empty
+        ]
+        return self.steps.union(found, [f"{_RIGHT}{name}" for name in (*taken, ITERATION)])
 
     @staticmethod
     def _with_constants(
@@ -294,15 +293,6 @@ class Leaves:
             column = pa.array([value] * table.num_rows, pa.int64())
             table = table.append_column(found[position], column)
         return table, found
-
-    @staticmethod
-    def _together(left: Bindings, right: DataFrame, on: Mapping[str, str]) -> DataFrame:
-        frame = left.rows.frame.select(*left.names)
-        if left.rows.table is not None:
-            frame = F.broadcast(frame)
-        if not on:
-            return right.crossJoin(frame)
-        return right.join(frame, F.expr(" AND ".join(f"{one} = {two}" for one, two in on.items())))
 
     def _texts(
         self, operands: Iterable[Operand], left: Bindings, table: pa.Table
@@ -344,9 +334,11 @@ class Leaves:
         """`extend` for many rows."""
         frame, names = self._with_texts(operands, left)
         computed = self.steps.cut(
-            frame.withColumn(_TEXT, F.udf(value, "string")(*names))
-            .filter(F.col(_TEXT).isNotNull())
-            .select(*left.names, _TEXT)
+            self.steps.spread(
+                frame.withColumn(_TEXT, F.udf(value, "string")(*names))
+                .filter(F.col(_TEXT).isNotNull())
+                .select(*left.names, _TEXT)
+            )
         )
         rows = self.terms.identify(computed, _TEXT, _VALUE).frame
         if target in left.columns.values():
@@ -354,4 +346,14 @@ class Leaves:
         else:
             rows = rows.withColumnRenamed(_VALUE, target)
         found = Bindings(left.rows, columns)
-        return replace(found, rows=Relation(self.steps.spark, frame=rows.select(*found.names)))
+        return replace(found, rows=self.steps.spread(rows.select(*found.names)))
+
+
+def _joined(pattern: Pattern, left: Bindings) -> str:
+    """SQL for bindings and the facts that match."""
+    on = [
+        f"{_RIGHT}{argument(p)} = {left.columns[one.name]}"
+        for p, one in enumerate(pattern.arguments)
+        if isinstance(one, Column) and one.name in left.columns
+    ]
+    return f"FROM left_ JOIN right_ ON {' AND '.join(on) or 'true'}"

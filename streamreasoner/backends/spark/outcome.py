@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from streamreasoner.backends.spark import rows
 from streamreasoner.backends.spark.columns import ITERATION, MULTIPLICITY, PREDICATE, TRANSITION
 from streamreasoner.backends.spark.patterns import quoted
+from streamreasoner.backends.spark.relation import total
 from streamreasoner.collection.blocks import Blocks
 from streamreasoner.engine.ports import EpochChanges, Statistics
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from streamreasoner.plan.algebra import ProgramPlan
 
 T = TypeVar("T")
-_CLOSURE, _DERIVED = "closure", "derived"
+_CLOSURE, _DERIVED = "present", "derived"
 
 
 SIZES = tuple(field.name for field in fields(Statistics) if field.name != "bytes")
@@ -70,36 +71,33 @@ class Outcome:
         """
         if differences.empty:
             return cls(plan, differences, differences)
-        place = (*fact, ITERATION)
-        before = known.frame.selectExpr(
-            *place, f"{MULTIPLICITY} AS m", f"{TRANSITION} AS t", "0L AS dm", "0L AS dt", "0 AS own"
+        place, names = ", ".join((*fact, ITERATION)), ", ".join(fact)
+        summed = steps.query(
+            f"SELECT {place}, {total('m')}, {total('t')}, {total('dm')}, {total('dt')},"
+            f" max(own) AS own FROM (SELECT {place}, {MULTIPLICITY} AS m, {TRANSITION} AS t,"
+            f" 0 AS dm, 0 AS dt, 0 AS own FROM known UNION ALL SELECT {place}, 0 AS m, 0 AS t,"
+            f" {MULTIPLICITY} AS dm, {TRANSITION} AS dt, 1 AS own FROM differences)"
+            f" GROUP BY {place}",
+            known=known,
+            differences=differences,
         )
-        change = differences.frame.selectExpr(
-            *place, "0L AS m", "0L AS t", f"{MULTIPLICITY} AS dm", f"{TRANSITION} AS dt", "1 AS own"
-        )
-        sums = [f"sum({name}) AS {name}" for name in ("m", "t", "dm", "dt")]
-        summed = (
-            before.unionAll(change)
-            .groupBy(*place)
-            .agg(*map(F.expr, sums), F.max("own").alias("own"))
-        )
-        facts = summed.groupBy(*fact).agg(
-            *map(F.expr, [*_state("m", "t", "was_"), *_state("m + dm", "t + dt", "")]),
-            F.max("own").alias("own"),
+        facts = steps.query(
+            f"SELECT {names}, {_state('m', 't', 'was_')}, {_state('m + dm', 't + dt', '')},"
+            f" max(own) AS own FROM summed GROUP BY {names}",
+            summed=summed,
         )
         shown = (
             " AND ".join(f"{PREDICATE} != {quoted(one)}" for one in sorted(plan.hidden)) or "true"
         )
-        found = facts.filter("own = 1").selectExpr(
-            *fact,
-            f"IF({shown}, IF(asserted > 0, 0, present) - IF(was_asserted > 0, 0, was_present), 0)"
-            f" AS {_DERIVED}",
-            f"IF({shown}, present - was_present, 0) AS {_CLOSURE}",
-            "held - was_held AS facts",
-            f"IF({shown}, present - was_present, 0) AS present",
-            "CAST(asserted > 0 AS INT) - CAST(was_asserted > 0 AS INT) AS asserted",
-            "CAST(total < 0 AS INT) - CAST(was_total < 0 AS INT) AS below_zero",
-            "counts - was_counts AS counts",
+        found = steps.query(
+            f"SELECT {names}, IF({shown}, IF(asserted > 0, 0, present)"
+            f" - IF(was_asserted > 0, 0, was_present), 0) AS {_DERIVED},"
+            f" IF({shown}, present - was_present, 0) AS {_CLOSURE},"
+            " held - was_held AS facts,"
+            " CAST(asserted > 0 AS INT) - CAST(was_asserted > 0 AS INT) AS asserted,"
+            " CAST(total < 0 AS INT) - CAST(was_total < 0 AS INT) AS below_zero,"
+            " counts - was_counts AS counts FROM facts WHERE own = 1",
+            facts=facts,
         )
         return cls(plan, differences, steps.cut(found))
 
@@ -128,17 +126,21 @@ class Outcome:
             yield from rows.traces(block, self.plan.arities)
 
 
-def _state(multiplicity: str, transition: str, prefix: str) -> list[str]:
+def _state(multiplicity: str, transition: str, prefix: str) -> str:
     """SQL for what a fact is, from multiplicities and transitions by iteration."""
-    return [
-        f"sum(IF({ITERATION} = 0, {multiplicity}, 0)) AS {prefix}asserted",
-        f"sum({transition}) AS {prefix}present",
-        f"sum({multiplicity}) AS {prefix}total",
-        f"sum(CAST({multiplicity} != 0 AS INT)) AS {prefix}counts",
-        f"max(CAST({multiplicity} != 0 OR {transition} != 0 AS INT)) AS {prefix}held",
-    ]
+    sums = {
+        "asserted": f"IF({ITERATION} = 0, {multiplicity}, 0)",
+        "present": transition,
+        "total": multiplicity,
+        "counts": f"CAST({multiplicity} != 0 AS INT)",
+    }
+    found = [total(expression, f"{prefix}{name}") for name, expression in sums.items()]
+    held = f"max(CAST({multiplicity} != 0 OR {transition} != 0 AS INT)) AS {prefix}held"
+    return ", ".join((*found, held))
 
 
 def _blocks(relation: Relation, make: Callable[[], Iterator[T]]) -> Iterable[T]:
     """What few rows come to at once; what many do, on the way."""
+    if relation.empty:
+        return ()
     return Blocks(make) if relation.table is None else tuple(make())

@@ -5,6 +5,7 @@ Expressions are SQL text: one call across to the JVM each, however large they ar
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
     from streamreasoner.plan.algebra import Pattern, ProgramPlan
 
@@ -64,26 +64,33 @@ def condition(predicate: str, constants: Constants) -> str:
 
 
 def quoted(text: str) -> str:
-    """A string literal of SQL."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+    """SQL for a string; what dialects escape in their own ways is given by its code."""
+    parts = [one for one in re.split(r"(['\\])", text) if one]
+    found = [f"chr({ord(one)})" if one in "'\\" else f"'{one}'" for one in parts]
+    return f"({' || '.join(found)})" if len(found) > 1 else "".join(found) or "''"
+
+
+def members(table: pa.Table, predicate: str, constants: Constants) -> pa.Table:
+    """The rows of a table that are facts of a predicate with these constants."""
+    mask = pc.equal(table[PREDICATE], predicate)
+    for position, value in constants:
+        mask = pc.and_(mask, pc.equal(table[argument(position)], value))
+    return table.filter(mask)
 
 
 def match_table(table: pa.Table, pattern: Pattern, constants: Constants) -> pa.Table:
     """The rows of a table that match."""
-    mask = pc.equal(table[PREDICATE], pattern.predicate)
-    for position, value in constants:
-        mask = pc.and_(mask, pc.equal(table[argument(position)], value))
+    found = members(table, pattern.predicate, constants)
     for one, other in repeated(pattern):
-        mask = pc.and_(mask, pc.equal(table[argument(one)], table[argument(other)]))
-    return table.filter(mask)
+        found = found.filter(pc.equal(found[argument(one)], found[argument(other)]))
+    return found
 
 
-def match_frame(frame: DataFrame, pattern: Pattern, constants: Constants) -> DataFrame:
-    """The rows of a frame that match."""
+def matches(pattern: Pattern, constants: Constants) -> str:
+    """SQL that says whether a fact matches."""
     wanted = [condition(pattern.predicate, constants)]
     wanted += [f"{argument(one)} = {argument(other)}" for one, other in repeated(pattern)]
-    return frame.filter(" AND ".join(wanted))
+    return " AND ".join(wanted)
 
 
 def first_that_holds(choices: Sequence[tuple[str, Constants, int]], otherwise: int) -> str:

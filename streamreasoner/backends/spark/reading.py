@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from streamreasoner.backends.spark import columns
+from streamreasoner.backends.spark.arranged import primary
 from streamreasoner.backends.spark.columns import (
     ITERATION,
     MULTIPLICITY,
@@ -19,18 +19,18 @@ from streamreasoner.backends.spark.columns import (
     arguments,
 )
 from streamreasoner.backends.spark.outcome import SIZES
+from streamreasoner.backends.spark.relation import total
 from streamreasoner.backends.spark.rows import args_of, trace_of
-from streamreasoner.backends.spark.state import consolidated, primary
-from streamreasoner.collection.updates import TraceRows
 from streamreasoner.engine.ports import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
-    from pyspark.sql import DataFrame
 
+    from streamreasoner.backends.spark.relation import Relation, Steps
     from streamreasoner.backends.spark.state import State
+    from streamreasoner.collection.updates import TraceRows
     from streamreasoner.plan.algebra import ProgramPlan
 
 
@@ -39,47 +39,48 @@ class Reading:
     """Answers questions about the state.
 
     Attributes:
+        steps: Where queries run.
         state: What is committed.
         plan: The program.
-        with_stratum: Adds the stratum of each fact.
+        stratum_of: SQL for the stratum of a fact.
         width: Columns of arguments.
     """
 
+    steps: Steps
     state: State
     plan: ProgramPlan
-    with_stratum: Callable[[DataFrame], DataFrame]
+    stratum_of: str
     width: int
 
     def trace(self, predicate: str) -> TraceRows:
         """Every (fact, iteration, multiplicity) of a predicate, in no particular order."""
         arity = self.plan.arities[predicate]
-        rows = self._rows(predicate)
-        if rows is None:
-            none = np.empty(0, np.int64)
-            return TraceRows(predicate, np.empty((0, arity), np.int32), none.astype(np.int32), none)
-        return trace_of(predicate, arity, rows.filter(F.col(MULTIPLICITY) != 0).toArrow())
+        text = f"SELECT * FROM rows WHERE {MULTIPLICITY} != 0"
+        found = self.steps.query(text, rows=self._rows(predicate))
+        return trace_of(predicate, arity, self.steps.fetch(found))
 
     def facts(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""
-        arity = self.plan.arities[predicate]
-        rows = self._rows(predicate)
-        if rows is None:
-            return np.empty((0, arity), np.int32)
-        present = rows.groupBy(*self._fact).agg(F.sum(TRANSITION).alias("present"))
-        return args_of(present.filter("present > 0").toArrow(), arity)
+        fact = ", ".join(columns.fact(self.width))
+        found = self.steps.query(
+            f"SELECT {fact} FROM rows GROUP BY {fact} HAVING sum({TRANSITION}) > 0",
+            rows=self._rows(predicate),
+        )
+        return args_of(self.steps.fetch(found), self.plan.arities[predicate])
 
     def select(self, predicate: str, bound: Mapping[int, int], iteration: int) -> Selection:
         """The facts of a predicate with these ids at these positions, judged at an iteration."""
         arity = self.plan.arities[predicate]
         keys = None
-        if 0 in bound or arity == 0:
-            keys = pa.table({argument(0): pa.array([bound.get(0, 0)], pa.int64())})
-        rows = self._rows(predicate, keys)
-        if rows is None:
-            return _described({}, arity)
-        for position, value in bound.items():
-            rows = rows.filter(F.col(argument(position)) == value)
-        table = self.with_stratum(rows).toArrow()
+        if 0 in bound:
+            keys = pa.table({argument(p): pa.array([one], pa.int64()) for p, one in bound.items()})
+        conditions = [f"{argument(position)} = {value}" for position, value in bound.items()]
+        matching = self.steps.query(
+            f"SELECT *, {self.stratum_of} AS {STRATUM} FROM rows"
+            f" WHERE {' AND '.join(conditions) or 'true'}",
+            rows=self._rows(predicate, keys),
+        )
+        table = matching.arrow()
         found: dict[tuple[int, ...], list[tuple[int, int, int, int]]] = {}
         names = [*arguments(arity), STRATUM, ITERATION, MULTIPLICITY, TRANSITION]
         for row in zip(*(table[name].to_pylist() for name in names), strict=True):
@@ -90,41 +91,33 @@ class Reading:
 
     def sizes(self) -> NDArray[np.int64]:
         """Size of the state, counted through, in the order of `SIZES`."""
-        total = np.zeros(len(SIZES), np.int64)
+        sizes = np.zeros(len(SIZES), np.int64)
+        fact = ", ".join(columns.fact(self.width))
         for predicate in self.plan.arities:
-            rows = self._rows(predicate)
-            if rows is None:
-                continue
-            facts = rows.groupBy(*self._fact).agg(
-                F.sum(TRANSITION).alias("present"),
-                F.sum(F.when(F.col(ITERATION) == 0, F.col(MULTIPLICITY)).otherwise(0)).alias("a"),
-                F.sum(MULTIPLICITY).alias("total"),
-                F.sum((F.col(MULTIPLICITY) != 0).cast("long")).alias("counts"),
+            shown = int(predicate not in self.plan.hidden)
+            counted = self.steps.query(
+                f"SELECT count(*) AS facts, {total(f'present * {shown}', 'present')},"
+                f" {total('CAST(asserted > 0 AS INT)', 'asserted')},"
+                f" {total('CAST(below < 0 AS INT)', 'below_zero')}, {total('counts')} FROM"
+                f" (SELECT {total(TRANSITION, 'present')},"
+                f" {total(f'IF({ITERATION} = 0, {MULTIPLICITY}, 0)', 'asserted')},"
+                f" {total(MULTIPLICITY, 'below')},"
+                f" {total(f'CAST({MULTIPLICITY} != 0 AS INT)', 'counts')}"
+                f" FROM rows GROUP BY {fact})",
+                rows=self._rows(predicate),
             )
-            shown = F.lit(0 if predicate in self.plan.hidden else 1)
-            found = facts.agg(
-                F.count("*"),
-                F.sum(F.col("present") * shown),
-                F.sum((F.col("a") > 0).cast("long")),
-                F.sum((F.col("total") < 0).cast("long")),
-                F.sum("counts"),
-            ).first()
-            total += [one or 0 for one in found or ()]
-        return total
+            found = self.steps.fetch(counted)
+            sizes += [found[name][0].as_py() or 0 for name in SIZES]
+        return sizes
 
-    @property
-    def _fact(self) -> tuple[str, ...]:
-        return columns.fact(self.width)
-
-    def _rows(self, predicate: str, keys: pa.Table | None = None) -> DataFrame | None:
+    def _rows(self, predicate: str, keys: pa.Table | None = None) -> Relation:
         """The trace of a predicate with transitions, summed."""
         arity = self.plan.arities[predicate]
-        rows = self.state.read(
-            primary(predicate, arity), keys, [argument(0)] if keys is not None and arity else []
-        )
-        if rows is None:
-            return None
-        return consolidated(rows, self.width)
+        known = set(keys.column_names if keys is not None else ())
+        names = {p: argument(p) for p in range(arity) if argument(p) in known}
+        parts = self.state.read(primary(predicate, arity), keys, names)
+        rows = (*columns.fact(self.width), ITERATION, MULTIPLICITY, TRANSITION)
+        return self.steps.consolidated(self.steps.union(parts, rows), self.width)
 
 
 def _judge(

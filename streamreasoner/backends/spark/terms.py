@@ -10,7 +10,6 @@ import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from streamreasoner.backends.spark.index import ID, TERM
-from streamreasoner.backends.spark.relation import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from streamreasoner.backends.spark.dictionary import DistributedDictionary
-    from streamreasoner.backends.spark.relation import Steps
+    from streamreasoner.backends.spark.relation import Relation, Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +65,12 @@ class Terms:
         named = {key: pa.array(known, pa.string()), name: pa.array(known.values(), pa.int64())}
         ids = self.steps.local(pa.table(named)).frame
         frame = rows.frame.join(ids, F.col(text) == F.col(key)).drop(text, key)
-        return Relation(self.steps.spark, frame=frame)
+        return self.steps.spread(frame)
 
     def attach(self, frame: DataFrame, column: str, name: str) -> DataFrame:
         """A frame with the terms of a column of ids as one more column."""
         key = f"{name}#"
-        wanted = self.steps.cut(frame.select(F.col(column).alias(ID)).distinct())
+        wanted = self.steps.cut(self.steps.spread(frame.select(F.col(column).alias(ID)).distinct()))
         if wanted.table is None:
             terms = self.dictionary.frame()
         else:

@@ -20,7 +20,7 @@ from streamreasoner.backends.spark.datafiles import File, tail
 )
 def test_a_much_larger_file_is_left_alone(sizes, count, before):
     """Files of one epoch each, in any order: how many are one, and the epoch before them."""
-    files = [File(f"{epoch}", size, epoch) for epoch, size in enumerate(sizes)]
+    files = [File(f"{epoch}", size, 1, epoch) for epoch, size in enumerate(sizes)]
 
     assert tail(files) == tail(files[::-1]) == (count, before)
 
@@ -29,12 +29,12 @@ def test_rows_are_written_again_a_few_times_only():
     """As a bucket grows by small files that are merged by 16, it is written some times over."""
     files, written = [], 0
     for epoch in range(10_000):
-        files.append(File("", 1, epoch))
+        files.append(File("", 1, 1, epoch))
         count, before = tail(files)
         if count >= 16:
             kept = [file for file in files if file.epoch <= before]
             size = sum(file.size for file in files[len(kept) :])
-            files = [*kept, File("", size, epoch)]
+            files = [*kept, File("", size, 1, epoch)]
             written += size
 
     assert len(files) < 40

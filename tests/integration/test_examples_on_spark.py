@@ -1,0 +1,68 @@
+"""Each example on both backends: from scratch, and after twenty random epochs.
+
+The same input must change the same facts and rows of the trace, and lead to the same trace.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from driver import Driver
+from examples.test_examples import CASES, SIZES, generated, messages
+from spark_backend import spark_session, stores
+
+from streamreasoner.backends.spark import state
+from streamreasoner.rdf.terms import to_ntriples
+
+# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.usefixtures("leftovers"),
+]
+
+EPOCHS = 20
+RECENT = 400
+"""So few that the state is in the driver, in the table and in both."""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Makes stores in one session."""
+    directory = tmp_path_factory.mktemp("spark")
+    with spark_session(directory) as spark:
+        yield stores(spark, directory)
+
+
+def epochs(name):
+    """A load of most facts that the generator has, and epochs of random additions and deletions."""
+    chosen = random.Random(name)
+    text = generated(name, "--json", "--seed", 3, "--size", SIZES.get(name, 24))
+    facts = sorted({(one, tuple(map(to_ntriples, args))) for one, args in messages(text)})
+    present = set(chosen.sample(facts, len(facts) * 2 // 3))
+    yield [(*fact, 1) for fact in sorted(present)]
+    for _ in range(EPOCHS):
+        some = chosen.sample(facts, min(len(facts), chosen.randint(1, 6)))
+        yield [(*fact, -1 if fact in present else 1) for fact in some]
+        present.symmetric_difference_update(some)
+
+
+def outcome(driver, updates):
+    """All that an epoch has changed."""
+    result, trace = driver.apply(updates), {}
+    driver.add_trace(result.trace, trace)
+    return set(driver.signed(result.derived)), set(driver.signed(result.closure)), trace
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_both_backends_agree(name, store, monkeypatch):
+    """After the load and every epoch the changes are the same, and in the end the trace."""
+    monkeypatch.setattr(state, "RECENT", RECENT)
+    checked = CASES[name].checked
+    columnar, spark = Driver(checked), Driver(checked, store=store())
+
+    for updates in epochs(name):
+        assert outcome(spark, updates) == outcome(columnar, updates)
+
+    traces = [driver.trace(driver.predicates) for driver in (columnar, spark)]
+    assert traces[0] == traces[1] != {}

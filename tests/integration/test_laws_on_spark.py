@@ -1,0 +1,88 @@
+"""The laws on the Spark backend: the same tests, with states in Spark.
+
+Each state keeps its last epochs in the driver for some time, which is another one from state to
+state: rows come from there, from the table, or from both. HYPOTHESIS_PROFILE=thorough takes more
+examples.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+
+import pytest
+from driver import Driver
+from hypothesis import HealthCheck, Phase, settings
+from laws import test_epochs_are_atomic as atomic
+from laws import test_incremental_equals_batch as incremental
+from laws import test_order_is_irrelevant as order
+from laws import test_overflow_fails_the_epoch as overflow
+from laws import test_retraction_leaves_nothing as retraction
+from laws import test_rules_change as rules
+from spark_backend import spark_session, stores
+
+from streamreasoner.backends.spark import state
+
+# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.usefixtures("leftovers"),
+]
+
+EXAMPLES = 200 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 6
+RECENT = (state.RECENT, 12, state.RECENT, 40)
+LAWS = (
+    incremental.test_trace_equals_from_scratch_after_every_epoch,
+    incremental.test_changes_sum_to_the_closure,
+    incremental.test_statistics_count_the_trace,
+    order.test_splitting_and_order,
+    retraction.test_retracting_everything_leaves_the_program_alone,
+    retraction.test_an_update_and_its_negation_cancel,
+    atomic.test_a_failed_epoch_leaves_no_trace,
+    atomic.test_overflow_is_an_error_and_undone,
+    atomic.test_a_restored_reasoner_goes_on_alike,
+    overflow.test_an_epoch_fails_iff_a_number_leaves_its_range,
+    overflow.test_an_epoch_with_numbers_beyond_their_range_is_never_accepted,
+    rules.test_trace_is_that_of_the_rules_there_are,
+)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Makes stores in one session."""
+    directory = tmp_path_factory.mktemp("spark")
+    with spark_session(directory) as spark:
+        yield stores(spark, directory)
+
+
+@pytest.fixture
+def on_spark(store, monkeypatch):
+    """Drivers have their states in Spark, and laws have few examples, those that went wrong first.
+
+    An example takes seconds, so none is made smaller.
+    """
+    sizes = itertools.cycle(RECENT)
+
+    def new_store():
+        monkeypatch.setattr(state, "RECENT", next(sizes))
+        return store()
+
+    monkeypatch.setattr(Driver, "new_store", staticmethod(new_store))
+    before = settings.get_current_profile_name()
+    settings.register_profile(
+        "spark",
+        max_examples=EXAMPLES,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=(Phase.explicit, Phase.reuse, Phase.generate),
+    )
+    settings.load_profile("spark")
+    yield
+    settings.load_profile(before)
+
+
+@pytest.mark.usefixtures("on_spark")
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+def test_holds(law):
+    """A law of the reasoner holds where its state is in Spark."""
+    law()
