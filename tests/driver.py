@@ -13,9 +13,6 @@ from streamreasoner.errors import RecursionLimitError
 from streamreasoner.plan.lower import lower
 from streamreasoner.reasoner import Reasoner
 
-RECURSION_LIMIT = 100
-"""More iterations than a small program needs that needs a limited number of them."""
-
 
 class Driver:
     """A Reasoner whose input and output are facts (predicate, canonical terms).
@@ -26,14 +23,17 @@ class Driver:
         own: The predicates of the program.
         predicates: Those and the ones that its plan adds, whose trace is part of the state.
         new_store: Makes the stores of drivers that are given none; None: the Reasoner does.
+        recursion_limit: More iterations than a small program needs that needs a limited number.
     """
 
     new_store = None
+    recursion_limit = 100
 
-    def __init__(self, checked, recursion_limit=RECURSION_LIMIT, **given):
+    def __init__(self, checked, recursion_limit=None, **given):
+        limit = Driver.recursion_limit if recursion_limit is None else recursion_limit
         if Driver.new_store is not None:
             given.setdefault("store", Driver.new_store())
-        self.reasoner = Reasoner(checked, recursion_limit=recursion_limit, **given)
+        self.reasoner = Reasoner(checked, recursion_limit=limit, **given)
         self.epoch = 0
         self.own = tuple(checked.arities)
         self.predicates = tuple(lower(checked).arities)

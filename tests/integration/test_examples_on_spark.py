@@ -1,10 +1,12 @@
-"""Each example on both backends: from scratch, and after twenty random epochs.
+"""Each example on both backends: from scratch, and after random epochs.
 
+With HYPOTHESIS_PROFILE=thorough they are twenty.
 The same input must change the same facts and rows of the trace, and lead to the same trace.
 """
 
 from __future__ import annotations
 
+import os
 import random
 
 import pytest
@@ -21,7 +23,7 @@ pytestmark = [
     pytest.mark.usefixtures("leftovers"),
 ]
 
-EPOCHS = 20
+EPOCHS = 20 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 5
 RECENT = 400
 """So few that the state is in the driver, in the table and in both."""
 

@@ -29,8 +29,15 @@ pytestmark = [
     pytest.mark.usefixtures("leftovers"),
 ]
 
-EXAMPLES = 200 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 6
-RECENT = (state.RECENT, 12, state.RECENT, 40)
+EXAMPLES = settings(
+    max_examples=2_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 5,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    # An example may take seconds, so none is made smaller.
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+)
+RECURSION_LIMIT = 24  # examples that never end are none, and are found out by running them
+RECENT = (state.RECENT, state.RECENT, 40)
 LAWS = (
     incremental.test_trace_equals_from_scratch_after_every_epoch,
     incremental.test_changes_sum_to_the_closure,
@@ -57,10 +64,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture
 def on_spark(store, monkeypatch):
-    """Drivers have their states in Spark, and laws have few examples, those that went wrong first.
-
-    An example takes seconds, so none is made smaller.
-    """
+    """Drivers have their states in Spark."""
     sizes = itertools.cycle(RECENT)
 
     def new_store():
@@ -68,21 +72,11 @@ def on_spark(store, monkeypatch):
         return store()
 
     monkeypatch.setattr(Driver, "new_store", staticmethod(new_store))
-    before = settings.get_current_profile_name()
-    settings.register_profile(
-        "spark",
-        max_examples=EXAMPLES,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        phases=(Phase.explicit, Phase.reuse, Phase.generate),
-    )
-    settings.load_profile("spark")
-    yield
-    settings.load_profile(before)
+    monkeypatch.setattr(Driver, "recursion_limit", RECURSION_LIMIT)
 
 
 @pytest.mark.usefixtures("on_spark")
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_holds(law):
     """A law of the reasoner holds where its state is in Spark."""
-    law()
+    EXAMPLES(law)()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from driver import RECURSION_LIMIT, Driver
+from driver import Driver
 from hypothesis import assume, given
 from oracle import NotConvergingError, closure, derived, evaluate, total
 from strategies import scenarios
@@ -28,7 +28,7 @@ def test_trace_equals_from_scratch_after_every_epoch(scenario):
 
             assert driver.trace() == before
         else:
-            assume(expected.iterations < RECURSION_LIMIT // 2)
+            assume(expected.iterations < Driver.recursion_limit // 2)
             driver.apply(epoch)
             accepted.append(epoch)
 
