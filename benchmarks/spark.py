@@ -4,7 +4,7 @@
 
 Cases are `lubm` under ρDF, `closure` of random graphs and `sssp`, shortest paths. Each size runs in
 a process of its own, on two processors and a JVM of 2 GiB: a bulk load, then epochs of one triple,
-of 10, 100 and 1,000 random updates, and of a schema triple. Plain Spark then computes everything
+of 10 to 10,000 random updates, and of a schema triple. Plain Spark then computes everything
 from the same rows in a JVM of its own, and must have the same facts; the columnar backend gets all
 the same epochs, and must have the same trace after the load and in the end, or the script fails.
 
@@ -55,7 +55,7 @@ NODES = (100, 300)
 EDGES = (20_000, 80_000)
 DEGREE = 4  # of the graphs whose closure is computed: few paths are long
 SINGLES = 3
-BATCHES = (10, 100, 1_000)
+BATCHES = (10, 100, 1_000, 10_000)
 ONE = ("one removed", "one added")
 AGAIN = 60.0  # seconds; what takes longer does not need a second run to be warm
 MIB = 2**20
