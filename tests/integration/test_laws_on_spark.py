@@ -30,7 +30,7 @@ pytestmark = [
 ]
 
 EXAMPLES = settings(
-    max_examples=2_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 5,
+    max_examples=2_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 4,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     # An example may take seconds, so none is made smaller.

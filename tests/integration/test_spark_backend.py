@@ -75,11 +75,8 @@ def test_many_rows_are_as_few(store, monkeypatch):
     checked = check_text(MANY)
     monkeypatch.setattr(relation, "FEW", 0)
     driver = Driver(checked, store=store())
-    edges = ("ab", "bc")
-    epochs = [
-        [("start", ("<a:a>",), 1), *(("edge", (f"<a:{x}>", f"<a:{y}>"), 1) for x, y in edges)],
-        [("edge", ("<a:b>", "<a:c>"), -1)],
-    ]
+    edge = "edge", ("<a:a>", "<a:b>")
+    epochs = [[("start", ("<a:a>",), 1), (*edge, 2)], [(*edge, -2)]]
 
     for epoch in epochs:
         driver.apply(epoch)
