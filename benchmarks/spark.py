@@ -157,7 +157,6 @@ def measure_ours(case: str, size: int, directory: Path) -> dict[str, Any]:
             "sum": checksum(given.shown(facts)),
             "held": kernel.columnar.statistics().facts,
             "terms": len(given.dictionary),
-            "dictionary": given.dictionary.nbytes,
             "load": load,
             **kernel.size(),
         }
@@ -454,9 +453,6 @@ def extrapolated(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     )
     limits = [
         Limit("terms are numbered with 32 bits", last["terms"] / last["facts"], IDS),
-        Limit(
-            "a dictionary of 64 GiB in the driver", last["dictionary"] / last["facts"], 64 * 2**30
-        ),
         Limit(
             "the largest partition, sorted and written by one task within a day",
             share["largest"] / share["state_rows"] / rate(last),
