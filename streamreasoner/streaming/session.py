@@ -46,8 +46,10 @@ _FLAGS = (
     f"-Dlog4j2.configurationFile=file:{Path(__file__).with_name('log4j2.properties')}",
 )
 
-# Compiler and collector share few cores with the driver: the cheap ones give them back sooner.
-_FLAGS_OF_ONE_MACHINE = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+# Compiler and collector share few cores with the driver: the cheap ones give them back sooner. The
+# better compiler pays where Spark joins, and not where it passes messages on.
+_FLAGS_OF_ONE_MACHINE = ("-XX:+UseSerialGC",)
+_FLAGS_WITHOUT_DELTA = ("-XX:TieredStopAtLevel=1",)
 
 _ON_ONE_MACHINE = {
     "spark.driver.host": "127.0.0.1",
@@ -222,7 +224,10 @@ def _launch(
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     master = options.get("spark.master", "local[2]")
-    flags = (*_FLAGS, *(_FLAGS_OF_ONE_MACHINE if _local(master) else ()))
+    flags = [*_FLAGS]
+    if _local(master):
+        flags += _FLAGS_OF_ONE_MACHINE
+        flags += () if _with_delta(options) else _FLAGS_WITHOUT_DELTA
     settings = {
         "spark.local.dir": str(temporary),
         "spark.master": master,
@@ -261,6 +266,11 @@ def _local(master: str) -> bool:
     return master.startswith("local")
 
 
+def _with_delta(options: Mapping[str, str]) -> bool:
+    """Whether the session reads and writes Delta tables."""
+    return "spark.sql.extensions" in options
+
+
 def _defaults(master: str) -> dict[str, str]:
     """The settings chosen here; executors elsewhere must be able to reach the driver."""
     return {**_TUNING, **(_ON_ONE_MACHINE if _local(master) else {})}
@@ -268,7 +278,7 @@ def _defaults(master: str) -> dict[str, str]:
 
 def _check_classes(spark: SparkSession, options: Mapping[str, str]) -> None:
     """Refuse a Spark without the jars it needs, which it would notice in the first batch."""
-    needed = [CONNECTOR] + [DELTA] * ("spark.sql.extensions" in options)
+    needed = [CONNECTOR] + [DELTA] * _with_delta(options)
     loader = spark.sparkContext._jvm.Thread.currentThread().getContextClassLoader()  # type: ignore[union-attr]  # noqa: SLF001 - PySpark shows no class loader
     for module in needed:
         try:

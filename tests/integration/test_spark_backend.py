@@ -299,6 +299,34 @@ def test_merging_files_changes_nothing(spark, tmp_path, monkeypatch):
     assert opened("merged").open(3) == 0
 
 
+def test_a_frequent_key_is_written_by_several_tasks(spark, tmp_path):
+    """A bucket that has most rows of all is in several files if there are many."""
+    steps = Steps(spark, f"file:{tmp_path}/steps")
+    held = arranged.ArrangedTable(steps, f"file:{tmp_path}/state", int, buckets=2)
+    held.use(2, PAIRS, "")
+    size = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
+    before = spark.conf.get(size)
+    spark.conf.set(size, "64k")
+    try:
+        for many in (False, True):
+            steps.begin()
+            if many:
+                steps.grow()
+            rows = spark.range(0, 20_000, 1, 8).selectExpr(
+                *("'p' AS predicate", "1L AS a0", "id AS a1", "0 AS iteration"),
+                *("1L AS multiplicity", "1L AS transition", f"{int(many)}L AS epoch"),
+            )
+            held.append(steps.spread(rows), int(many))
+            files = list((tmp_path / "state" / "arrangement=p+0" / "bucket=1").glob("*.parquet"))
+            assert len(files) > 2 if many else len(files) == 1
+    finally:
+        spark.conf.set(size, before)
+
+    assert sums(held, PAIRS[0], [1]) == {
+        ((1, other), kind): 2 for other in range(20_000) for kind in ("multiplicity", "transition")
+    }
+
+
 @pytest.mark.parametrize(
     ("less", "more"),
     [

@@ -261,17 +261,27 @@ class ArrangedTable:
         self._read(epoch + 1)
 
     def _writer(self, rows: DataFrame, epoch: int) -> DataFrameWriter:
-        """Writes placed rows, those of a bucket to one file in order of their key."""
+        """Writes placed rows, those of a bucket in order of their key: to one file if they are few.
+
+        A bucket may have most rows of all, as that of a frequent class has. If Spark plans for
+        many, it has such a bucket written by several tasks.
+        """
         keys = " ".join(
             f"WHEN {quoted(self._name(one))} THEN {argument(one.key[0])}"
             for one in self._arrangements
             if one.key
         )
         order = F.expr(f"CASE {ARRANGEMENT} {keys} ELSE 0 END" if keys else "0")
+        ordered = rows.withColumn(_ORDER, order)
+        together = (
+            ordered.hint("rebalance", F.col(ARRANGEMENT), F.col(BUCKET))
+            if self._steps.many
+            else ordered.repartition(ARRANGEMENT, BUCKET)
+        )
         return (
-            rows.withColumn(_ORDER, order)
-            .repartition(ARRANGEMENT, BUCKET)
-            .sortWithinPartitions(ARRANGEMENT, BUCKET, _ORDER, *arguments(self._width), ITERATION)
+            together.sortWithinPartitions(
+                ARRANGEMENT, BUCKET, _ORDER, *arguments(self._width), ITERATION
+            )
             .drop(_ORDER)
             .write.format("delta")
             .partitionBy(ARRANGEMENT, BUCKET)
@@ -301,7 +311,8 @@ class ArrangedTable:
             .agg(*map(F.expr, sums), F.expr(f"max({EPOCH}) AS {EPOCH}"))
             .filter(f"{MULTIPLICITY} != 0 OR {TRANSITION} != 0")
         )
-        self._write(self._writer(summed, epoch).mode("overwrite").option("replaceWhere", where))
+        with self._steps.for_many():
+            self._write(self._writer(summed, epoch).mode("overwrite").option("replaceWhere", where))
         self._files.delete(self._files.follow())
 
     def _write(self, writer: DataFrameWriter) -> None:
@@ -391,9 +402,11 @@ class ArrangedTable:
         places = ", ".join(map(self._place, arrangements))
         columns = (*arguments(self._width), ITERATION, MULTIPLICITY, TRANSITION)
         columns += (EPOCH,) if EPOCH in rows.columns else ()
-        return rows.selectExpr(
-            *columns, f"explode(filter(array({places}), x -> x IS NOT NULL)) AS place"
-        ).selectExpr(f"place.{ARRANGEMENT}", f"place.{BUCKET}", *columns)
+        return (
+            rows.selectExpr(*columns, f"explode(array({places})) AS place")
+            .filter("place IS NOT NULL")
+            .selectExpr(f"place.{ARRANGEMENT}", f"place.{BUCKET}", *columns)
+        )
 
     def _constants(self, arrangement: Arrangement) -> Constants:
         return tuple((p, self._intern(term)) for p, term in arrangement.constants)

@@ -281,7 +281,9 @@ class SparkBackend:
         """Begin with the input, or where a process was that died in the midst of the same epoch."""
         rows = pa.concat_tables(self._input)
         self._input = []
-        if self._before is None and len(rows) > relation.FEW:
+        if len(rows) > relation.FEW:
+            self._steps.grow()
+        if self._before is None and self._steps.large:
             terms = len(self._dictionary)
             plan = self._plan
             program = (plan.arities, plan.strata, plan.lattices, sorted(plan.hidden))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Place = tuple[str, int]
 """An arrangement and a bucket."""
-_RATIO = 4  # a file is merged with later ones unless it is so many times as large as they are
+_RATIO = 4  # an epoch is merged with later ones unless it is so many times as large as they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +82,12 @@ class DataFiles:
         ]
 
     def crowded(self, many: int) -> list[tuple[Place, int]]:
-        """Places that have so many files that should be one, those with most first.
+        """Places that have files of so many epochs that should be one, those with most first.
 
         They are the files of all epochs after the one that is given with each place. Older files
         are left alone while they are much larger, so a row is written again a few times only,
-        however large its bucket is.
+        however large its bucket is. The rows of a large epoch may be in several files of a bucket,
+        which is no reason to merge them.
         """
         found = []
         for place, held in self._files.items():
@@ -157,11 +158,14 @@ class DataFiles:
 
 
 def tail(files: Iterable[File]) -> tuple[int, int]:
-    """How many of the latest files of a bucket should be one, and the last epoch before them."""
-    count = size = 0
-    for file in sorted(files, key=lambda file: file.epoch, reverse=True):
-        if count and file.size > _RATIO * size:
-            return count, file.epoch
+    """How many of a bucket's latest epochs should be in one file, and the last one before them."""
+    sizes: Counter[int] = Counter()
+    for file in files:
+        sizes[file.epoch] += file.size
+    count = together = 0
+    for epoch, size in sorted(sizes.items(), reverse=True):
+        if count and size > _RATIO * together:
+            return count, epoch
         count += 1
-        size += file.size
+        together += size
     return count, -1

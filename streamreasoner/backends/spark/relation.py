@@ -10,6 +10,7 @@ text is the same for both, so there is one way to say what a step computes.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -147,13 +148,14 @@ class Steps:
         directory: That of the files.
         generations: Its folders of the epoch before and of this one.
         large: Whether a relation of this epoch had many rows: the next may have too.
+        many: Whether Spark plans for many rows now.
     """
 
     def __init__(self, spark: SparkSession, directory: str) -> None:
         self.spark = spark
         self.directory = directory
         self.generations = ("", uuid4().hex)
-        self.large = False
+        self.large = self.many = False
         self._duckdb = duckdb.connect(config={"threads": 1})
 
     def local(self, table: pa.Table) -> Relation:
@@ -234,12 +236,9 @@ class Steps:
         """All rows, however many; the JVM of the driver has one file of them at a time."""
         if relation.table is not None:
             return relation.table
-        self._plan_for(many=True)
-        try:
+        with self.for_many():
             written = self.stored(self._write(relation.frame), relation.frame.schema)
             return pa.concat_tables([written.frame.limit(0).toArrow(), *written.blocks()])
-        finally:
-            self._plan_for(many=self.large)
 
     def stored(self, path: str, form: StructType) -> Relation:
         """Rows that are in files."""
@@ -269,8 +268,7 @@ class Steps:
         found = frame.limit(FEW + 1).toArrow()
         if found.num_rows <= FEW:
             return found
-        self.large = True
-        self._plan_for(many=True)
+        self.grow()
         return None
 
     def union(self, relations: Iterable[Relation], names: Sequence[str]) -> Relation:
@@ -304,15 +302,31 @@ class Steps:
     def resume(self, before: str, epoch: str) -> None:
         """Go on with an epoch of many rows, which another process has begun."""
         self.generations = before, epoch
+        self.grow()
+
+    def grow(self) -> None:
+        """Take what comes to be many rows, until the epoch ends."""
         self.large = True
         self._plan_for(many=True)
 
+    @contextmanager
+    def for_many(self) -> Iterator[None]:
+        """Let Spark plan for many rows, whatever the epoch has been like."""
+        self._plan_for(many=True)
+        try:
+            yield
+        finally:
+            self._plan_for(many=self.large)
+
     def _plan_for(self, *, many: bool) -> None:
         """Let Spark plan for few rows, without looking back, or for many."""
+        self.many = many
         # Asked each time: executors come and go.
         tasks = _TASKS * self.spark.sparkContext.defaultParallelism if many else 1
         self.spark.conf.set("spark.sql.shuffle.partitions", tasks)
         self.spark.conf.set("spark.sql.adaptive.enabled", many)
+        # Code that is made for a query pays if rows are many.
+        self.spark.conf.set("spark.sql.codegen.wholeStage", many)
 
 
 @dataclass(slots=True)

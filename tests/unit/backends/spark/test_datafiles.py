@@ -25,6 +25,14 @@ def test_a_much_larger_file_is_left_alone(sizes, count, before):
     assert tail(files) == tail(files[::-1]) == (count, before)
 
 
+def test_files_of_an_epoch_are_as_one():
+    """A large epoch is in several files because it is large, so they need not be one."""
+    parts = [File(f"{part}", 100, 1, 0) for part in range(20)]
+
+    assert tail(parts) == (1, -1)
+    assert tail([*parts, File("later", 5, 1, 1)]) == (1, 0)
+
+
 def test_rows_are_written_again_a_few_times_only():
     """As a bucket grows by small files that are merged by 16, it is written some times over."""
     files, written = [], 0
