@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from streamreasoner.collection.updates import TraceRows
     from streamreasoner.engine.ports import EpochChanges, Statistics
     from streamreasoner.rdf.dictionary import Dictionary
 
@@ -122,17 +123,21 @@ class Kernel:
 
     def digest(self, predicates: Sequence[str]) -> str:
         """A hash of the whole trace of some predicates: facts, iterations and multiplicities."""
-        found = hashlib.sha256()
-        for predicate in predicates:
-            rows = self._backend.trace(predicate)
-            order = np.lexsort((rows.iteration, *rows.args.T))
-            for column in (*rows.args.T, rows.iteration, rows.multiplicity):
-                found.update(np.ascontiguousarray(column[order]))
-        return found.hexdigest()
+        return digest(map(self._backend.trace, predicates))
 
     def statistics(self) -> Statistics:
         """Size of the state."""
         return self._backend.statistics()
+
+
+def digest(traces: Iterable[TraceRows]) -> str:
+    """A hash of traces, which does not depend on the order of their rows."""
+    found = hashlib.sha256()
+    for rows in traces:
+        order = np.lexsort((rows.iteration, *rows.args.T))
+        for column in (*rows.args.T, rows.iteration, rows.multiplicity):
+            found.update(np.ascontiguousarray(column[order]))
+    return found.hexdigest()
 
 
 class Numbers:

@@ -4,9 +4,10 @@
 
 Cases are `lubm` under ρDF, `closure` of random graphs and `sssp`, shortest paths. Each size runs in
 a process of its own, on two processors and a JVM of 2 GiB: a bulk load, then epochs of one triple,
-of 10 to 10,000 random updates, and of a schema triple: twenty of LUBM. Plain Spark then computes everything
-from the same rows in a JVM of its own, and must have the same facts; the columnar backend gets all
-the same epochs, and must have the same trace after the load and in the end, or the script fails.
+of 10 to 10,000 random updates, and of a schema triple, which are twenty for LUBM. Plain Spark then
+computes everything from the same rows in a JVM of its own, and must have the same facts; the
+columnar backend gets all the same epochs, and must have the same trace after the load and in the
+end, or the script fails.
 
 Times are seconds of a clock, because most of an epoch is waiting for Spark. Jobs, tasks and bytes
 are Spark's own numbers: bytes read are those of all files that tasks read, Delta's log included.

@@ -4,13 +4,10 @@ updates, and what an epoch has cost is what Spark says of it.
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from benchmarks.driver import LIMIT, Kernel
+from benchmarks.driver import LIMIT, Kernel, digest
 from benchmarks.spark_meter import SETTINGS, Meter
 from streamreasoner import jvm
 from streamreasoner.analysis.load import load_program
@@ -25,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
     from benchmarks.spark_meter import Cost
@@ -109,20 +108,11 @@ class SparkKernel:
             "state_files": int(detail.numFiles),
         }
 
-    def facts(self, predicate: str) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
+    def facts(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of a predicate, as ids."""
         return self._backend.facts(predicate)
 
     def equal(self, predicates: Sequence[str]) -> bool:
         """Whether both backends have the same trace: facts, iterations and multiplicities."""
-        return self.digest(predicates) == self.columnar.digest(predicates)
-
-    def digest(self, predicates: Sequence[str]) -> str:
-        """A hash of the whole trace of some predicates, as `Kernel` has it."""
-        found = hashlib.sha256()
-        for predicate in predicates:
-            rows = self._backend.trace(predicate)
-            order = np.lexsort((rows.iteration, *rows.args.T))
-            for column in (*rows.args.T, rows.iteration, rows.multiplicity):
-                found.update(np.ascontiguousarray(column[order]))
-        return found.hexdigest()
+        ours = digest(map(self._backend.trace, predicates))
+        return ours == self.columnar.digest(predicates)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from contextlib import contextmanager
 
+import pytest
+
 from streamreasoner import jvm
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.dictionary import DistributedDictionary
@@ -14,6 +16,12 @@ from streamreasoner.streaming.lock import StateLock
 
 BUCKETS = 4
 """So few that a probe meets facts that it is not for."""
+MARKS = [
+    # PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.usefixtures("leftovers"),
+]
+"""Of a module that has a session."""
 
 
 @contextmanager

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from streamreasoner.errors import StreamReasonerError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class PlanError(StreamReasonerError):
@@ -35,6 +38,21 @@ class Operator(Enum):
     LE = "<="
     GT = ">"
     GE = ">="
+
+    def accepts(self, order: int | None) -> bool:
+        """Whether values in this order satisfy it: -1, 0, 1, or None if they have no order."""
+        return order in _SATISFYING[self]
+
+
+_SATISFYING: Mapping[Operator, tuple[int | None, ...]] = {
+    Operator.EQ: (0,),
+    # What cannot be compared is different.
+    Operator.NE: (-1, 1, None),
+    Operator.LT: (-1,),
+    Operator.LE: (-1, 0),
+    Operator.GT: (1,),
+    Operator.GE: (0, 1),
+}
 
 
 @dataclass(frozen=True, slots=True)

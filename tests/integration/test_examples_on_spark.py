@@ -12,28 +12,16 @@ import random
 import pytest
 from driver import Driver
 from examples.test_examples import CASES, SIZES, generated, messages
-from spark_backend import spark_session, stores
+from spark_backend import MARKS
 
 from streamreasoner.backends.spark import state
 from streamreasoner.rdf.terms import to_ntriples
 
-# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
-    pytest.mark.usefixtures("leftovers"),
-]
+pytestmark = MARKS
 
 EPOCHS = 20 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 5
 RECENT = 400
 """So few that the state is in the driver, in the table and in both."""
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    """Makes stores in one session."""
-    directory = tmp_path_factory.mktemp("spark")
-    with spark_session(directory) as spark:
-        yield stores(spark, directory)
 
 
 def epochs(name):
@@ -57,11 +45,11 @@ def outcome(driver, updates):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_both_backends_agree(name, store, monkeypatch):
+def test_both_backends_agree(name, spark_store, monkeypatch):
     """After the load and every epoch the changes are the same, and in the end the trace."""
     monkeypatch.setattr(state, "RECENT", RECENT)
     checked = CASES[name].checked
-    columnar, spark = Driver(checked), Driver(checked, store=store())
+    columnar, spark = Driver(checked), Driver(checked, store=spark_store())
 
     for updates in epochs(name):
         assert outcome(spark, updates) == outcome(columnar, updates)

@@ -2,7 +2,7 @@
 
 Each state keeps its last epochs in the driver for some time, which is another one from state to
 state: rows come from there, from the table, or from both. HYPOTHESIS_PROFILE=thorough takes more
-examples.
+examples, some of them with so few rows in the driver that steps read files.
 """
 
 from __future__ import annotations
@@ -19,25 +19,22 @@ from laws import test_order_is_irrelevant as order
 from laws import test_overflow_fails_the_epoch as overflow
 from laws import test_retraction_leaves_nothing as retraction
 from laws import test_rules_change as rules
-from spark_backend import spark_session, stores
+from spark_backend import MARKS
 
-from streamreasoner.backends.spark import state
+from streamreasoner.backends.spark import relation, state
 
-# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
-    pytest.mark.usefixtures("leftovers"),
-]
+pytestmark = MARKS
 
+THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 EXAMPLES = settings(
-    max_examples=2_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 4,
+    max_examples=2_000 if THOROUGH else 4,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     # An example may take seconds, so none is made smaller.
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
 )
 RECURSION_LIMIT = 24  # examples that never end are none, and are found out by running them
-RECENT = (state.RECENT, state.RECENT, 40)
+SIZES = [(state.RECENT, relation.FEW)] * 2 + [(40, relation.FEW)] + [(40, 3)] * THOROUGH
 LAWS = (
     incremental.test_trace_equals_from_scratch_after_every_epoch,
     incremental.test_changes_sum_to_the_closure,
@@ -54,22 +51,16 @@ LAWS = (
 )
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    """Makes stores in one session."""
-    directory = tmp_path_factory.mktemp("spark")
-    with spark_session(directory) as spark:
-        yield stores(spark, directory)
-
-
 @pytest.fixture
-def on_spark(store, monkeypatch):
+def on_spark(spark_store, monkeypatch):
     """Drivers have their states in Spark."""
-    sizes = itertools.cycle(RECENT)
+    sizes = itertools.cycle(SIZES)
 
     def new_store():
-        monkeypatch.setattr(state, "RECENT", next(sizes))
-        return store()
+        recent, few = next(sizes)
+        monkeypatch.setattr(state, "RECENT", recent)
+        monkeypatch.setattr(relation, "FEW", few)
+        return spark_store()
 
     monkeypatch.setattr(Driver, "new_store", staticmethod(new_store))
     monkeypatch.setattr(Driver, "recursion_limit", RECURSION_LIMIT)

@@ -11,13 +11,9 @@ import os
 import pytest
 from driver import Driver
 from programs.cases import CUTS, read_all
-from spark_backend import spark_session, stores
+from spark_backend import MARKS
 
-# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
-    pytest.mark.usefixtures("leftovers"),
-]
+pytestmark = MARKS
 
 CASES = read_all()
 SOME = ("aggregates-several", "lattice-of-triples", "negation-with-wildcards", "skolem-terms")
@@ -30,19 +26,11 @@ OTHERWISE = [
 ]
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    """Makes stores in one session."""
-    directory = tmp_path_factory.mktemp("spark")
-    with spark_session(directory) as spark:
-        yield stores(spark, directory)
-
-
 @pytest.mark.parametrize("name", CASES)
-def test_as_written(store, name):
+def test_as_written(spark_store, name):
     """Epoch by epoch the changes of derived facts are the oracle's, and so is the trace."""
     case = CASES[name]
-    driver = Driver(case.checked, store=store())
+    driver = Driver(case.checked, store=spark_store())
 
     found = [set(changed) for changed in driver.changes(case.epochs)]
 
@@ -52,10 +40,10 @@ def test_as_written(store, name):
 
 
 @pytest.mark.parametrize(("name", "cut"), OTHERWISE)
-def test_cut_otherwise(store, name, cut):
+def test_cut_otherwise(spark_store, name, cut):
     """However the updates are cut and ordered, the trace in the end is the golden one."""
     case = CASES[name]
-    driver = Driver(case.checked, store=store())
+    driver = Driver(case.checked, store=spark_store())
 
     driver.changes(CUTS[cut](case.updates))
 

@@ -10,7 +10,7 @@ import pytest
 from driver import Driver
 from oracle import closure, evaluate, total
 from programs.cases import read_all
-from spark_backend import spark_session, stores
+from spark_backend import MARKS, spark_session, stores
 
 from streamreasoner.analysis import check_text
 from streamreasoner.backends.spark import arranged, files, progress, relation, state
@@ -26,11 +26,7 @@ from streamreasoner.errors import (
 from streamreasoner.plan.algebra import Arrangement
 from streamreasoner.reasoner import Store
 
-# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
-    pytest.mark.usefixtures("leftovers"),
-]
+pytestmark = MARKS
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +51,10 @@ MANY = """
 near(?x, min(?d)) :- start(?x), ?d = 0 .
 near(?y, min(?e)) :- near(?x, ?d), edge(?x, ?y), ?e = ?d + 1, ?e < 9 .
 far(?x) :- edge(?_y, ?x), not near(?x, 1) .
+"""
+LEAST = """
+near(<a:a>, 0) .
+near(?y, min(?e)) :- near(?x, ?d), edge(?x, ?y), ?e = ?d + 1 .
 """
 SUMS = """
 leaving(?x, count(?y)) :- edge(?x, ?y) .
@@ -82,6 +82,21 @@ def test_many_rows_are_as_few(store, monkeypatch):
         driver.apply(epoch)
 
     wanted = evaluate(checked, total(epochs))
+    assert everything(driver) == (wanted, closure(wanted))
+
+
+def test_few_rows_meet_many(store, monkeypatch):
+    """A step with little to do reads what is in files and what is not."""
+    checked = check_text(LEAST)
+    monkeypatch.setattr(relation, "FEW", 3)
+    driver = Driver(checked, store=store())
+    updates = [
+        ("edge", tuple(f"<a:{one}>" for one in word), 1) for word in ("ab", "bc", "xy", "yx")
+    ]
+
+    driver.apply(updates)
+
+    wanted = evaluate(checked, total([updates]))
     assert everything(driver) == (wanted, closure(wanted))
 
 

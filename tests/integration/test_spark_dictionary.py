@@ -6,18 +6,14 @@ import random
 
 import pyarrow as pa
 import pytest
-from spark_backend import spark_session
+from spark_backend import MARKS, spark_session
 
 from streamreasoner.backends.spark import dictionary as distributed
 from streamreasoner.backends.spark.dictionary import DistributedDictionary
 from streamreasoner.errors import StateError
 from streamreasoner.rdf.dictionary import Dictionary
 
-# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
-    pytest.mark.usefixtures("leftovers"),
-]
+pytestmark = MARKS
 
 TERMS = [f"<http://example.org/ä'{number}>" for number in range(60)]
 

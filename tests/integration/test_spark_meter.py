@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-from spark_backend import spark_session
+from spark_backend import MARKS, spark_session
 
 from benchmarks.spark_meter import SETTINGS, Cost, Meter
 
-# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
-    pytest.mark.usefixtures("leftovers"),
-]
+pytestmark = MARKS
 FILES = 4
 ROWS = 200_000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from driver import Driver
 from oracle import closure, evaluate, total
-from spark_backend import BUCKETS, spark_session, stores
+from spark_backend import BUCKETS, MARKS, spark_session, stores
 
 from streamreasoner.analysis import check_text
 from streamreasoner.backends.spark import relation
@@ -15,11 +15,7 @@ from streamreasoner.errors import RecursionLimitError, StateError
 from streamreasoner.plan.lower import lower
 from streamreasoner.reasoner import Store
 
-# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
-    pytest.mark.usefixtures("leftovers"),
-]
+pytestmark = MARKS
 
 PATH = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"
 # Another stratum between, so that numbers of strata and iterations change.

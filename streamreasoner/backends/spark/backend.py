@@ -242,11 +242,11 @@ class SparkBackend:
         """Counts without the many of facts that an iteration cannot change; groups stay whole."""
         if near.table is None or counts.table is not None:
             return counts
-        place = ", ".join((*self._fact, LATTICE))
+        place, names = (", ".join(one) for one in ((*self._fact, LATTICE), self._counts.names))
         return self._steps.query(
-            f"SELECT counts.* FROM counts SEMI JOIN near USING ({place})"
-            f" WHERE counts.{LATTICE} = {_PLAIN}"
-            f" UNION ALL SELECT * FROM counts WHERE {LATTICE} != {_PLAIN}",
+            # To Spark, the columns of USING are the first of all.
+            f"SELECT {names} FROM counts SEMI JOIN near USING ({place}) WHERE {LATTICE} = {_PLAIN}"
+            f" UNION ALL SELECT {names} FROM counts WHERE {LATTICE} != {_PLAIN}",
             counts=counts,
             near=near,
         )

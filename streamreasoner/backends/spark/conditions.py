@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.plan.algebra import Comparison, Operator, Test
+from streamreasoner.plan.algebra import Comparison, Test
 from streamreasoner.plan.expressions import COPY
 from streamreasoner.rdf import functions
 from streamreasoner.rdf.functions.order import compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-# Results of a comparison that satisfy an operator; None: the terms cannot be compared.
-_SATISFYING: dict[Operator, tuple[int | None, ...]] = {
-    Operator.EQ: (0,),
-    Operator.NE: (-1, 1, None),
-    Operator.LT: (-1,),
-    Operator.LE: (-1, 0),
-    Operator.GT: (1,),
-    Operator.GE: (0, 1),
-}
 
 
 def holds(condition: Comparison | Test) -> Callable[..., bool]:
@@ -29,8 +19,8 @@ def holds(condition: Comparison | Test) -> Callable[..., bool]:
         function = condition.function
         wanted = not condition.negated
         return lambda *terms: functions.test(function, terms) is wanted
-    satisfying = _SATISFYING[condition.operator]
-    return lambda left, right: compare(left, right) in satisfying
+    accepts = condition.operator.accepts
+    return lambda left, right: accepts(compare(left, right))
 
 
 def value_of(function: str) -> Callable[..., str | None]:

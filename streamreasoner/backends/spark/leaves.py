@@ -1,4 +1,4 @@
-"""The leaves of the walk as DataFrame operations. Invariant: every leaf is linear in its rows.
+"""The leaves of the walk as queries. Invariant: every leaf is linear in its rows.
 
 Transitions are differences, in the state as in the epoch: rows of one fact and iteration need not
 be summed before they are joined, because what they derive is summed in the end.

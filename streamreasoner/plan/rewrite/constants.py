@@ -14,7 +14,6 @@ from streamreasoner.plan.algebra import (
     Comparison,
     Computation,
     Operand,
-    Operator,
     Test,
     Value,
 )
@@ -32,19 +31,9 @@ from streamreasoner.rdf import functions
 from streamreasoner.rdf.functions.order import compare
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from streamreasoner.plan.relational import Condition
-
-# What `compare` may give; None is for terms that cannot be compared, which are different.
-_SATISFYING: Mapping[Operator, tuple[int | None, ...]] = {
-    Operator.EQ: (0,),
-    Operator.NE: (-1, 1, None),
-    Operator.LT: (-1,),
-    Operator.LE: (-1, 0),
-    Operator.GT: (1,),
-    Operator.GE: (0, 1),
-}
 
 
 def fold_constants(tree: Relation) -> Relation:
@@ -92,7 +81,7 @@ def _holds(condition: Condition) -> bool:
     """Whether a condition is of constants, and true."""
     match condition:
         case Comparison(Value(left), operator, Value(right)):
-            return compare(left, right) in _SATISFYING[operator]
+            return operator.accepts(compare(left, right))
         case Test(function, arguments, negated):
             terms = _terms(arguments)
             return terms is not None and functions.test(function, terms) is (not negated)

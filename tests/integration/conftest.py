@@ -1,0 +1,14 @@
+"""What tests of states in Spark share: a session, and the making of stores in it."""
+
+from __future__ import annotations
+
+import pytest
+from spark_backend import spark_session, stores
+
+
+@pytest.fixture(scope="module")
+def spark_store(tmp_path_factory):
+    """Makes stores in one session."""
+    directory = tmp_path_factory.mktemp("spark")
+    with spark_session(directory) as spark:
+        yield stores(spark, directory)
