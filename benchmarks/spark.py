@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 SCALES = (1, 10)
 NODES = (100, 300)
-EDGES = (20_000, 80_000)
+EDGES = (20_000, 40_000)
 DEGREE = 4  # of the graphs whose closure is computed: few paths are long
 SINGLES = 6
 BATCHES = (10, 100, 1_000, 10_000)
