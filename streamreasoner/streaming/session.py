@@ -83,6 +83,7 @@ _TUNING = {
 
 
 WITH_DELTA = {
+    "spark.jars.packages": f"{CONNECTOR},{DELTA}",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     # The log of one table is small; reading it with 50 tasks takes seconds.
@@ -192,7 +193,7 @@ def _join(app_id: str, options: Mapping[str, str]) -> Session:
     late = [
         name
         for name, value in options.items()
-        if _OF_THE_LAUNCH.fullmatch(name) and value != conf.get(name)
+        if _OF_THE_LAUNCH.fullmatch(name) and WITH_DELTA.get(name) != value != conf.get(name)
     ]
     if late:
         _log.warning("Under spark-submit these spark.options have no effect: %s.", ", ".join(late))
@@ -231,13 +232,13 @@ def _launch(
         "spark.local.dir": str(temporary),
         "spark.master": master,
         "spark.app.name": app_id,
+        "spark.jars.packages": CONNECTOR,
         "spark.jars.ivySettings": str(jvm.ivy_settings()),
         "spark.jars.ivy": str(jvm.cache_directory() / "ivy"),
         "spark.driver.memory": "1g",
         "spark.driver.extraJavaOptions": " ".join((*flags, f'"-Djava.io.tmpdir={temporary}"')),
         **_defaults(master),
         **options,
-        **_jars(options),
     }
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     log_file = directory / "spark.log"
@@ -260,20 +261,6 @@ def _launch(
     return Session(SparkSession(context), gateway, temporary)
 
 
-def _jars(options: Mapping[str, str]) -> dict[str, str]:
-    """The jars that are needed, unless packages are named: those are asked for at each start."""
-    if "spark.jars.packages" in options:
-        return {}
-    modules = _modules(options)
-    ours = jvm.jars("connectors" if len(modules) > 1 else "connector", modules)
-    return {"spark.jars": ",".join(filter(None, (f"{ours}/*", options.get("spark.jars"))))}
-
-
-def _modules(options: Mapping[str, str]) -> list[str]:
-    """The Maven modules that a session needs."""
-    return [CONNECTOR, *([DELTA] if _with_delta(options) else [])]
-
-
 def _local(master: str) -> bool:
     """Whether executors are threads of the JVM."""
     return master.startswith("local")
@@ -291,8 +278,9 @@ def _defaults(master: str) -> dict[str, str]:
 
 def _check_classes(spark: SparkSession, options: Mapping[str, str]) -> None:
     """Refuse a Spark without the jars it needs, which it would notice in the first batch."""
+    needed = [CONNECTOR] + [DELTA] * _with_delta(options)
     loader = spark.sparkContext._jvm.Thread.currentThread().getContextClassLoader()  # type: ignore[union-attr]  # noqa: SLF001 - PySpark shows no class loader
-    for module in _modules(options):
+    for module in needed:
         try:
             loader.loadClass(_CLASSES[module])
         except Py4JJavaError:
