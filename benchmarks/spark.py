@@ -417,14 +417,14 @@ def extrapolated(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The same at sizes that were not measured, and what breaks first."""
     last = runs[-1]
     facts = [run["facts"] for run in runs]
-    bytes_held = last["state_bytes"] / last["facts"]
+    fact_bytes = last["state_bytes"] / last["facts"]
     lines: dict[str, tuple[extrapolation.Line, float]] = {
         "load, hours": (extrapolation.Line(0, 1 / rate(last) / CORES), 3600),
         f"load, hours on {CLUSTER} processors": (
             extrapolation.Line(0, 1 / rate(last) / CLUSTER),
             3600,
         ),
-        "state, GiB": (extrapolation.Line(0, bytes_held), 2**30),
+        "state, GiB": (extrapolation.Line(0, fact_bytes), 2**30),
     }
     for title, key, unit in (
         ("one row: seconds", "seconds", 1),
@@ -456,7 +456,7 @@ def extrapolated(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     limits = [
         Limit("terms are numbered with 32 bits", last["terms"] / last["facts"], IDS),
         Limit(f"a load within a day on {CLUSTER} processors", 1 / rate(last) / CLUSTER, DAY),
-        Limit("a state of 10 TiB", bytes_held, DISK),
+        Limit("a state of 10 TiB", fact_bytes, DISK),
     ]
     order = harness.print_table(
         f"What breaks first: {title}",

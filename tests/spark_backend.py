@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from contextlib import contextmanager
 
 import pytest
@@ -22,6 +23,8 @@ MARKS = [
     pytest.mark.usefixtures("leftovers"),
 ]
 """Of a module that has a session."""
+THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+"""Whether there is time for many examples."""
 
 
 @contextmanager

@@ -227,7 +227,8 @@ def _launch(
     flags = [*_FLAGS]
     if _local(master):
         flags += _FLAGS_OF_ONE_MACHINE
-        flags += () if _with_delta(options) else _FLAGS_WITHOUT_DELTA
+        if not _with_delta(options):
+            flags += _FLAGS_WITHOUT_DELTA
     settings = {
         "spark.local.dir": str(temporary),
         "spark.master": master,

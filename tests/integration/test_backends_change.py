@@ -8,19 +8,15 @@ import signal
 import threading
 import uuid
 
-import pytest
 from control_builders import control
 from oracle import derived, evaluate, total
 from pipelines import await_published, changes, fact, net, new_case, no_change_twice, produce
+from spark_backend import MARKS
 
 from streamreasoner.analysis import check_text
 from streamreasoner.app import pipeline, run
 
-# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
-    pytest.mark.usefixtures("leftovers"),
-]
+pytestmark = MARKS
 
 
 RULES = """

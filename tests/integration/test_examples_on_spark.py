@@ -6,20 +6,19 @@ The same input must change the same facts and rows of the trace, and lead to the
 
 from __future__ import annotations
 
-import os
 import random
 
 import pytest
 from driver import Driver
 from examples.test_examples import CASES, SIZES, generated, messages
-from spark_backend import MARKS
+from spark_backend import MARKS, THOROUGH
 
 from streamreasoner.backends.spark import state
 from streamreasoner.rdf.terms import to_ntriples
 
 pytestmark = MARKS
 
-EPOCHS = 20 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 5
+EPOCHS = 20 if THOROUGH else 5
 RECENT = 400
 """So few that the state is in the driver, in the table and in both."""
 

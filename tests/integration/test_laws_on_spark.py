@@ -8,7 +8,6 @@ examples, some of them with so few rows in the driver that steps read files.
 from __future__ import annotations
 
 import itertools
-import os
 
 import pytest
 from driver import Driver
@@ -19,13 +18,12 @@ from laws import test_order_is_irrelevant as order
 from laws import test_overflow_fails_the_epoch as overflow
 from laws import test_retraction_leaves_nothing as retraction
 from laws import test_rules_change as rules
-from spark_backend import MARKS
+from spark_backend import MARKS, THOROUGH
 
 from streamreasoner.backends.spark import relation, state
 
 pytestmark = MARKS
 
-THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 EXAMPLES = settings(
     max_examples=2_000 if THOROUGH else 4,
     deadline=None,

@@ -6,19 +6,16 @@ case in every way.
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from driver import Driver
 from programs.cases import CUTS, read_all
-from spark_backend import MARKS
+from spark_backend import MARKS, THOROUGH
 
 pytestmark = MARKS
 
 CASES = read_all()
 SOME = ("aggregates-several", "lattice-of-triples", "negation-with-wildcards", "skolem-terms")
 """They have every kind of node and group between them."""
-THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 OTHERWISE = [
     (name, cut)
     for cut in ("one epoch", "singletons", "shuffled")

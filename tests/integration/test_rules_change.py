@@ -22,6 +22,7 @@ from pipelines import (
     produce,
     published,
 )
+from spark_backend import MARKS
 from typer.testing import CliRunner
 
 from streamreasoner.analysis import check_text
@@ -30,11 +31,7 @@ from streamreasoner.cli import app
 from streamreasoner.errors import BrokerError, StateError
 from streamreasoner.streaming.topics import create_topics
 
-# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
-    pytest.mark.usefixtures("leftovers"),
-]
+pytestmark = MARKS
 
 RULES = """
 path(?x, ?y) :- edge(?x, ?y) .

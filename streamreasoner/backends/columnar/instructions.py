@@ -34,12 +34,8 @@ if TYPE_CHECKING:
 
 # Bits of the comparison results -1, 0, 1 and 2 (not comparable) that satisfy an operator.
 _SATISFYING = {
-    Operator.LT: 0b0001,
-    Operator.EQ: 0b0010,
-    Operator.GT: 0b0100,
-    Operator.LE: 0b0011,
-    Operator.GE: 0b0110,
-    Operator.NE: 0b1101,
+    operator: sum(operator.accepts(order) << bit for bit, order in enumerate((-1, 0, 1, None)))
+    for operator in Operator
 }
 
 

@@ -242,7 +242,8 @@ class SparkBackend:
         """Counts without the many of facts that an iteration cannot change; groups stay whole."""
         if near.table is None or counts.table is not None:
             return counts
-        place, names = (", ".join(one) for one in ((*self._fact, LATTICE), self._counts.names))
+        place = ", ".join((*self._fact, LATTICE))
+        names = ", ".join(self._counts.names)
         return self._steps.query(
             # To Spark, the columns of USING are the first of all.
             f"SELECT {names} FROM counts SEMI JOIN near USING ({place}) WHERE {LATTICE} = {_PLAIN}"
@@ -281,9 +282,10 @@ class SparkBackend:
         """Begin with the input, or where a process was that died in the midst of the same epoch."""
         rows = pa.concat_tables(self._input)
         self._input = []
-        if len(rows) > relation.FEW:
+        many = len(rows) > relation.FEW
+        if many:
             self._steps.grow()
-        if self._before is None and self._steps.large:
+        if many and self._before is None:
             terms = len(self._dictionary)
             plan = self._plan
             program = (plan.arities, plan.strata, plan.lattices, sorted(plan.hidden))
