@@ -263,7 +263,7 @@ def parse(
     sections = {
         section: _section(section, table, directory, problems) for section, table in found.items()
     }
-    if not problems:
+    if sections["kafka"] is not None:
         problems += _shared_topics(sections["kafka"], sections["rules"])
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
@@ -309,19 +309,25 @@ def _section(
     return _SECTIONS[section](**got) if complete else None
 
 
-def _shared_topics(kafka: KafkaConfig, rules: RulesConfig) -> Iterator[str]:
-    """The control topic is for control messages: what else is written to a topic is none."""
-    others = {
-        **dict.fromkeys(kafka.input_topics, "kafka.input_topics"),
-        kafka.output_topic: "kafka.output_topic",
-        kafka.dead_letter_topic: "kafka.dead_letter_topic",
-        kafka.progress_topic: "kafka.progress_topic",
-    }
-    if rules.control_topic in others:
-        yield (
-            f'rules.control_topic: found "{rules.control_topic}", which is in '
-            f"{others[rules.control_topic]} too, allowed: a topic of its own"
-        )
+def _shared_topics(kafka: KafkaConfig, rules: RulesConfig | None) -> Iterator[str]:
+    """Each topic has one role: a pipeline that reads what it writes never comes to an end."""
+    roles = [
+        *((name, "kafka.input_topics") for name in kafka.input_topics),
+        (kafka.output_topic, "kafka.output_topic"),
+        (kafka.dead_letter_topic, "kafka.dead_letter_topic"),
+        (kafka.progress_topic, "kafka.progress_topic"),
+    ]
+    if rules is not None and rules.control_topic is not None:
+        roles.append((rules.control_topic, "rules.control_topic"))
+    first: dict[str, str] = {}
+    for name, key in roles:
+        if name in first:
+            yield (
+                f'{key}: found "{name}", which {first[name]} names too, allowed: a topic that no '
+                "other key names"
+            )
+        else:
+            first[name] = key
 
 
 def _overrides(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from pathlib import Path
 
@@ -175,18 +176,41 @@ def test_every_key_is_documented():
         assert listed == [one.name for one in dataclasses.fields(section)]
 
 
-def test_the_control_topic_is_a_topic_of_its_own():
-    """It is optional, and may not be one that holds something else."""
+def test_the_control_topic_is_optional():
+    """Without it the program does not change."""
     assert parse().rules.control_topic is None
     assert parse(rules={"control_topic": "control"}).rules.control_topic == "control"
-    for topic, key in (
-        ("in", "kafka.input_topics"),
-        ("out", "kafka.output_topic"),
-        ("out-dead-letter", "kafka.dead_letter_topic"),
-        ("out-progress", "kafka.progress_topic"),
-    ):
-        (problem,) = problems(rules={"control_topic": topic})
-        assert problem.startswith(f'rules.control_topic: found "{topic}", which is in {key}')
+
+
+ROLES = ("input_topics", "output_topic", "dead_letter_topic", "progress_topic", "control_topic")
+
+
+@pytest.mark.parametrize(("first", "second"), list(itertools.combinations(ROLES, 2)))
+def test_a_topic_has_one_role(first, second):
+    """Each pair of keys that name the same topic is refused, and both keys are named."""
+    sections = {"kafka": {"input_topics": ["a", "in"]}, "rules": {}}
+    keys = []
+    for role in (first, second):
+        section = "rules" if role == "control_topic" else "kafka"
+        sections[section][role] = ["a", "same"] if role == "input_topics" else "same"
+        keys.append(f"{section}.{role}")
+    (problem,) = problems(**sections)
+    assert problem.startswith(f'{keys[1]}: found "same", which {keys[0]} names too')
+
+
+def test_topics_with_two_roles_are_told_with_all_other_mistakes():
+    """Defaults count, and a mistake elsewhere hides none of them."""
+    found = problems(
+        kafka={"input_topics": ["out-dead-letter", "out-progress", "x"]},
+        rules={"control_topic": "x"},
+        metrics={"port": -1},
+    )
+    assert [line.split(":")[0] for line in found] == [
+        "metrics.port",
+        "kafka.dead_letter_topic",
+        "kafka.progress_topic",
+        "rules.control_topic",
+    ]
 
 
 def test_the_tables_are_in_the_state_directory():
