@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import signal
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from streamreasoner.metrics.observer import PrometheusObserver, Sources
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.reasoner import Reasoner, Store, columnar
 from streamreasoner.storage import TERMS, TRACE, Tables
-from streamreasoner.streaming import session
+from streamreasoner.streaming import recovery, session
 from streamreasoner.streaming.batch import EpochRunner, Parts
 from streamreasoner.streaming.clients import check_topics
 from streamreasoner.streaming.evaluate import Evaluator
@@ -33,8 +33,8 @@ from streamreasoner.streaming.lock import StateLock
 from streamreasoner.streaming.offsets import Checkpoint
 from streamreasoner.streaming.ports import Observers
 from streamreasoner.streaming.program import ProgramInEffect, stored_text
+from streamreasoner.streaming.progress import Progress
 from streamreasoner.streaming.query import Query
-from streamreasoner.streaming.recovery import check_file, resume
 from streamreasoner.streaming.sink import Sink
 from streamreasoner.streaming.source import read_stream
 
@@ -193,8 +193,11 @@ def run(config: Config, observer: PipelineObserver | None = None) -> None:
 def _recover(
     config: Config, program: CheckedProgram, sink: Sink, stack: ExitStack
 ) -> tuple[Tables, Checkpoint, Resume]:
-    """Fence earlier processes, then reconcile progress topic, tables and checkpoint."""
-    marker = sink.start()
+    """Reconcile progress topic, tables and checkpoint.
+
+    Everything that can be refused is refused before earlier processes are fenced: one that is
+    healthy goes on. What is published is certain only afterwards, so the marker is read twice.
+    """
     tables = Tables.open(
         config.state.tables,
         config.pipeline.app_id,
@@ -203,9 +206,12 @@ def _recover(
     )
     stack.callback(tables.close)
     checkpoint = Checkpoint.read(config.state.checkpoint_directory)
-    point = resume(marker, tables, checkpoint)
-    check_file(tables.programs, point.programs[-1], text.hash, config.rules.program)
-    return tables, checkpoint, point
+    in_effect = recovery.programs_before(tables, checkpoint)[-1]
+    recovery.check_file(tables.programs, in_effect, text.hash, config.rules.program)
+    with closing(Progress(config.kafka, config.pipeline.app_id)) as progress:
+        recovery.check(progress.marker(), tables, checkpoint)
+        sink.start()
+        return tables, checkpoint, recovery.resume(progress.marker(), tables, checkpoint)
 
 
 def _restore(

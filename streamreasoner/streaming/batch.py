@@ -22,7 +22,8 @@ import numpy as np
 from streamreasoner.streaming import offsets, output, timestamps
 from streamreasoner.streaming.codec import append_milliseconds
 from streamreasoner.streaming.ports import timed
-from streamreasoner.streaming.sink import Marker, Publication
+from streamreasoner.streaming.progress import Marker
+from streamreasoner.streaming.sink import Publication
 
 if TYPE_CHECKING:
     import pyarrow as pa

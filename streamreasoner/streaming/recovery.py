@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from streamreasoner.collection.programs import ProgramText
     from streamreasoner.streaming.offsets import Checkpoint
     from streamreasoner.streaming.ports import Offsets, Tables
-    from streamreasoner.streaming.sink import Marker
+    from streamreasoner.streaming.progress import Marker
 
     History = tuple[tuple[int, ProgramText], ...]
 
@@ -54,22 +54,18 @@ class Resume:
     programs: History
 
 
-def resume(marker: Marker | None, tables: Tables, checkpoint: Checkpoint) -> Resume:
-    """Reconcile checkpoint, tables and progress topic.
+def check(marker: Marker | None, tables: Tables, checkpoint: Checkpoint) -> None:
+    """Refuse a state that cannot be resumed, whatever is published after this marker.
+
+    Markers only advance, so this needs no fencing, and a process that is refused here leaves
+    another one of its application alone.
 
     Raises:
-        StateError: They disagree; says how, and what to do.
+        StateError: Checkpoint, tables and progress topic disagree; says how, and what to do.
     """
-    published = -1 if marker is None else marker.batch
-    version = tables.version()
-    stored = -1 if version is None else version
-    committed, planned = checkpoint.committed, checkpoint.planned
-    if not committed <= published <= stored <= planned:
-        raise StateError(
-            f"Checkpoint, tables and progress topic do not belong together: Spark has planned "
-            f"batch {_batch(planned)} and committed {_batch(committed)}, the tables hold "
-            f"{_batch(stored)}, published is {_batch(published)}. {_ADVICE}"
-        )
+    published, stored = _published(marker), _stored(tables)
+    if not checkpoint.committed <= stored <= checkpoint.planned or published > stored:
+        raise _disagree(published, stored, checkpoint)
     if marker is not None:
         _, stored_program = _until(tables.programs, published)[-1]
         if marker.program_hash != stored_program.hash:
@@ -79,8 +75,30 @@ def resume(marker: Marker | None, tables: Tables, checkpoint: Checkpoint) -> Res
                 f"{_ADVICE}"
             )
     _check_ranges(marker, tables, checkpoint, stored)
+
+
+def resume(marker: Marker | None, tables: Tables, checkpoint: Checkpoint) -> Resume:
+    """Reconcile checkpoint, tables and progress topic.
+
+    Args:
+        marker: The last marker, read after every earlier process has been fenced.
+        tables: The tables.
+        checkpoint: Spark's checkpoint.
+
+    Raises:
+        StateError: They disagree; says how, and what to do.
+    """
+    check(marker, tables, checkpoint)
+    committed, published = checkpoint.committed, _published(marker)
+    if published < committed:
+        raise _disagree(published, _stored(tables), checkpoint)
     previous = tables.offsets(committed) if committed >= 0 else None
-    return Resume(checkpoint.next, published, previous, _until(tables.programs, committed))
+    return Resume(checkpoint.next, published, previous, programs_before(tables, checkpoint))
+
+
+def programs_before(tables: Tables, checkpoint: Checkpoint) -> History:
+    """The programs that came with epochs below the next one, oldest first."""
+    return _until(tables.programs, checkpoint.committed)
 
 
 def check_file(
@@ -120,6 +138,23 @@ def check_file(
             path,
             given[:12],
         )
+
+
+def _published(marker: Marker | None) -> int:
+    return -1 if marker is None else marker.batch
+
+
+def _stored(tables: Tables) -> int:
+    version = tables.version()
+    return -1 if version is None else version
+
+
+def _disagree(published: int, stored: int, checkpoint: Checkpoint) -> StateError:
+    return StateError(
+        f"Checkpoint, tables and progress topic do not belong together: Spark has planned "
+        f"batch {_batch(checkpoint.planned)} and committed {_batch(checkpoint.committed)}, the "
+        f"tables hold {_batch(stored)}, published is {_batch(published)}. {_ADVICE}"
+    )
 
 
 def _until(programs: Sequence[tuple[int, ProgramText]], last: int) -> History:

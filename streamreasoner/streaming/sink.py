@@ -1,10 +1,9 @@
 """Durable step 2: one Kafka transaction for each epoch.
 
-Invariant: changes, dead letters and the marker of an epoch become visible together or never, and
-the marker of the last visible epoch is the last record of this application on the progress topic.
+Invariant: changes, dead letters and the marker of an epoch become visible together or never.
 
 After any error of a transaction its outcome is unknown, so none is retried here: the process ends,
-the next one fences this one with `init_transactions` and reads the marker.
+the next one fences this one with `init_transactions` and then reads the marker.
 """
 
 from __future__ import annotations
@@ -13,42 +12,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Producer
 
-from streamreasoner.errors import BrokerError, StateError
-from streamreasoner.streaming.clients import (
-    ANSWER_SECONDS,
-    librdkafka,
-    refused_option,
-    unreachable,
-)
+from streamreasoner.errors import BrokerError
+from streamreasoner.streaming.clients import librdkafka, refused_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from confluent_kafka import Message as KafkaMessage
-
     from streamreasoner.config import KafkaConfig
     from streamreasoner.streaming.output import Header, Message, Outgoing
+    from streamreasoner.streaming.progress import Marker
 
 _INIT_SECONDS = 60.0
 # A message may outgrow a client's default of 1 MB; the topic's own limit is what counts.
 _MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 _SERVE_EVERY = 10_000
-
-
-class Marker(msgspec.Struct, frozen=True):
-    """The record on the progress topic: the last published batch of one application.
-
-    Attributes:
-        batch: Its id, which is its epoch.
-        offsets: Its input range: topic -> partition -> [first, next].
-        program_hash: Hash of the canonical program that evaluated it.
-    """
-
-    batch: int
-    offsets: dict[str, dict[str, list[int]]]
-    program_hash: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +75,16 @@ class Sink:
         except KafkaException as error:
             raise (refused_option(error) or BrokerError(str(error.args[0]))) from None
 
-    def start(self) -> Marker | None:
-        """Fence every earlier process of this application, then read its last marker.
+    def start(self) -> None:
+        """Fence every earlier process of this application.
 
         Raises:
             BrokerError: Kafka does not answer or refuses.
-            StateError: The marker was not written by this program.
         """
         try:
             self._producer.init_transactions(_INIT_SECONDS)
         except KafkaException as error:
             raise self._error("open transactions", error) from None
-        return self._read_marker()
 
     def publish(self, publication: Publication) -> int:
         """Write one epoch in one transaction; visible to read_committed when it returns.
@@ -159,45 +136,6 @@ class Sink:
             else:
                 return
 
-    def _read_marker(self) -> Marker | None:
-        topic = self._kafka.progress_topic
-        consumer = Consumer(
-            librdkafka(
-                self._kafka,
-                group_id=f"{self._app_id}-progress",
-                isolation_level="read_committed",
-                enable_auto_commit=False,
-                enable_partition_eof=True,
-                auto_offset_reset="earliest",
-            )
-        )
-        last: bytes | None = None
-        try:
-            consumer.assign([TopicPartition(topic, 0, 0)])
-            while (message := self._next(consumer)) is not None:
-                if message.key() == self._app_id.encode():
-                    last = message.value()
-        finally:
-            consumer.close()
-        try:
-            return None if last is None else msgspec.json.decode(last, type=Marker)
-        except msgspec.DecodeError as error:
-            raise StateError(
-                f"The record of {self._app_id} on {topic} is not a marker of this program: {error}."
-            ) from None
-
-    def _next(self, consumer: Consumer) -> KafkaMessage | None:
-        """The next record, None at the end; read_committed ends before open transactions."""
-        message = consumer.poll(ANSWER_SECONDS)
-        if message is None:
-            raise unreachable(self._kafka, f"reading {self._kafka.progress_topic}")
-        error = message.error()
-        if error is None:
-            return message
-        if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
-            return None
-        raise BrokerError(f"Cannot read the topic {self._kafka.progress_topic}: {error.str()}.")
-
     def _error(self, what: str, error: KafkaException) -> BrokerError:
         cause = error.args[0]
         fenced = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)  # noqa: SLF001
@@ -208,5 +146,5 @@ class Sink:
             )
         return BrokerError(
             f"Cannot {what} at {self._kafka.bootstrap_servers}: {cause.str()}. Nothing is lost: "
-            "start the process again when Kafka is well."
+            "start the process again once Kafka is available."
         )

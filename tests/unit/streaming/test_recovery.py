@@ -10,8 +10,8 @@ import pytest
 from streamreasoner.collection.programs import ProgramText
 from streamreasoner.errors import StateError
 from streamreasoner.streaming.offsets import Checkpoint
-from streamreasoner.streaming.recovery import Resume, check_file, resume
-from streamreasoner.streaming.sink import Marker
+from streamreasoner.streaming.progress import Marker
+from streamreasoner.streaming.recovery import Resume, check, check_file, resume
 
 HASH = "h" * 64
 PROGRAM = ProgramText(HASH, "p(?x) :- q(?x) .\n", ("p/1", "q/1"))
@@ -99,6 +99,31 @@ def test_what_no_crash_leaves_is_refused(tmp_path, planned, stored, published, c
     spark = checkpoint(tmp_path, planned, committed)
     with pytest.raises(StateError, match=r"do not belong together.*app_id"):
         resume(marker(published), StoredTables(stored), spark)
+
+
+@pytest.mark.parametrize(
+    ("planned", "stored", "published", "committed"),
+    [
+        (-1, -1, 7, -1),  # an empty state, and an application that has published
+        (5, 5, 7, 5),  # a stale copy of its state
+        (6, 5, 6, 5),
+        (-1, 7, 7, -1),  # no checkpoint
+        (5, -1, 5, 5),  # no tables
+    ],
+)
+def test_a_stale_state_is_refused_before_it_fences_anyone(
+    tmp_path, planned, stored, published, committed
+):
+    """What later markers cannot mend is refused without knowing which marker is the last."""
+    spark = checkpoint(tmp_path, planned, committed)
+    with pytest.raises(StateError, match="do not belong together"):
+        check(marker(published), StoredTables(stored), spark)
+
+
+@pytest.mark.parametrize("published", [-1, 0, 1, 2, 3])
+def test_a_marker_that_is_not_the_last_one_is_no_reason_to_refuse(tmp_path, published):
+    """Before a predecessor is fenced, the end of its last transaction may not be visible."""
+    check(marker(published), StoredTables(3), checkpoint(tmp_path, 3, 3))
 
 
 @pytest.mark.parametrize(

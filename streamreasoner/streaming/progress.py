@@ -1,0 +1,99 @@
+"""The progress topic: what each application has published.
+
+Invariant: the marker of the last visible epoch is the last record of its application.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from confluent_kafka import Consumer, KafkaError, TopicPartition
+
+from streamreasoner.errors import BrokerError, StateError
+from streamreasoner.streaming.clients import ANSWER_SECONDS, librdkafka, unreachable
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message
+
+    from streamreasoner.config import KafkaConfig
+
+
+class Marker(msgspec.Struct, frozen=True):
+    """The record on the progress topic: the last published batch of one application.
+
+    Attributes:
+        batch: Its id, which is its epoch.
+        offsets: Its input range: topic -> partition -> [first, next].
+        program_hash: Hash of the canonical program that evaluated it.
+    """
+
+    batch: int
+    offsets: dict[str, dict[str, list[int]]]
+    program_hash: str
+
+
+class Progress:
+    """Reads the markers of one application; fences no process.
+
+    Args:
+        kafka: Cluster and topics.
+        app_id: Application id, the key of its markers.
+    """
+
+    def __init__(self, kafka: KafkaConfig, app_id: str) -> None:
+        self._kafka = kafka
+        self._app_id = app_id
+        self._last: bytes | None = None
+        self._next_offset = 0
+        self._consumer = Consumer(
+            librdkafka(
+                kafka,
+                group_id=f"{app_id}-progress",
+                isolation_level="read_committed",
+                enable_auto_commit=False,
+                enable_partition_eof=True,
+                auto_offset_reset="earliest",
+                # How long Kafka waits before it answers that there is nothing more.
+                fetch_wait_max_ms=10,
+            )
+        )
+
+    def marker(self) -> Marker | None:
+        """The last marker that is visible now, None before the first.
+
+        Raises:
+            BrokerError: Kafka does not answer or refuses.
+            StateError: The marker was not written by this program.
+        """
+        # The end of a partition is reported once for each assignment.
+        self._consumer.assign([TopicPartition(self._kafka.progress_topic, 0, self._next_offset)])
+        while (message := self._next()) is not None:
+            self._next_offset = (message.offset() or 0) + 1
+            if message.key() == self._app_id.encode():
+                self._last = message.value()
+        if self._last is None:
+            return None
+        try:
+            return msgspec.json.decode(self._last, type=Marker)
+        except msgspec.DecodeError as error:
+            raise StateError(
+                f"The record of {self._app_id} on {self._kafka.progress_topic} is not a marker of "
+                f"this program: {error}."
+            ) from None
+
+    def close(self) -> None:
+        """Drop the connection."""
+        self._consumer.close()
+
+    def _next(self) -> Message | None:
+        """The next record, None at the end; read_committed ends before open transactions."""
+        message = self._consumer.poll(ANSWER_SECONDS)
+        if message is None:
+            raise unreachable(self._kafka, f"reading {self._kafka.progress_topic}")
+        error = message.error()
+        if error is None:
+            return message
+        if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
+            return None
+        raise BrokerError(f"Cannot read the topic {self._kafka.progress_topic}: {error.str()}.")
