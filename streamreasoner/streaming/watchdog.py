@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import faulthandler
 import os
 import sys
@@ -18,8 +19,9 @@ EXIT_CODE = 70
 class Watchdog:
     """Guards one batch at a time: `with watchdog.guard(epoch): ...`.
 
-    Two clocks run. A thread explains and exits; should native code hold the interpreter, so that
-    no thread runs, faulthandler's own clock dumps the stacks and exits a little later.
+    Two clocks run. A thread explains and exits. If native code holds the interpreter lock, Python's
+    threads do not run: then faulthandler's own clock prints the stacks, and a timer of the
+    operating system ends the process with the same exit code.
 
     Args:
         timeout: Seconds a batch may take.
@@ -32,6 +34,7 @@ class Watchdog:
         self._condition = threading.Condition()
         self._batch: tuple[int, float] | None = None
         self._closed = False
+        self._timer = _ExitTimer(EXIT_CODE)
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
         self._thread.start()
 
@@ -45,12 +48,15 @@ class Watchdog:
             self._closed = True
             self._condition.notify()
         self._thread.join()
+        self._timer.close()
 
     def _set(self, batch: tuple[int, float] | None) -> None:
         if batch is not None:
-            faulthandler.dump_traceback_later(self._timeout + self._grace, exit=True)
+            faulthandler.dump_traceback_later(self._timeout + self._grace)
+            self._timer.set(self._timeout + 2 * self._grace)
         else:
             faulthandler.cancel_dump_traceback_later()
+            self._timer.set(0)
         # The thread sleeps on: it looks at the batch when the one it knew should have ended.
         self._batch = batch
 
@@ -89,3 +95,67 @@ class _Guard:
         trace: TracebackType | None,
     ) -> None:
         self._watchdog._set(None)  # noqa: SLF001
+
+
+class _ExitTimer:
+    """Ends the process at a time, with an exit code, whatever Python does.
+
+    A POSIX timer whose notification function is `_exit` itself, called with the exit code as its
+    value: the C library runs it in a thread of its own, which needs nothing of the interpreter.
+    """
+
+    def __init__(self, exit_code: int) -> None:
+        self._library = ctypes.CDLL(None, use_errno=True)
+        event = _Event()
+        event.value.number = exit_code
+        event.notify = _NOTIFY_BY_THREAD
+        event.function = ctypes.cast(self._library._exit, ctypes.c_void_p)  # noqa: SLF001
+        self._id = ctypes.c_void_p()
+        self._check(
+            self._library.timer_create(
+                time.CLOCK_MONOTONIC, ctypes.byref(event), ctypes.byref(self._id)
+            )
+        )
+
+    def set(self, seconds: float) -> None:
+        """End the process this many seconds from now; 0 cancels."""
+        thousandths = round(seconds * 1000)
+        when = _TimerSpec(first=_TimeSpec(thousandths // 1000, thousandths % 1000 * 1_000_000))
+        self._check(self._library.timer_settime(self._id, 0, ctypes.byref(when), None))
+
+    def close(self) -> None:
+        """Forget the timer."""
+        self._check(self._library.timer_delete(self._id))
+
+    def _check(self, status: int) -> None:
+        if status != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, f"No timer for pipeline.batch_timeout: {os.strerror(number)}.")
+
+
+_NOTIFY_BY_THREAD = 2  # SIGEV_THREAD
+
+
+class _Value(ctypes.Union):
+    _fields_ = (("number", ctypes.c_int), ("pointer", ctypes.c_void_p))
+
+
+class _Event(ctypes.Structure):
+    """`struct sigevent` of Linux."""
+
+    _fields_ = (
+        ("value", _Value),
+        ("signal", ctypes.c_int),
+        ("notify", ctypes.c_int),
+        ("function", ctypes.c_void_p),
+        ("attributes", ctypes.c_void_p),
+        ("padding", ctypes.c_char * 32),
+    )
+
+
+class _TimeSpec(ctypes.Structure):
+    _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
+
+
+class _TimerSpec(ctypes.Structure):
+    _fields_ = (("interval", _TimeSpec), ("first", _TimeSpec))
