@@ -10,6 +10,7 @@ import signal
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from streamreasoner import jvm, warmup
@@ -35,6 +36,7 @@ from streamreasoner.streaming.ports import Observers
 from streamreasoner.streaming.program import ProgramInEffect, stored_text
 from streamreasoner.streaming.progress import Progress
 from streamreasoner.streaming.query import Query
+from streamreasoner.streaming.reread import reread
 from streamreasoner.streaming.sink import Sink
 from streamreasoner.streaming.source import read_stream
 
@@ -136,6 +138,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         query = Query(
             stream,
             runner,
+            partial(reread, config.kafka, f"{config.pipeline.app_id}-reread"),
             watcher if growth is None else Observers(watcher, growth),
             config.pipeline.batch_timeout,
         )

@@ -104,9 +104,10 @@ def fact(predicate, *args, diff=1, **fields):
 
 
 def produce(case, messages, topic=None):
-    """Send values, or (value, headers, key), spread over the partitions; returns when delivered.
+    """Send values, or (value, headers, key, ...), over the partitions; returns when delivered.
 
-    The topic is the first of the input topics, if none is given.
+    What may follow a key is the timestamp of the message. The topic is the first of the input
+    topics, if none is given.
     """
     producer = KafkaProducer(bootstrap_servers=case.kafka.bootstrap_servers, linger_ms=5)
     topic = case.kafka.input_topics[0] if topic is None else topic
@@ -114,10 +115,16 @@ def produce(case, messages, topic=None):
     try:
         sent = []
         for message in messages:
-            value, headers, key = message if isinstance(message, tuple) else (message, None, None)
+            parts = message if isinstance(message, tuple) else (message,)
+            value, headers, key, timestamp = (*parts, None, None, None)[:4]
             sent.append(
                 producer.send(
-                    topic, value=value, key=key, headers=headers, partition=next(partitions)
+                    topic,
+                    value=value,
+                    key=key,
+                    headers=headers,
+                    partition=next(partitions),
+                    timestamp_ms=timestamp,
                 )
             )
         return [one.get(30) for one in sent]

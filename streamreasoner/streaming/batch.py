@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.streaming import offsets, output, timestamps
-from streamreasoner.streaming.codec import append_milliseconds
+from streamreasoner.streaming.envelope import append_milliseconds
 from streamreasoner.streaming.ports import timed
 from streamreasoner.streaming.progress import Marker
 from streamreasoner.streaming.sink import Publication
@@ -79,6 +79,10 @@ class EpochRunner:
         """Input range of the last finished epoch, None before the first; any thread may ask."""
         return self._previous
 
+    def range(self, epoch: int) -> Offsets:
+        """Input range of a batch that is planned."""
+        return self._parts.checkpoint.range(epoch)
+
     @property
     def next(self) -> int:
         """The epoch that `run` expects."""
@@ -96,7 +100,7 @@ class EpochRunner:
         """
         parts = self._parts
         batch = offsets.in_order(batch)
-        current = parts.checkpoint.range(epoch)
+        current = self.range(epoch)
         if self._previous is not None:
             offsets.check_follows(epoch, self._previous, current)
         offsets.check_within(epoch, batch, current)

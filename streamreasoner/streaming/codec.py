@@ -17,7 +17,7 @@ from streamreasoner.collection.updates import Updates
 from streamreasoner.errors import TermError
 from streamreasoner.rdf.terms import canonical, to_ntriples
 from streamreasoner.streaming import timestamps
-from streamreasoner.streaming.envelope import check_envelopes
+from streamreasoner.streaming.envelope import append_milliseconds, check_envelopes
 from streamreasoner.streaming.messages import FactMessage, decode_triple, holds_nul, read_any
 from streamreasoner.streaming.rejected import Reason, Rejected, RejectedError
 
@@ -192,12 +192,6 @@ class Codec:
         return ids
 
 
-def append_milliseconds(batch: pa.Table) -> NDArray[np.int64]:
-    """Kafka's timestamps of a batch, int64 milliseconds since 1970."""
-    column = batch.column("timestamp").cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
-    return np.asarray(column.to_numpy(), dtype=np.int64)
-
-
 def _mentions_nul(values: pa.ChunkedArray) -> bool:
     """Whether the bytes hold the end of an escaped NUL anywhere; scans memory, not rows."""
     texts = (chunk.buffers()[2] for chunk in values.chunks)
@@ -235,7 +229,12 @@ def _check_times(
     group: _Group, times: NDArray[np.int64], refused: dict[int, RejectedError]
 ) -> None:
     for index in np.flatnonzero(times == timestamps.INVALID):
-        detail = f"ts is {str(group.ts[int(index)])[:60]!r}; allowed is {timestamps.ALLOWED}."
+        ts = group.ts[int(index)]
+        detail = (
+            timestamps.OUT_OF_RANGE
+            if ts is None
+            else f"ts is {str(ts)[:60]!r}; allowed is {timestamps.ALLOWED}."
+        )
         refused[int(group.rows[index])] = RejectedError(Reason.BAD_TIMESTAMP, detail)
 
 

@@ -28,6 +28,8 @@ def dead_letters(batch: pa.Table, rejected: Sequence[Rejected]) -> Iterator[Mess
         batch: Columns topic, partition, offset, key, value and headers.
         rejected: Refused rows.
     """
+    # The timestamp stays behind: it may be one that Python has no value for.
+    batch = batch.select(["topic", "partition", "offset", "key", "value", "headers"])
     rows = batch.take([one.row for one in rejected]).to_pylist() if rejected else []
     for one, row in zip(rejected, rows, strict=True):
         value = row["value"]

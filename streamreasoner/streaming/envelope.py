@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamreasoner.streaming.rejected import Reason, RejectedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator
 
-    import pyarrow as pa
+    from numpy.typing import NDArray
 
 JSON = "application/json"
 
@@ -26,29 +27,38 @@ def check_envelopes(batch: pa.Table, max_bytes: int) -> dict[int, RejectedError]
     """
     refused: dict[int, RejectedError] = {}
     lengths = pc.fill_null(pc.binary_length(batch.column("value")), 0).to_numpy()
-    for row in np.flatnonzero(lengths == 0):
-        refused[int(row)] = RejectedError(
+    for row in np.flatnonzero(lengths == 0).tolist():
+        refused[row] = RejectedError(
             Reason.EMPTY_VALUE,
             "The message has no value, which says nothing; a negative diff retracts.",
         )
-    for row in np.flatnonzero(lengths > max_bytes):
-        refused[int(row)] = RejectedError(
+    for row in np.flatnonzero(lengths > max_bytes).tolist():
+        refused[row] = RejectedError(
             Reason.OVERSIZED, f"The value has {lengths[row]} bytes; allowed are {max_bytes}."
         )
-    headers = batch.column("headers")
-    if headers.null_count < len(headers):
-        for row in np.flatnonzero(headers.is_valid().to_numpy()):
-            _check_content_type(int(row), headers[int(row)].as_py(), refused)
+    for row, found in _content_types(batch):
+        if found.split(";")[0].strip().lower() != JSON:
+            detail = f"The content type is {found[:80]!r}; allowed is {JSON}."
+            refused.setdefault(row, RejectedError(Reason.CONTENT_TYPE, detail))
     return refused
 
 
-def _check_content_type(
-    row: int, headers: Sequence[Mapping[str, object]], refused: dict[int, RejectedError]
-) -> None:
-    for header in headers:
-        if str(header["key"]).lower() == "content-type":
-            value = header["value"]
-            found = value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
-            if found.split(";")[0].strip().lower() != JSON:
-                detail = f"The content type is {found[:80]!r}; allowed is {JSON}."
-                refused.setdefault(row, RejectedError(Reason.CONTENT_TYPE, detail))
+def append_milliseconds(batch: pa.Table) -> NDArray[np.int64]:
+    """Kafka's timestamps of a batch, int64 milliseconds since 1970."""
+    column = batch.column("timestamp").cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
+    return np.asarray(column.to_numpy(), dtype=np.int64)
+
+
+def _content_types(batch: pa.Table) -> Iterator[tuple[int, str]]:
+    """Rows that have a header `content-type`, and what it says; one row may have several."""
+    headers = batch.column("headers")
+    if headers.null_count == len(headers):
+        return
+    flat = pc.list_flatten(headers)
+    is_type = pc.equal(pc.ascii_lower(pc.struct_field(flat, "key")), "content-type")
+    rows = pc.list_parent_indices(headers).filter(is_type)
+    # Producers use few types, so each is decoded once.
+    types = pc.struct_field(flat, "value").filter(is_type).dictionary_encode().combine_chunks()
+    texts = [value.decode("utf-8", "replace") for value in types.dictionary.to_pylist()]
+    for row, index in zip(rows.to_pylist(), types.indices.to_pylist(), strict=True):
+        yield row, "" if index is None else texts[index]

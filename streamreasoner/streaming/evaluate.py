@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 from streamreasoner.collection.blocks import chosen
 from streamreasoner.errors import EngineError
 from streamreasoner.streaming import output
-from streamreasoner.streaming.codec import Codec, append_milliseconds
+from streamreasoner.streaming.codec import Codec
 from streamreasoner.streaming.dead_letter import dead_letters
+from streamreasoner.streaming.envelope import append_milliseconds
 from streamreasoner.streaming.ports import timed
 from streamreasoner.streaming.program import Decision, decide
 

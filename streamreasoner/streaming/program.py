@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from streamreasoner import rulesets
 from streamreasoner.analysis.change import in_one_text, with_rules, without_rules
 from streamreasoner.analysis.check import check_text
@@ -20,8 +22,9 @@ from streamreasoner.lang.ast import Import
 from streamreasoner.lang.parser import read
 from streamreasoner.plan.lower import lower
 from streamreasoner.reasoner import other_arity
+from streamreasoner.streaming import timestamps
 from streamreasoner.streaming.control import Operation, read_control
-from streamreasoner.streaming.envelope import check_envelopes
+from streamreasoner.streaming.envelope import append_milliseconds, check_envelopes
 from streamreasoner.streaming.rejected import Reason, Rejected, RejectedError
 
 if TYPE_CHECKING:
@@ -147,12 +150,16 @@ def decide(current: ProgramInEffect, messages: pa.Table, max_bytes: int) -> Deci
 
     Args:
         current: The program in effect.
-        messages: Columns `value` and `headers`, in the order of their offsets.
+        messages: Columns `value`, `timestamp` and `headers`, in the order of their offsets.
         max_bytes: Longest value that is looked at.
     """
     if not len(messages):
         return Decision(current, (), ())
     refused = check_envelopes(messages, max_bytes)
+    times = timestamps.milliseconds([None] * len(messages), append_milliseconds(messages))
+    for row in np.flatnonzero(times == timestamps.INVALID).tolist():
+        out_of_range = RejectedError(Reason.BAD_TIMESTAMP, timestamps.OUT_OF_RANGE)
+        refused.setdefault(row, out_of_range)
     accepted = []
     for row, value in enumerate(messages.column("value").to_pylist()):
         if row in refused:

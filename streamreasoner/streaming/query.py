@@ -11,20 +11,23 @@ import time
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException, StreamingQueryException
 
 from streamreasoner.errors import BrokerError, EnvironmentSetupError, StreamReasonerError
+from streamreasoner.streaming import reread as rereading
 from streamreasoner.streaming.offsets import Checkpoint
 from streamreasoner.streaming.watchdog import Watchdog
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    import pyarrow as pa
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
     from streamreasoner.streaming.batch import EpochRunner
-    from streamreasoner.streaming.ports import PipelineObserver
+    from streamreasoner.streaming.ports import Offsets, PipelineObserver
 
 _LOOK_SECONDS = 0.5
 _COMMIT_SECONDS = 10.0
@@ -41,6 +44,7 @@ class Query:
     Args:
         stream: The input.
         runner: Runs each batch.
+        reread: Reads a range of offsets that Spark cannot deliver.
         observer: Told when a batch begins and ends.
         batch_timeout: Seconds after which a batch counts as stuck.
     """
@@ -49,11 +53,13 @@ class Query:
         self,
         stream: DataFrame,
         runner: EpochRunner,
+        reread: Callable[[Offsets], pa.Table],
         observer: PipelineObserver,
         batch_timeout: float,
     ) -> None:
         self._stream = stream
         self._runner = runner
+        self._reread = reread
         self._observer = observer
         self._watchdog = Watchdog(batch_timeout)
         self._batch = threading.Lock()
@@ -132,11 +138,24 @@ class Query:
 
     def _run(self, frame: DataFrame, epoch: int) -> None:
         start = time.perf_counter()
-        batch = frame.toArrow()
+        batch = self._read(frame, epoch)
         self._observer.batch_started(epoch, len(batch))
         self._observer.stage("read", time.perf_counter() - start)
         self._runner.run(batch, epoch)
         self._observer.batch_finished(epoch, time.perf_counter() - start)
+
+    def _read(self, frame: DataFrame, epoch: int) -> pa.Table:
+        try:
+            return frame.toArrow()
+        except (Py4JError, PySparkException) as error:
+            if not rereading.is_needed(error):
+                raise
+        _log.warning(
+            "Batch %d has a message whose Kafka timestamp is too large for Spark; it is read by "
+            "another client.",
+            epoch,
+        )
+        return self._reread(self._runner.range(epoch))
 
     def _await_commit(self) -> None:
         """Let Spark commit the last batch: a restart then has nothing to repeat."""

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ALLOWED = "ISO 8601 with a time zone (2026-01-01T00:00:00.000Z) or milliseconds since 1970"
+OUT_OF_RANGE = (
+    "The message has no ts, and its Kafka timestamp is outside the years 1 to 9999. "
+    "Send a ts, or correct the clock of the producer."
+)
 INVALID = np.iinfo(np.int64).min
 
 # Years 1 to 9999, the range of a TIMESTAMP in the tables.
@@ -33,10 +37,10 @@ def milliseconds(
 
     Args:
         times: ISO 8601 texts, milliseconds, or None for the default of the row; n of them.
-        default: int64 of shape (n,).
+        default: Any int64, of shape (n,).
 
     Returns:
-        int64 of shape (n,), `INVALID` where a time is not one.
+        int64 of shape (n,), `INVALID` where a time is not one or is outside the years 1 to 9999.
     """
     result = default.copy()
     texts = [row for row, time in enumerate(times) if isinstance(time, str)]
@@ -46,6 +50,8 @@ def milliseconds(
         for row, time in enumerate(times):
             if isinstance(time, int):
                 result[row] = time if _FIRST_MS <= time <= _LAST_MS else INVALID
+    # A text may be outside too, by its time zone.
+    result[(result < _FIRST_MS) | (result > _LAST_MS)] = INVALID
     return result
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 from control_builders import CONTROL_REASONS
+from kafka import KafkaAdminClient
 from pipelines import await_published, changes, committed, fact, net, new_case, produce, triple
 
 from streamreasoner.app import pipeline
 from streamreasoner.streaming.rejected import Reason
+from streamreasoner.streaming.topics import create_topics
 
 # PySpark leaves it to the collector to close its sockets.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
@@ -81,9 +83,25 @@ MALFORMED = {
 }
 
 
+TOO_LATE = (253_402_300_800_000, 2**62)
+"""Kafka timestamps in year 10000, and in one that Spark has no value for."""
+
+
+def timeless_case(broker, directory):
+    """A case whose input topic takes any timestamp, as brokers before Kafka 4 do."""
+    case = new_case(broker, directory, RULES, topics=False)
+    admin = KafkaAdminClient(bootstrap_servers=broker.bootstrap_servers)
+    configs = {"message.timestamp.after.max.ms": str(2**63 - 1)}
+    topic = {"num_partitions": 2, "replication_factor": 1, "configs": configs}
+    admin.create_topics({case.kafka.input_topics[0]: topic}, wait_for_metadata=True)
+    admin.close()
+    create_topics(case.kafka, 2, 1)
+    return case
+
+
 def test_malformed_input_goes_to_the_dead_letter_topic(broker, tmp_path):
     """Every malformed message goes there raw, with its reason and place; good input flows on."""
-    case = new_case(broker, tmp_path, RULES)
+    case = timeless_case(broker, tmp_path)
     key = b"\x00any key\xff"
     messages, kinds = [], []
     for number, (value, reason) in enumerate(MALFORMED.values()):
@@ -92,6 +110,11 @@ def test_malformed_input_goes_to_the_dead_letter_topic(broker, tmp_path):
         kinds += [(message, reason), None]
     with pipeline(case.config):
         sent = produce(case, messages)
+        await_published(case, sent)
+        # After the others, as Spark cannot deliver a batch with the second of them.
+        late = [(fact("edge", S, time), [("trace-id", b"7")], key, time) for time in TOO_LATE]
+        kinds += [(message[:3], Reason.BAD_TIMESTAMP) for message in late]
+        sent += produce(case, late)
         await_published(case, sent)
     assert (
         {one for one, *_ in changes(case)}
@@ -106,7 +129,7 @@ def test_malformed_input_goes_to_the_dead_letter_topic(broker, tmp_path):
         for record in committed(case, case.kafka.dead_letter_topic)
         if (headers := dict(record.headers))
     }
-    assert len(letters) == len(committed(case, case.kafka.dead_letter_topic)) == len(MALFORMED)
+    assert len(letters) == len(committed(case, case.kafka.dead_letter_topic)) == len(MALFORMED) + 2
     for record, kind in zip(sent, kinds, strict=True):
         if kind is None:
             assert (record.partition, record.offset) not in letters

@@ -1,0 +1,59 @@
+"""What is refused before a value is read, as a plain loop over the rows would say."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamreasoner.streaming.envelope import check_envelopes
+from streamreasoner.streaming.rejected import Reason
+
+MOST = 10
+KEYS = st.sampled_from(["content-type", "Content-Type", "CONTENT-TYPE", "content-typ", "", "k"])
+TYPES = st.none() | st.binary(max_size=4) | st.sampled_from(
+    [b"application/json", b"Application/JSON ; charset=utf-8", b"text/plain", b"\xff", b""]
+)  # fmt: skip
+HEADERS = st.none() | st.lists(st.tuples(KEYS, TYPES), max_size=4)
+ROWS = st.lists(st.tuples(st.none() | st.binary(max_size=MOST + 2), HEADERS), max_size=6)
+COLUMNS = pa.schema(
+    {
+        "value": pa.binary(),
+        "headers": pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
+    }
+)
+
+
+def table(rows):
+    """One record batch."""
+    headers = [
+        None if one is None else [{"key": key, "value": value} for key, value in one]
+        for _, one in rows
+    ]
+    return pa.table({"value": [value for value, _ in rows], "headers": headers}, schema=COLUMNS)
+
+
+def refusals(rows):
+    """Row -> reason, row by row and header by header."""
+    found = {}
+    for row, (value, headers) in enumerate(rows):
+        if not value:
+            found[row] = Reason.EMPTY_VALUE
+        elif len(value) > MOST:
+            found[row] = Reason.OVERSIZED
+        else:
+            types = [text or b"" for key, text in headers or () if key.lower() == "content-type"]
+            for text in types:
+                first = text.decode("utf-8", "replace").split(";")[0]
+                if first.strip().lower() != "application/json":
+                    found[row] = Reason.CONTENT_TYPE
+    return found
+
+
+@given(st.lists(ROWS, max_size=4), st.integers(0, 3), st.integers(0, 30))
+def test_envelopes_equal_a_loop(parts, skipped, length):
+    """In one part or several, and in a slice of them."""
+    rows = [row for part in parts for row in part][skipped : skipped + length]
+    batch = pa.concat_tables([table([]), *map(table, parts)]).slice(skipped, length)
+    refused = check_envelopes(batch, MOST)
+    assert {row: one.reason for row, one in refused.items()} == refusals(rows)
