@@ -23,7 +23,7 @@ from streamreasoner.metrics.exporter import Exporter
 from streamreasoner.metrics.observer import PrometheusObserver, Sources
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.reasoner import Reasoner, Store, columnar
-from streamreasoner.storage import TERMS, TRACE, Tables
+from streamreasoner.storage import TERMS, TRACE, Tables, check_version
 from streamreasoner.streaming import recovery, session
 from streamreasoner.streaming.batch import EpochRunner, Parts
 from streamreasoner.streaming.clients import check_topics
@@ -93,6 +93,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         check_topics(config.kafka, config.rules.control_topic)
         lock = StateLock(config.state.directory)
         stack.callback(lock.close)
+        check_version(config.state.tables)
         # Spark takes seconds to start, so may the state, and kernels that are not compiled yet:
         # they come up side by side.
         place = _place(config)

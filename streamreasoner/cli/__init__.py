@@ -15,6 +15,7 @@ from streamreasoner.cli.demo import demo
 from streamreasoner.cli.explain import explain
 from streamreasoner.cli.explain_plan import explain_plan
 from streamreasoner.cli.materialize import materialize
+from streamreasoner.cli.migrate import migrate
 from streamreasoner.cli.produce import produce
 from streamreasoner.cli.run import run
 from streamreasoner.cli.shell import shell
@@ -25,6 +26,7 @@ _INTERRUPTED = 130
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 app.command()(demo)
 app.command()(run)
+app.command()(migrate)
 app.command()(check)
 app.command()(materialize)
 app.command()(explain)

@@ -1,11 +1,12 @@
 """Durable state: the Delta tables `terms`, `trace`, `changes` and `programs`.
 
-`Tables` is the whole interface; the other modules are one noun each.
+`Tables` is the whole interface to a state of this release; the other modules are one noun each.
 """
 
 from __future__ import annotations
 
 from streamreasoner.storage.layout import TERMS, TRACE
+from streamreasoner.storage.migrate import check_version, migrate
 from streamreasoner.storage.tables import StorageStatistics, Tables
 
-__all__ = ["TERMS", "TRACE", "StorageStatistics", "Tables"]
+__all__ = ["TERMS", "TRACE", "StorageStatistics", "Tables", "check_version", "migrate"]

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from streamreasoner.state_version import StateVersion
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -109,4 +111,5 @@ def properties(app_id: str) -> dict[str, str | None]:
         "delta.logRetentionDuration": RETENTION,
         "delta.deletedFileRetentionDuration": RETENTION,
         APP_ID: app_id,
+        **StateVersion.current().properties,
     }

@@ -16,6 +16,7 @@ from deltalake import DeltaTable, PostCommitHookProperties
 from deltalake.exceptions import DeltaError
 
 from streamreasoner.errors import StateError
+from streamreasoner.state_version import StateVersion
 from streamreasoner.storage import datafile, layout, log
 
 if TYPE_CHECKING:
@@ -221,6 +222,16 @@ def snapshot(directory: Path) -> DeltaTable:
         ) from error
 
 
+def version(directory: Path) -> StateVersion:
+    """The version of a table.
+
+    Raises:
+        StateError: The table cannot be read.
+    """
+    log.verify(directory)
+    return StateVersion.of_properties(snapshot(directory).metadata().configuration)
+
+
 def argument_columns(directory: Path) -> int:
     """How many arguments a `trace` has columns for.
 
@@ -248,13 +259,15 @@ def rows(directory: Path) -> int:
 
 
 def _check_owner(current: DeltaTable, table: Table) -> None:
-    found = current.metadata().configuration.get(layout.APP_ID)
+    properties = current.metadata().configuration
+    found = properties.get(layout.APP_ID)
     if found != table.identity.app_id:
         raise StateError(
             f"The table {table.directory} was written with application id {found!r}, this run has "
             f"{table.identity.app_id!r}. Use another state directory, or go back to the "
             "application that wrote it."
         )
+    StateVersion.of_properties(properties).check(f"The table {table.directory}")
     columns = [field.name for field in current.schema().fields]
     if columns != table.schema.names:
         raise StateError(

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from streamreasoner.state_version import FORMAT, SEMANTICS
 from streamreasoner.streaming import offsets, output, timestamps
 from streamreasoner.streaming.envelope import append_milliseconds
 from streamreasoner.streaming.ports import timed
@@ -147,7 +148,7 @@ class EpochRunner:
                     ),
                     headers=output.headers(epoch),
                     dead_letters=evaluated.dead_letters(),
-                    marker=Marker(epoch, current, evaluated.program.hash),
+                    marker=Marker(epoch, current, evaluated.program.hash, FORMAT, SEMANTICS),
                 )
             )
         self._published = epoch

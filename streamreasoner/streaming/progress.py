@@ -11,6 +11,7 @@ import msgspec
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from streamreasoner.errors import BrokerError, StateError
+from streamreasoner.state_version import StateVersion
 from streamreasoner.streaming.clients import ANSWER_SECONDS, librdkafka, unreachable
 
 if TYPE_CHECKING:
@@ -26,11 +27,20 @@ class Marker(msgspec.Struct, frozen=True):
         batch: Its id, which is its epoch.
         offsets: Its input range: topic -> partition -> [first, next].
         program_hash: Hash of the canonical program that evaluated it.
+        format: Format of the state it belongs to; a marker without one is of the oldest.
+        semantics: Semantics of that state.
     """
 
     batch: int
     offsets: dict[str, dict[str, list[int]]]
     program_hash: str
+    format: int = StateVersion().format
+    semantics: int = StateVersion().semantics
+
+    @property
+    def version(self) -> StateVersion:
+        """The version of the state it belongs to."""
+        return StateVersion(self.format, self.semantics)
 
 
 class Progress:

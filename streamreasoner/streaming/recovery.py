@@ -63,6 +63,9 @@ def check(marker: Marker | None, tables: Tables, checkpoint: Checkpoint) -> None
     Raises:
         StateError: Checkpoint, tables and progress topic disagree; says how, and what to do.
     """
+    if marker is not None:
+        # Older numbers are those of epochs before the state was migrated or rebuilt.
+        marker.version.check_not_newer(f"The marker of epoch {marker.batch} on the progress topic")
     published, stored = _published(marker), _stored(tables)
     if not checkpoint.committed <= stored <= checkpoint.planned or published > stored:
         raise _disagree(published, stored, checkpoint)

@@ -42,6 +42,7 @@ from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.engine.ports import LAST_ITERATION, Statistics
 from streamreasoner.errors import MultiplicityOverflowError
 from streamreasoner.plan.algebra import Age
+from streamreasoner.state_version import StateVersion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -105,7 +106,7 @@ class SparkBackend:
             (one.pattern.predicate, encode(one.pattern, intern), number)
             for number, one in enumerate(plan.lattices)
         ]
-        meaning = repr((self._strata, self._lattices, plan.lattices))
+        meaning = repr((StateVersion.current(), self._strata, self._lattices, plan.lattices))
         self._state.use(self._width, _arrangements(plan), meaning)
         self._reading = Reading(self._steps, self._state, plan, self._stratum_of, self._width)
 

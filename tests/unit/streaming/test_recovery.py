@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+import msgspec
 import pytest
 
 from streamreasoner.collection.programs import ProgramText
 from streamreasoner.errors import StateError
+from streamreasoner.state_version import FORMAT, SEMANTICS, StateVersion
 from streamreasoner.streaming.offsets import Checkpoint
 from streamreasoner.streaming.progress import Marker
 from streamreasoner.streaming.recovery import Resume, check, check_file, resume
@@ -169,6 +171,26 @@ def test_the_file_is_a_program_that_the_state_has_had(caplog):
 
     with pytest.raises(StateError, match=r"another program.*a\.dl.*rules\.control_topic"):
         check_file(history, history[-1], "x" * 64, "a.dl")
+
+
+@pytest.mark.parametrize("number", ["format", "semantics"])
+def test_what_a_newer_release_published_is_refused(tmp_path, number):
+    """A marker with a higher number is none of this state; a lower one is from before migration."""
+    spark = checkpoint(tmp_path, 3, 2)
+    current = {"format": FORMAT, "semantics": SEMANTICS}
+    older = Marker(2, span(2), HASH, **{**current, number: current[number] - 1})
+    newer = Marker(2, span(2), HASH, **{**current, number: current[number] + 1})
+
+    assert resume(older, StoredTables(3), spark).before == 3
+    with pytest.raises(StateError, match=rf"marker of epoch 2.*has {number} .*at least as new"):
+        resume(newer, StoredTables(3), spark)
+
+
+def test_a_marker_without_numbers_is_of_the_oldest_version():
+    """Releases without numbers wrote markers without them."""
+    old = {"batch": 2, "offsets": span(2), "program_hash": HASH}
+
+    assert msgspec.json.decode(json.dumps(old), type=Marker).version == StateVersion(0, 1)
 
 
 @pytest.mark.parametrize(("table_shift", "marker_shift"), [(1, 0), (0, 1)])

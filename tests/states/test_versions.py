@@ -1,0 +1,162 @@
+"""A state of another version is refused with the way out; migration keeps its content."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from storage_builders import PROGRAM, commit_one, open_tables, restored
+from typer.testing import CliRunner
+
+from streamreasoner.cli import app
+from streamreasoner.errors import StateError
+from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.state_version import FORMAT, SEMANTICS, StateVersion
+from streamreasoner.storage import Tables, check_version, layout, migrate
+from streamreasoner.storage.migrate import set_properties, versions
+
+ARCHIVE = Path(__file__).with_name("66d5e30.tar.xz")
+"""A state of a release without numbers, written by `write_state.py`."""
+TABLES = "state/tables"
+
+
+@pytest.fixture
+def earlier(tmp_path):
+    """The folder of a state of the earlier release."""
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(tmp_path, filter="data")
+    return tmp_path
+
+
+def content(directory):
+    """Terms, trace and programs of the tables in a directory, as this release reads them."""
+    with Tables.open(directory, "state", PROGRAM, 3, create=False) as tables:
+        trace, dictionary = restored(tables, 1 << 40)
+        return tables.version(), tables.programs, trace, dictionary.terms(0, len(dictionary))
+
+
+def test_new_tables_have_the_numbers_of_the_release(tmp_path):
+    """Every table says the format and the semantics that it is written with."""
+    open_tables(tmp_path).close()
+
+    assert set(versions(tmp_path).values()) == {StateVersion(FORMAT, SEMANTICS)}
+    check_version(tmp_path)
+
+
+@pytest.mark.parametrize("name", layout.NAMES)
+@pytest.mark.parametrize(
+    ("other", "advice"),
+    [
+        (StateVersion(FORMAT - 1, SEMANTICS), "streamreasoner migrate --config"),
+        (StateVersion(FORMAT, SEMANTICS - 1), "streamreasoner rebuild --config"),
+        (StateVersion(FORMAT + 1, SEMANTICS), "at least as new"),
+        (StateVersion(FORMAT, SEMANTICS + 1), "at least as new"),
+    ],
+)
+def test_another_version_is_refused(tmp_path, name, other, advice):
+    """One table with another number is enough; the message has both numbers and the way out."""
+    with open_tables(tmp_path) as tables:
+        commit_one(tables, 0)
+    set_properties(tmp_path / name, other.properties)
+    what, found, current = (
+        ("format", other.format, FORMAT)
+        if other.format != FORMAT
+        else ("semantics", other.semantics, SEMANTICS)
+    )
+
+    for start in (lambda: check_version(tmp_path), lambda: open_tables(tmp_path)):
+        with pytest.raises(StateError, match=advice) as refusal:
+            start()
+        assert f"has {what} {found}; this release reads {what} {current}" in str(refusal.value)
+
+
+def test_a_number_that_is_none_is_refused(tmp_path):
+    """A property that holds no number is a damaged state."""
+    open_tables(tmp_path).close()
+    set_properties(tmp_path / "trace", {"streamreasoner.format": "one"})
+
+    with pytest.raises(StateError, match=r"no number.*'one'"):
+        check_version(tmp_path)
+
+
+def test_properties_are_set_as_delta_says(tmp_path):
+    """Setting a property keeps schema, other properties, rows and transactions of the table."""
+    with open_tables(tmp_path) as tables:
+        commit_one(tables, 3)
+    before = DeltaTable(tmp_path / "trace")
+    set_properties(tmp_path / "trace", {"streamreasoner.format": str(FORMAT)})
+    after = DeltaTable(tmp_path / "trace")
+
+    assert after.version() == before.version() + 1
+    assert after.schema() == before.schema()
+    assert after.metadata().configuration == before.metadata().configuration
+    assert after.metadata().partition_columns == ["predicate"]
+    assert after.transaction_version("test-application") == 3
+    assert after.to_pyarrow_table() == before.to_pyarrow_table()
+
+
+def test_a_state_without_numbers_is_refused_until_it_is_migrated(earlier):
+    """The earlier release's state is not opened as it is; migrated, it has the same content."""
+    record = json.loads((earlier / "record.json").read_text())
+    tables = earlier / TABLES
+    with pytest.raises(StateError, match=r"has format 0.*streamreasoner migrate"):
+        Tables.open(tables, "state", PROGRAM, 3)
+
+    assert migrate(tables) == 0
+    check_version(tables)
+    version, programs, trace, terms = content(tables)
+    assert version == json.loads(record["markers"][-1][1])["batch"]
+    assert len(programs) == 2
+    assert len(trace) > 5
+    assert terms
+
+    # A second time there is nothing to do.
+    before = {name: DeltaTable(tables / name).version() for name in layout.NAMES}
+    assert migrate(tables) == FORMAT
+    assert {name: DeltaTable(tables / name).version() for name in layout.NAMES} == before
+
+
+@pytest.mark.parametrize("done", range(1, len(layout.NAMES)))
+def test_a_migration_that_was_cut_short_is_run_again(earlier, tmp_path, done):
+    """After a crash between two tables a start is refused; a second migration ends the first."""
+    whole = tmp_path / "whole"
+    shutil.copytree(earlier / TABLES, whole)
+    migrate(whole)
+    tables = earlier / TABLES
+    for name in layout.NAMES[:done]:
+        set_properties(tables / name, StateVersion(FORMAT, SEMANTICS).properties)
+
+    with pytest.raises(StateError, match="streamreasoner migrate"):
+        check_version(tables)
+    assert migrate(tables) == 0
+    assert content(tables) == content(whole)
+
+
+def test_the_command_migrates_under_the_lock(earlier):
+    """`streamreasoner migrate` says what it did; without a state it is refused."""
+    config = earlier / "pipeline.toml"
+    config.write_text(
+        '[kafka]\nbootstrap_servers = "localhost:1"\ninput_topics = ["in"]\noutput_topic = "out"\n'
+        '[rules]\nprogram = "rules.dl"\n[state]\ndirectory = "state"\n'
+    )
+
+    def run():
+        return CliRunner().invoke(app, ["migrate", "--config", str(config)])
+
+    assert "from format 0 to 1" in run().output
+    assert "has format 1 already" in run().output
+    shutil.rmtree(earlier / TABLES)
+    assert isinstance(run().exception, StateError)
+
+
+def test_terms_of_the_earlier_state_keep_their_ids(earlier):
+    """A migrated state restores into a dictionary with the ids that its trace has."""
+    migrate(earlier / TABLES)
+    dictionary = Dictionary()
+    with Tables.open(earlier / TABLES, "state", PROGRAM, 3, create=False) as tables:
+        tables.restore_terms(dictionary)
+        assert len(dictionary) == tables.terms_stored

@@ -1,0 +1,105 @@
+"""Write a small state with the release that is imported: `write_state.py NAME` makes NAME.tar.xz.
+
+Run it with the package and the tests of the release on the Python path. The archive has the state
+directory, checkpoint included, and `record.json`: what was sent to which topic and partition, and
+what the topics of the pipeline then held. A test sends the same to another broker and goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+from pipelines import Case, await_published, changes, committed, fact, produce
+
+from streamreasoner.app import pipeline
+from streamreasoner.broker import Broker
+from streamreasoner.streaming.topics import create_topics
+
+RULES = """\
+@input road/3, town/1, start/1 .
+distance(?x, 0) :- start(?x) .
+distance(?y, min(?d + ?w)) :- distance(?x, ?d), road(?x, ?y, ?w) .
+linked(?x, ?y) :- road(?x, ?y, _) .
+linked(?x, ?z) :- linked(?x, ?y), road(?y, ?z, _) .
+roads(?x, count(?y)) :- road(?x, ?y, _) .
+label(?x, ?l) :- town(?x), ?l = lower("TOWN") .
+town("home") .
+"""
+ADDED = "cutOff(?x) :- town(?x), not linked(_, ?x) .\n"
+APP_ID = "state"
+CONTROL = "state-control"
+ROADS = (("a", "b", 7), ("b", "c", 1), ("a", "c", 3), ("c", "b", 1), ("c", "d", 9), ("d", "a", 2))
+
+
+def updates():
+    """The updates of each epoch."""
+    literal = '"{}"'.format
+    number = '"{}"^^<http://www.w3.org/2001/XMLSchema#integer>'.format
+    roads = [("road", literal(x), literal(y), number(w)) for x, y, w in ROADS]
+    towns = [("town", literal(name)) for name in "abcde"]
+    yield [(*one, 1) for one in (*towns, *roads, ("start", literal("a")))]
+    yield [(*roads[2], -1), ("town", literal("a"), 1)]
+
+
+def configuration(bootstrap_servers, directory):
+    """A pipeline on topics with names of their own."""
+    raw = {
+        "kafka": {
+            "bootstrap_servers": bootstrap_servers,
+            "input_topics": ["state-in"],
+            "output_topic": "state-out",
+        },
+        "rules": {"program": "./rules.dl", "control_topic": CONTROL},
+        "state": {"directory": "state"},
+        "pipeline": {"app_id": APP_ID},
+        "metrics": {"port": 0},
+    }
+    return Case(raw, directory)
+
+
+def write(broker, directory):
+    """Run a pipeline through three epochs, and return the record of its topics."""
+    (directory / "rules.dl").write_text(RULES)
+    case = configuration(broker.bootstrap_servers, directory)
+    create_topics(case.kafka, 1, 1, CONTROL)
+    sent = []
+    with pipeline(case.config):
+        first, second = updates()
+        for topic, values in (
+            ("state-in", [fact(*args, diff=diff) for *args, diff in first]),
+            (CONTROL, [json.dumps({"operation": "add", "rules": ADDED}).encode()]),
+            ("state-in", [fact(*args, diff=diff) for *args, diff in second]),
+        ):
+            await_published(case, produce(case, values, topic))
+            sent += ([topic, value.decode()] for value in values)
+    markers = committed(case, case.kafka.progress_topic)
+    return {
+        "sent": sent,
+        "markers": [[one.key.decode(), one.value.decode()] for one in markers],
+        "changes": [[*one, diff] for one, diff, _ in changes(case)],
+    }
+
+
+def main(archive):
+    """Write the archive."""
+    with tempfile.TemporaryDirectory() as folder, Broker() as broker:
+        directory = Path(folder)
+        record = write(broker, directory)
+        (directory / "record.json").write_text(json.dumps(record, indent=1))
+        with tarfile.open(archive, "w:xz") as file:
+            for part in ("rules.dl", "record.json", "state"):
+                file.add(
+                    directory / part,
+                    part,
+                    filter=lambda entry: (
+                        None if entry.name.startswith(("state/tmp", "state/spark")) else entry
+                    ),
+                )
+
+
+if __name__ == "__main__":
+    main(f"{sys.argv[1]}.tar.xz")
