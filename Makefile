@@ -8,6 +8,12 @@ VENV ?= .venv
 DURATION ?= 60
 ARGS ?=
 
+# A file of tests stays together, as it shares sessions. The expensive ones come first by name, and the many
+# cheap ones last, so that both workers end at the same time.
+TWO_WORKERS := -n 2 --dist loadscope --no-loadscope-reorder
+THOROUGH_TESTS := tests/laws tests/faults tests/integration/test_laws_on_spark.py \
+	tests/integration/test_programs_on_spark.py tests/integration/test_examples_on_spark.py
+
 BIN := $(VENV)/bin
 # The stamps carry a checksum, so that a changed lock installs again whatever the clock of the checkout says.
 LOCK := $(shell cat pyproject.toml requirements.txt requirements-dev.txt | cksum | cut -d ' ' -f 1)
@@ -15,7 +21,7 @@ RUN_STAMP := $(VENV)/.run-$(LOCK)
 DEV_STAMP := $(VENV)/.dev-$(LOCK)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install
 
-.PHONY: help demo test check format format-check lint types imports docstrings house bench lock clean
+.PHONY: help demo test test-thorough check format format-check lint types imports docstrings house bench lock clean
 .PHONY: python java
 
 help: ## List the commands
@@ -25,7 +31,10 @@ demo: java $(RUN_STAMP) ## Run broker, pipeline and a live stream on this machin
 	$(BIN)/streamreasoner demo --duration $(DURATION) $(ARGS)
 
 test: java $(DEV_STAMP) ## Run all tests on real Kafka, Spark and Delta (ARGS="-k name" for some)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest $(TWO_WORKERS) $(ARGS)
+
+test-thorough: java $(DEV_STAMP) ## Run laws and crashes at length, for hours (ARGS="-k name" for some)
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest $(TWO_WORKERS) --timeout=0 $(THOROUGH_TESTS) $(ARGS)
 
 check: format-check lint types imports docstrings house ## Run every static check
 

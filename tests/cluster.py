@@ -16,7 +16,7 @@ import pyspark
 
 from streamreasoner import jvm
 
-DEADLINE_SECONDS = 120
+DEADLINE_SECONDS = 300
 WORKERS = 2
 _CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 _CHEAP = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"

@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, settings
 
 from streamreasoner.broker import Broker
 
+pytest_plugins = ["kernels"]
+
 # Kernels compile during an example, and the machines of CI are busy: no timing is an error.
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("ci", max_examples=150, **_COMMON)

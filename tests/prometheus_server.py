@@ -22,7 +22,7 @@ import yaml
 
 from streamreasoner import jvm
 
-DEADLINE_SECONDS = 60
+DEADLINE_SECONDS = 300
 
 
 def binary(name):
@@ -152,7 +152,7 @@ class Prometheus:
     def _get(self, path, **parameters):
         url = f"http://{self._address}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
         try:
-            with urllib.request.urlopen(url, timeout=10) as response:
+            with urllib.request.urlopen(url, timeout=60) as response:
                 return json.load(response)["data"]
         except urllib.error.HTTPError as error:
             with error:
@@ -162,7 +162,7 @@ class Prometheus:
         deadline = time.monotonic() + DEADLINE_SECONDS
         while True:
             try:
-                with urllib.request.urlopen(f"http://{self._address}/-/ready", timeout=5):
+                with urllib.request.urlopen(f"http://{self._address}/-/ready", timeout=60):
                     return
             except OSError:
                 log = (self._directory / "prometheus.log").read_text()

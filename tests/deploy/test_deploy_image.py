@@ -126,10 +126,16 @@ def test_the_jars_of_the_configuration_are_those_of_the_image():
     assert any(f"prepare.py jars {folder}" in arguments for name, arguments in STEPS)
 
 
-def test_kernels_are_compiled_into_the_cache(tmp_path):
+def test_kernels_are_compiled_into_the_cache():
     """The build step that compiles kernels leaves them in numba's cache."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path)}
-    subprocess.run(
-        [sys.executable, DEPLOY / "prepare.py", "kernels"], env=environment, check=True, timeout=300
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "NUMBA_DEBUG_CACHE": "1"}
+    command = [sys.executable, DEPLOY / "prepare.py", "kernels"]
+    said = subprocess.run(
+        command, env=environment, check=True, timeout=900, capture_output=True, text=True
+    ).stdout
+    # What is in the cache is not compiled again.
+    cached = set(
+        re.findall(r"^\[cache\] data (?:saved to|loaded from) '(.+)'$", said, re.MULTILINE)
     )
-    assert len(list(tmp_path.rglob("*.nbi"))) > 10
+    assert len(cached) > 10
+    assert all(Path(file).exists() for file in cached)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-import pytest
 from graphs import RULES, expected, random_edges
 from pipelines import (
     changes,
@@ -22,7 +21,6 @@ from pipelines import (
 from streamreasoner.broker import Broker
 
 
-@pytest.mark.timeout(900)
 def test_the_broker_is_killed_twice(tmp_path):
     """Input before, between and after the crashes is evaluated once, with restarts if need be."""
     rng = random.Random(5)

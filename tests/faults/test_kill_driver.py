@@ -7,7 +7,6 @@ import subprocess
 import threading
 from contextlib import suppress
 
-import pytest
 from crashes import DRIVER, die_at, run_to_the_end
 from graphs import RULES, expected, random_edges
 from pipelines import (
@@ -65,7 +64,6 @@ def test_the_check_sees_a_missing_marker(broker, tmp_path):
     assert not no_change_twice(changes(case))
 
 
-@pytest.mark.timeout(900)
 def test_killed_at_random_under_load(broker, tmp_path):
     """Killed five times, stopped once, while input keeps coming: all comes out, and once.
 

@@ -22,7 +22,7 @@ def command(case, *arguments, text=None):
     """Exit code and output of a command."""
     arguments = [*arguments, "--config", str(case.file)]
     process = spawn(["-m", "streamreasoner", *arguments], subprocess.PIPE, subprocess.PIPE)
-    out, error = process.communicate(None if text is None else text.encode(), timeout=120)
+    out, error = process.communicate(None if text is None else text.encode(), timeout=300)
     return process.returncode, out.decode() + error.decode()
 
 

@@ -157,5 +157,5 @@ def test_every_stage_of_a_batch_is_timed(scraped):
 def test_a_running_pipeline_is_healthy_and_ready(scraped):
     """Supervisors see 200 on both while the query runs."""
     for path in ("healthz", "readyz"):
-        with urllib.request.urlopen(f"http://127.0.0.1:{scraped[1]}/{path}", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{scraped[1]}/{path}", timeout=60) as answer:
             assert answer.status == 200

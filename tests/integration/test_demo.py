@@ -39,7 +39,7 @@ def left_behind(directory):
 def test_the_demo_ends_with_an_equal_closure(tmp_path):
     """A few seconds of stream with schema changes: exit 0, equal, and nothing is left behind."""
     process = demo("--duration", "6", "--rate", "60", "--seed", "7", directory=tmp_path)
-    out, err = process.communicate(timeout=400)
+    out, err = process.communicate(timeout=900)
 
     assert err == ""
     assert process.returncode == 0
@@ -64,7 +64,7 @@ def test_an_interrupted_stream_is_compared(tmp_path, number):
         if "epoch" in line:
             process.send_signal(number)
             break
-    out, err = process.communicate(timeout=200)
+    out, err = process.communicate(timeout=900)
 
     assert err == ""
     assert "Interrupted after" in out
@@ -77,7 +77,7 @@ def test_a_used_directory_is_refused(tmp_path):
     """A state directory that holds something is left alone, with one message and exit 1."""
     (tmp_path / "mine.txt").write_text("mine")
     process = demo("--state", str(tmp_path), directory=tempfile.gettempdir())
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
 
     assert process.returncode == 1
     assert err == f"error: The directory {tmp_path} (--state) is not empty. Choose another one.\n"

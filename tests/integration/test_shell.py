@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"
-DEADLINE = 120
+DEADLINE = 300
 PROMPTED = "\x1b[?2004h"
 """Bracketed paste is switched on when the terminal is the prompt's."""
 

@@ -16,7 +16,7 @@ def run(case, monkeypatch=None, **environment):
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     process = spawn(["-m", "streamreasoner", "run", "--config", case.file], subprocess.PIPE)
-    said, also = process.communicate(timeout=120)
+    said, also = process.communicate(timeout=300)
     return process.returncode, (said + also).decode()
 
 

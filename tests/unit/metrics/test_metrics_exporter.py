@@ -13,7 +13,7 @@ from streamreasoner.metrics import Exporter, PrometheusObserver
 
 
 def _get(exporter, path, method="GET", **headers):
-    connection = http.client.HTTPConnection("127.0.0.1", exporter.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", exporter.port, timeout=60)
     try:
         connection.request(method, path, headers=headers)
         response = connection.getresponse()

@@ -43,9 +43,9 @@ def test_a_killed_holder_leaves_no_lock(tmp_path):
         from pathlib import Path
         from streamreasoner.streaming.lock import StateLock
         lock = StateLock(Path({str(tmp_path)!r}))
-        child = subprocess.Popen(["sleep", "60"], pass_fds=[lock.descriptor])
+        child = subprocess.Popen(["sleep", "600"], pass_fds=[lock.descriptor])
         print(child.pid, flush=True)
-        time.sleep(60)
+        time.sleep(600)
     """
     holder = python(code, stdout=subprocess.PIPE)
     child = int(holder.stdout.readline())
@@ -55,7 +55,7 @@ def test_a_killed_holder_leaves_no_lock(tmp_path):
     with pytest.raises(EnvironmentSetupError, match="in use"):
         StateLock(tmp_path, patience=0)
     os.kill(child, 9)
-    StateLock(tmp_path, patience=10).close()
+    StateLock(tmp_path, patience=300).close()
 
 
 def test_a_directory_that_cannot_be_made_is_named(tmp_path):
@@ -68,7 +68,7 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path):
 STUCK = """
     import ctypes, sys, time
     from streamreasoner.streaming.watchdog import Watchdog
-    watchdog = Watchdog(0.3, grace=0.3)
+    watchdog = Watchdog(1, grace=1)
     for epoch in range(3):
         with watchdog.guard(epoch):
             pass
@@ -79,8 +79,8 @@ STUCK = """
 
 def test_a_stuck_batch_ends_the_process():
     """The message names batch and key, and shows where it stands."""
-    process = python(STUCK.format(wait="time.sleep(60)"), stderr=subprocess.PIPE)
-    said = process.communicate(timeout=30)[1]
+    process = python(STUCK.format(wait="time.sleep(600)"), stderr=subprocess.PIPE)
+    said = process.communicate(timeout=300)[1]
     assert process.returncode == EXIT_CODE
     assert "Batch 7 did not finish" in said
     assert "pipeline.batch_timeout" in said
@@ -90,7 +90,7 @@ def test_a_stuck_batch_ends_the_process():
 def test_a_batch_stuck_in_native_code_ends_the_process_too():
     """Code that holds the interpreter lock stops Python's threads; the exit code is the same."""
     process = python(STUCK.format(wait="ctypes.PyDLL(None).pause()"), stderr=subprocess.PIPE)
-    said = process.communicate(timeout=30)[1]
+    said = process.communicate(timeout=300)[1]
     assert process.returncode == EXIT_CODE
     assert "Timeout" in said
     assert 'File "<string>", line' in said
@@ -100,9 +100,9 @@ def test_a_batch_in_time_is_left_alone():
     """Batches that end, and a watchdog that is closed, end nothing."""
     code = """
         from streamreasoner.streaming.watchdog import Watchdog
-        watchdog = Watchdog(30)
+        watchdog = Watchdog(300)
         with watchdog.guard(1):
             pass
         watchdog.close()
     """
-    assert python(code).wait(timeout=30) == 0
+    assert python(code).wait(timeout=300) == 0
