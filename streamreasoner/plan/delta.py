@@ -11,7 +11,7 @@ atom with the opposite sign. The order in which a plan joins is free, as the sum
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from streamreasoner.plan.algebra import (
     Age,
@@ -30,24 +30,15 @@ from streamreasoner.plan.algebra import (
     RulePlan,
     Test,
 )
-from streamreasoner.plan.sizes import estimate
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
-def differentiate(body: RuleBody, sizes: Mapping[str, int] | None = None) -> RulePlan:
-    """One delta plan for each atom of the rule: the positive ones, then the negated ones.
-
-    Args:
-        body: The rule.
-        sizes: How many facts atoms have, as `plan.sizes` tells it, to order joins by.
-    """
+def differentiate(body: RuleBody) -> RulePlan:
+    """One delta plan for each atom of the rule: the positive ones, then the negated ones."""
     count = len(body.patterns) + len(body.negated)
-    return RulePlan(body, tuple(_driven_by(j, body, sizes) for j in range(count)))
+    return RulePlan(body, tuple(_driven_by(j, body) for j in range(count)))
 
 
-def _driven_by(j: int, body: RuleBody, sizes: Mapping[str, int] | None) -> DeltaPlan:
+def _driven_by(j: int, body: RuleBody) -> DeltaPlan:
     positive = len(body.patterns)
     atoms = (*body.patterns, *body.negated)
     waiting = list(body.conditions)
@@ -56,7 +47,7 @@ def _driven_by(j: int, body: RuleBody, sizes: Mapping[str, int] | None) -> Delta
     while remaining:
         i = min(
             remaining,
-            key=lambda i: _cost(atoms[i], node.columns, sizes, negated=i >= positive),
+            key=lambda i: _cost(atoms[i], node.columns, negated=i >= positive),
         )
         remaining.remove(i)
         age = Age.NEW if i < j else Age.OLD
@@ -65,21 +56,18 @@ def _driven_by(j: int, body: RuleBody, sizes: Mapping[str, int] | None) -> Delta
     return DeltaPlan(node, body.head)
 
 
-def _cost(
-    pattern: Pattern, bound: frozenset[str], sizes: Mapping[str, int] | None, *, negated: bool
-) -> tuple[int, bool, float, int, int]:
-    """Sort key, best first: joined at all, facts by estimate, positions left open, constants.
+def _cost(pattern: Pattern, bound: frozenset[str], *, negated: bool) -> tuple[int, bool, int, int]:
+    """Sort key, best first: joined at all, positions left open, constants.
 
     A negated atom can only take rows away, so it goes first when its columns are bound, and last
-    until then. Between atoms of equal estimate, the one with more constants is the smaller one.
+    until then. Of atoms that leave as much open, the one with more constants is the smaller one.
     """
     fixed = len(pattern.bound_positions(bound))
     constants = len(pattern.constants)
     loose = len(pattern.arguments) - fixed - constants
     if negated:
-        return (-1 if loose == 0 else 1, False, 0, 0, 0)
-    facts = 0.0 if sizes is None else estimate(pattern, bound, sizes)
-    return (0, fixed == 0, facts, loose, -constants)
+        return (-1 if loose == 0 else 1, False, 0, 0)
+    return (0, fixed == 0, loose, -constants)
 
 
 def _conditioned(node: Node, waiting: list[Condition]) -> Node:

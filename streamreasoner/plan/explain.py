@@ -19,7 +19,7 @@ from streamreasoner.plan.reasons import Reasons
 from streamreasoner.plan.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from streamreasoner.analysis.check import CheckedProgram
     from streamreasoner.plan.algebra import Arrangement, DeltaPlan, ProgramPlan, RuleBody
@@ -34,21 +34,18 @@ class Stage(StrEnum):
     ARRANGEMENTS = "arrangements"
 
 
-def explain_plan(
-    checked: CheckedProgram, *, stage: Stage = Stage.ALL, sizes: Mapping[str, int] | None = None
-) -> str:
+def explain_plan(checked: CheckedProgram, *, stage: Stage = Stage.ALL) -> str:
     """The rules of a program, how they are lowered, and the plans that keep them up to date.
 
     Args:
         checked: The program.
         stage: LOWER for the trees of every rule, DELTA for strata and delta plans, ARRANGEMENTS
             for what is kept besides facts; ALL for everything.
-        sizes: How many facts atoms have, as `plan.sizes` tells it, to order joins by.
 
     Returns:
         Lines, each with its end.
     """
-    explanation = _Explanation(checked, sizes)
+    explanation = _Explanation(checked)
     sections = {
         "rules": explanation.rules,
         "strata": explanation.strata,
@@ -76,7 +73,7 @@ def explain_plan(
 class _Explanation:
     """The sections; each is lines."""
 
-    def __init__(self, checked: CheckedProgram, sizes: Mapping[str, int] | None) -> None:
+    def __init__(self, checked: CheckedProgram) -> None:
         # Prefixes of the program itself go before those of what it imports.
         self._prefixes = {
             name: iri
@@ -84,9 +81,8 @@ class _Explanation:
             for name, iri in program.prefixes.items()
         }
         self._checked = checked
-        self._sizes = sizes
         self._text = Text(self._prefixes)
-        self._plan = lower(checked, sizes)
+        self._plan = lower(checked)
         self._rules = _labelled(self._plan)
         self._users: dict[Arrangement, list[str]] = {}
         for rule in self._rules:
@@ -132,7 +128,7 @@ class _Explanation:
             yield f"S{rule.stratum}  {rule.label}  {self._text.body(rule.body)}"
             for name, plan in rule.plans:
                 yield f"  {name}"
-                yield from (f"    {line}" for line in loops(plan, self._text, names, self._sizes))
+                yield from (f"    {line}" for line in loops(plan, self._text, names))
 
     def arrangements(self) -> Iterator[str]:
         """What joins look facts up in, and which plans share it."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from streamreasoner.plan.algebra import Antijoin, Delta, Extend, Filter, Join
-from streamreasoner.plan.sizes import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,22 +19,16 @@ if TYPE_CHECKING:
 _INDENT = "  "
 
 
-def loops(
-    plan: DeltaPlan,
-    text: Text,
-    arrangements: Mapping[Arrangement, str],
-    sizes: Mapping[str, int] | None,
-) -> Iterator[str]:
+def loops(plan: DeltaPlan, text: Text, arrangements: Mapping[Arrangement, str]) -> Iterator[str]:
     """The lines of a plan, each inside the one before it.
 
     Args:
         plan: The plan.
         text: Spells its parts.
         arrangements: Their names.
-        sizes: From which it was ordered; with them every join tells its estimate.
     """
     for depth, node in enumerate(plan.nodes):
-        yield _INDENT * depth + _line(node, text, arrangements, sizes)
+        yield _INDENT * depth + _line(node, text, arrangements)
     yield _INDENT * len(plan.nodes) + f"derive {text.pattern(plan.head)}"
 
 
@@ -44,20 +37,12 @@ def looks_up(join: Join) -> bool:
     return len(join.key) + len(join.pattern.constants) == len(join.pattern.arguments)
 
 
-def _line(  # noqa: PLR0911 - one case each
-    node: Node,
-    text: Text,
-    arrangements: Mapping[Arrangement, str],
-    sizes: Mapping[str, int] | None,
-) -> str:
+def _line(node: Node, text: Text, arrangements: Mapping[Arrangement, str]) -> str:
     match node:
         case Delta(pattern, negated):
             return f"Δ {'not ' if negated else ''}{text.pattern(pattern)}"
-        case Join(below, pattern, age) if not looks_up(node):
-            line = f"for {age.value} {text.pattern(pattern)} in {arrangements[node.arrangement]}"
-            if sizes is None:
-                return line
-            return f"{line}, about {estimate(pattern, below.columns, sizes):,.0f}"
+        case Join(_, pattern, age) if not looks_up(node):
+            return f"for {age.value} {text.pattern(pattern)} in {arrangements[node.arrangement]}"
         case Join(_, pattern, age):
             return f"if {age.value} {text.pattern(pattern)}"
         case Antijoin(_, pattern, age):

@@ -21,7 +21,7 @@ from streamreasoner.plan.rewrite import REWRITES
 from streamreasoner.plan.steps import STEPS, incomplete_expression
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from streamreasoner.analysis.check import CheckedProgram
     from streamreasoner.lang import ast
@@ -37,14 +37,8 @@ class Stage:
     tree: Relation
 
 
-def lower(checked: CheckedProgram, sizes: Mapping[str, int] | None = None) -> ProgramPlan:
-    """Give every rule of *checked* its delta plans, stratum by stratum.
-
-    Args:
-        checked: The program.
-        sizes: How many facts predicates have, as far as it is known (`plan.sizes` says what else
-            can be told). They decide the order of joins, and nothing that can be observed.
-    """
+def lower(checked: CheckedProgram) -> ProgramPlan:
+    """Give every rule of *checked* its delta plans, stratum by stratum."""
     lattices: list[Lattice] = []
     hidden: dict[str, int] = {}
     strata: list[StratumPlan] = []
@@ -67,10 +61,10 @@ def lower(checked: CheckedProgram, sizes: Mapping[str, int] | None = None) -> Pr
         lattices += [lattice(heads[i], trees[i].head) for i in stratum if is_lattice(heads[i])]
         lattices += made.lattices
         strata += [
-            _stratum(projections, (), sizes),
-            _stratum(made.matches, (), sizes),
-            _stratum((), made.results, sizes),
-            _stratum((*plain, *made.heads), made.final, sizes),
+            _stratum(projections, ()),
+            _stratum(made.matches, ()),
+            _stratum((), made.results),
+            _stratum((*plain, *made.heads), made.final),
         ]
     return ProgramPlan(
         arities={**checked.arities, **hidden},
@@ -108,7 +102,5 @@ def _projections(trees: Iterable[Relation]) -> Iterator[Project]:
     yield from found.values()
 
 
-def _stratum(
-    rules: Iterable[RuleBody], reduced: Iterable[Reduction], sizes: Mapping[str, int] | None
-) -> StratumPlan:
-    return StratumPlan(tuple(differentiate(body, sizes) for body in rules), tuple(reduced))
+def _stratum(rules: Iterable[RuleBody], reduced: Iterable[Reduction]) -> StratumPlan:
+    return StratumPlan(tuple(map(differentiate, rules)), tuple(reduced))

@@ -1,0 +1,28 @@
+"""The order of joins."""
+
+from __future__ import annotations
+
+from streamreasoner.analysis import check_text
+from streamreasoner.plan.lower import lower
+
+
+def order(text):
+    """The predicates that the plan of the first atom joins, in their order."""
+    (stratum,) = lower(check_text(text)).strata
+    return [join.pattern.predicate for join in stratum.plans[0].joins]
+
+
+def test_the_text_breaks_ties():
+    """Two atoms with equally many open positions are joined as they are written."""
+    assert order("h(?y, ?z) :- a(?x), first(?x, ?y), then(?x, ?z) .") == ["first", "then"]
+
+
+def test_the_atom_that_leaves_less_open_is_joined_first():
+    """An atom with fewer open positions comes first, whatever the text says."""
+    text = "h(?y) :- a(?x), wide(?x, ?z, ?w, ?v), narrow(?x, ?y, ?z) ."
+    assert order(text) == ["narrow", "wide"]
+
+
+def test_an_atom_that_shares_no_variable_is_last():
+    """A product is never cheaper than a join, because each row meets all facts."""
+    assert order("h(?y, ?z) :- a(?x), apart(?z), near(?x, ?y) .") == ["near", "apart"]
