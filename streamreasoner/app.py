@@ -97,6 +97,8 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         # Spark takes seconds to start, so may the state, and kernels that are not compiled yet:
         # they come up side by side.
         place = _place(config)
+        if metrics is not None:
+            metrics.backend(place.value)
         starting = _start_spark(config, place, lock, stack)
         warming = stack.enter_context(ThreadPoolExecutor(1)).submit(warmup.prepare, program)
         sink = Sink(config.kafka, config.pipeline.app_id, config.pipeline.transaction_timeout)
@@ -329,7 +331,7 @@ def _metrics(config: Config, stack: ExitStack) -> PrometheusObserver | None:
     """Serve metrics from the first moment on: a start that restores a large state takes long."""
     if config.metrics.port == 0:
         return None
-    observer = PrometheusObserver(config.pipeline.batch_timeout)
+    observer = PrometheusObserver(config.pipeline.batch_timeout, config.pipeline.trigger_interval)
     stack.enter_context(Exporter(observer, config.metrics.host, config.metrics.port))
     return observer
 

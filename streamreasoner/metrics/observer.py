@@ -77,10 +77,10 @@ class PrometheusObserver:
 
     Args:
         batch_timeout: Seconds after which a batch counts as stuck.
-        backend: Name of the backend, shown in `streamreasoner_build_info`.
+        trigger_interval: Seconds from one batch's start to the next.
     """
 
-    def __init__(self, batch_timeout: float = 600.0, backend: str = "columnar") -> None:
+    def __init__(self, batch_timeout: float = 600.0, trigger_interval: float = 0.0) -> None:
         self.registry = CollectorRegistry()
         self.health = Health(batch_timeout)
         self._sources: Sources | None = None
@@ -89,13 +89,16 @@ class PrometheusObserver:
         self._state_metrics()
         ProcessCollector(registry=self.registry)
         self.registry.register(_Lag(self))
-        self._gauge(
+        self._build = self._gauge(
             "build_info",
             "Always 1; the labels say what is running.",
             "version",
             "python",
             "backend",
-        ).labels(_version(), platform.python_version(), backend).set(1)
+        )
+        self._gauge(
+            "trigger_interval_seconds", "Configured time from one batch's start to the next."
+        ).set(trigger_interval)
 
     def _batch_metrics(self) -> None:
         self._stages = self._histogram(
@@ -157,6 +160,11 @@ class PrometheusObserver:
         self._failures = self._counter(
             "maintenance_failures", "Maintenance runs that were given up."
         )
+
+    def backend(self, name: str) -> None:
+        """This backend is chosen."""
+        self._build.clear()
+        self._build.labels(_version(), platform.python_version(), name).set(1)
 
     def watch(self, sources: Sources) -> None:
         """Show sizes from now on; shows them once right away, before the first batch."""

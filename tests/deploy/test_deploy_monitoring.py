@@ -89,6 +89,14 @@ def test_panels_are_told_apart_and_do_not_overlap():
         taken |= cells
 
 
+def test_a_panel_of_names_shows_those_of_now():
+    """A name that ended within the range of the dashboard, such as a backend left, is not shown."""
+    named = [panel for panel in PANELS if panel["options"].get("textMode") == "name"]
+    assert {panel["title"] for panel in named} == {"Version", "Program"}
+    for panel in named:
+        assert all(one["instant"] and not one["range"] for one in panel["targets"])
+
+
 def test_every_own_metric_is_shown():
     """No metric is collected that nobody sees."""
     text = json.dumps(DASHBOARD)

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
+import socket
 import threading
+import urllib.request
 import uuid
 
 from control_builders import control
 from oracle import derived, evaluate, total
-from pipelines import await_published, changes, fact, net, new_case, no_change_twice, produce
+from pipelines import (
+    await_published,
+    changes,
+    eventually,
+    fact,
+    net,
+    new_case,
+    no_change_twice,
+    produce,
+)
 from spark_backend import MARKS
 
 from streamreasoner.analysis import check_text
@@ -54,18 +66,35 @@ def test_a_stream_goes_from_one_backend_to_the_other(broker, tmp_path):
 
 
 def test_a_state_that_outgrows_memory_goes_on_in_spark(broker, tmp_path, caplog):
-    """With `auto` a stream begins in memory, and moves between two batches of one run."""
+    """With `auto` a stream begins in memory, and moves between two batches of one run.
+
+    The metrics name the backend that runs.
+    """
     rules = "path(?x, ?z) :- edge(?x, ?y), edge(?y, ?z) ."
-    case = new_case(broker, tmp_path, rules)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    case = new_case(broker, tmp_path, rules, metrics={"port": port})
     case.raw["pipeline"] |= {"backend": "auto", "max_state_bytes": 1}
-    sent = []
+    sent, named = [], []
+
+    def backends():
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+                text = answer.read().decode()
+        except OSError:
+            return []
+        return re.findall(r'^streamreasoner_build_info{backend="(\w+)"', text, re.MULTILINE)
 
     def drive():
         try:
+            eventually(backends, ["columnar"])
             for ends in ("ab", "bc", "ca"):
                 now = ("edge", tuple(f"<http://example.org/{end}>" for end in ends), 1)
                 await_published(case, produce(case, [fact(now[0], *now[1], diff=1)]))
                 sent.append(now)
+            eventually(backends, ["spark"])
+            named.append("spark")
         finally:
             os.kill(os.getpid(), signal.SIGTERM)
 
@@ -78,4 +107,5 @@ def test_a_state_that_outgrows_memory_goes_on_in_spark(broker, tmp_path, caplog)
     assert "it goes on in Spark" in caplog.text
     assert (tmp_path / "state" / "backend").read_text() == "spark"
     assert len(sent) == 3
+    assert named == ["spark"]
     assert net(changes(case)) == derived(evaluate(check_text(rules), total([sent])))

@@ -193,3 +193,29 @@ def test_readiness_is_what_the_pipeline_says():
         answers.append(health.is_ready()[0])
 
     assert answers == [False, True, False]
+
+
+def test_the_backend_is_the_one_that_was_chosen_last():
+    """Before the choice no backend is named, and after a hand-over the one before is not."""
+    observer = PrometheusObserver()
+
+    def backends():
+        return [
+            sample.labels["backend"]
+            for family in observer.registry.collect()
+            for sample in family.samples
+            if sample.name == "streamreasoner_build_info"
+        ]
+
+    assert backends() == []
+    observer.backend("columnar")
+    assert backends() == ["columnar"]
+    observer.backend("spark")
+    assert backends() == ["spark"]
+
+
+def test_the_trigger_interval_is_a_metric():
+    """Alerts on latency follow it."""
+    observer = PrometheusObserver(trigger_interval=30.0)
+
+    assert _value(observer, "trigger_interval_seconds") == 30
