@@ -21,7 +21,8 @@ RUN_STAMP := $(VENV)/.run-$(LOCK)
 DEV_STAMP := $(VENV)/.dev-$(LOCK)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install
 
-.PHONY: help demo test test-thorough check format format-check lint types imports docstrings house bench lock clean
+.PHONY: help demo test test-thorough check format format-check lint types imports docstrings house bench
+.PHONY: picture lock clean
 .PHONY: python java
 
 help: ## List the commands
@@ -62,6 +63,9 @@ house: $(DEV_STAMP)
 
 bench: java $(DEV_STAMP) ## Run the benchmarks and print their tables
 	$(BIN)/python -m benchmarks $(ARGS)
+
+picture: java $(DEV_STAMP) ## Take the README's picture of the demo again
+	$(BIN)/python scripts/picture.py $(ARGS)
 
 lock: ## Compile the lock files again from pyproject.toml (needs uv)
 	scripts/lock $(ARGS)

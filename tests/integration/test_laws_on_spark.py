@@ -32,7 +32,11 @@ EXAMPLES = settings(
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
 )
 RECURSION_LIMIT = 24  # examples that never end are none, and are found out by running them
-SIZES = [(state.RECENT, relation.FEW)] * 2 + [(40, relation.FEW)] + [(40, 3)] * THOROUGH
+SIZES = (
+    [(state.RECENT, relation.MAX_DRIVER_ROWS)] * 2
+    + [(40, relation.MAX_DRIVER_ROWS)]
+    + [(40, 3)] * THOROUGH
+)
 LAWS = (
     incremental.test_trace_equals_from_scratch_after_every_epoch,
     incremental.test_changes_sum_to_the_closure,
@@ -57,7 +61,7 @@ def on_spark(spark_store, monkeypatch):
     def new_store():
         recent, few = next(sizes)
         monkeypatch.setattr(state, "RECENT", recent)
-        monkeypatch.setattr(relation, "FEW", few)
+        monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", few)
         return spark_store()
 
     monkeypatch.setattr(Driver, "new_store", staticmethod(new_store))

@@ -17,7 +17,7 @@ from streamreasoner.backends.spark import arranged, files, progress, relation, s
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.dictionary import DistributedDictionary
 from streamreasoner.backends.spark.ranks import rank
-from streamreasoner.backends.spark.relation import Steps
+from streamreasoner.backends.spark.relation import QueryRunner
 from streamreasoner.errors import (
     ArithmeticOverflowError,
     MultiplicityOverflowError,
@@ -73,7 +73,7 @@ far(?x, max(?n)) :- length(?x, _, ?n) .
 def test_many_rows_are_as_few(store, monkeypatch):
     """What goes through files, because it might be large, is what would have come to the driver."""
     checked = check_text(MANY)
-    monkeypatch.setattr(relation, "FEW", 0)
+    monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 0)
     driver = Driver(checked, store=store())
     edge = "edge", ("<a:a>", "<a:b>")
     epochs = [[("start", ("<a:a>",), 1), (*edge, 2)], [(*edge, -2)]]
@@ -88,7 +88,7 @@ def test_many_rows_are_as_few(store, monkeypatch):
 def test_few_rows_meet_many(store, monkeypatch):
     """A step with little to do reads what is in files and what is not."""
     checked = check_text(LEAST)
-    monkeypatch.setattr(relation, "FEW", 3)
+    monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 3)
     driver = Driver(checked, store=store())
     updates = [
         ("edge", tuple(f"<a:{one}>" for one in word), 1) for word in ("ab", "bc", "xy", "yx")
@@ -103,7 +103,7 @@ def test_few_rows_meet_many(store, monkeypatch):
 def test_many_candidates_are_aggregated_as_few(store, monkeypatch):
     """Groups that may be larger than the driver are counted and summed by executors."""
     checked = check_text(SUMS)
-    monkeypatch.setattr(relation, "FEW", 0)
+    monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 0)
     driver = Driver(checked, store=store())
     number = '"{}"^^<http://www.w3.org/2001/XMLSchema#{}>'.format
     values = (number(1, "integer"), number("2.5", "decimal"), '"heavy"')
@@ -124,7 +124,7 @@ class DeathError(Exception):
 def test_a_large_epoch_goes_on_where_a_process_died(spark, tmp_path, monkeypatch, same):
     """What it had settled is not settled again; an epoch that is another one begins anew."""
     checked = check_text(LONG)
-    monkeypatch.setattr(relation, "FEW", 0)
+    monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 0)
     monkeypatch.setattr(progress, "EVERY_SECONDS", 0)
     edges = [("edge", (f"<a:{n}>", f"<a:{n + 1}>"), 1) for n in range(2)]
     settled = []
@@ -235,11 +235,11 @@ def test_the_last_epochs_are_written_when_they_are_many(spark, tmp_path, monkeyp
     monkeypatch.setattr(state, "RECENT", 6)
     monkeypatch.setattr(state, "EPOCHS", 4)
     random_ = random.Random(0)
-    steps = Steps(spark, f"file:{tmp_path}/steps")
+    runner = QueryRunner(spark, f"file:{tmp_path}/steps")
     names = ("predicate", "a0", "a1", "iteration", "multiplicity", "transition")
 
     def opened():
-        found = state.State(steps, f"file:{tmp_path}/state", int, buckets=2)
+        found = state.State(runner, f"file:{tmp_path}/state", int, buckets=2)
         found.use(2, PAIRS, "")
         return found
 
@@ -247,7 +247,7 @@ def test_the_last_epochs_are_written_when_they_are_many(spark, tmp_path, monkeyp
     for epoch in range(12):
         rows = differences(random_) if epoch < 6 else []
         table = pa.table(dict(zip(names, zip(*rows, strict=True), strict=True))) if rows else None
-        held.append(steps.union([steps.local(table)] if rows else [], names), epoch)
+        held.append(runner.union([runner.from_table(table)] if rows else [], names), epoch)
         for _, *args, _, multiplicity, transition in rows:
             wanted[tuple(args), "multiplicity"] += multiplicity
             wanted[tuple(args), "transition"] += transition
@@ -276,10 +276,10 @@ def test_merging_files_changes_nothing(spark, tmp_path, monkeypatch):
         " epoch LONG"
     )
     random_ = random.Random(0)
-    steps = Steps(spark, f"file:{tmp_path}/steps")
+    runner = QueryRunner(spark, f"file:{tmp_path}/steps")
 
     def opened(name):
-        found = arranged.ArrangedTable(steps, f"file:{tmp_path}/{name}", int, buckets=2)
+        found = arranged.ArrangedTable(runner, f"file:{tmp_path}/{name}", int, buckets=2)
         found.use(2, PAIRS, "")
         return found
 
@@ -287,7 +287,7 @@ def test_merging_files_changes_nothing(spark, tmp_path, monkeypatch):
     held = []
     for epoch in range(5):
         rows = [(*row, epoch) for row in differences(random_)]
-        rows = steps.spread(spark.createDataFrame(rows, columns))
+        rows = runner.from_frame(spark.createDataFrame(rows, columns))
         for one, many in ((merged, 3), (plain, 1_000)):
             monkeypatch.setattr(arranged, "MANY", many)
             one.append(rows, epoch)
@@ -316,22 +316,22 @@ def test_merging_files_changes_nothing(spark, tmp_path, monkeypatch):
 
 def test_a_frequent_key_is_written_by_several_tasks(spark, tmp_path):
     """A bucket that has most rows of all is in several files if there are many."""
-    steps = Steps(spark, f"file:{tmp_path}/steps")
-    held = arranged.ArrangedTable(steps, f"file:{tmp_path}/state", int, buckets=2)
+    runner = QueryRunner(spark, f"file:{tmp_path}/steps")
+    held = arranged.ArrangedTable(runner, f"file:{tmp_path}/state", int, buckets=2)
     held.use(2, PAIRS, "")
     size = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
     before = spark.conf.get(size)
     spark.conf.set(size, "64k")
     try:
         for many in (False, True):
-            steps.begin()
+            runner.begin()
             if many:
-                steps.grow()
+                runner.expect_many_rows()
             rows = spark.range(0, 20_000, 1, 8).selectExpr(
                 *("'p' AS predicate", "1L AS a0", "id AS a1", "0 AS iteration"),
                 *("1L AS multiplicity", "1L AS transition", f"{int(many)}L AS epoch"),
             )
-            held.append(steps.spread(rows), int(many))
+            held.append(runner.from_frame(rows), int(many))
             files = list((tmp_path / "state" / "arrangement=p+0" / "bucket=1").glob("*.parquet"))
             assert len(files) > 2 if many else len(files) == 1
     finally:

@@ -91,14 +91,14 @@ def test_a_folder_of_the_driver_is_copied_for_executors(spark, tmp_path):
     """The copy is in the place that they share, and goes with the files of steps."""
     files.check(spark, f"file:{tmp_path}")
     pq.write_table(pa.table({"id": [1, 2, 3]}), tmp_path / "trace.parquet")
-    steps = relation.Steps(spark, f"file:{tmp_path}/steps")
-    place = steps.reachable(tmp_path / "trace.parquet")
+    runner = relation.QueryRunner(spark, f"file:{tmp_path}/steps")
+    place = runner.reachable(tmp_path / "trace.parquet")
     assert place.startswith(f"file:{tmp_path}/steps/")
     assert spark.read.parquet(place).count() == 3
     # What an epoch has changed is read until the next one has ended.
-    steps.begin()
+    runner.begin()
     assert files.exists(spark, place)
-    steps.begin()
+    runner.begin()
     assert not files.exists(spark, place)
 
 
@@ -124,12 +124,12 @@ class Deaths:
 @pytest.fixture
 def deaths(machines, spark, monkeypatch):
     """Executors die while an epoch computes its steps: between jobs, then in the midst of one."""
-    found, cut = Deaths(), relation.Steps.cut
+    found, cut = Deaths(), relation.QueryRunner.materialize
     context, numbers = spark.sparkContext, itertools.count(1)
 
-    def computed(steps, rows):
+    def computed(runner, rows):
         if rows.table is not None or next(numbers) < MIDDLE or found.within:
-            return cut(steps, rows)
+            return cut(runner, rows)
         if not found.between:
             assert not context.statusTracker().getActiveJobsIds()
             kill(_all_executors(machines)[0])
@@ -141,12 +141,12 @@ def deaths(machines, spark, monkeypatch):
         watcher = threading.Thread(target=_watch, args=(context, victim, over, found))
         watcher.start()
         try:
-            return cut(steps, rows)
+            return cut(runner, rows)
         finally:
             over.set()
             watcher.join()
 
-    monkeypatch.setattr(relation.Steps, "cut", computed)
+    monkeypatch.setattr(relation.QueryRunner, "materialize", computed)
     return found
 
 
@@ -221,6 +221,6 @@ def test_the_image_starts_an_executor(spark, tmp_path):
 
 def test_executors_that_die_lose_nothing(spark, tmp_path, monkeypatch, deaths):
     """Killed between jobs and within one: facts and counts, in files, are the oracle's."""
-    monkeypatch.setattr(relation, "FEW", 0)
+    monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 0)
     assert_as_the_oracle_says(spark, tmp_path)
     assert deaths == Deaths(between=1, within=1)

@@ -103,7 +103,7 @@ def test_the_state_is_that_of_the_rules_there_are(started):
 
 def test_many_rows_are_as_few(started, monkeypatch):
     """Rules are evaluated as a whole in files, where what they read might be large."""
-    monkeypatch.setattr(relation, "FEW", 0)
+    monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 0)
     before, after = check_text(LEAST + DEGREE), check_text(MOST + FAR)
     driver = Driver(before, store=stores(started[0], started[1] / "many")())
     sent = [*pairs("edge", "ab"), *pairs("path", "ab ac")]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from streamreasoner.backends.spark.relation import Relation, Steps
+    from streamreasoner.backends.spark.relation import QueryRunner, Relation
     from streamreasoner.backends.spark.terms import Terms
     from streamreasoner.plan.algebra import Lattice, Reduction
 
@@ -56,24 +56,24 @@ def group_of_reduction(reduction: Reduction) -> Arrangement:
     return Arrangement(reduction.candidates, (), reduction.key)
 
 
-def with_ranks(steps: Steps, terms: Terms, rows: Relation, column: str) -> Relation:
+def with_ranks(runner: QueryRunner, terms: Terms, rows: Relation, column: str) -> Relation:
     """Rows with one more column: bytes that compare as the terms of a column do."""
     if rows.table is not None:
         ids = rows.table[column].to_pylist()
         known = {one: rank(text) for one, text in terms.texts(ids).items()}
         ranks = pa.array([known[one] for one in ids], pa.binary())
-        return steps.local(rows.table.append_column(RANK, ranks))
+        return runner.from_table(rows.table.append_column(RANK, ranks))
     frame = terms.attach(rows.frame, column, _TEXT)
-    return steps.spread(frame.withColumn(RANK, F.udf(rank, "binary")(_TEXT)))
+    return runner.from_frame(frame.withColumn(RANK, F.udf(rank, "binary")(_TEXT)))
 
 
 def results(
-    steps: Steps, terms: Terms, reduction: Reduction, candidates: Relation, width: int
+    runner: QueryRunner, terms: Terms, reduction: Reduction, candidates: Relation, width: int
 ) -> Relation:
     """The head facts that come or go because candidates changed.
 
     Args:
-        steps: Cuts.
+        runner: Runs the queries.
         terms: Terms of ids.
         reduction: The reduction.
         candidates: All candidates of the groups that changed, each once: arguments, multiplicity
@@ -86,11 +86,13 @@ def results(
     keys = [argument(position) for position in reduction.key]
     value = argument(len(keys))
     if candidates.table is not None:
-        changed = steps.local(_in_driver(terms, reduction, candidates.table, keys, value))
+        changed = runner.from_table(_in_driver(terms, reduction, candidates.table, keys, value))
     elif reduction.function in _COUNTS:
-        changed = steps.cut(steps.spread(_counted(reduction, candidates.frame, keys)))
+        changed = runner.materialize(runner.from_frame(_counted(reduction, candidates.frame, keys)))
     else:
-        changed = steps.cut(steps.spread(_summed(terms, reduction, candidates.frame, keys, value)))
+        changed = runner.materialize(
+            runner.from_frame(_summed(terms, reduction, candidates.frame, keys, value))
+        )
     cells = ["0"] * width
     for position, one in enumerate(reduction.head.arguments):
         match one:
@@ -99,7 +101,7 @@ def results(
             case Value(term):
                 cells[position] = str(terms.intern(term))
     head = ", ".join(f"CAST({cell} AS BIGINT) AS {argument(i)}" for i, cell in enumerate(cells))
-    return steps.query(
+    return runner.query(
         f"SELECT {quoted(reduction.head.predicate)} AS {PREDICATE}, {head}, 1 AS {ITERATION},"
         f" {MULTIPLICITY} FROM changed",
         changed=terms.identify(changed, _TEXT, _RESULT),

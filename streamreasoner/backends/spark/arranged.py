@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriter
 
     from streamreasoner.backends.spark.patterns import Constants
-    from streamreasoner.backends.spark.relation import Relation, Steps
+    from streamreasoner.backends.spark.relation import QueryRunner, Relation
 
 _WEIGHT = 31
 _APPLICATION = "streamreasoner"
@@ -83,7 +83,7 @@ class ArrangedTable:
     """Reads and appends the arranged trace.
 
     Args:
-        steps: Of a session with Delta Lake.
+        runner: Of a session with Delta Lake.
         path: Where the table is, or will be.
         intern: Gives the id of a term.
         buckets: Number of buckets of an arrangement.
@@ -91,13 +91,13 @@ class ArrangedTable:
 
     def __init__(
         self,
-        steps: Steps,
+        runner: QueryRunner,
         path: str,
         intern: Callable[[str], int],
         buckets: int,
     ) -> None:
-        self._steps = steps
-        self._spark = spark = steps.spark
+        self._runner = runner
+        self._spark = spark = runner.spark
         self._path = path
         self._buckets = buckets
         self._intern = intern
@@ -163,7 +163,7 @@ class ArrangedTable:
         found = self._rows(arrangement, rows)
         if source != arrangement:
             found = found.filter(condition(arrangement.predicate, self._constants(arrangement)))
-        return self._with_keys(found, keys) if keys is not None else self._steps.spread(found)
+        return self._with_keys(found, keys) if keys is not None else self._runner.from_frame(found)
 
     def _probe(self, rows: DataFrame, arrangement: Arrangement, keys: pa.Table) -> Relation | None:
         """The rows of one of the table's arrangements with one of some keys, None if none has."""
@@ -188,11 +188,11 @@ class ArrangedTable:
         found = self._rows(arrangement, rows.filter(" AND ".join(wanted)))
         if keys.num_rows > (_FEW_KEYS if keys.num_columns == 1 else 1):
             return self._with_keys(found, keys)
-        return self._steps.spread(found)
+        return self._runner.from_frame(found)
 
     def _with_keys(self, rows: DataFrame, keys: pa.Table) -> Relation:
         few = F.broadcast(to_frame(self._spark, keys))
-        return self._steps.spread(rows.join(few, keys.column_names, "left_semi"))
+        return self._runner.from_frame(rows.join(few, keys.column_names, "left_semi"))
 
     def _rows(self, arrangement: Arrangement, rows: DataFrame) -> DataFrame:
         return rows.selectExpr(
@@ -206,14 +206,14 @@ class ArrangedTable:
     def missing(self) -> Relation | None:
         """The rows of arrangements that the table does not have yet, None if it has all."""
         parts = [
-            self._placed(self._steps.consolidated(rows, self._width).frame, (one,))
+            self._placed(self._runner.consolidated(rows, self._width).frame, (one,))
             for one in self._arrangements
             if self._wider or one not in self._kept
             if (rows := self.read(one, None, {})) is not None
         ]
         if not parts:
             return None
-        return self._steps.spread(reduce(lambda one, other: one.unionAll(other), parts))
+        return self._runner.from_frame(reduce(lambda one, other: one.unionAll(other), parts))
 
     def needs(self, epoch: int) -> bool:
         """Whether an epoch cannot wait: its program is new, or the table has its rows already."""
@@ -275,7 +275,7 @@ class ArrangedTable:
         ordered = rows.withColumn(_ORDER, order)
         together = (
             ordered.hint("rebalance", F.col(ARRANGEMENT), F.col(BUCKET))
-            if self._steps.many
+            if self._runner.many
             else ordered.repartition(ARRANGEMENT, BUCKET)
         )
         return (
@@ -296,12 +296,12 @@ class ArrangedTable:
         commit is marked as of that epoch, so that a start takes it for the same state.
         """
         most = max(_MERGED, len(self._files) // MANY**2)
-        crowded = self._files.crowded(MANY)[:most]
-        if self._frame is None or not crowded:
+        fragmented = self._files.fragmented(MANY)[:most]
+        if self._frame is None or not fragmented:
             return
         where = " OR ".join(
             f"({ARRANGEMENT} = {quoted(name)} AND {BUCKET} = {bucket} AND {EPOCH} > {before})"
-            for (name, bucket), before in crowded
+            for (name, bucket), before in fragmented
         )
         place = (ARRANGEMENT, BUCKET, *arguments(self._width), ITERATION)
         sums = [f"sum({name}) AS {name}" for name in (MULTIPLICITY, TRANSITION)]
@@ -311,7 +311,7 @@ class ArrangedTable:
             .agg(*map(F.expr, sums), F.expr(f"max({EPOCH}) AS {EPOCH}"))
             .filter(f"{MULTIPLICITY} != 0 OR {TRANSITION} != 0")
         )
-        with self._steps.for_many():
+        with self._runner.for_many():
             self._write(self._writer(summed, epoch).mode("overwrite").option("replaceWhere", where))
         self._files.delete(self._files.follow())
 

@@ -1,6 +1,6 @@
 """The engine's port over DataFrames. Invariant: the state is never in the driver.
 
-An epoch keeps two piles of differences: of multiplicities, and of the transitions that follow from
+An epoch keeps two logs of differences: of multiplicities, and of the transitions that follow from
 them. Both are by fact and iteration; the state that was committed before the epoch is only read.
 Every iteration is settled once, in ascending order: multiplicities up to it are final then.
 """
@@ -34,7 +34,7 @@ from streamreasoner.backends.spark.outcome import SIZES, Outcome
 from streamreasoner.backends.spark.patterns import encode, first_that_holds, heads
 from streamreasoner.backends.spark.progress import Progress
 from streamreasoner.backends.spark.reading import Reading
-from streamreasoner.backends.spark.relation import Pile, Relation, Steps, total
+from streamreasoner.backends.spark.relation import DifferenceLog, QueryRunner, Relation, total
 from streamreasoner.backends.spark.state import State
 from streamreasoner.backends.spark.terms import Terms
 from streamreasoner.collection.updates import MAX_MULTIPLICITY, Updates, check_arity
@@ -68,7 +68,7 @@ class SparkBackend:
 
     Args:
         spark: A session with Delta Lake.
-        directory: Where the state and the files of an epoch are, as Hadoop says it; all executors
+        directory: Where the state and the files of an epoch are, as a Hadoop path; all executors
             must reach it.
         plan: The program.
         dictionary: Terms and their ids.
@@ -84,10 +84,10 @@ class SparkBackend:
         buckets: int = DEFAULT_BUCKETS,
     ) -> None:
         self._dictionary = dictionary
-        self._steps = Steps(spark, f"{directory}/steps")
-        self._progress = Progress(self._steps)
-        self._terms = Terms(self._steps, dictionary)
-        self._state = State(self._steps, f"{directory}/state", dictionary.intern, buckets)
+        self._runner = QueryRunner(spark, f"{directory}/steps")
+        self._progress = Progress(self._runner)
+        self._terms = Terms(self._runner, dictionary)
+        self._state = State(self._runner, f"{directory}/state", dictionary.intern, buckets)
         self._sizes: NDArray[np.int64] | None = np.zeros(len(SIZES), np.int64)
         self._use(plan)
         self._begin()
@@ -108,20 +108,20 @@ class SparkBackend:
         ]
         meaning = repr((StateVersion.current(), self._strata, self._lattices, plan.lattices))
         self._state.use(self._width, _arrangements(plan), meaning)
-        self._reading = Reading(self._steps, self._state, plan, self._stratum_of, self._width)
+        self._reading = Reading(self._runner, self._state, plan, self._stratum_of, self._width)
 
     def _begin(self) -> None:
         """Forget what an epoch has found; the dictionary may have forgotten the constants."""
         self._before: ProgramPlan | None = None
         self._dictionary.encode(self._constants)
-        self._steps.begin()
+        self._runner.begin()
         self._input: list[pa.Table] = []
         place = (*self._fact, STRATUM, LATTICE, ITERATION)
-        self._counts = Pile(self._steps, (*place, MULTIPLICITY))
-        self._transitions = Pile(self._steps, (*place, TRANSITION))
-        # What the state says of the facts, and groups of lattices, that the epoch touches.
-        self._known = Pile(self._steps, (*place, MULTIPLICITY, TRANSITION))
-        self._piles = {
+        self._counts = DifferenceLog(self._runner, (*place, MULTIPLICITY))
+        self._transitions = DifferenceLog(self._runner, (*place, TRANSITION))
+        # The state of the facts, and of the groups of lattices, that the epoch touches.
+        self._known = DifferenceLog(self._runner, (*place, MULTIPLICITY, TRANSITION))
+        self._logs = {
             "counts": self._counts,
             "transitions": self._transitions,
             "known": self._known,
@@ -157,20 +157,22 @@ class SparkBackend:
         if self._state.empty:
             return
         change = Change(
-            self._steps,
+            self._runner,
             self._state,
             self._terms,
             before=before,
             after=self._plan,
             width=self._width,
         )
-        derived = self._steps.union(change.derived(), (*self._fact, ITERATION, MULTIPLICITY))
+        derived = self._runner.union(change.derived(), (*self._fact, ITERATION, MULTIPLICITY))
         self._add_counts(derived)
         lattice = first_that_holds(self._lattices, _PLAIN)
         judged = change.judged_otherwise()
-        self._know(self._steps.query(f"SELECT *, {lattice} AS {LATTICE} FROM rows", rows=judged))
+        self._remember(
+            self._runner.query(f"SELECT *, {lattice} AS {LATTICE} FROM rows", rows=judged)
+        )
         if (missing := self._state.missing()) is not None:
-            self._steps.near(missing)
+            self._runner.collect_if_small(missing)
 
     # A stratum -----------------------------------------------------------------------------------
 
@@ -195,15 +197,15 @@ class SparkBackend:
         own = range(self._stratum, self._stratum + 1)
         now = range(iteration, iteration + 1)
         touched = self._counts.select(own, now)
-        self._learn(touched)
+        self._load_state_of(touched)
         place = (*self._fact, LATTICE)
-        near = self._steps.union((touched, self._known.select(own, now)), place).distinct(place)
+        near = self._runner.union((touched, self._known.select(own, now)), place).distinct(place)
         if near.empty:
             return self._delta_of((), iteration)
         counts = self._within(near, self._counts.select(own, range(iteration + 1)))
         known = self._known.select(own, range(iteration + 1))
         here, fact = f"{ITERATION} = {iteration}", ", ".join(place)
-        rows = self._steps.query(
+        rows = self._runner.query(
             f"SELECT {fact}, {total(MULTIPLICITY, 'upto')},"
             f" {total(f'IF({here}, 0, {MULTIPLICITY})', 'before')},"
             f" {total(f'IF({here}, {TRANSITION}, 0)', TRANSITION)}"
@@ -216,23 +218,23 @@ class SparkBackend:
         change = f"CAST(upto > 0 AS BIGINT) - CAST(before > 0 AS BIGINT) - {TRANSITION}"
         names = (*place, "upto", "before", TRANSITION)
         changed = [
-            self._steps.query(
+            self._runner.query(
                 f"SELECT {fact}, upto, before, {change} AS {TRANSITION} FROM rows"
                 f" WHERE {LATTICE} = {_PLAIN}",
                 rows=rows,
             )
         ]
         for number, lattice in enumerate(self._plan.lattices):
-            if any(not pile.where(lattice=number).empty for pile in (counts, known)):
-                candidates = self._steps.cut(rows.where(lattice=number))
-                changed.append(self._compete(lattice, candidates))
+            if any(not relation.where(lattice=number).empty for relation in (counts, known)):
+                candidates = self._runner.materialize(rows.where(lattice=number))
+                changed.append(self._pick_winners(lattice, candidates))
         overflow = f"abs(upto - before) > {MAX_MULTIPLICITY}"
-        found = self._steps.cut(
-            self._steps.query(
+        found = self._runner.materialize(
+            self._runner.query(
                 f"SELECT {fact}, {self._stratum} AS {STRATUM}, {iteration} AS {ITERATION},"
                 f" {TRANSITION}, {overflow} AS overflow FROM changed"
                 f" WHERE {TRANSITION} != 0 OR {overflow}",
-                changed=self._steps.union(changed, names),
+                changed=self._runner.union(changed, names),
             )
         )
         self._check_overflow(found)
@@ -245,7 +247,7 @@ class SparkBackend:
             return counts
         place = ", ".join((*self._fact, LATTICE))
         names = ", ".join(self._counts.names)
-        return self._steps.query(
+        return self._runner.query(
             # To Spark, the columns of USING are the first of all.
             f"SELECT {names} FROM counts SEMI JOIN near USING ({place}) WHERE {LATTICE} = {_PLAIN}"
             f" UNION ALL SELECT {names} FROM counts WHERE {LATTICE} != {_PLAIN}",
@@ -256,7 +258,7 @@ class SparkBackend:
     def _delta_of(self, own: Iterable[Relation], iteration: int) -> int:
         """Keep what `derive` is driven by, at iteration 0 lower strata too; returns its size."""
         below = self._transitions.select(range(self._stratum if iteration == 0 else 0), _ALL)
-        self._delta = self._steps.union((*own, below), (*self._fact, TRANSITION))
+        self._delta = self._runner.union((*own, below), (*self._fact, TRANSITION))
         if self._delta.table is not None:
             return int(self._delta.table.num_rows)
         return self._delta.frame.count()
@@ -266,7 +268,7 @@ class SparkBackend:
         if self._stratum == 0:
             return
         leaves = Leaves(
-            steps=self._steps,
+            runner=self._runner,
             state=self._state,
             terms=self._terms,
             delta_rows=self._delta,
@@ -277,56 +279,56 @@ class SparkBackend:
             width=self._width,
         )
         found = [evaluate(plan, leaves) for plan in self._plan.strata[self._stratum - 1].plans]
-        self._add_counts(self._steps.union(found, (*self._fact, ITERATION, MULTIPLICITY)))
+        self._add_counts(self._runner.union(found, (*self._fact, ITERATION, MULTIPLICITY)))
 
     def _take_input(self) -> None:
-        """Begin with the input, or where a process was that died in the midst of the same epoch."""
+        """Begin with the input, or where an earlier process died in the same epoch."""
         rows = pa.concat_tables(self._input)
         self._input = []
-        many = len(rows) > relation.FEW
+        many = len(rows) > relation.MAX_DRIVER_ROWS
         if many:
-            self._steps.grow()
+            self._runner.expect_many_rows()
         if many and self._before is None:
             terms = len(self._dictionary)
             plan = self._plan
             program = (plan.arities, plan.strata, plan.lattices, sorted(plan.hidden))
-            epoch = self._state.last, terms, len(rows), self._steps.checksum(rows), program
+            epoch = self._state.last, terms, len(rows), self._runner.checksum(rows), program
             self._purpose = sha256(repr(epoch).encode()).hexdigest(), terms
             if (note := self._progress.find(self._purpose[0])) is not None:
-                self._go_on(note)
+                self._resume(note)
                 return
-        self._add_counts(self._steps.local(rows))
+        self._add_counts(self._runner.from_table(rows))
 
-    def _go_on(self, note: Note) -> None:
-        """Take up what is noted of the epoch."""
+    def _resume(self, note: Note) -> None:
+        """Continue from the note of an earlier process."""
         self._dictionary.encode(pa.array(note.terms, pa.large_string()))
-        self._steps.resume(*note.generations)
-        for name, pile in self._piles.items():
-            pile.restore(note.piles[name])
+        self._runner.resume(*note.generations)
+        for name, log in self._logs.items():
+            log.restore(note.logs[name])
         self._resumed = note.stratum, note.iteration
         _log.info(
-            "The epoch had been begun: it goes on after iteration %d of stratum %d.",
+            "Resuming the epoch after iteration %d of stratum %d.",
             note.iteration,
             note.stratum,
         )
 
     def next_touched(self) -> int:
         """The next iteration with touched facts, or -1 if the stratum is done."""
-        if self._purpose is not None and self._steps.large and self._progress.due:
+        if self._purpose is not None and self._runner.large and self._progress.due:
             purpose, known = self._purpose
             terms = self._dictionary.terms(known, len(self._dictionary)).to_pylist()
-            self._progress.note(purpose, (self._stratum, self._iteration), terms, self._piles)
-        piles = (self._counts, self._known)
-        later = [pile.following(self._stratum, self._iteration) for pile in piles]
+            self._progress.note(purpose, (self._stratum, self._iteration), terms, self._logs)
+        logs = (self._counts, self._known)
+        later = [log.following(self._stratum, self._iteration) for log in logs]
         return min((one for one in later if one >= 0), default=-1)
 
     def _add_counts(self, rows: Relation) -> None:
-        """Sum differences of multiplicities by fact and iteration, and add them to the pile."""
+        """Sum differences of multiplicities by fact and iteration, and log them."""
         if rows.empty:
             return
         place = ", ".join((*self._fact, ITERATION))
-        found = self._steps.cut(
-            self._steps.query(
+        found = self._runner.materialize(
+            self._runner.query(
                 f"SELECT {place}, {self._stratum_of} AS {STRATUM},"
                 f" {first_that_holds(self._lattices, _PLAIN)} AS {LATTICE},"
                 f" CAST(IF(abs(total) > {MAX_MULTIPLICITY}, 0, total) AS BIGINT) AS {MULTIPLICITY},"
@@ -340,8 +342,8 @@ class SparkBackend:
         self._check_overflow(found)
         self._counts.add(found)
 
-    def _learn(self, touched: Relation) -> None:
-        """Read what the state says of touched facts, or of their groups, unless it is known."""
+    def _load_state_of(self, touched: Relation) -> None:
+        """Load the state of touched facts, or of their groups, unless it is loaded already."""
         if self._state.empty or touched.empty:
             return
         parts: list[Relation] = []
@@ -366,31 +368,31 @@ class SparkBackend:
                 exact = part.table is None and fresh.table is not None
                 near = part if exact else self._joined("SEMI", part, fresh, on)
                 parts.append(
-                    self._steps.query(f"SELECT *, {lattice} AS {LATTICE} FROM part", part=near)
+                    self._runner.query(f"SELECT *, {lattice} AS {LATTICE} FROM part", part=near)
                 )
         columns = (*self._fact, LATTICE, ITERATION, MULTIPLICITY, TRANSITION)
-        self._know(self._steps.gather(parts, columns))
+        self._remember(self._runner.gather(parts, columns))
 
     def _joined(self, kind: str, rows: Relation, keys: Relation, on: Sequence[str]) -> Relation:
         """The rows that have one of the keys (`SEMI`), or none of them (`ANTI`)."""
-        return self._steps.query(
+        return self._runner.query(
             f"SELECT rows.* FROM rows {kind} JOIN keys USING ({', '.join(on)})",
             rows=rows,
             keys=keys,
         )
 
-    def _know(self, rows: Relation) -> None:
-        """Take what the state says of facts and groups."""
+    def _remember(self, rows: Relation) -> None:
+        """Log the state of facts and groups."""
         if rows.empty:
             return
         place = ", ".join((*self._fact, LATTICE, ITERATION))
-        found = self._steps.query(
+        found = self._runner.query(
             f"SELECT {place}, {self._stratum_of} AS {STRATUM}, {MULTIPLICITY}, {TRANSITION} FROM"
             f" (SELECT {place}, {total(MULTIPLICITY)}, {total(TRANSITION)} FROM rows"
             f" GROUP BY {place}) WHERE {MULTIPLICITY} != 0 OR {TRANSITION} != 0",
             rows=rows,
         )
-        self._known.add(self._steps.cut(found))
+        self._known.add(self._runner.materialize(found))
 
     def _groupings(self) -> Iterable[tuple[Arrangement, int]]:
         """The arrangements that facts, or the groups of lattices, are found in."""
@@ -399,22 +401,22 @@ class SparkBackend:
         for number, lattice in enumerate(self._plan.lattices):
             yield aggregates.group_of_lattice(lattice), number
 
-    def _compete(self, lattice: Lattice, candidates: Relation) -> Relation:
-        """Changed transitions of candidates: the winner takes over from the one before it."""
+    def _pick_winners(self, lattice: Lattice, candidates: Relation) -> Relation:
+        """Changed transitions of candidates: the new winner replaces the former one."""
         group = ", ".join((PREDICATE, *(argument(p) for p in lattice.key)))
         value = argument(lattice.position)
         best = f"{lattice.function}_by"
         wins = f"CAST(upto > 0 AND {value} IS NOT DISTINCT FROM winner AS BIGINT)"
         won = f"CAST(before > 0 AND {value} IS NOT DISTINCT FROM former AS BIGINT)"
-        rows = aggregates.with_ranks(self._steps, self._terms, candidates, value)
-        winners = self._steps.query(
+        rows = aggregates.with_ranks(self._runner, self._terms, candidates, value)
+        winners = self._runner.query(
             f"SELECT {group},"
             f" {best}({value}, IF(upto > 0, {RANK}, NULL)) AS winner,"
             f" {best}({value}, IF(before > 0, {RANK}, NULL)) AS former"
             f" FROM rows GROUP BY {group}",
             rows=rows,
         )
-        return self._steps.query(
+        return self._runner.query(
             f"SELECT {', '.join(self._fact)}, {LATTICE}, upto, before,"
             f" {wins} - {won} - {TRANSITION} AS {TRANSITION}"
             f" FROM rows JOIN winners USING ({group})",
@@ -435,10 +437,10 @@ class SparkBackend:
             touched = changed.distinct(key) if key else changed
             cells = ", ".join(arguments(self._width))
             kept = self._state.read(group, touched.table, {p: argument(p) for p in reduction.key})
-            members = self._steps.gather(kept, (*arguments(self._width), MULTIPLICITY))
+            members = self._runner.gather(kept, (*arguments(self._width), MULTIPLICITY))
             if key:
                 members = self._joined("SEMI", members, touched, key)
-            candidates = self._steps.query(
+            candidates = self._runner.query(
                 f"SELECT {cells}, {total(OLD)}, {total(MULTIPLICITY)} FROM"
                 f" (SELECT {cells}, 0 AS {OLD}, {MULTIPLICITY} FROM changed UNION ALL"
                 f" SELECT {cells}, {MULTIPLICITY} AS {OLD}, {MULTIPLICITY} FROM members)"
@@ -448,7 +450,11 @@ class SparkBackend:
             )
             self._add_counts(
                 aggregates.results(
-                    self._steps, self._terms, reduction, self._steps.cut(candidates), self._width
+                    self._runner,
+                    self._terms,
+                    reduction,
+                    self._runner.materialize(candidates),
+                    self._width,
                 )
             )
 
@@ -462,7 +468,7 @@ class SparkBackend:
         ]
         if upto > 0:
             parts.append(self._transitions.select(range(self._stratum), _ALL))
-        return self._steps.union(parts, names)
+        return self._runner.union(parts, names)
 
     @staticmethod
     def _check_overflow(found: Relation) -> None:
@@ -479,15 +485,15 @@ class SparkBackend:
         """What the epoch changes, computed once."""
         if self._result is None:
             place = ", ".join((*self._fact, ITERATION))
-            rows = self._steps.query(
+            rows = self._runner.query(
                 f"SELECT {place}, {MULTIPLICITY}, 0 AS {TRANSITION} FROM counts UNION ALL"
                 f" SELECT {place}, 0 AS {MULTIPLICITY}, {TRANSITION} FROM transitions",
                 counts=self._counts.everything(),
                 transitions=self._transitions.everything(),
             )
-            differences = self._steps.cut(self._steps.consolidated(rows, self._width))
+            differences = self._runner.materialize(self._runner.consolidated(rows, self._width))
             self._result = Outcome.of(
-                self._steps, self._plan, self._fact, differences, self._known.everything()
+                self._runner, self._plan, self._fact, differences, self._known.everything()
             )
         return self._result
 
@@ -524,7 +530,7 @@ class SparkBackend:
                 pa.array(batch.iteration, pa.int32()),
             )
         if self._input:
-            self._rebuild(self._steps.local(pa.concat_tables(self._input)), 0)
+            self._rebuild(self._runner.from_table(pa.concat_tables(self._input)), 0)
 
     def resume(self, trace: Path, before: int) -> None:
         """Go on with the state of the epochs below *before*, built from their trace if need be.
@@ -541,7 +547,7 @@ class SparkBackend:
             return
         if since == 0:
             self._state.clear()
-        rows = self._steps.spark.read.format("delta").load(self._steps.reachable(trace))
+        rows = self._runner.spark.read.format("delta").load(self._runner.reachable(trace))
         kept = [name for name in arguments(self._width) if name in rows.columns]
         missing = [name for name in arguments(self._width) if name not in kept]
         frame = rows.filter(f"{EPOCH} >= {since} AND {EPOCH} < {before}").selectExpr(
@@ -551,7 +557,7 @@ class SparkBackend:
             ITERATION,
             MULTIPLICITY,
         )
-        self._rebuild(self._steps.spread(frame), before - 1)
+        self._rebuild(self._runner.from_frame(frame), before - 1)
 
     def _rebuild(self, trace: Relation, epoch: int) -> None:
         """Bring the state up to an epoch: transitions follow from multiplicities."""

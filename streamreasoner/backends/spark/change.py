@@ -39,7 +39,7 @@ from streamreasoner.plan.change import program_change
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from streamreasoner.backends.spark.relation import Relation, Steps
+    from streamreasoner.backends.spark.relation import QueryRunner, Relation
     from streamreasoner.backends.spark.state import State
     from streamreasoner.backends.spark.terms import Terms
     from streamreasoner.plan.algebra import ProgramPlan, RulePlan
@@ -68,9 +68,9 @@ class Whole(Leaves):
     def facts(self, pattern: Pattern) -> Bindings:
         """All transitions of the facts that match."""
         once = pa.table([[0], [self.sign]], schema=schema((ITERATION, SIGN)))
-        nothing = Bindings(self.steps.local(once), {})
+        nothing = Bindings(self.runner.from_table(once), {})
         found = self.join(Join(_NOTHING, pattern, Age.NEW), nothing)
-        return replace(found, rows=self.steps.near(found.rows))
+        return replace(found, rows=self.runner.collect_if_small(found.rows))
 
     def delta(self, node: Delta) -> Bindings:
         """What `delta_rows` has: all facts of the atom."""
@@ -84,7 +84,7 @@ class Change:
     """What a change of program changes in a state by itself.
 
     Attributes:
-        steps: Cuts.
+        runner: Runs the queries.
         state: What is committed.
         terms: Terms of ids.
         before: The program of the state.
@@ -92,7 +92,7 @@ class Change:
         width: Columns of arguments.
     """
 
-    steps: Steps
+    runner: QueryRunner
     state: State
     terms: Terms
     before: ProgramPlan
@@ -114,24 +114,24 @@ class Change:
         for lattice in sorted(changed, key=repr):
             pattern = lattice.pattern
             parts += [
-                self.steps.query(f"SELECT * FROM rows WHERE NOT ({' OR '.join(seen)})", rows=rows)
+                self.runner.query(f"SELECT * FROM rows WHERE NOT ({' OR '.join(seen)})", rows=rows)
                 for rows in self.state.read(aggregates.group_of_lattice(lattice), None, {})
             ]
             seen.append(condition(pattern.predicate, encode(pattern, self.terms.intern)))
-        return self.steps.union(parts, (*fact(self.width), ITERATION, MULTIPLICITY, TRANSITION))
+        return self.runner.union(parts, (*fact(self.width), ITERATION, MULTIPLICITY, TRANSITION))
 
     def _rules(
         self, rules: Iterable[tuple[int, RulePlan]], program: ProgramPlan, sign: int
     ) -> Iterator[Relation]:
         """What rules of a program derive, each driven by its rarest atom."""
         strata = first_that_holds(heads(program, self.terms.intern), 0)
-        none = self.steps.local(
+        none = self.runner.from_table(
             schema((*fact(self.width), STRATUM, ITERATION, TRANSITION)).empty_table()
         )
         facts: dict[tuple[int, Pattern], Bindings] = {}
         for stratum, rule in rules:
             leaves = Whole(
-                steps=self.steps,
+                runner=self.runner,
                 state=self.state,
                 terms=self.terms,
                 delta_rows=none,
@@ -161,13 +161,13 @@ class Change:
         names = ", ".join(cells)
         for reduction in gone:
             parts = self.state.read(aggregates.group_of_reduction(reduction), None, {})
-            candidates = self.steps.query(
+            candidates = self.runner.query(
                 f"SELECT {names}, {total(MULTIPLICITY, aggregates.OLD)}, 0 AS {MULTIPLICITY}"
                 f" FROM rows GROUP BY {names}",
-                rows=self.steps.union(parts, (*cells, MULTIPLICITY)),
+                rows=self.runner.union(parts, (*cells, MULTIPLICITY)),
             )
             yield aggregates.results(
-                self.steps, self.terms, reduction, self.steps.cut(candidates), self.width
+                self.runner, self.terms, reduction, self.runner.materialize(candidates), self.width
             )
 
 

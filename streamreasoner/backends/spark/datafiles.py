@@ -81,7 +81,7 @@ class DataFiles:
             file.path for bucket in buckets for file in self._files.get((arrangement, bucket), ())
         ]
 
-    def crowded(self, many: int) -> list[tuple[Place, int]]:
+    def fragmented(self, many: int) -> list[tuple[Place, int]]:
         """Places that have files of so many epochs that should be one, those with most first.
 
         They are the files of all epochs after the one that is given with each place. Older files

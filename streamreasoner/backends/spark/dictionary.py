@@ -132,7 +132,7 @@ class DistributedDictionary:
         local = self._local(distinct)
         missing = local < 0
         if missing.any():
-            local[missing] = self._learn(distinct[missing])
+            local[missing] = self._load_ids_of(distinct[missing])
         return self._known.decode(local[rows])
 
     def terms(self, start: int, stop: int) -> pa.LargeStringArray:
@@ -181,7 +181,7 @@ class DistributedDictionary:
         self._count += int(new.sum())
         self._add(ids)
 
-    def _learn(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _load_ids_of(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """Take terms of the table into the driver; returns their places there."""
         self._identify()
         local = self._known.encode(self._index.terms(ids).cast(pa.large_string()))

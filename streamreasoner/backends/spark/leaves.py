@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from streamreasoner.backends.spark.relation import Relation, Steps
+    from streamreasoner.backends.spark.relation import QueryRunner, Relation
     from streamreasoner.backends.spark.state import State
     from streamreasoner.backends.spark.terms import Terms
     from streamreasoner.plan.algebra import Operand
@@ -93,7 +93,7 @@ class Leaves:
     """Evaluates delta plans of a stratum at an iteration.
 
     Attributes:
-        steps: Cuts.
+        runner: Runs the queries.
         state: What is committed.
         terms: Terms of ids.
         delta_rows: The transitions that changed at the iteration.
@@ -104,7 +104,7 @@ class Leaves:
         width: Columns of arguments.
     """
 
-    steps: Steps
+    runner: QueryRunner
     state: State
     terms: Terms
     delta_rows: Relation
@@ -126,13 +126,13 @@ class Leaves:
             data = {name: found[column] for name, column in taken.items()}
             data[ITERATION] = pa.array([self.iteration] * found.num_rows, pa.int32())
             data[SIGN] = pc.multiply(found[TRANSITION], factor)
-            return Bindings(self.steps.local(pa.table(data)), columns)
+            return Bindings(self.runner.from_table(pa.table(data)), columns)
         frame = self.delta_rows.frame.filter(matches(pattern, constants)).selectExpr(
             *(f"{column} AS {name}" for name, column in taken.items()),
             f"{self.iteration} AS {ITERATION}",
             f"{TRANSITION} * {factor} AS {SIGN}",
         )
-        return Bindings(self.steps.spread(frame), columns)
+        return Bindings(self.runner.from_frame(frame), columns)
 
     def join(self, node: Join, left: Bindings) -> Bindings:
         """The bindings with each transition of each match: greatest iteration, product of signs."""
@@ -143,7 +143,7 @@ class Leaves:
         left = self._reachable(left)
         if left.rows.empty:
             form = schema((*columns.values(), ITERATION, SIGN))
-            return Bindings(self.steps.local(form.empty_table()), columns)
+            return Bindings(self.runner.from_table(form.empty_table()), columns)
         right = self._transitions(pattern, node.key, node.age, left)
         bound = ", ".join(
             (
@@ -151,7 +151,7 @@ class Leaves:
                 *(f"{_RIGHT}{argument(places(pattern)[one])} AS {columns[one]}" for one in fresh),
             )
         )
-        rows = self.steps.query(
+        rows = self.runner.query(
             f"SELECT {bound}{',' if columns else ''}"
             f" CAST(greatest({ITERATION}, {_RIGHT}{ITERATION}) AS INT) AS {ITERATION},"
             f" {SIGN} * {_RIGHT}{TRANSITION} AS {SIGN} {_joined(pattern, left)}",
@@ -169,7 +169,7 @@ class Leaves:
         key = pattern.bound_positions(frozenset(left.columns))
         right = self._transitions(pattern, key, node.age, left)
         bound = ", ".join((*left.columns.values(), ITERATION))
-        rows = self.steps.query(
+        rows = self.runner.query(
             f"SELECT {bound}, {SIGN} FROM left_ UNION ALL"
             f" SELECT {bound}, -{SIGN} * {_RIGHT}{TRANSITION} AS {SIGN} {_joined(pattern, left)}",
             left_=left.rows,
@@ -190,10 +190,12 @@ class Leaves:
         if left.rows.table is not None:
             table = left.rows.table
             kept = [verdict(*texts) for texts in self._texts(operands, left, table)]
-            return replace(left, rows=self.steps.local(table.filter(pa.array(kept, pa.bool_()))))
+            return replace(
+                left, rows=self.runner.from_table(table.filter(pa.array(kept, pa.bool_())))
+            )
         frame, names = self._with_texts(operands, left)
         kept_rows = frame.filter(F.udf(verdict, "boolean")(*names)).select(*left.names)
-        return replace(left, rows=self.steps.spread(kept_rows))
+        return replace(left, rows=self.runner.from_frame(kept_rows))
 
     def extend(self, node: Extend, left: Bindings) -> Bindings:
         """The bindings that have a value, in one more column or the same as there."""
@@ -211,7 +213,7 @@ class Leaves:
                 table = table.filter(pc.fill_null(pc.equal(ids, table[target]), False))  # noqa: FBT003
             else:
                 table = table.append_column(target, ids).filter(pc.is_valid(ids))
-            return Bindings(self.steps.local(table), columns)
+            return Bindings(self.runner.from_table(table), columns)
         return self._extend_frame(computation.arguments, value, left, columns, target)
 
     def project(self, left: Bindings, head: Pattern) -> Relation:
@@ -232,7 +234,7 @@ class Leaves:
                 for one in sources
             ]
             data = [pa.array([head.predicate] * rows, pa.string()), *cells, later, table[SIGN]]
-            return self.steps.local(pa.table(dict(zip(names, data, strict=True))))
+            return self.runner.from_table(pa.table(dict(zip(names, data, strict=True))))
         frame = left.rows.frame.selectExpr(
             f"{quoted(head.predicate)} AS {PREDICATE}",
             *(
@@ -242,7 +244,7 @@ class Leaves:
             f"{ITERATION} + 1 AS {ITERATION}",
             f"{SIGN} AS {MULTIPLICITY}",
         )
-        return self.steps.spread(frame)
+        return self.runner.from_frame(frame)
 
     def _reachable(self, left: Bindings, *, always: bool = False) -> Bindings:
         """Few bindings as rows in the driver, so that their keys say what is to be read."""
@@ -250,7 +252,7 @@ class Leaves:
             return left
         if self.state.empty and not always:
             return left
-        return replace(left, rows=self.steps.cut(left.rows))
+        return replace(left, rows=self.runner.materialize(left.rows))
 
     def _transitions(
         self, pattern: Pattern, key: Sequence[int], age: Age, left: Bindings
@@ -265,13 +267,13 @@ class Leaves:
             arrangement = replace(arrangement, constants=pattern.constants, key=tuple(key))
         elif table is not None and arity > 0:
             table, names = self._with_constants(table, constants, names)
-        kept = self.steps.gather(
+        kept = self.runner.gather(
             self.state.read(arrangement, table, names), (*fact(self.width), ITERATION, TRANSITION)
         )
         taken = (*arguments(self.width), TRANSITION)
         shown = ", ".join(f"{name} AS {_RIGHT}{name}" for name in taken)
         found = [
-            self.steps.query(
+            self.runner.query(
                 # What belongs to a lower stratum is there from the beginning.
                 f"SELECT {shown}, IF({stratum} < {self.stratum}, 0, {ITERATION})"
                 f" AS {_RIGHT}{ITERATION} FROM rows WHERE {matches(pattern, constants)}",
@@ -280,7 +282,7 @@ class Leaves:
             for rows, stratum in ((self.overlay(age), STRATUM), (kept, self.stratum_of))
             if not rows.empty
         ]
-        return self.steps.union(found, [f"{_RIGHT}{name}" for name in (*taken, ITERATION)])
+        return self.runner.union(found, [f"{_RIGHT}{name}" for name in (*taken, ITERATION)])
 
     @staticmethod
     def _with_constants(
@@ -333,8 +335,8 @@ class Leaves:
     ) -> Bindings:
         """`extend` for many rows."""
         frame, names = self._with_texts(operands, left)
-        computed = self.steps.cut(
-            self.steps.spread(
+        computed = self.runner.materialize(
+            self.runner.from_frame(
                 frame.withColumn(_TEXT, F.udf(value, "string")(*names))
                 .filter(F.col(_TEXT).isNotNull())
                 .select(*left.names, _TEXT)
@@ -346,7 +348,7 @@ class Leaves:
         else:
             rows = rows.withColumnRenamed(_VALUE, target)
         found = Bindings(left.rows, columns)
-        return replace(found, rows=self.steps.spread(rows.select(*found.names)))
+        return replace(found, rows=self.runner.from_frame(rows.select(*found.names)))
 
 
 def _joined(pattern: Pattern, left: Bindings) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.backends.spark.relation import Relation, Steps
+    from streamreasoner.backends.spark.relation import QueryRunner, Relation
     from streamreasoner.collection.updates import Changes, TraceRows
     from streamreasoner.plan.algebra import ProgramPlan
 
@@ -54,7 +54,7 @@ class Outcome:
     @classmethod
     def of(
         cls,
-        steps: Steps,
+        runner: QueryRunner,
         plan: ProgramPlan,
         fact: Sequence[str],
         differences: Relation,
@@ -63,7 +63,7 @@ class Outcome:
         """What the facts of an epoch come to.
 
         Args:
-            steps: Cuts.
+            runner: Runs the queries.
             plan: The program.
             fact: Columns that tell facts apart.
             differences: By fact and iteration, of multiplicities and transitions.
@@ -72,7 +72,7 @@ class Outcome:
         if differences.empty:
             return cls(plan, differences, differences)
         place, names = ", ".join((*fact, ITERATION)), ", ".join(fact)
-        summed = steps.query(
+        summed = runner.query(
             f"SELECT {place}, {total('m')}, {total('t')}, {total('dm')}, {total('dt')},"
             f" max(own) AS own FROM (SELECT {place}, {MULTIPLICITY} AS m, {TRANSITION} AS t,"
             f" 0 AS dm, 0 AS dt, 0 AS own FROM known UNION ALL SELECT {place}, 0 AS m, 0 AS t,"
@@ -81,7 +81,7 @@ class Outcome:
             known=known,
             differences=differences,
         )
-        facts = steps.query(
+        facts = runner.query(
             f"SELECT {names}, {_state('m', 't', 'was_')}, {_state('m + dm', 't + dt', '')},"
             f" max(own) AS own FROM summed GROUP BY {names}",
             summed=summed,
@@ -89,7 +89,7 @@ class Outcome:
         shown = (
             " AND ".join(f"{PREDICATE} != {quoted(one)}" for one in sorted(plan.hidden)) or "true"
         )
-        found = steps.query(
+        found = runner.query(
             f"SELECT {names}, IF({shown}, IF(asserted > 0, 0, present)"
             f" - IF(was_asserted > 0, 0, was_present), 0) AS {_DERIVED},"
             f" IF({shown}, present - was_present, 0) AS {_CLOSURE},"
@@ -99,7 +99,7 @@ class Outcome:
             " counts - was_counts AS counts FROM facts WHERE own = 1",
             facts=facts,
         )
-        return cls(plan, differences, steps.cut(found))
+        return cls(plan, differences, runner.materialize(found))
 
     def changes(self) -> EpochChanges:
         """The changes as the port has them."""

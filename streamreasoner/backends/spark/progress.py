@@ -18,13 +18,13 @@ from streamreasoner.backends.spark import files
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from streamreasoner.backends.spark.relation import Pile, Steps
+    from streamreasoner.backends.spark.relation import DifferenceLog, QueryRunner
 
 EVERY_SECONDS = 60.0
 """How much work a death may cost, beside the iteration that is under way."""
 
 Parts = list[tuple[str, list[tuple[int, int]]]]
-"""Files of a pile, and the strata and iterations whose rows they have."""
+"""Files of a log, with the pairs of stratum and iteration in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Note:
         iteration: Of the stratum, the last that is done.
         generations: Folders of the files.
         terms: Those of the epoch that its input does not have, in the order of their ids.
-        piles: By name.
+        logs: By name.
     """
 
     purpose: str
@@ -45,29 +45,29 @@ class Note:
     iteration: int
     generations: tuple[str, str]
     terms: list[str]
-    piles: dict[str, Parts]
+    logs: dict[str, Parts]
 
 
 class Progress:
     """Notes how far an epoch is, and finds what was noted by a process that died.
 
     Args:
-        steps: Where the files are.
+        runner: Where the files are.
     """
 
-    def __init__(self, steps: Steps) -> None:
-        self._steps = steps
-        self._place = f"{steps.directory}/progress.json"
+    def __init__(self, runner: QueryRunner) -> None:
+        self._runner = runner
+        self._place = f"{runner.directory}/progress.json"
         self._noted = 0.0
         self._kept = ""
         self._found = self._read()
         if self._found is None:
-            files.delete(steps.spark, steps.directory)
+            files.delete(runner.spark, runner.directory)
 
     def begin(self) -> None:
         """Begin an epoch. What was noted of one that failed is good while its files are there."""
         self._noted = time.monotonic()
-        if self._kept and self._kept not in self._steps.generations:
+        if self._kept and self._kept not in self._runner.generations:
             self.forget()
 
     @property
@@ -84,7 +84,7 @@ class Progress:
         if found is None or found.purpose == purpose:
             return found
         for generation in found.generations:
-            files.delete(self._steps.spark, f"{self._steps.directory}/{generation}")
+            files.delete(self._runner.spark, f"{self._runner.directory}/{generation}")
         return None
 
     def note(
@@ -92,23 +92,23 @@ class Progress:
         purpose: str,
         place: tuple[int, int],
         terms: Sequence[str],
-        piles: Mapping[str, Pile],
+        logs: Mapping[str, DifferenceLog],
     ) -> None:
         """Note how far it is."""
-        stored = {name: pile.stored() for name, pile in piles.items()}
-        note = Note(purpose, *place, self._steps.generations, list(terms), stored)
-        files.write(self._steps.spark, self._place, json.dumps(asdict(note)))
-        self._noted, self._kept = time.monotonic(), self._steps.generations[1]
+        stored = {name: log.stored() for name, log in logs.items()}
+        note = Note(purpose, *place, self._runner.generations, list(terms), stored)
+        files.write(self._runner.spark, self._place, json.dumps(asdict(note)))
+        self._noted, self._kept = time.monotonic(), self._runner.generations[1]
 
     def forget(self) -> None:
         """The epoch is done, or its files are gone."""
-        files.delete(self._steps.spark, self._place)
+        files.delete(self._runner.spark, self._place)
         self._kept = ""
 
     def _read(self) -> Note | None:
-        text = files.text(self._steps.spark, self._place)
+        text = files.text(self._runner.spark, self._place)
         try:
             return None if text is None else Note(**json.loads(text))
-        except ValueError:
-            # Its writer died.
+        except (ValueError, TypeError):
+            # Its writer died, or was another version: the epoch begins again.
             return None

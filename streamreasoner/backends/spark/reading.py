@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.backends.spark.relation import Relation, Steps
+    from streamreasoner.backends.spark.relation import QueryRunner, Relation
     from streamreasoner.backends.spark.state import State
     from streamreasoner.collection.updates import TraceRows
     from streamreasoner.plan.algebra import ProgramPlan
@@ -39,14 +39,14 @@ class Reading:
     """Answers questions about the state.
 
     Attributes:
-        steps: Where queries run.
+        runner: Where queries run.
         state: What is committed.
         plan: The program.
         stratum_of: SQL for the stratum of a fact.
         width: Columns of arguments.
     """
 
-    steps: Steps
+    runner: QueryRunner
     state: State
     plan: ProgramPlan
     stratum_of: str
@@ -56,17 +56,17 @@ class Reading:
         """Every (fact, iteration, multiplicity) of a predicate, in no particular order."""
         arity = self.plan.arities[predicate]
         text = f"SELECT * FROM rows WHERE {MULTIPLICITY} != 0"
-        found = self.steps.query(text, rows=self._rows(predicate))
-        return trace_of(predicate, arity, self.steps.fetch(found))
+        found = self.runner.query(text, rows=self._rows(predicate))
+        return trace_of(predicate, arity, self.runner.fetch(found))
 
     def facts(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""
         fact = ", ".join(columns.fact(self.width))
-        found = self.steps.query(
+        found = self.runner.query(
             f"SELECT {fact} FROM rows GROUP BY {fact} HAVING sum({TRANSITION}) > 0",
             rows=self._rows(predicate),
         )
-        return args_of(self.steps.fetch(found), self.plan.arities[predicate])
+        return args_of(self.runner.fetch(found), self.plan.arities[predicate])
 
     def select(self, predicate: str, bound: Mapping[int, int], iteration: int) -> Selection:
         """The facts of a predicate with these ids at these positions, judged at an iteration."""
@@ -75,7 +75,7 @@ class Reading:
         if 0 in bound:
             keys = pa.table({argument(p): pa.array([one], pa.int64()) for p, one in bound.items()})
         conditions = [f"{argument(position)} = {value}" for position, value in bound.items()]
-        matching = self.steps.query(
+        matching = self.runner.query(
             f"SELECT *, {self.stratum_of} AS {STRATUM} FROM rows"
             f" WHERE {' AND '.join(conditions) or 'true'}",
             rows=self._rows(predicate, keys),
@@ -95,7 +95,7 @@ class Reading:
         fact = ", ".join(columns.fact(self.width))
         for predicate in self.plan.arities:
             shown = int(predicate not in self.plan.hidden)
-            counted = self.steps.query(
+            counted = self.runner.query(
                 f"SELECT count(*) AS facts, {total(f'present * {shown}', 'present')},"
                 f" {total('CAST(asserted > 0 AS INT)', 'asserted')},"
                 f" {total('CAST(below < 0 AS INT)', 'below_zero')}, {total('counts')} FROM"
@@ -106,7 +106,7 @@ class Reading:
                 f" FROM rows GROUP BY {fact})",
                 rows=self._rows(predicate),
             )
-            found = self.steps.fetch(counted)
+            found = self.runner.fetch(counted)
             sizes += [found[name][0].as_py() or 0 for name in SIZES]
         return sizes
 
@@ -117,7 +117,7 @@ class Reading:
         names = {p: argument(p) for p in range(arity) if argument(p) in known}
         parts = self.state.read(primary(predicate, arity), keys, names)
         rows = (*columns.fact(self.width), ITERATION, MULTIPLICITY, TRANSITION)
-        return self.steps.consolidated(self.steps.union(parts, rows), self.width)
+        return self.runner.consolidated(self.runner.union(parts, rows), self.width)
 
 
 def _judge(

@@ -1,11 +1,11 @@
-"""Relations of an epoch. Invariant: rows are in the driver only if they are few, else in files.
+"""Relations of an epoch. Invariant: a relation is in the driver only if it is small, else in files.
 
-What a step of an epoch computes is cut off from how it was computed: few rows come to the driver,
-as an Arrow table, and go on from there; many are written to Parquet files and read again. Either
-way no plan grows with the number of iterations, and a lost executor costs one step.
+The result of a step is materialized, which cuts its lineage: a small one is collected into an Arrow
+table, a large one is written to Parquet files and read from there. Either way no plan grows with
+the number of iterations, and a lost executor costs one step.
 
-A query of relations that are all in the driver needs no job of Spark: DuckDB answers it there. Its
-text is the same for both, so there is one way to say what a step computes.
+A query over relations that are all in the driver needs no Spark job: DuckDB answers it there. The
+SQL is the same for both engines, so a step is written once.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-FEW = 10_000
-"""Rows that come to the driver; more stay in files."""
+MAX_DRIVER_ROWS = 10_000
+"""Most rows of a relation in the driver; more stay in files."""
 _TASKS = 4  # partitions of a shuffle for each processor, where there are many rows
 _BLOCK = 1_000_000  # rows of a file, which may come to the driver one after the other
 
@@ -123,7 +123,7 @@ class Relation:
         return Relation(self._spark, frame=self.frame.filter(inside))
 
     def blocks(self) -> Iterator[pa.Table]:
-        """The rows of what was cut, file by file."""
+        """The rows of a materialized relation, file by file."""
         if self.table is not None:
             yield self.table
             return
@@ -137,8 +137,8 @@ class Relation:
         return Relation(self._spark, frame=self.frame.select(*names).distinct())
 
 
-class Steps:
-    """Cuts what is computed off from how.
+class QueryRunner:
+    """Runs the queries of an epoch, in DuckDB or in Spark, and materializes their results.
 
     Args:
         spark: The session.
@@ -147,8 +147,8 @@ class Steps:
     Attributes:
         directory: That of the files.
         generations: Its folders of the epoch before and of this one.
-        large: Whether a relation of this epoch had many rows: the next may have too.
-        many: Whether Spark plans for many rows now.
+        large: Whether a relation of this epoch had many rows; later ones are then expected to.
+        many: Whether Spark is configured for many rows now.
     """
 
     def __init__(self, spark: SparkSession, directory: str) -> None:
@@ -158,16 +158,16 @@ class Steps:
         self.large = self.many = False
         self._duckdb = duckdb.connect(config={"threads": 1})
 
-    def local(self, table: pa.Table) -> Relation:
-        """Rows that are in the driver."""
+    def from_table(self, table: pa.Table) -> Relation:
+        """A relation from an Arrow table."""
         return Relation(self.spark, table)
 
-    def spread(self, frame: DataFrame) -> Relation:
-        """Rows that Spark has, or will compute."""
+    def from_frame(self, frame: DataFrame) -> Relation:
+        """A relation from a Spark DataFrame."""
         return Relation(self.spark, frame=frame)
 
     def query(self, text: str, **rows: Relation) -> Relation:
-        """The answer to a query, in the driver if what it reads is few rows there, and so is it.
+        """Run a query, in the driver if its inputs and its result are small and in the driver.
 
         Args:
             text: SQL that means the same to Spark and to DuckDB. Sums of integers are wider in the
@@ -175,23 +175,25 @@ class Steps:
             rows: What the query reads, by the names that it has there.
         """
         tables = {name: one.table for name, one in rows.items() if one.table is not None}
-        if len(tables) == len(rows) and max(map(len, tables.values())) <= FEW:
+        if len(tables) == len(rows) and max(map(len, tables.values())) <= MAX_DRIVER_ROWS:
             found = self._in_driver(text, tables)
-            if found.num_rows <= FEW:
-                return self.local(found)
+            if found.num_rows <= MAX_DRIVER_ROWS:
+                return self.from_table(found)
         for name, one in rows.items():
             one.frame.createOrReplaceTempView(name)
-        return self.spread(self.spark.sql(text))
+        return self.from_frame(self.spark.sql(text))
 
     def _in_driver(self, text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
         """The rows of an answer, or one more than are few."""
         for name, table in tables.items():
             self._duckdb.register(name, table)
         # What is registered stays until the name is another table's.
-        return self._duckdb.sql(f"SELECT * FROM ({text}) LIMIT {FEW + 1}").to_arrow_table()
+        return self._duckdb.sql(
+            f"SELECT * FROM ({text}) LIMIT {MAX_DRIVER_ROWS + 1}"
+        ).to_arrow_table()
 
     def consolidated(self, rows: Relation, width: int) -> Relation:
-        """Differences summed by fact and iteration, those that come to something."""
+        """Differences summed by fact and iteration, without zeros."""
         place = ", ".join((*fact(width), ITERATION))
         return self.query(
             f"SELECT * FROM (SELECT {place}, {total(MULTIPLICITY)}, {total(TRANSITION)} FROM rows"
@@ -200,10 +202,12 @@ class Steps:
         )
 
     def gather(self, relations: Iterable[Relation], names: Sequence[str]) -> Relation:
-        """The rows of all, those that Spark has to read by one job if they are few."""
+        """The union; parts that Spark has to read are collected by one job if they are few."""
         parts = list(relations)
         far = self.union((one for one in parts if one.table is None), names)
-        return self.union((*(one for one in parts if one.table is not None), self.near(far)), names)
+        return self.union(
+            (*(one for one in parts if one.table is not None), self.collect_if_small(far)), names
+        )
 
     def checksum(self, table: pa.Table) -> str:
         """A number that the same rows have in any order."""
@@ -211,29 +215,29 @@ class Steps:
         query = f"SELECT CAST(sum(hash({names})) AS VARCHAR) FROM rows"
         return str(self._in_driver(query, {"rows": table})[0][0])
 
-    def near(self, relation: Relation) -> Relation:
-        """The same rows, in the driver if they are few and the epoch is small so far."""
+    def collect_if_small(self, relation: Relation) -> Relation:
+        """The same rows, in the driver if they are few and the epoch has been small so far."""
         if relation.table is not None or self.large:
             return relation
-        found = self.few(relation.frame)
-        return relation if found is None else self.local(found)
+        found = self.collect_small(relation.frame)
+        return relation if found is None else self.from_table(found)
 
-    def cut(self, relation: Relation) -> Relation:
-        """Compute a relation, once."""
+    def materialize(self, relation: Relation) -> Relation:
+        """Compute a relation once and cut its lineage."""
         if relation.table is not None:
             return relation
         frame = relation.frame
-        found = None if self.large else self.few(frame)
+        found = None if self.large else self.collect_small(frame)
         if found is not None:
-            return self.local(found)
+            return self.from_table(found)
         # Looking at the first rows of a join costs as much as the join, so only files are looked at
         # from now on.
         kept = self.stored(self._write(frame), frame.schema)
-        found = self.few(kept.frame)
+        found = self.collect_small(kept.frame)
         return kept if found is None else Relation(self.spark, found, path=kept.path)
 
     def fetch(self, relation: Relation) -> pa.Table:
-        """All rows, however many; the JVM of the driver has one file of them at a time."""
+        """All rows, in blocks through the driver's JVM: one file at a time."""
         if relation.table is not None:
             return relation.table
         with self.for_many():
@@ -245,7 +249,7 @@ class Steps:
         return Relation(self.spark, frame=self.spark.read.schema(form).parquet(path), path=path)
 
     def store(self, relation: Relation) -> str:
-        """Have the rows of a step in files, and say where; they stay as long as the epoch."""
+        """Write a relation to files unless it is there; their path, valid for the epoch."""
         if relation.path is None:
             relation.path = self._write(relation.frame)
         return relation.path
@@ -256,19 +260,19 @@ class Steps:
         return path
 
     def reachable(self, folder: Path) -> str:
-        """A folder of the driver where executors can read it; a copy is forgotten as steps are."""
+        """A path where executors can read a folder of the driver, valid for the epoch."""
         return files.reachable(self.spark, folder, self._place(folder.name))
 
     def _place(self, name: str) -> str:
         """A place for files of this epoch."""
         return f"{self.directory}/{self.generations[1]}/{name}"
 
-    def few(self, frame: DataFrame) -> pa.Table | None:
-        """The rows of a frame; None if they are many, which Spark plans for from then on."""
-        found = frame.limit(FEW + 1).toArrow()
-        if found.num_rows <= FEW:
+    def collect_small(self, frame: DataFrame) -> pa.Table | None:
+        """The rows of a frame; None if they are many, and from then on Spark plans for many."""
+        found = frame.limit(MAX_DRIVER_ROWS + 1).toArrow()
+        if found.num_rows <= MAX_DRIVER_ROWS:
             return found
-        self.grow()
+        self.expect_many_rows()
         return None
 
     def union(self, relations: Iterable[Relation], names: Sequence[str]) -> Relation:
@@ -279,19 +283,16 @@ class Steps:
         together = pa.concat_tables([form.empty_table(), *tables])
         frames = [one.frame.select(*names) for one in parts if one.table is None]
         if not frames:
-            return self.local(together)
+            return self.from_table(together)
         if together.num_rows > 0:
-            frames.append(self.local(together).frame)
+            frames.append(self.from_table(together).frame)
         found = frames[0]
         for frame in frames[1:]:
             found = found.unionAll(frame)
         return Relation(self.spark, frame=found)
 
     def begin(self) -> None:
-        """Begin an epoch; the files of the one before are there until the next one begins.
-
-        What comes is taken to be little again.
-        """
+        """Begin an epoch, expecting few rows; files of the previous one stay until the next."""
         self.large = False
         self._plan_for(many=False)
         before, last = self.generations
@@ -300,18 +301,18 @@ class Steps:
         self.generations = (last, uuid4().hex)
 
     def resume(self, before: str, epoch: str) -> None:
-        """Go on with an epoch of many rows, which another process has begun."""
+        """Continue an epoch of many rows that another process began."""
         self.generations = before, epoch
-        self.grow()
+        self.expect_many_rows()
 
-    def grow(self) -> None:
-        """Take what comes to be many rows, until the epoch ends."""
+    def expect_many_rows(self) -> None:
+        """Plan for many rows until the epoch ends."""
         self.large = True
         self._plan_for(many=True)
 
     @contextmanager
     def for_many(self) -> Iterator[None]:
-        """Let Spark plan for many rows, whatever the epoch has been like."""
+        """Configure Spark for many rows, whatever the epoch has seen so far."""
         self._plan_for(many=True)
         try:
             yield
@@ -319,7 +320,7 @@ class Steps:
             self._plan_for(many=self.large)
 
     def _plan_for(self, *, many: bool) -> None:
-        """Let Spark plan for few rows, without looking back, or for many."""
+        """Configure Spark for few rows (no adaptive execution) or for many."""
         self.many = many
         # Asked each time: executors come and go.
         tasks = _TASKS * self.spark.sparkContext.defaultParallelism if many else 1
@@ -330,15 +331,15 @@ class Steps:
 
 
 @dataclass(slots=True)
-class Pile:
-    """Rows by stratum and iteration, which come step by step.
+class DifferenceLog:
+    """Differences by stratum and iteration, appended step by step.
 
     Args:
-        steps: Cuts.
+        runner: Runs the queries.
         names: The columns.
     """
 
-    steps: Steps
+    runner: QueryRunner
     names: tuple[str, ...]
     _parts: list[tuple[Relation, frozenset[tuple[int, int]]]] = field(default_factory=list)
 
@@ -352,14 +353,14 @@ class Pile:
         self._parts.append((relation, frozenset(pairs)))
 
     def stored(self) -> list[tuple[str, list[tuple[int, int]]]]:
-        """Have all rows in files: their places, and the strata and iterations that they have."""
-        return [(self.steps.store(one), sorted(places)) for one, places in self._parts]
+        """Write all to files: their paths, each with its pairs of stratum and iteration."""
+        return [(self.runner.store(one), sorted(places)) for one, places in self._parts]
 
     def restore(self, parts: Iterable[tuple[str, Iterable[Sequence[int]]]]) -> None:
-        """Take rows that another process has stored."""
+        """Take differences that another process stored."""
         form = from_arrow_schema(schema(self.names))
         self._parts = [
-            (self.steps.stored(path, form), frozenset((s, i) for s, i in places))
+            (self.runner.stored(path, form), frozenset((s, i) for s, i in places))
             for path, places in parts
         ]
 
@@ -372,11 +373,11 @@ class Pile:
                 if len(wanted) < len(places):
                     relation = relation.within(STRATUM, strata).within(ITERATION, iterations)  # noqa: PLW2901 - a part of it
                 parts.append(relation)
-        return self.steps.union(parts, self.names)
+        return self.runner.union(parts, self.names)
 
     def everything(self) -> Relation:
         """All rows."""
-        return self.steps.union((relation for relation, _ in self._parts), self.names)
+        return self.runner.union((relation for relation, _ in self._parts), self.names)
 
     def following(self, stratum: int, iteration: int) -> int:
         """The first later iteration of a stratum that has rows, or -1."""

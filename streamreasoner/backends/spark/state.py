@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from streamreasoner.backends.spark.relation import Relation, Steps
+    from streamreasoner.backends.spark.relation import QueryRunner, Relation
     from streamreasoner.plan.algebra import Arrangement
 
 RECENT = 10_000
@@ -42,7 +42,7 @@ class State:
     """Reads and appends the trace.
 
     Args:
-        steps: Where queries run.
+        runner: Where queries run.
         path: Where the table is, or will be.
         intern: Gives the id of a term.
         buckets: Number of buckets of an arrangement.
@@ -51,9 +51,11 @@ class State:
         last: The last epoch.
     """
 
-    def __init__(self, steps: Steps, path: str, intern: Callable[[str], int], buckets: int) -> None:
-        self._steps = steps
-        self._stored = ArrangedTable(steps, path, intern, buckets)
+    def __init__(
+        self, runner: QueryRunner, path: str, intern: Callable[[str], int], buckets: int
+    ) -> None:
+        self._runner = runner
+        self._stored = ArrangedTable(runner, path, intern, buckets)
         self._intern = intern
         self._recent: pa.Table | None = None
         self.last = -1
@@ -69,7 +71,7 @@ class State:
             meaning: What rows mean besides: a state that means something else is not read.
         """
         if self._recent is not None:
-            self._flush(self._steps.local(self._recent), self.last)
+            self._flush(self._runner.from_table(self._recent), self.last)
         self._small.clear()
         self._width = width
         self._columns = (*fact(width), ITERATION, MULTIPLICITY, TRANSITION)
@@ -108,12 +110,12 @@ class State:
         Raises:
             StateError: It is there from a process that died, but with another program.
         """
-        rows = self._steps.query(
+        rows = self._runner.query(
             f"SELECT {', '.join(self._columns)}, CAST({epoch} AS BIGINT) AS {EPOCH} FROM rows",
             rows=differences,
         )
-        recent = [self._steps.local(self._recent)] if self._recent is not None else []
-        together = self._steps.union((*recent, rows), (*self._columns, EPOCH))
+        recent = [self._runner.from_table(self._recent)] if self._recent is not None else []
+        together = self._runner.union((*recent, rows), (*self._columns, EPOCH))
         small = together.table is not None and len(together.table) <= RECENT
         if small and not self._stored.needs(epoch) and epoch < self._written + EPOCHS:
             self._recent = None if together.empty else together.table
@@ -159,15 +161,15 @@ class State:
         """The rows of an arrangement of the table, None if they are many."""
         if arrangement not in self._small:
             count = self._stored.count(arrangement)
-            if count is not None and count <= relation.FEW:
+            if count is not None and count <= relation.MAX_DRIVER_ROWS:
                 rows = self._stored.read(arrangement, None, {})
                 self._keep(arrangement, [] if rows is None else [rows])
         return self._small.get(arrangement)
 
     def _keep(self, arrangement: Arrangement, parts: Iterable[Relation]) -> None:
         """Remember the rows of an arrangement of the table."""
-        rows = self._steps.union(parts, self._columns)
-        found = self._steps.near(self._steps.consolidated(rows, self._width))
+        rows = self._runner.union(parts, self._columns)
+        found = self._runner.collect_if_small(self._runner.consolidated(rows, self._width))
         if found.table is not None:
             self._small[arrangement] = found
 
@@ -175,4 +177,4 @@ class State:
         """The rows of a table that belong to an arrangement."""
         constants = tuple((p, self._intern(term)) for p, term in arrangement.constants)
         found = members(table, arrangement.predicate, constants)
-        return self._steps.local(found.select(self._columns))
+        return self._runner.from_table(found.select(self._columns))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from streamreasoner.backends.spark.dictionary import DistributedDictionary
-    from streamreasoner.backends.spark.relation import Relation, Steps
+    from streamreasoner.backends.spark.relation import QueryRunner, Relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,11 @@ class Terms:
     """Gives the rows of a step the terms of their ids.
 
     Attributes:
-        steps: Cuts.
+        runner: Runs the queries.
         dictionary: The terms.
     """
 
-    steps: Steps
+    runner: QueryRunner
     dictionary: DistributedDictionary
 
     def intern(self, text: str) -> int:
@@ -58,24 +58,26 @@ class Terms:
             texts = rows.table[text].to_pylist()
             known = self.intern_all(texts)
             ids = pa.array([known[one] for one in texts], pa.int64())
-            return self.steps.local(rows.table.drop(text).append_column(name, ids))
+            return self.runner.from_table(rows.table.drop(text).append_column(name, ids))
         key = f"{text}#"
         distinct = rows.frame.select(text).distinct().toArrow()[text].to_pylist()
         known = self.intern_all(distinct)
         named = {key: pa.array(known, pa.string()), name: pa.array(known.values(), pa.int64())}
-        ids = self.steps.local(pa.table(named)).frame
+        ids = self.runner.from_table(pa.table(named)).frame
         frame = rows.frame.join(ids, F.col(text) == F.col(key)).drop(text, key)
-        return self.steps.spread(frame)
+        return self.runner.from_frame(frame)
 
     def attach(self, frame: DataFrame, column: str, name: str) -> DataFrame:
         """A frame with the terms of a column of ids as one more column."""
         key = f"{name}#"
-        wanted = self.steps.cut(self.steps.spread(frame.select(F.col(column).alias(ID)).distinct()))
+        wanted = self.runner.materialize(
+            self.runner.from_frame(frame.select(F.col(column).alias(ID)).distinct())
+        )
         if wanted.table is None:
             terms = self.dictionary.frame()
         else:
             ids = wanted.table[ID]
             texts = self.dictionary.decode(ids.to_numpy()).cast(pa.string())
-            terms = F.broadcast(self.steps.local(pa.table({ID: ids, TERM: texts})).frame)
+            terms = F.broadcast(self.runner.from_table(pa.table({ID: ids, TERM: texts})).frame)
         terms = terms.withColumnsRenamed({ID: key, TERM: name})
         return frame.join(terms, frame[column] == terms[key]).drop(key)
