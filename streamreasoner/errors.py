@@ -7,8 +7,7 @@ StreamReasonerError
 ├── DataError            a file of facts cannot be read
 ├── EngineError          an epoch failed; the state is as it was before it
 │   ├── RecursionLimitError
-│   ├── MultiplicityOverflowError
-│   └── ArithmeticOverflowError
+│   └── MultiplicityOverflowError
 ├── StateError           tables, checkpoint and topics cannot be reconciled by replay
 ├── EnvironmentSetupError  Java, a port, a lock or a directory is not available
 └── BrokerError          Kafka cannot be reached, lacks a topic or refuses a transaction
@@ -59,10 +58,6 @@ class MultiplicityOverflowError(EngineError):
 
     def __init__(self) -> None:
         super().__init__("A multiplicity left the range of ±2^58. The epoch was undone.")
-
-
-class ArithmeticOverflowError(EngineError):
-    """An integer or decimal that a rule computes has a whole part outside 64 bits."""
 
 
 class StateError(StreamReasonerError):

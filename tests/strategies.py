@@ -14,7 +14,6 @@ from itertools import pairwise
 
 import random_rules
 from hypothesis import strategies as st
-from oracle import OutOfRangeError
 from oracle.expressions import assigned, holds, term
 from programs.cases import read_all
 
@@ -199,15 +198,10 @@ def _facts(bodies, domain, code):
 
 def _allows(rule, bindings):
     """Whether assignments have values, and comparisons and tests hold; negations may or may not."""
-    try:
-        complete = assigned(rule, bindings)
-        return complete is not None and all(
-            holds(literal, complete)
-            for literal in rule.body
-            if isinstance(literal, Comparison | Call)
-        )
-    except OutOfRangeError:
-        return False
+    complete = assigned(rule, bindings)
+    return complete is not None and all(
+        holds(literal, complete) for literal in rule.body if isinstance(literal, Comparison | Call)
+    )
 
 
 def _term(rule, argument, bindings):
@@ -219,7 +213,7 @@ def _term(rule, argument, bindings):
     operand = argument.arguments[0] if isinstance(argument, Aggregate) else argument
     try:
         value = term(operand, assigned(rule, bindings) or bindings)
-    except (KeyError, OutOfRangeError):
+    except KeyError:
         value = None
     return value or bindings[None]
 

@@ -1,22 +1,29 @@
-"""Constant regular expressions. Invariant: those of a checked program can be compiled."""
+"""Constant regular expressions. Invariant: those of a checked program compile."""
 
 from __future__ import annotations
 
-import re
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import Call, Constant, walk
 from streamreasoner.lang.constants import plain_value
 from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.rdf import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from streamreasoner.lang.ast import Program, Span
 
-_HINT = "patterns are those of Python's `re`; in a string, a backslash is written `\\`"
+_SYNTAX = "patterns have the syntax of RE2; in a string, a backslash is written `\\\\`"
+_LOOKING = "RE2 has no look-around: write a second `matches` or `not matches`"
+_HINTS = (
+    *((start, _LOOKING) for start in ("(?=", "(?!", "(?<")),
+    *((f"\\{digit}", "RE2 has no back-references") for digit in range(1, 10)),
+    ("{", "a repetition counts to at most 1,000; counts of nested repetitions multiply"),
+    ("\\Z", "the end of the text is written `$` or `\\\\z`"),
+)
+"""What to do, by the start of the part that is wrong."""
 
 
 def invalid_patterns(program: Program) -> Iterator[Diagnostic]:
@@ -26,30 +33,32 @@ def invalid_patterns(program: Program) -> Iterator[Diagnostic]:
             for node in walk(literal):
                 match node:
                     case Call("matches", (_, Constant(term) as constant)) if term.startswith('"'):
-                        yield from _compiled(plain_value(constant), constant, program.text)
+                        yield from _refused(plain_value(constant), constant, program.text)
                     case _:
                         pass
 
 
-def _compiled(pattern: str, constant: Constant, text: str) -> Iterator[Diagnostic]:
+def _refused(pattern: str, constant: Constant, text: str) -> Iterator[Diagnostic]:
     try:
-        with warnings.catch_warnings():
-            # Python warns about the style of some patterns that it compiles.
-            warnings.simplefilter("ignore")
-            re.compile(pattern)
-    except re.error as error:
-        position = error.pos or 0
-        where = f"at character {position + 1} of the pattern"
-        message = f"not a regular expression: {error.msg} {where}"
-        yield Diagnostic("SR243", message, _inside(constant.span, pattern, position, text), _HINT)
-    except (OverflowError, RecursionError) as error:
-        yield Diagnostic("SR243", f"not a regular expression: {error}", constant.span, _HINT)
+        regex.check(pattern)
+    except regex.PatternError as error:
+        message = f"not a regular expression: {error.reason}"
+        if error.part:
+            message += f": `{error.part}`"
+        span = _inside(constant.span, pattern, error.part, text)
+        yield Diagnostic("SR243", message, span, _hint(error.part))
 
 
-def _inside(span: Span, pattern: str, position: int, text: str) -> Span:
-    """Return the place of one character of the pattern, or of all if its string has escapes."""
-    if text[span.start + 1 : span.end - 1] != pattern:
+def _hint(part: str) -> str:
+    return next((hint for start, hint in _HINTS if part.startswith(start)), _SYNTAX)
+
+
+def _inside(span: Span, pattern: str, part: str, text: str) -> Span:
+    """Return the place of a part of the pattern; of all of it if that cannot be told."""
+    if text[span.start + 1 : span.end - 1] != pattern or not part or pattern.count(part) != 1:
         return span
-    offset = min(position, max(len(pattern) - 1, 0)) + 1
+    offset = pattern.index(part) + 1
     column, start = span.column + offset, span.start + offset
-    return replace(span, column=column, start=start, end_column=column + 1, end=start + 1)
+    return replace(
+        span, column=column, start=start, end_column=column + len(part), end=start + len(part)
+    )

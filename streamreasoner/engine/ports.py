@@ -37,7 +37,7 @@ class EpochChanges:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Size of the state.
+    """Size of the state, and what was met on the way there.
 
     Attributes:
         facts: Facts held, present or not, of hidden predicates too.
@@ -46,6 +46,8 @@ class Statistics:
         below_zero: Facts whose multiplicities sum to less than zero.
         counts: (fact, iteration) pairs with a multiplicity.
         bytes: Memory of the state in use.
+        overflows: Results of expressions and aggregates since the start that had no value because
+            they did not fit 64 bits.
     """
 
     facts: int
@@ -54,6 +56,7 @@ class Statistics:
     below_zero: int
     counts: int
     bytes: int
+    overflows: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

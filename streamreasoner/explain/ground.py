@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from streamreasoner.errors import ArithmeticOverflowError
 from streamreasoner.lang.ast import (
     Aggregate,
     Atom,
@@ -62,10 +61,7 @@ def is_bound(node: Expression | Literal, bindings: Bindings) -> bool:
 
 
 def value(expression: Expression, bindings: Bindings) -> str | None:
-    """The term that an expression is; None if it has no value.
-
-    An overflow is no value: in a match that the engine never came to see, it does not matter.
-    """
+    """The term that an expression is; None if it has no value."""
     match expression:
         case Constant(term):
             return term
@@ -172,10 +168,7 @@ def _apply(function: str, arguments: tuple[Expression, ...], bindings: Bindings)
         if term is None:
             return None
         terms.append(term)
-    try:
-        return apply(function, terms)
-    except ArithmeticOverflowError:
-        return None
+    return apply(function, terms)
 
 
 def _ground(node: Expression | Literal, bindings: Bindings) -> Expression | Literal:

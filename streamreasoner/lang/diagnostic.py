@@ -45,7 +45,7 @@ CATALOGUE = {
     "SR240": "Only numbers, strings, booleans, dates and times are ordered.",
     "SR241": "Arithmetic is on numbers.",
     "SR242": "The predicate of a triple or quad is an IRI; a graph may also be a blank node.",
-    "SR243": "A regular expression is one that Python's `re` can compile.",
+    "SR243": "A regular expression has the syntax of RE2, and compiles into 2 MiB.",
     "SR244": "An argument of a built-in is of a type that it has a value for.",
     "SR245": "No exact number is divided by the constant zero.",
     "SR301": "No predicate depends on its own negation.",

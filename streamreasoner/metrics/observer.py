@@ -85,6 +85,7 @@ class PrometheusObserver:
         self.health = Health(batch_timeout)
         self._sources: Sources | None = None
         self._merged = (0, 0)
+        self._overflowed = 0
         self._batch_metrics()
         self._state_metrics()
         ProcessCollector(registry=self.registry)
@@ -156,6 +157,9 @@ class PrometheusObserver:
         self._terms = self._gauge("terms", "Terms in the dictionary.")
         self._state_bytes = self._gauge("state_bytes", "Memory of the engine's state.")
         self._storage_bytes = self._gauge("storage_bytes", "Data files of the Delta tables.")
+        self._overflows = self._counter(
+            "overflows", "Results of rules without a value, because they did not fit 64 bits."
+        )
         self._compactions = self._counter("compactions", "Merges of data files.")
         self._failures = self._counter(
             "maintenance_failures", "Maintenance runs that were given up."
@@ -234,6 +238,8 @@ class PrometheusObserver:
         self._below_zero.set(state.below_zero)
         self._counts.set(state.counts)
         self._state_bytes.set(state.bytes)
+        self._overflows.inc(state.overflows - self._overflowed)
+        self._overflowed = state.overflows
         self._terms.set(len(self._sources.terms))
         storage = self._sources.storage()
         self._storage_bytes.set(storage.bytes)

@@ -6,13 +6,11 @@ terms); a trace is fact -> {iteration: multiplicity}.
 
 from __future__ import annotations
 
-from oracle.arithmetic import OutOfRangeError
 from oracle.expressions import holds
 from oracle.program import NotConvergingError, Trace, closure, derivations, derived, evaluate, total
 
 __all__ = [
     "NotConvergingError",
-    "OutOfRangeError",
     "Trace",
     "closure",
     "derivations",

@@ -26,10 +26,6 @@ DOUBLE = {
 }  # fmt: skip
 
 
-class OutOfRangeError(Exception):
-    """The whole part of an integer or decimal has more than 64 bits."""
-
-
 def arithmetic(operator, terms):
     """The term of an operation on one or two terms; None if it has no value."""
     if None in terms or None in (numbers := [number(each) for each in terms]):
@@ -44,13 +40,13 @@ def arithmetic(operator, terms):
 
 
 def numeral(content):
-    """The canonical term of an int, Fraction or float."""
+    """The canonical term of an int, Fraction or float; None if its whole part exceeds 64 bits."""
     if isinstance(content, float):
         return f'"{double(content)}"^^<{XSD}double>'
     if isinstance(content, Fraction):
         content = Fraction(round(content * 10**18), 10**18)  # half to even
     if not -(2**63) <= content < 2**63:
-        raise OutOfRangeError
+        return None
     if isinstance(content, int):
         return f'"{content}"^^<{XSD}integer>'
     digits = f"{abs(content) * 10**18}".rjust(19, "0")

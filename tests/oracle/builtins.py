@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 
+import re2
+
 from oracle.arithmetic import arithmetic, numeral
 from oracle.terms import (
     BOOLEANS,
@@ -23,6 +25,8 @@ from oracle.terms import (
 
 SKOLEM = re.compile(r"_:sk(\d+)\.[0-9a-f]{32}")
 SKOLEM_DEPTH = 16
+PATTERNS = re2.Options()
+PATTERNS.log_errors = False
 
 
 def call(function, terms):
@@ -135,10 +139,10 @@ def to_number(term):
 
 
 def matches(text, pattern):
-    """Whether a regular expression matches somewhere; None if it is none."""
+    """Whether a regular expression of RE2 matches somewhere; None if it is none."""
     try:
-        return re.search(pattern, text) is not None
-    except re.error:
+        return re2.search(pattern, text, PATTERNS) is not None
+    except re2.error:
         return None
 
 

@@ -44,7 +44,6 @@ def evaluate(checked, facts, most_iterations=MOST_ITERATIONS):
 
     Raises:
         NotConvergingError: A stratum changes at an iteration beyond `most_iterations`.
-        OutOfRangeError: An integer or decimal has a whole part of more than 64 bits.
     """
     trace = Trace({lattice(rule.head) for rule in checked.rules if is_lattice(rule.head)})
     own = Counter((atom.predicate, constants(atom)) for atom in checked.facts)

@@ -270,6 +270,7 @@ class ColumnarBackend:
             asserted=int(scalars[layout.ASSERTED]),
             below_zero=int(scalars[layout.BELOW_ZERO]),
             counts=int(scalars[layout.COUNTS]),
+            overflows=self._builtins.overflows,
             bytes=self._state.bytes(len(self._dictionary)),
         )
 
@@ -285,7 +286,7 @@ class ColumnarBackend:
         if self._needs_values:
             self._values.extend()
 
-    def _result(self, group: int) -> str:
+    def _result(self, group: int) -> str | None:
         """The term of a reduction's group, for kernels that cannot make it themselves."""
         units = self._state.units
         grouping = layout.ARRANGEMENT_WIDTH * (int(units[group]) & slots.LOW)

@@ -60,12 +60,14 @@ class Builtins:
         address: What kernels call, with a code and a number of arguments; gives a term id, 0 or 1
             for a test, NO_VALUE or FAILURE.
         arguments: Term ids, int32 of shape (MAX_ARGUMENTS,), written by kernels.
+        overflows: Results that had no value because they did not fit 64 bits.
     """
 
     def __init__(
         self, dictionary: Dictionary, values: Values, result: Callable[[int], str | None]
     ) -> None:
         self.arguments: NDArray[np.int32] = np.zeros(MAX_ARGUMENTS, np.int32)
+        self.overflows = 0
         self._dictionary = dictionary
         self._values = values
         self._result = result
@@ -83,15 +85,21 @@ class Builtins:
     def _evaluate(self, code: int, argument: int) -> int:
         try:
             if code == REDUCE:
-                return self._intern(self._result(argument))
+                term = self._result(argument)
+                if term is None:
+                    self._overflowed()
+                return self._intern(term)
             terms = self._dictionary.decode(self.arguments[:argument]).to_pylist()
             if code >= _FIRST_TEST:
                 holds = functions.test(NAMES[code], terms)
                 return NO_VALUE if holds is None else int(holds)
-            return self._intern(functions.apply(NAMES[code], terms))
+            return self._intern(functions.apply(NAMES[code], terms, self._overflowed))
         except BaseException as failure:  # noqa: BLE001 - raised again after the kernel
             self._failure = failure
             return FAILURE
+
+    def _overflowed(self) -> None:
+        self.overflows += 1
 
     def _intern(self, term: str | None) -> int:
         if term is None:

@@ -226,7 +226,9 @@ def retire(table: Int64s, gone: Int64s, reduction: int) -> int:
     for i in range(count):
         group = noted[i]
         if status == OK:
-            status = _emit(table, gone, r, group, words[2 * group + GROUP_FIRST] - 1, -1)
+            result = words[2 * group + GROUP_FIRST]
+            if result != 0:
+                status = _emit(table, gone, r, group, result - 1, -1)
         at = group + group_units(reductions[r + REDUCTION_KEYS])
         _drop(table, group, at, reductions[r + REDUCTION_FUNCTION])
     if status == OK:
@@ -350,7 +352,7 @@ def _add_double(table: Int64s, at: int, value: float, change: int) -> int:
 
 @kernel
 def _result(table: Int64s, values: Int64s, function: int, group: int, at: int) -> int:
-    """The term of a group's aggregate, or FAILURE."""
+    """The term of a group's aggregate, NO_VALUE if it does not fit 64 bits, or FAILURE."""
     units = int64_column(table[ARENA])
     number = units[at + SUM_COUNT]
     simple = function in (FUNCTION_COUNT, FUNCTION_DISTINCT)

@@ -21,16 +21,13 @@ if TYPE_CHECKING:
 _DOUBLE_UNITS = 1 << 1074  # the exact sum of doubles counts in units of 2^-1074
 
 
-def result(units: NDArray[np.int64], at: int, function: int) -> str:
-    """The term of an aggregate.
+def result(units: NDArray[np.int64], at: int, function: int) -> str | None:
+    """The term of an aggregate; None if it does not fit 64 bits.
 
     Args:
         units: The arena.
         at: The first unit of the group's accumulators (`layout.SUM_NEXT` and what follows).
         function: One of `layout.FUNCTION_COUNT` and the others.
-
-    Raises:
-        ArithmeticOverflowError: An exact sum does not fit 64 bits.
     """
     count = int(units[at + layout.SUM_COUNT])
     if function in (layout.FUNCTION_COUNT, layout.FUNCTION_DISTINCT):

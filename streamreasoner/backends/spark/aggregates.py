@@ -108,17 +108,24 @@ def results(
     )
 
 
-def aggregate(function: str, candidates: Iterable[tuple[str, int]]) -> str | None:
+def aggregate(
+    function: str, candidates: Iterable[tuple[str, int]], overflowed: Callable[[], object]
+) -> str | None:
     """The aggregate of terms, each so many times, as a canonical term; None if it has no value."""
     if function in _COUNTS:
         counted = _COUNTS[function]
         total = sum(counted(times) for _, times in candidates)
         return to_ntriples(total) if total > 0 else None
-    return _term(function, sum_of(candidates))
+    return _term(function, sum_of(candidates), overflowed)
 
 
-def _term(function: str, found: Sum) -> str | None:
-    return found.term(average=function == "avg") if found.count else None
+def _term(function: str, found: Sum, overflowed: Callable[[], object]) -> str | None:
+    if found.count == 0:
+        return None
+    term = found.term(average=function == "avg")
+    if term is None:
+        overflowed()
+    return term
 
 
 def _in_driver(
@@ -135,8 +142,13 @@ def _in_driver(
         groups[key].append((texts[one], old, new))
     changed = []
     for key, group in groups.items():
-        before = aggregate(reduction.function, [(text, old) for text, old, _ in group])
-        after = aggregate(reduction.function, [(text, new) for text, _, new in group])
+        before, after = (
+            aggregate(reduction.function, candidates, terms.overflowed)
+            for candidates in (
+                [(text, old) for text, old, _ in group],
+                [(text, new) for text, _, new in group],
+            )
+        )
         if before != after:
             changed += [(*key, text, sign) for text, sign in ((before, -1), (after, 1)) if text]
     rows = list(zip(*changed, strict=True)) or [()] * (len(keys) + 2)
@@ -160,9 +172,11 @@ def _summed(
     terms: Terms, reduction: Reduction, frame: DataFrame, keys: Sequence[str], value: str
 ) -> DataFrame:
     """The same from many, for sums: a group may be more than one executor holds, so in parts."""
-    function = reduction.function
+    function, overflowed = reduction.function, terms.overflowed
     part = F.udf(lambda rows: pickle.dumps(sum_of(rows)), "binary")
-    whole = F.udf(lambda parts: _term(function, reduce(Sum.__add__, map(_sum, parts))), "string")
+    whole = F.udf(
+        lambda parts: _term(function, reduce(Sum.__add__, map(_sum, parts)), overflowed), "string"
+    )
     rows = terms.attach(frame.select(*keys, value, *_TIMES), value, _TEXT)
     parts = rows.groupBy(*keys, F.expr(f"{value} % {_PARTS}").alias(_PART)).agg(
         *(part(F.collect_list(F.struct(_TEXT, name))).alias(name) for name in _TIMES)

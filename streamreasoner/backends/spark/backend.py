@@ -86,7 +86,7 @@ class SparkBackend:
         self._dictionary = dictionary
         self._runner = QueryRunner(spark, f"{directory}/steps")
         self._progress = Progress(self._runner)
-        self._terms = Terms(self._runner, dictionary)
+        self._terms = Terms(self._runner, dictionary, spark.sparkContext.accumulator(0))
         self._state = State(self._runner, f"{directory}/state", dictionary.intern, buckets)
         self._sizes: NDArray[np.int64] | None = np.zeros(len(SIZES), np.int64)
         self._use(plan)
@@ -587,7 +587,8 @@ class SparkBackend:
         """Size of the state; counted through after a start, and then from epoch to epoch."""
         if self._sizes is None:
             self._sizes = self._reading.sizes()
-        return Statistics(*map(int, (*self._sizes, self._state.bytes())))
+        overflows = self._terms.overflows.value
+        return Statistics(*map(int, (*self._sizes, self._state.bytes(), overflows)))
 
 
 def _arrangements(plan: ProgramPlan) -> tuple[Arrangement, ...]:

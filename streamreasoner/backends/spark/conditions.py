@@ -23,8 +23,8 @@ def holds(condition: Comparison | Test) -> Callable[..., bool]:
     return lambda left, right: accepts(compare(left, right))
 
 
-def value_of(function: str) -> Callable[..., str | None]:
-    """The function of canonical terms that computes a value."""
+def value_of(function: str, overflowed: Callable[[], object]) -> Callable[..., str | None]:
+    """The function of canonical terms that computes a value, and calls what counts overflows."""
     if function == COPY:
         return lambda term: term
-    return lambda *terms: functions.apply(function, terms)
+    return lambda *terms: functions.apply(function, terms, overflowed)

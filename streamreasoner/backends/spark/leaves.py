@@ -200,7 +200,7 @@ class Leaves:
     def extend(self, node: Extend, left: Bindings) -> Bindings:
         """The bindings that have a value, in one more column or the same as there."""
         computation = node.computation
-        value = value_of(computation.function)
+        value = value_of(computation.function, self.terms.overflowed)
         columns = {**left.columns}
         target = columns.setdefault(computation.column, f"v{len(columns)}")
         left = self._reachable(left, always=True)

@@ -33,8 +33,8 @@ T = TypeVar("T")
 _CLOSURE, _DERIVED = "present", "derived"
 
 
-SIZES = tuple(field.name for field in fields(Statistics) if field.name != "bytes")
-"""What the sizes of a state are, in this order."""
+SIZES = tuple(f.name for f in fields(Statistics) if f.name not in ("bytes", "overflows"))
+"""What the rows of a state say of its size, in this order: all but bytes and overflows."""
 
 
 @dataclass(frozen=True, slots=True)

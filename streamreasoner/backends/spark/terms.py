@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +13,9 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from streamreasoner.backends.spark.index import ID, TERM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
+    from pyspark import Accumulator
     from pyspark.sql import DataFrame
 
     from streamreasoner.backends.spark.dictionary import DistributedDictionary
@@ -27,10 +29,18 @@ class Terms:
     Attributes:
         runner: Runs the queries.
         dictionary: The terms.
+        overflows: Results that had no value because they did not fit 64 bits, counted at least
+            once each: Spark may evaluate a step again.
     """
 
     runner: QueryRunner
     dictionary: DistributedDictionary
+    overflows: Accumulator[int]
+
+    @property
+    def overflowed(self) -> Callable[[], None]:
+        """What counts an overflow, in the driver or on an executor."""
+        return partial(self.overflows.add, 1)
 
     def intern(self, text: str) -> int:
         """The id of a term in canonical syntax, new if need be."""

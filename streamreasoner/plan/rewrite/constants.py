@@ -1,5 +1,5 @@
 """Values that no variable decides are computed once, when a program is read. Invariant: what has
-no value, or overflows, is left to the run.
+no value is left to the run.
 
 A constant takes the place of its column everywhere but in a head: which facts a rule may derive was
 told from the head as written, where the argument is open.
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.errors import ArithmeticOverflowError
 from streamreasoner.plan.algebra import (
     Comparison,
     Computation,
@@ -67,10 +66,7 @@ def _term(computation: Computation) -> str | None:
         return None
     if computation.function == COPY:
         return terms[0]
-    try:
-        return functions.apply(computation.function, terms)
-    except ArithmeticOverflowError:
-        return None
+    return functions.apply(computation.function, terms)
 
 
 def _without_truths(node: Relation) -> Relation:

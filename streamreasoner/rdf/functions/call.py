@@ -1,4 +1,4 @@
-"""Functions and tests by name. Invariant: only overflow is an error; a wrong type has no value."""
+"""Functions and tests by name. Invariant: none raises; what cannot be computed has no value."""
 
 from __future__ import annotations
 
@@ -49,20 +49,25 @@ _TESTS: Mapping[str, Callable[..., bool | None]] = {
 }
 
 
-def apply(function: str, arguments: Sequence[str]) -> str | None:
+def apply(
+    function: str, arguments: Sequence[str], overflowed: Callable[[], object] = lambda: None
+) -> str | None:
     """Value of a function or an operator.
 
     Args:
         function: `+ - * / % **`, `negate` (unary minus), or the name of a built-in function.
         arguments: Canonical terms, as many as the function takes.
+        overflowed: Called if there is no value because the whole part of an integer or decimal
+            does not fit 64 bits.
 
     Returns:
         A canonical term; None if the arguments have no such value.
-
-    Raises:
-        ArithmeticOverflowError: An integer or decimal result has a whole part outside 64 bits.
     """
-    return _FUNCTIONS[function](*arguments)
+    try:
+        return _FUNCTIONS[function](*arguments)
+    except numbers.OutOfRangeError:
+        overflowed()
+        return None
 
 
 def test(function: str, arguments: Sequence[str]) -> bool | None:

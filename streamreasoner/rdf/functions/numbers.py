@@ -1,7 +1,8 @@
 """Arithmetic on terms. Invariant: exact results are rounded once, half-even, to 18 digits.
 
 Integers and decimals are Python integers in units of 1e-18, so nothing depends on a context of
-precision. Doubles follow IEEE 754 and C, where Python would raise.
+precision. Doubles follow IEEE 754 and C, where Python would raise. A result that is an integer or
+decimal whose whole part does not fit 64 bits raises `OutOfRangeError`.
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ import math
 import re
 from enum import IntEnum
 from functools import lru_cache
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
-from streamreasoner.errors import ArithmeticOverflowError
 from streamreasoner.rdf.functions.literal import literal
 from streamreasoner.rdf.terms import to_ntriples
 from streamreasoner.rdf.valuation import FRACTION_DIGITS, UNITS
@@ -33,6 +33,10 @@ _INTEGER_END = f'"^^<{XSD_INTEGER}>'
 _SHORT_INTEGER = re.compile(rf'"(-?[0-9]{{1,18}}){re.escape(_INTEGER_END)}')
 _INT64 = range(-(1 << 63), 1 << 63)
 _INT64_BITS = 63
+
+
+class OutOfRangeError(Exception):
+    """The whole part of an integer or decimal does not fit 64 bits."""
 
 
 class Type(IntEnum):
@@ -113,7 +117,7 @@ def add(left: str, right: str) -> str | None:
         return None
     if (kind := max(a.type, b.type)) is Type.DOUBLE:
         return to_ntriples(a.double + b.double)
-    return _exact("+", kind, a.units + b.units, left, right)
+    return _exact(kind, a.units + b.units)
 
 
 def subtract(left: str, right: str) -> str | None:
@@ -123,7 +127,7 @@ def subtract(left: str, right: str) -> str | None:
         return None
     if (kind := max(a.type, b.type)) is Type.DOUBLE:
         return to_ntriples(a.double - b.double)
-    return _exact("-", kind, a.units - b.units, left, right)
+    return _exact(kind, a.units - b.units)
 
 
 def multiply(left: str, right: str) -> str | None:
@@ -133,7 +137,7 @@ def multiply(left: str, right: str) -> str | None:
         return None
     if (kind := max(a.type, b.type)) is Type.DOUBLE:
         return to_ntriples(a.double * b.double)
-    return _exact("*", kind, rounded(a.units * b.units, UNITS), left, right)
+    return _exact(kind, rounded(a.units * b.units, UNITS))
 
 
 def divide(left: str, right: str) -> str | None:
@@ -145,7 +149,7 @@ def divide(left: str, right: str) -> str | None:
         return to_ntriples(_divide(a.double, b.double))
     if b.units == 0:
         return None
-    return _exact("/", Type.DECIMAL, rounded(a.units * UNITS, b.units), left, right)
+    return _exact(Type.DECIMAL, rounded(a.units * UNITS, b.units))
 
 
 def remainder(left: str, right: str) -> str | None:
@@ -174,8 +178,8 @@ def power(left: str, right: str) -> str | None:
     if abs(base) <= 1:
         exponent = 2 - exponent % 2 if exponent > 0 else 0
     elif exponent > _INT64_BITS:
-        _overflow("**", left, right)
-    return _exact("**", Type.INTEGER, base**exponent * UNITS, left, right)
+        raise OutOfRangeError
+    return _exact(Type.INTEGER, base**exponent * UNITS)
 
 
 def negate(operand: str) -> str | None:
@@ -185,7 +189,7 @@ def negate(operand: str) -> str | None:
         return None
     if a.type is Type.DOUBLE:
         return to_ntriples(-a.double)
-    return _exact("-", a.type, -a.units, operand)
+    return _exact(a.type, -a.units)
 
 
 def absolute(operand: str) -> str | None:
@@ -195,24 +199,14 @@ def absolute(operand: str) -> str | None:
         return None
     if a.type is Type.DOUBLE:
         return to_ntriples(abs(a.double))
-    return _exact("abs", a.type, abs(a.units), operand)
+    return _exact(a.type, abs(a.units))
 
 
-def _exact(operator: str, kind: Type, units: int, *operands: str) -> str:
+def _exact(kind: Type, units: int) -> str:
     term = exact_term(units, integer=kind is Type.INTEGER)
     if term is None:
-        _overflow(operator, *operands)
+        raise OutOfRangeError
     return term
-
-
-def _overflow(operator: str, *operands: str) -> NoReturn:
-    shown = [found.lexical if (found := literal(text)) else text for text in operands]
-    left, *right = shown
-    computed = f"{left} {operator} {right[0]}" if right else f"{operator}({left})"
-    raise ArithmeticOverflowError(
-        f"{computed} is outside {_INT64[0]}..{_INT64[-1]}, the range of integers and decimals;"
-        " correct the data, or multiply by 1.0e0 first to compute with doubles."
-    )
 
 
 def _divide(left: float, right: float) -> float:

@@ -5,15 +5,10 @@ A string is an xsd:string or a language-tagged literal; positions count code poi
 
 from __future__ import annotations
 
-import re
-import warnings
-from functools import lru_cache
-
+from streamreasoner.rdf import regex
 from streamreasoner.rdf.functions.literal import canonical, string
 from streamreasoner.rdf.functions.numbers import Type, exact_term, number
 from streamreasoner.rdf.valuation import UNITS
-
-_PATTERNS = 512
 
 
 def concat(*arguments: str) -> str | None:
@@ -84,23 +79,9 @@ def ends_with(text: str, part: str) -> bool | None:
 
 
 def matches(text: str, pattern: str) -> bool | None:
-    """Whether a Python regular expression matches somewhere; None if it is not one."""
+    """Whether a regular expression matches somewhere; None if it is not one."""
     a, b = string(text), string(pattern)
-    if a is None or b is None:
-        return None
-    expression = _expression(b.lexical)
-    return None if expression is None else expression.search(a.lexical) is not None
-
-
-@lru_cache(maxsize=_PATTERNS)
-def _expression(pattern: str) -> re.Pattern[str] | None:
-    # Patterns may come from the data: warnings about their style concern nobody who sees them.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return re.compile(pattern)
-        except (re.error, OverflowError, RecursionError):
-            return None
+    return None if a is None or b is None else regex.search(b.lexical, a.lexical)
 
 
 def _integer(text: str) -> int | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from streamreasoner.errors import ArithmeticOverflowError
 from streamreasoner.rdf.functions.numbers import Type, exact_term, number, rounded
 from streamreasoner.rdf.terms import to_ntriples
 from streamreasoner.rdf.valuation import UNITS
@@ -53,22 +52,12 @@ class Sum:
             self.nan or other.nan,
         )
 
-    def term(self, *, average: bool) -> str:
-        """The sum, or the average, as a canonical term.
-
-        Raises:
-            ArithmeticOverflowError: An exact sum does not fit 64 bits.
-        """
+    def term(self, *, average: bool) -> str | None:
+        """The sum, or the average, as a canonical term; None if it does not fit 64 bits."""
         if self.doubles:
             return to_ntriples(self._double(self.count if average else 1))
         units = rounded(self.exact, self.count) if average else self.exact
-        term = exact_term(units, integer=not average and not self.decimals)
-        if term is None:
-            raise ArithmeticOverflowError(
-                f"The {'avg' if average else 'sum'} of {self.count} numbers does not fit 64 bits. "
-                "The epoch was undone. Sum doubles (`1e0 * ?x`) if the result may be rounded."
-            )
-        return term
+        return exact_term(units, integer=not average and not self.decimals)
 
     def _double(self, divisor: int) -> float:
         """The sum of everything over *divisor*, by IEEE 754 for what is not finite."""

@@ -80,7 +80,9 @@ def test_event_time_lag_is_measured_from_now(observer):
 
 def test_sizes_are_shown_from_the_start_and_after_each_batch():
     """Sizes come from the engine, the dictionary and the tables, at once and again each batch."""
-    state = Statistics(facts=9, present=7, asserted=4, below_zero=1, counts=12, bytes=4096)
+    state = Statistics(
+        facts=9, present=7, asserted=4, below_zero=1, counts=12, bytes=4096, overflows=3
+    )
     storage = [StorageStatistics(bytes=100, compactions=2, maintenance_failures=0)]
     observer = PrometheusObserver()
     observer.watch(
@@ -103,6 +105,7 @@ def test_sizes_are_shown_from_the_start_and_after_each_batch():
     )
     assert [_value(observer, name) for name in names] == [7, 4, 9, 1, 12, 4096, 5]
     assert _value(observer, "compactions_total") == 2
+    assert _value(observer, "overflows_total") == 3
     assert _value(observer, "consumer_lag_messages", topic="in", partition="0") == 17
 
     storage[0] = StorageStatistics(bytes=90, compactions=5, maintenance_failures=1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 import pytest
-from hypothesis import given, reject
-from oracle import OutOfRangeError, derivations
+from hypothesis import given
+from oracle import derivations
 from oracle.arithmetic import numeral
 from strategies import scenarios
 from unit.plan.bags import rows
@@ -55,10 +55,7 @@ def test_every_step_and_every_rewrite_keeps_the_bag_of_facts(scenario):
     for predicate, args in {fact[:2] for epoch in scenario.epochs for fact in epoch}:
         present[predicate].append(args)
     for each in scenario.checked.rules:
-        try:
-            first, *others = [rows(stage.tree, present) for stage in stages(each)]
-        except OutOfRangeError:
-            reject()
+        first, *others = [rows(stage.tree, present) for stage in stages(each)]
 
         assert all(other == first for other in others)
 
@@ -73,10 +70,7 @@ def test_a_tree_derives_what_the_oracle_derives(scenario):
     for each in scenario.checked.rules:
         if any(isinstance(argument, Aggregate) for argument in each.head.arguments):
             continue
-        try:
-            expected = derivations([each], facts)
-        except OutOfRangeError:
-            reject()
+        expected = derivations([each], facts)
 
         assert rows(lowered(each), present) == Counter(
             {args: count for (_, args), count in expected.items()}
