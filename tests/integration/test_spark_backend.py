@@ -178,10 +178,10 @@ def test_a_failed_epoch_leaves_nothing(store):
     assert everything(driver) == (wanted, closure(wanted))
 
 
-@pytest.mark.parametrize("few", [0, relation.FEW])
+@pytest.mark.parametrize("few", [0, relation.MAX_DRIVER_ROWS])
 def test_overflows_have_no_value_and_patterns_are_linear(store, monkeypatch, few):
     """In the driver as on executors: results out of range are counted, and matching ends."""
-    monkeypatch.setattr(relation, "FEW", few)
+    monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", few)
     number = '"{}"^^<http://www.w3.org/2001/XMLSchema#integer>'.format
     checked = check_text(
         "twice(?x * 2) :- n(?x) .\ntotal(sum(?x)) :- n(?x) ."
