@@ -43,8 +43,10 @@ class Watchdog:
         return _Guard(self, epoch)
 
     def close(self) -> None:
-        """Stop watching."""
+        """Stop watching; the second time does nothing."""
         with self._condition:
+            if self._closed:
+                return
             self._closed = True
             self._condition.notify()
         self._thread.join()

@@ -104,5 +104,6 @@ def test_a_batch_in_time_is_left_alone():
         with watchdog.guard(1):
             pass
         watchdog.close()
+        watchdog.close()
     """
     assert python(code).wait(timeout=300) == 0
