@@ -3,19 +3,20 @@
 Delta has no transaction over several tables, so the appends run in parallel, each with the
 application's transaction version = epoch, and whether an epoch is complete is *derived*:
 
-- `trace` records every epoch, even one without rows. Its commit says which other tables hold rows
-  of that epoch (`requires`) and which epoch came before (`previous`).
+- `trace` records every epoch, even one without rows. Its commit says which epoch came before
+  (`previous`), and for each other table the last epoch that it has rows of (`latest`).
 - `terms`, `changes` and `programs` record only the epochs that have rows for them: most epochs
   need two commits, not four.
 - `trace` waits for `terms` before it shows the epoch: a replay gives the terms that rules compute
   their ids in another order, so ids in `trace` without their terms would mean other terms.
-- An epoch is complete when `trace` has it and every table in `requires` has it too. `version` is
+- An epoch is complete when `trace` has it and every table with rows of it has it too. `version` is
   the last complete epoch.
+- A table that lacks an earlier epoch has lost the end of its log, and is refused.
 
 A crash leaves appends of one epoch e behind, never of two: e+1 begins only when all appends of e
 have been answered. So at the next start exactly one of these holds:
 
-| `trace` has e | a table of `requires` lacks e | then |
+| `trace` has e | a table with rows of e lacks e | then |
 |---|---|---|
 | no | maybe | version is the epoch before e; e is replayed, tables that have e skip it |
 | yes | yes, not `terms` | version is `previous`; e is replayed, the missing table gets it |
@@ -42,11 +43,22 @@ if TYPE_CHECKING:
 
 
 def complete_version(tables: Mapping[str, Table], record: EpochRecord | None) -> int | None:
-    """The last epoch that every table holds, given the last record of `trace`."""
+    """The last epoch that every table holds, given the last record of `trace`.
+
+    Raises:
+        StateError: A table lacks an epoch that was complete.
+    """
     if record is None:
         return None
-    complete = all(_has(tables[name], record.epoch) for name in record.requires)
-    return record.epoch if complete else record.previous
+    short = {name for name, epoch in record.latest.items() if not _has(tables[name], epoch)}
+    for name in sorted(short):
+        if record.latest[name] < record.epoch:
+            raise StateError(
+                f"The log of {tables[name].directory} ends with epoch {tables[name].epoch}, but "
+                f"the table had rows of epoch {record.latest[name]}: its last commits are missing. "
+                f"{log.RESTORE}"
+            )
+    return record.previous if short else record.epoch
 
 
 def incomplete_epoch(tables: Mapping[str, Table], version: int | None) -> int | None:
@@ -58,8 +70,7 @@ def incomplete_epoch(tables: Mapping[str, Table], version: int | None) -> int | 
     ahead = {table.epoch for table in tables.values() if _has_more(table, version)}
     if len(ahead) > 1:
         raise StateError(
-            f"The tables are at {_positions(tables)}, which no crash leaves behind. "
-            "Restore all of them from one backup, or delete the state and start from the beginning."
+            f"The tables are at {_positions(tables)}, which no crash leaves behind. {log.RESTORE}"
         )
     return ahead.pop() if ahead else None
 
@@ -117,15 +128,15 @@ def last_record(trace: Table) -> EpochRecord | None:
     """The record of the last epoch in `trace`.
 
     Raises:
-        StateError: The commit that carries it is gone.
+        StateError: The log does not have it.
     """
     if trace.epoch is None:
         return None
-    record = log.epoch_record(trace.directory, trace.identity.app_id, trace.epoch)
+    record = trace.snapshot().record(trace.epoch)
     if record is None:
         raise StateError(
-            f"The log of {trace.directory} no longer has the commit of epoch {trace.epoch}. "
-            "Restore the table from a backup, or delete the state and start from the beginning."
+            f"The log of {trace.directory} does not have the record of epoch {trace.epoch}. "
+            f"{log.RESTORE}"
         )
     return record
 

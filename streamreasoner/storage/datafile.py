@@ -1,29 +1,37 @@
 """Data files of a table. Invariant: a file is on the disk before any log entry names it.
 
 Files lie flat in the table's directory: the partition of a file is what the log says, so a
-predicate may hold any character.
+predicate may hold any character. The entry that adds a file has the digest of its bytes, which are
+compared with it whenever the file is read. Files that another program has written have no digest
+until the next start gives them one.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import os
 import time
 import uuid
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamreasoner.errors import StateError
+from streamreasoner.storage import disk, log, seal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from deltalake import DeltaTable
+    from _typeshed import ReadableBuffer
+
+    from streamreasoner.storage.log import Action
+    from streamreasoner.storage.snapshot import Snapshot
 
 ROW_GROUP_ROWS: Final = 1 << 20
 
@@ -33,11 +41,12 @@ class DataFile:
     """One data file of a table.
 
     Attributes:
-        path: Relative to the table, as on the disk.
+        path: Relative to the table, as the log writes it.
         size: Bytes.
         rows: Number of rows.
         partition: Value of each partition column.
-        statistics: Bounds of its integer columns, in Delta's JSON; empty when read from a log.
+        statistics: What the log says about its rows, in Delta's JSON.
+        digest: SHA-256 of its bytes, empty if another program wrote it.
     """
 
     path: str
@@ -45,20 +54,16 @@ class DataFile:
     rows: int
     partition: Mapping[str, str]
     statistics: str = ""
+    digest: str = ""
 
     @property
     def predicate(self) -> str:
         """The partition of a file of `trace`, empty in the other tables."""
         return self.partition.get("predicate", "")
 
-
-def sync_file(path: Path) -> None:
-    """Flush one file, or the entries of one directory, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    def place(self, directory: Path) -> Path:
+        """Where it is on the disk."""
+        return directory / unquote(self.path)
 
 
 def write(directory: Path, rows: pa.Table, partition: Mapping[str, str]) -> DataFile:
@@ -71,59 +76,61 @@ def write(directory: Path, rows: pa.Table, partition: Mapping[str, str]) -> Data
     """
     path = directory / f"part-{uuid.uuid4()}.parquet"
     written: list[pq.FileMetaData] = []
-    with pq.ParquetWriter(
-        path,
-        rows.schema,
-        compression="zstd",
-        compression_level=1,
-        metadata_collector=written,
-        store_schema=False,
-    ) as writer:
-        writer.write_table(rows, row_group_size=ROW_GROUP_ROWS)
-    sync_file(path)
-    sync_file(directory)
-    statistics = _statistics(written[0], rows)
-    return DataFile(path.name, path.stat().st_size, len(rows), partition, statistics)
+    with _DigestedFile(path) as file:
+        with pq.ParquetWriter(
+            file,
+            rows.schema,
+            compression="zstd",
+            compression_level=1,
+            metadata_collector=written,
+            store_schema=False,
+            write_page_checksum=True,
+        ) as writer:
+            writer.write_table(rows, row_group_size=ROW_GROUP_ROWS)
+        os.fsync(file.fileno())
+        size = file.tell()
+        digest = file.sha256.hexdigest()
+    disk.sync(directory)
+    return DataFile(path.name, size, len(rows), partition, _statistics(written[0], rows), digest)
 
 
 def read(directory: Path, file: DataFile, columns: Sequence[str]) -> pa.Table:
-    """Columns of one data file.
+    """Columns of one data file, whose bytes are verified.
 
     Raises:
         StateError: The file is damaged.
     """
-    path = directory / file.path
+    data = _verified(directory, file)
     try:
-        found = pq.ParquetFile(path).read(columns=list(columns))
-    except (OSError, pa.ArrowException) as error:
-        raise StateError(
-            f"The data file {path} cannot be read: {error}. Restore it from a backup, or delete "
-            "the state and start from the beginning."
-        ) from error
+        parquet = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
+        found = parquet.read(columns=list(columns))
+    except (OSError, pa.ArrowException, ValueError, KeyError, IndexError) as error:
+        raise _damage(file.place(directory), f"cannot be read: {error}") from error
+    if found.num_rows != file.rows or not set(columns) <= set(found.column_names):
+        raise _damage(file.place(directory), "has other rows or columns than the log says")
     # Writers differ in what they call nullable; here it does not matter.
     return pa.table({name: found.column(name) for name in columns})
 
 
-def of_snapshot(snapshot: DeltaTable) -> list[DataFile]:
-    """The data files of one snapshot, in no particular order."""
-    actions = pa.table(snapshot.get_add_actions(flatten=True))
-    prefix = "partition."
-    return [
-        DataFile(
-            unquote(action["path"]),
-            action["size_bytes"],
-            action["num_records"],
-            {
-                key.removeprefix(prefix): value
-                for key, value in action.items()
-                if key.startswith(prefix)
-            },
-        )
-        for action in actions.to_pylist()
-    ]
+def verify(directory: Path, file: DataFile) -> DataFile:
+    """The same file with its digest, after reading all of it.
+
+    Raises:
+        StateError: The file is damaged.
+    """
+    return replace(file, digest=seal.digest(_verified(directory, file)))
 
 
-def add_action(file: DataFile, *, data_change: bool) -> dict[str, Any]:
+def of_snapshot(directory: Path, snapshot: Snapshot) -> list[DataFile]:
+    """The data files of one snapshot, in no particular order.
+
+    Raises:
+        StateError: The log does not say how many rows a file has, and the file does not either.
+    """
+    return [_of_action(directory, action) for action in snapshot.added.values()]
+
+
+def add_action(file: DataFile, *, data_change: bool) -> Action:
     """The log entry that adds a file; `data_change` is false for rows that were there before."""
     return {
         "add": {
@@ -133,11 +140,12 @@ def add_action(file: DataFile, *, data_change: bool) -> dict[str, Any]:
             "modificationTime": int(time.time() * 1000),
             "dataChange": data_change,
             "stats": file.statistics,
+            "tags": {seal.KEY: file.digest},
         }
     }
 
 
-def remove_action(file: DataFile) -> dict[str, Any]:
+def remove_action(file: DataFile) -> Action:
     """The log entry that drops a file whose rows are in the table still."""
     return {
         "remove": {
@@ -149,6 +157,54 @@ def remove_action(file: DataFile) -> dict[str, Any]:
             "size": file.size,
         }
     }
+
+
+class _DigestedFile(io.FileIO):
+    """A new file that computes the digest of what is written to it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "xb")
+        self.sha256 = hashlib.sha256()
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Write all of `data`; a single call to the system may write less."""
+        self.sha256.update(data)
+        rest = memoryview(data).cast("B")
+        size = len(rest)
+        while rest:
+            rest = rest[super().write(rest) :]
+        return size
+
+
+def _verified(directory: Path, file: DataFile) -> bytes:
+    path = file.place(directory)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise _damage(path, f"cannot be read: {error}") from error
+    if len(data) != file.size:
+        raise _damage(path, f"has {len(data)} bytes, but the log says {file.size}")
+    if file.digest and seal.digest(data) != file.digest:
+        raise _damage(path, "is damaged: its digest is not the one in the log")
+    return data
+
+
+def _of_action(directory: Path, action: Action) -> DataFile:
+    statistics = action.get("stats") or ""
+    rows = json.loads(statistics).get("numRecords") if statistics else None
+    if rows is None:
+        place = directory / unquote(action["path"])
+        try:
+            rows = pq.read_metadata(place).num_rows
+        except (OSError, pa.ArrowException) as error:
+            raise _damage(place, f"cannot be read: {error}") from error
+    digest = (action.get("tags") or {}).get(seal.KEY, "")
+    partition = action.get("partitionValues", {})
+    return DataFile(action["path"], action["size"], rows, partition, statistics, digest)
+
+
+def _damage(path: Path, what: str) -> StateError:
+    return StateError(f"The data file {path} {what}. {log.RESTORE}")
 
 
 def _statistics(metadata: pq.FileMetaData, rows: pa.Table) -> str:

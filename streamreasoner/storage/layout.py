@@ -32,10 +32,14 @@ LEAST_ARGUMENTS: Final = 8
 APP_ID: Final = "streamreasoner.applicationId"
 CHECKPOINT_INTERVAL: Final = 64
 
-# Files that no snapshot uses live for an hour: longer than a query, short enough that a
-# directory written ten times a second stays small.
-RETENTION: Final = "interval 1 hours"
-RETENTION_HOURS: Final = 1
+RETENTION_SECONDS: Final = 3600
+"""Age at which files that no snapshot uses, and old log entries, are deleted."""
+CLEANED_HERE: Final = {"delta.enableExpiredLogCleanup": "false"}
+"""Other programs do not delete log entries: they do not know which checkpoints have a seal."""
+KEPT_FILES: Final = 128
+"""The most files of a table that no snapshot uses; more are deleted earlier, the oldest first."""
+KEPT_COMMITS: Final = 128
+"""The most commits of a table before its last two checkpoints; more are deleted earlier."""
 
 
 def arg_columns(max_arity: int) -> tuple[str, ...]:
@@ -104,12 +108,14 @@ def partition_columns(name: str) -> list[str]:
     return ["predicate"] if name == TRACE else []
 
 
-def properties(app_id: str) -> dict[str, str | None]:
+def properties(app_id: str) -> dict[str, str]:
     """Table properties; all of them are within reader version 1 and writer version 2."""
+    retention = f"interval {RETENTION_SECONDS} seconds"
     return {
         "delta.checkpointInterval": str(CHECKPOINT_INTERVAL),
-        "delta.logRetentionDuration": RETENTION,
-        "delta.deletedFileRetentionDuration": RETENTION,
+        **CLEANED_HERE,
+        "delta.logRetentionDuration": retention,
+        "delta.deletedFileRetentionDuration": retention,
         APP_ID: app_id,
         **StateVersion.current().properties,
     }

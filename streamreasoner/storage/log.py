@@ -1,9 +1,10 @@
-"""The Delta log as files. Invariant: a commit is on the disk before it can be seen.
+"""Commits of a Delta log as files. Invariant: a commit is on the disk before it can be seen.
 
 A commit is one JSON file whose name is its version; creating the name is the atomic step. It is
 made here as the Delta protocol says (a synced temporary file, linked under the name if the name is
 free), because a library that first lists the log needs longer the more commits there are, and does
-not sync. A damaged log is refused, never read as fewer commits.
+not sync. Commits of this module are sealed; one that is damaged is refused, never skipped. Commits
+of other programs carry no digest: they are read if they are complete.
 """
 
 from __future__ import annotations
@@ -17,14 +18,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from streamreasoner.errors import StateError
-from streamreasoner.storage import datafile
+from streamreasoner.storage import disk, seal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
 RECORD_KEY: Final = "streamreasoner"
 ENGINE: Final = "streamreasoner"
+_ACTIONS: Final = {"commitInfo", "protocol", "metaData", "txn", "add", "remove", "cdc"}
+
+_HOW: Final = (
+    " the state directory from a backup, or start again from the beginning: see Damaged state in "
+    "docs/operations.md."
+)
+RESTORE: Final = f"Restore{_HOW}"
+OR_RESTORE: Final = f", or restore{_HOW}"
+
+
+class UnsealedError(StateError):
+    """A log that a version without digests wrote, or one whose digests are damaged."""
+
 
 Offsets = dict[str, dict[str, list[int]]]
 Action = dict[str, Any]
@@ -37,14 +51,15 @@ class EpochRecord:
     Attributes:
         epoch: The epoch, equal to the version of the application's transaction in that commit.
         previous: The epoch before it, None for the first.
-        requires: Names of the tables that hold rows of this epoch, besides `trace`.
+        latest: For each table with rows of this epoch or an earlier one, the last epoch that it
+            has rows of; `trace` is not among them.
         offsets: Input read by the epoch: topic -> partition -> [first, next], as given to commit.
         program: Hash of the program that came with this epoch, None if it did not change.
     """
 
     epoch: int
     previous: int | None
-    requires: tuple[str, ...]
+    latest: Mapping[str, int]
     offsets: Offsets
     program: str | None = None
 
@@ -54,7 +69,7 @@ class EpochRecord:
             {
                 "epoch": self.epoch,
                 "previous": self.previous,
-                "requires": self.requires,
+                "latest": dict(self.latest),
                 "offsets": self.offsets,
                 "program": self.program,
             }
@@ -64,10 +79,12 @@ class EpochRecord:
     def from_json(text: str) -> EpochRecord:
         """Inverse of `to_json`."""
         fields = json.loads(text)
+        # Before commits were sealed, they named the tables with rows of their own epoch only.
+        own = dict.fromkeys(fields.get("requires", ()), fields["epoch"])
         return EpochRecord(
             epoch=fields["epoch"],
             previous=fields["previous"],
-            requires=tuple(fields["requires"]),
+            latest=fields.get("latest", own),
             offsets=fields["offsets"],
             program=fields["program"],
         )
@@ -83,10 +100,21 @@ def commit_path(table: Path, version: int) -> Path:
     return directory_of(table) / f"{version:020}.json"
 
 
+def checkpoint_path(table: Path, version: int) -> Path:
+    """The checkpoint file of one version of a table."""
+    return directory_of(table) / f"{version:020}.checkpoint.parquet"
+
+
 def commits(table: Path) -> list[tuple[int, Path]]:
     """The commit files that are still there, oldest first, with their versions."""
     found = (path for path in directory_of(table).glob("*.json") if path.stem.isdigit())
     return sorted((int(path.stem), path) for path in found)
+
+
+def exists(table: Path) -> bool:
+    """Whether a Delta log is there, even a damaged one."""
+    logs = directory_of(table)
+    return any(any(logs.glob(names)) for names in ("*.json", "*.checkpoint.parquet"))
 
 
 def commit(
@@ -97,7 +125,7 @@ def commit(
     Args:
         table: The table.
         version: The version to try first; all below it exist.
-        actions: The commit, one JSON object each.
+        actions: The commit, one JSON object each; the first is `commit_info`.
         check: Called with the actions of every commit that came first; raises if both cannot be.
 
     Returns:
@@ -108,8 +136,8 @@ def commit(
     """
     logs = directory_of(table)
     temporary = logs / f"_commit_{uuid.uuid4()}.json.tmp"
-    with temporary.open("w", encoding="utf-8") as file:
-        file.writelines(f"{json.dumps(action)}\n" for action in actions)
+    with temporary.open("wb") as file:
+        file.write(seal.sealed("".join(f"{json.dumps(action)}\n" for action in actions)))
         file.flush()
         os.fsync(file.fileno())
     try:
@@ -119,11 +147,11 @@ def commit(
                 commit_path(table, version).hardlink_to(temporary)
             except FileExistsError:
                 # What was committed in between must not be lost when this commit is not.
-                datafile.sync_file(commit_path(table, version))
-                check(read_actions(commit_path(table, version)))
+                disk.sync(commit_path(table, version))
+                check(read_commit(commit_path(table, version)))
                 version += 1
             else:
-                datafile.sync_file(logs)
+                disk.sync(logs)
                 return version
     finally:
         with suppress(FileNotFoundError):
@@ -131,13 +159,14 @@ def commit(
 
 
 def commit_info(operation: str, record: EpochRecord | None = None) -> Action:
-    """The entry of a commit that tells people what it is."""
+    """The entry of a commit that says what it is; the first one, as it has the digest of all."""
     information = {
+        seal.KEY: seal.BLANK,
+        "engineInfo": ENGINE,
         "timestamp": int(time.time() * 1000),
         "operation": operation,
-        "operationParameters": {"mode": "Append"},
+        "operationParameters": {"mode": "Append"} if operation == "WRITE" else {},
         "isBlindAppend": record is not None,
-        "engineInfo": ENGINE,
     }
     if record is not None:
         information[RECORD_KEY] = record.to_json()
@@ -149,57 +178,49 @@ def transaction(app_id: str, epoch: int) -> Action:
     return {"txn": {"appId": app_id, "version": epoch, "lastUpdated": int(time.time() * 1000)}}
 
 
-def read_actions(path: Path) -> list[Action]:
+def read_commit(path: Path, *, sealed: bool = True) -> list[Action]:
     """The entries of one commit.
 
-    Raises:
-        ValueError: The file is cut short or is not text.
-    """
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines if line.strip()]
-
-
-def verify(table: Path) -> None:
-    """Refuse a log in which a commit that is still needed is missing, empty or cut short.
+    Args:
+        path: The commit file.
+        sealed: Whether commits of this program must have a digest; those of its first versions
+            have none.
 
     Raises:
-        StateError: Names the file and what may be done about it.
+        StateError: The file is not as it was written.
+        UnsealedError: It has no digest.
+        FileNotFoundError: It is not there.
     """
-    first = checkpoint_version(table) + 1
-    present = [(version, path) for version, path in commits(table) if version >= first]
-    for expected, (version, path) in enumerate(present, start=first):
-        if version != expected:
-            raise StateError(
-                f"The log of the table {table} has no version {expected} but has version "
-                f"{version}. Restore {commit_path(table, expected)} from a backup."
-            )
-        try:
-            damaged = not read_actions(path)
-        except ValueError:
-            damaged = True
-        if damaged:
-            raise StateError(_damage(path, newest=version == present[-1][0]))
+    data = path.read_bytes()
+    try:
+        actions: list[Action] = [json.loads(line) for line in data.splitlines() if line.strip()]
+    except ValueError:
+        raise StateError(_damage(path, data)) from None
+    known = all(isinstance(action, dict) and action.keys() <= _ACTIONS for action in actions)
+    if not actions or not known:
+        raise StateError(_damage(path, data))
+    if seal.has_seal(data):
+        if not seal.intact(data):
+            raise StateError(_damage(path, data))
+    elif sealed and _is_own(actions):
+        raise UnsealedError(unsealed(path))
+    return actions
 
 
-def checkpoint_version(table: Path) -> int:
-    """Version of the newest checkpoint, -1 if there is none."""
-    found = directory_of(table).glob("*.checkpoint.parquet")
-    return max((int(path.name[:20]) for path in found if path.name[:20].isdigit()), default=-1)
+def unsealed(path: Path) -> str:
+    """What to say about a file of the log that should have a digest."""
+    return (
+        f"{path} has no digest: it is damaged, or an earlier release wrote it. In the second case "
+        f"run: streamreasoner migrate --config CONFIG. {RESTORE}"
+    )
 
 
-def epoch_record(table: Path, app_id: str, epoch: int) -> EpochRecord | None:
-    """The record of one epoch, looked for from the newest commit back; None if it is not there."""
-    for _, path in reversed(commits(table)):
-        actions = read_actions(path)
-        committed = transaction_version(actions, app_id)
-        if committed == epoch:
-            return next(
-                EpochRecord.from_json(action["commitInfo"][RECORD_KEY])
-                for action in actions
-                if RECORD_KEY in action.get("commitInfo", {})
-            )
-        if committed is not None and committed < epoch:
-            return None
+def epoch_record(actions: Iterable[Action]) -> EpochRecord | None:
+    """What one commit says about its epoch, None if it belongs to no epoch."""
+    for action in actions:
+        text = action.get("commitInfo", {}).get(RECORD_KEY)
+        if text is not None:
+            return EpochRecord.from_json(text)
     return None
 
 
@@ -212,21 +233,24 @@ def transaction_version(actions: Iterable[Action], app_id: str) -> int | None:
     return None
 
 
+def _is_own(actions: Iterable[Action]) -> bool:
+    notes = [action["commitInfo"] for action in actions if "commitInfo" in action]
+    return any(note.get("engineInfo") == ENGINE or RECORD_KEY in note for note in notes)
+
+
 def _refuse_forgotten(table: Path, version: int) -> None:
-    # A name may also be free because its commit was cleaned up while this process stood still.
-    pointer = directory_of(table) / "_last_checkpoint"
-    if commit_path(table, version).exists() or not pointer.exists():
-        return
-    if version <= json.loads(pointer.read_text(encoding="utf-8"))["version"]:
-        raise StateError(f"Another process has written to {table} for long. Start again.")
+    # A name may also be free because its commit was cleaned up while this process stood still. What
+    # comes before the next version is never cleaned up.
+    before = (commit_path(table, version - 1), checkpoint_path(table, version - 1))
+    taken = commit_path(table, version).exists()
+    if version > 0 and not taken and not any(path.exists() for path in before):
+        raise StateError(
+            f"The commit {commit_path(table, version - 1)} is gone: another process has been "
+            f"writing to {table}, or the file was deleted. Stop the other process and restart this "
+            "one."
+        )
 
 
-def _damage(path: Path, *, newest: bool) -> str:
-    state = "empty" if path.stat().st_size == 0 else "cut short or damaged"
-    advice = (
-        "The machine stopped while it was being written. Delete this one file and start again: "
-        "its epoch is read from Kafka once more."
-        if newest
-        else "Restore it from a backup, or delete the state and start from the beginning."
-    )
-    return f"The Delta commit {path} is {state}. {advice}"
+def _damage(path: Path, data: bytes) -> str:
+    state = "empty" if not data else "damaged"
+    return f"The Delta commit {path} is {state}. {RESTORE}"

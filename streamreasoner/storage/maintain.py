@@ -1,10 +1,12 @@
-"""Merging, forgetting and vacuuming behind the stream. Invariant: `restore` cannot tell.
+"""Merging and checkpointing behind the stream. Invariant: `restore` cannot tell.
 
-A merge replaces small data files of one partition by one file with the same content, in one
-commit. Rows of `trace` whose epochs lie further back than `history` are summed there, under the
-newest of those epochs; the sum over `epoch <= N` stays exact for every N of the last `history`
-epochs. Files are merged with files of about their size, so a row is rewritten a logarithmic number
-of times.
+A merge replaces small data files of one partition by one file with the same content. Rows of
+`trace` whose epochs lie further back than `history` are summed there, under the newest of those
+epochs; the sum over `epoch <= N` stays exact for every N of the last `history` epochs. Files are
+merged with files of about their size, so a row is rewritten a logarithmic number of times.
+
+Runs follow each other by the number of files written, so that there are never many; an appender
+that is faster than the runs waits for them.
 """
 
 from __future__ import annotations
@@ -15,11 +17,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
-from deltalake.exceptions import DeltaError
 
 from streamreasoner.errors import StateError
-from streamreasoner.storage import datafile, layout, log, rows, sums
-from streamreasoner.storage.table import NO_HOOKS
+from streamreasoner.storage import datafile, layout, rows, sums
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,9 +27,13 @@ if TYPE_CHECKING:
     from streamreasoner.storage.datafile import DataFile
     from streamreasoner.storage.table import Table
 
-RUNS_BETWEEN_VACUUMS: Final = 8
+EPOCHS_BETWEEN_RUNS: Final = 64
+FILES_BETWEEN_RUNS: Final = 256
+FILES_TO_WAIT: Final = 768
+"""Files written since a run began after which the next epoch waits for its end."""
 SMALL_ROWS: Final = 4096
 TIER_FACTOR: Final = 16
+SMALL_FILES_TO_MERGE: Final = 4
 FILES_TO_MERGE: Final = 8
 MERGE_ROWS: Final = 1 << 23
 
@@ -39,8 +43,12 @@ _logger = logging.getLogger(__name__)
 class Maintenance:
     """Runs over all tables in a background thread, one run at a time.
 
+    What a run meets on the disk or in the tables (no space, a damaged file) is logged and counted,
+    and the next run tries again. Anything else is a bug: it is raised by the next
+    `start_if_due`, which ends the process.
+
     Args:
-        tables: The tables; only their directories and schemas are used.
+        tables: The tables.
         history: Epochs whose rows keep their own epoch.
     """
 
@@ -50,21 +58,32 @@ class Maintenance:
         self.bytes_gained = 0
         self._tables = tables
         self._history = history
-        self._runs = 0
         self._commits_seen = 0
+        self._files_seen = 0
+        self._bug: BaseException | None = None
         self._thread: threading.Thread | None = None
 
     def start_if_due(self, commits: int, version: int) -> bool:
-        """Start a run if enough commits have gone by and the last run is over.
+        """Start a run if enough was written and the last run is over.
 
         Args:
             commits: Epochs committed by this process.
             version: The last complete epoch.
+
+        Raises:
+            Exception: What the last run was ended by.
         """
-        busy = self._thread is not None and self._thread.is_alive()
-        if busy or commits - self._commits_seen < layout.CHECKPOINT_INTERVAL:
+        files = sum(table.written for table in self._tables) - self._files_seen
+        if files >= FILES_TO_WAIT:
+            self.wait()
+        if self._thread is not None and self._thread.is_alive():
+            return False
+        if self._bug is not None:
+            raise self._bug
+        if files < FILES_BETWEEN_RUNS and commits - self._commits_seen < EPOCHS_BETWEEN_RUNS:
             return False
         self._commits_seen = commits
+        self._files_seen += files
         horizon = version - self._history
         self._thread = threading.Thread(target=self._run, args=(horizon,), name="maintenance")
         self._thread.start()
@@ -76,48 +95,51 @@ class Maintenance:
             self._thread.join()
 
     def _run(self, horizon: int) -> None:
-        self._runs += 1
         for table in self._tables:
             try:
-                for files in mergeable(table.files()):
-                    self.bytes_gained += merge(table, files, horizon)
-                    self.compactions += 1
-                checkpoint(table)
-                if self._runs % RUNS_BETWEEN_VACUUMS == 0:
-                    forget(table)
-            except (StateError, DeltaError, OSError, pa.ArrowException) as error:
+                table.clean()
+                if groups := mergeable(table.files()):
+                    self.bytes_gained += merge(table, groups, horizon)
+                    self.compactions += len(groups)
+                table.save()
+            except (StateError, OSError, pa.ArrowException) as error:
                 self.failures += 1
                 _logger.warning("Maintenance of %s was given up: %s", table.directory, error)
+            except BaseException as error:
+                self.failures += 1
+                self._bug = error
+                _logger.exception("Maintenance of %s failed. Report it.", table.directory)
+                return
 
 
 def mergeable(files: Sequence[DataFile]) -> list[list[DataFile]]:
     """Groups of files of one partition and about one size that are worth merging.
 
-    Small files always are, larger ones when there are several; a merge reads a bounded number of
+    A few small files are, larger ones when there are several; a merge reads a bounded number of
     rows.
     """
     groups: dict[tuple[str, int], list[DataFile]] = {}
     for file in files:
         groups.setdefault((file.predicate, _tier(file.rows)), []).append(file)
     found = []
-    for _, group in sorted(groups.items()):
+    for (_, tier), group in sorted(groups.items()):
         chosen: list[DataFile] = []
         read = 0
         for file in sorted(group, key=lambda file: file.rows):
             if read + file.rows <= MERGE_ROWS:
                 chosen.append(file)
                 read += file.rows
-        if len(chosen) >= FILES_TO_MERGE:
+        if len(chosen) >= (SMALL_FILES_TO_MERGE if tier == 0 else FILES_TO_MERGE):
             found.append(chosen)
     return found
 
 
-def merge(table: Table, files: Sequence[DataFile], horizon: int) -> int:
-    """Replace `files`, all of one partition, by one file.
+def merge(table: Table, groups: Sequence[Sequence[DataFile]], horizon: int) -> int:
+    """Replace the files of each group, all of one partition, by one file; in one commit.
 
     Args:
         table: Any table.
-        files: Files of its newest snapshot.
+        groups: Files of its newest snapshot.
         horizon: Rows of `trace` at epochs up to this one may be summed.
 
     Returns:
@@ -126,37 +148,20 @@ def merge(table: Table, files: Sequence[DataFile], horizon: int) -> int:
     Raises:
         StateError: A file is damaged, or another process removes files.
     """
+    old = [file for group in groups for file in group]
+    new = [file for group in groups for file in _merged(table, group, horizon)]
+    table.replace(old, new)
+    return sum(file.size for file in new) - sum(file.size for file in old)
+
+
+def _merged(table: Table, files: Sequence[DataFile], horizon: int) -> list[DataFile]:
     schema = layout.file_schema(table.name, table.identity.max_arity)
-    read = [datafile.read(table.directory, file, schema.names) for file in files]
-    merged = pa.concat_tables(read)
+    merged = pa.concat_tables(datafile.read(table.directory, file, schema.names) for file in files)
     if table.name == layout.TRACE:
         merged = _sum_old(merged, horizon, table.identity.max_arity)
-    merged = merged.cast(schema)
-    new = [datafile.write(table.directory, merged, files[0].partition)] if len(merged) else []
-    table.replace(files, new)
-    return sum(file.size for file in new) - sum(file.size for file in files)
-
-
-def checkpoint(table: Table) -> None:
-    """Write a checkpoint and flush it, so that the commits before it may be forgotten."""
-    snapshot = table.snapshot()
-    snapshot.create_checkpoint()
-    logs = log.directory_of(table.directory)
-    for path in (*logs.glob(f"{snapshot.version():020}.checkpoint*"), logs / "_last_checkpoint"):
-        datafile.sync_file(path)
-    datafile.sync_file(logs)
-
-
-def forget(table: Table) -> None:
-    """Delete log entries before the last checkpoint and files no snapshot of the last hour uses."""
-    snapshot = table.snapshot()
-    snapshot.cleanup_metadata()
-    snapshot.vacuum(
-        retention_hours=layout.RETENTION_HOURS,
-        dry_run=False,
-        full=True,
-        post_commithook_properties=NO_HOOKS,
-    )
+    if not len(merged):
+        return []
+    return [datafile.write(table.directory, merged.cast(schema), files[0].partition)]
 
 
 def _sum_old(trace: pa.Table, horizon: int, max_arity: int) -> pa.Table:

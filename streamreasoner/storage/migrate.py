@@ -1,7 +1,8 @@
 """A state of an earlier format. Invariant: migration changes the format alone, table by table.
 
 Each table is brought up in commits of its own, so a migration that was cut short is run again and
-does what is left. Format 0 is that of tables without numbers; format 1 has them as properties.
+does what is left. Format 0 is that of tables without numbers; format 1 has them as properties, and
+digests of data files, commits and checkpoints.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.errors import StateError
 from streamreasoner.state_version import FORMAT, StateVersion
-from streamreasoner.storage import layout, log, table
+from streamreasoner.storage import layout, log, snapshot, unsealed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,19 +21,16 @@ if TYPE_CHECKING:
 
 
 def versions(directory: Path) -> dict[str, StateVersion]:
-    """The version of each table of a state; empty if there is no state.
+    """The version of each table of a state that is there.
 
     Raises:
-        StateError: A table cannot be read, or is missing.
+        StateError: A table cannot be read.
     """
-    present = [name for name in layout.NAMES if table.exists(directory / name)]
-    if present and len(present) < len(layout.NAMES):
-        missing = [name for name in layout.NAMES if name not in present]
-        raise StateError(
-            f"{directory} has {', '.join(present)} but not {', '.join(missing)}. Restore what is "
-            "missing from a backup, or delete the state and start from the beginning."
-        )
-    return {name: table.version(directory / name) for name in present}
+    return {
+        name: StateVersion.of_properties(unsealed.read(directory / name).properties)
+        for name in layout.NAMES
+        if log.exists(directory / name)
+    }
 
 
 def check_version(directory: Path) -> None:
@@ -57,11 +55,17 @@ def migrate(directory: Path) -> int:
     found = versions(directory)
     if not found:
         raise StateError(f"{directory} holds no state; there is nothing to migrate.")
+    if missing := [name for name in layout.NAMES if name not in found]:
+        raise StateError(f"{directory} has no table {', '.join(missing)}. {log.RESTORE}")
     for name, version in found.items():
         version.check_not_newer(f"The table {directory / name}")
     for name, version in found.items():
+        unsealed.seal(directory / name)
         if version.format < FORMAT:
-            set_properties(directory / name, StateVersion(FORMAT, version.semantics).properties)
+            set_properties(
+                directory / name,
+                {**layout.CLEANED_HERE, **StateVersion(FORMAT, version.semantics).properties},
+            )
     return min(version.format for version in found.values())
 
 
@@ -71,20 +75,8 @@ def set_properties(directory: Path, properties: Mapping[str, str]) -> None:
     Raises:
         StateError: Another process writes to the table, or the disk refuses.
     """
-    snapshot = table.snapshot(directory)
-    metadata = snapshot.metadata()
-    action = {
-        "metaData": {
-            "id": str(metadata.id),
-            "name": metadata.name,
-            "description": metadata.description,
-            "format": {"provider": "parquet", "options": {}},
-            "schemaString": snapshot.schema().to_json(),
-            "partitionColumns": metadata.partition_columns,
-            "configuration": {**metadata.configuration, **properties},
-            "createdTime": metadata.created_time,
-        }
-    }
+    current = snapshot.read(directory)
+    metadata = {**current.metadata, "configuration": {**current.properties, **properties}}
 
     def refuse(others: list[Action]) -> None:
         del others
@@ -93,8 +85,8 @@ def set_properties(directory: Path, properties: Mapping[str, str]) -> None:
     try:
         log.commit(
             directory,
-            snapshot.version() + 1,
-            [log.commit_info("SET TBLPROPERTIES"), action],
+            current.version + 1,
+            [log.commit_info("SET TBLPROPERTIES"), {"metaData": metadata}],
             refuse,
         )
     except OSError as error:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from streamreasoner.collection.programs import ProgramText
 from streamreasoner.errors import StateError
-from streamreasoner.storage import datafile, layout, rows, table
+from streamreasoner.storage import datafile, layout, log, rows, snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,10 +34,10 @@ def read(directory: Path) -> History:
     Raises:
         StateError: There is no such table, or it cannot be read.
     """
-    if not table.exists(directory):
+    if not log.exists(directory):
         raise StateError(f"There is no table {directory}: no pipeline has begun with this state.")
     names = layout.schema(layout.PROGRAMS, 0).names
-    files = datafile.of_snapshot(table.snapshot(directory))
+    files = datafile.of_snapshot(directory, snapshot.read(directory))
     found = [row for file in files for row in datafile.read(directory, file, names).to_pylist()]
     return tuple(
         (row["epoch"], ProgramText(row["hash"], row["text"], tuple(row["predicates"])))
@@ -61,9 +61,8 @@ def begin(programs: Table, program: ProgramText, *, used: bool) -> None:
         return
     if used:
         raise StateError(
-            f"The table {programs.directory} is empty, so nobody knows which program the other "
-            "tables belong to. Restore it from a backup, or delete the state and start from the "
-            "beginning."
+            f"The table {programs.directory} is empty, but the other tables are not: their program "
+            f"is unknown. {log.RESTORE}"
         )
     width, widest = programs.identity.max_arity, max(program.arities.values())
     if widest > width:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from streamreasoner.collection.updates import TraceRows
 from streamreasoner.errors import StateError
-from streamreasoner.storage import datafile, layout, sums
+from streamreasoner.storage import datafile, layout, log, sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,7 +48,7 @@ def restore_terms(table: Table, dictionary: TermDictionary) -> int:
     if not np.array_equal(ids[order], np.arange(len(ids))):
         raise StateError(
             f"The ids of {table.directory} are not 0 to {len(ids) - 1} without gap or double. "
-            "Restore the table from a backup, or delete the state and start from the beginning."
+            f"{log.RESTORE}"
         )
     terms = everything.column("term").cast(pa.large_string())
     for start in range(0, len(ids), TERMS_AT_A_TIME):

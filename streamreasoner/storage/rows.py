@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,12 +55,14 @@ def trace_files(trace: Iterable[TraceRows], epoch: int, max_arity: int) -> Itera
         ValueError: A predicate has more arguments than the table has columns.
     """
     waiting: dict[str, list[TraceRows]] = {}
+    counts: Counter[str] = Counter()
     for rows in trace:
         if len(rows.multiplicity):
-            parts = waiting.setdefault(rows.predicate, [])
-            parts.append(rows)
-            if sum(len(part.multiplicity) for part in parts) >= _FULL:
+            waiting.setdefault(rows.predicate, []).append(rows)
+            counts[rows.predicate] += len(rows.multiplicity)
+            if counts[rows.predicate] >= _FULL:
                 yield _trace_file(waiting.pop(rows.predicate), epoch, max_arity)
+                del counts[rows.predicate]
     for _, parts in sorted(waiting.items()):
         yield _trace_file(parts, epoch, max_arity)
 
@@ -125,12 +128,14 @@ def change_files(
         return pa.Table.from_arrays(columns, names=schema.names).cast(schema), {}
 
     waiting: list[pa.Table] = []
+    count = 0
     for part in changes:
         if len(part[-1]):
             waiting.append(_change_columns(part))
-            if sum(map(len, waiting)) >= _FULL:
+            count += len(part[-1])
+            if count >= _FULL:
                 yield file(waiting)
-                waiting = []
+                waiting, count = [], 0
     if waiting:
         yield file(waiting)
 

@@ -8,27 +8,26 @@ doubles an epoch.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+import time
+import uuid
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from deltalake import DeltaTable, PostCommitHookProperties
-from deltalake.exceptions import DeltaError
+from deltalake import Schema
 
 from streamreasoner.errors import StateError
 from streamreasoner.state_version import StateVersion
-from streamreasoner.storage import datafile, layout, log
+from streamreasoner.storage import checkpoint, datafile, disk, layout, log, retention, snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import Future
     from pathlib import Path
 
     from streamreasoner.storage.datafile import DataFile
     from streamreasoner.storage.log import Action, EpochRecord
-
-# Checkpoints and clean-up are the work of maintenance.
-NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+    from streamreasoner.storage.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +53,11 @@ class Table:
 
     Raises:
         StateError: The log or a data file is damaged, or the table belongs to somebody else.
+
+    Attributes:
+        epoch: The last epoch that it has rows of, None before the first.
+        written: Files that appends have added to its directory and its log, for maintenance; those
+            since the last checkpoint that was there at the start count too.
     """
 
     def __init__(self, directory: Path, name: str, identity: Identity) -> None:
@@ -61,13 +65,15 @@ class Table:
         self.name = name
         self.identity = identity
         self.schema = layout.schema(name, identity.max_arity)
-        log.verify(directory)
-        current = self.snapshot()
+        self._newest = current = snapshot.read(directory)
         _check_owner(current, self)
-        _check_files(current, directory)
-        self.epoch = current.transaction_version(identity.app_id)
-        self._version = current.version()
+        files = _check_files(current, directory)
+        self.epoch = current.epoch(identity.app_id)
+        self.written = 2 * (current.version - current.checkpoint)
+        self._version = current.version
         self._broken = threading.Event()
+        self._committing = threading.Lock()
+        self._seal([file for file in files if not file.digest])
 
     @property
     def partition_columns(self) -> list[str]:
@@ -123,13 +129,13 @@ class Table:
             adding = [datafile.add_action(file, data_change=True) for file in added]
             if before is not None:
                 before.result()
-            self._version = log.commit(
-                self.directory, self._version + 1, [*actions, *adding], self._check_writer
-            )
+            self._commit([*actions, *adding])
         except (OSError, pa.ArrowException) as error:
             raise StateError(
-                f"{self.directory} cannot be written: {error}. Start again when that is solved."
+                f"{self.directory} cannot be written: {error}. Solve that, then restart the "
+                "process."
             ) from error
+        self.written += len(added) + 1
         self._broken.clear()
         return sum(file.size for file in added)
 
@@ -137,48 +143,112 @@ class Table:
         """Replace files by others that hold the same content; safe beside `append`.
 
         Raises:
-            StateError: Another process has removed files from the table.
+            StateError: Another process has removed files from the table, or writes epochs to it.
         """
-        actions = [
-            log.commit_info("OPTIMIZE"),
-            *(datafile.remove_action(file) for file in old),
-            *(datafile.add_action(file, data_change=False) for file in new),
-        ]
         paths = {file.path for file in old}
 
         def check(others: list[Action]) -> None:
             if any(action.get("remove", {}).get("path") in paths for action in others):
-                raise StateError(f"Another process has removed files from {self.directory}.")
-            self._check_layout(others)
+                raise StateError(
+                    f"Another process has removed files from {self.directory}. Stop it."
+                )
 
-        log.commit(self.directory, self._version + 1, actions, check)
+        self._commit(
+            [
+                log.commit_info("OPTIMIZE"),
+                *(datafile.remove_action(file) for file in old),
+                *(datafile.add_action(file, data_change=False) for file in new),
+            ],
+            check,
+        )
 
-    def snapshot(self) -> DeltaTable:
+    def snapshot(self) -> Snapshot:
         """The newest snapshot.
 
         Raises:
             StateError: The table cannot be read.
         """
-        return snapshot(self.directory)
+        if log.commit_path(self.directory, self._newest.version + 1).exists():
+            self._newest = snapshot.read(self.directory)
+        return self._newest
+
+    def save(self) -> None:
+        """Write a checkpoint, if the table has changed since the last one.
+
+        Raises:
+            StateError: The table cannot be read.
+        """
+        current = self.snapshot()
+        if current.version > current.checkpoint:
+            kept = retention.without_deleted(self.directory, current)
+            checkpoint.write(self.directory, kept.version, kept.actions(), kept.records)
+            self._newest = replace(kept, checkpoint=kept.version)
+
+    def clean(self) -> None:
+        """Delete what the table no longer needs, see `retention`.
+
+        Raises:
+            StateError: The table cannot be read.
+        """
+        retention.delete_files(self.directory, self.snapshot())
+        retention.delete_commits(self.directory)
 
     def files(self) -> list[DataFile]:
-        """The data files of the newest snapshot."""
-        return datafile.of_snapshot(self.snapshot())
+        """The data files of the newest snapshot.
+
+        Raises:
+            StateError: The table cannot be read.
+        """
+        return datafile.of_snapshot(self.directory, self.snapshot())
+
+    def verify(self) -> None:
+        """Read every data file: for readers that do not verify what they read.
+
+        Raises:
+            StateError: A file is damaged.
+        """
+        for file in self.files():
+            datafile.verify(self.directory, file)
+
+    def _seal(self, files: Sequence[DataFile]) -> None:
+        """Give digests to files that another program has written, such as one that deletes rows."""
+        if files:
+            sealed = [datafile.verify(self.directory, file) for file in files]
+            adding = [datafile.add_action(file, data_change=False) for file in sealed]
+            self._commit([log.commit_info("SEAL"), *adding])
+
+    def _commit(
+        self, actions: Sequence[Action], check: Callable[[list[Action]], None] | None = None
+    ) -> None:
+        """One commit; whatever is found where it was to go is another process's."""
+
+        def check_all(others: list[Action]) -> None:
+            self._check_writer(others)
+            if check is not None:
+                check(others)
+
+        with self._committing:
+            self._version = log.commit(self.directory, self._version + 1, actions, check_all)
 
     def _check_writer(self, actions: list[Action]) -> None:
         epoch = log.transaction_version(actions, self.identity.app_id)
         if epoch is not None:
             raise StateError(
                 f"Another process with application id {self.identity.app_id!r} has written epoch "
-                f"{epoch} to {self.directory}. Stop it and start again."
+                f"{epoch} to {self.directory}. Stop it, then restart this process."
             )
         self._check_layout(actions)
 
     def _check_layout(self, actions: list[Action]) -> None:
+        for action in actions:
+            if "protocol" in action:
+                snapshot.check_protocol(self.directory, action["protocol"])
+            if "add" in action:
+                snapshot.check_file(self.directory, action["add"])
         if any("metaData" in action or "protocol" in action for action in actions):
             raise StateError(
                 f"Another process has changed the schema or the properties of {self.directory}. "
-                "Start again."
+                "Stop it, then restart this process."
             )
 
 
@@ -189,47 +259,12 @@ def create(directory: Path, name: str, identity: Identity) -> None:
         StateError: The directory cannot be written.
     """
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        DeltaTable.create(
-            directory,
-            layout.schema(name, identity.max_arity),
-            mode="error",
-            partition_by=layout.partition_columns(name),
-            name=name,
-            description="Written by streamreasoner; readable by any Delta reader.",
-            configuration=layout.properties(identity.app_id),
-            raise_if_key_not_exists=False,
-        )
-        datafile.sync_file(log.commit_path(directory, 0))
-        for path in (log.directory_of(directory), directory, *list(directory.parents)[:2]):
-            datafile.sync_file(path)
-    except (DeltaError, OSError) as error:
+        log.directory_of(directory).mkdir(parents=True, exist_ok=True)
+        log.commit(directory, 0, _beginning(name, identity), _refuse_rival(directory))
+        for path in (directory, *list(directory.parents)[:2]):
+            disk.sync(path)
+    except OSError as error:
         raise StateError(f"The table {directory} cannot be created: {error}") from error
-
-
-def snapshot(directory: Path) -> DeltaTable:
-    """The newest snapshot of a table.
-
-    Raises:
-        StateError: The table cannot be read.
-    """
-    try:
-        return DeltaTable(directory)
-    except DeltaError as error:
-        raise StateError(
-            f"The table {directory} cannot be opened: {error}. Restore it from a backup, "
-            "or delete the state and start from the beginning."
-        ) from error
-
-
-def version(directory: Path) -> StateVersion:
-    """The version of a table.
-
-    Raises:
-        StateError: The table cannot be read.
-    """
-    log.verify(directory)
-    return StateVersion.of_properties(snapshot(directory).metadata().configuration)
 
 
 def argument_columns(directory: Path) -> int:
@@ -238,13 +273,7 @@ def argument_columns(directory: Path) -> int:
     Raises:
         StateError: The table cannot be read.
     """
-    log.verify(directory)
-    return layout.argument_count(field.name for field in snapshot(directory).schema().fields)
-
-
-def exists(directory: Path) -> bool:
-    """Whether a Delta log is there, even a damaged one."""
-    return next(log.directory_of(directory).glob("*.json"), None) is not None
+    return layout.argument_count(snapshot.read(directory).columns)
 
 
 def rows(directory: Path) -> int:
@@ -253,36 +282,61 @@ def rows(directory: Path) -> int:
     Raises:
         StateError: The table cannot be read.
     """
-    if not exists(directory):
+    if not log.exists(directory):
         return 0
-    return sum(file.rows for file in datafile.of_snapshot(snapshot(directory)))
+    return sum(file.rows for file in datafile.of_snapshot(directory, snapshot.read(directory)))
 
 
-def _check_owner(current: DeltaTable, table: Table) -> None:
-    properties = current.metadata().configuration
-    found = properties.get(layout.APP_ID)
+def _beginning(name: str, identity: Identity) -> list[Action]:
+    metadata = {
+        "id": str(uuid.uuid4()),
+        "name": name,
+        "description": "Written by streamreasoner; readable by any Delta reader.",
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": Schema.from_arrow(layout.schema(name, identity.max_arity)).to_json(),
+        "partitionColumns": layout.partition_columns(name),
+        "configuration": layout.properties(identity.app_id),
+        "createdTime": int(time.time() * 1000),
+    }
+    protocol = {
+        "minReaderVersion": snapshot.READER_VERSION,
+        "minWriterVersion": snapshot.WRITER_VERSION,
+    }
+    return [log.commit_info("CREATE TABLE"), {"protocol": protocol}, {"metaData": metadata}]
+
+
+def _refuse_rival(directory: Path) -> Callable[[list[Action]], None]:
+    def check(_: list[Action]) -> None:
+        raise StateError(f"Another process is creating the table {directory}. Stop it.")
+
+    return check
+
+
+def _check_owner(current: Snapshot, table: Table) -> None:
+    found = current.properties.get(layout.APP_ID)
     if found != table.identity.app_id:
         raise StateError(
             f"The table {table.directory} was written with application id {found!r}, this run has "
             f"{table.identity.app_id!r}. Use another state directory, or go back to the "
             "application that wrote it."
         )
-    StateVersion.of_properties(properties).check(f"The table {table.directory}")
-    columns = [field.name for field in current.schema().fields]
-    if columns != table.schema.names:
+    StateVersion.of_properties(current.properties).check(f"The table {table.directory}")
+    if current.columns != table.schema.names:
         raise StateError(
-            f"The table {table.directory} has the columns {columns}, this version writes "
+            f"The table {table.directory} has the columns {current.columns}, this version writes "
             f"{table.schema.names}. Use another state directory."
         )
 
 
-def _check_files(current: DeltaTable, directory: Path) -> None:
-    for file in datafile.of_snapshot(current):
-        path = directory / file.path
+def _check_files(current: Snapshot, directory: Path) -> list[DataFile]:
+    """The data files of a snapshot, all of which are there with the size they should have."""
+    files = datafile.of_snapshot(directory, current)
+    for file in files:
+        path = file.place(directory)
         size = path.stat().st_size if path.exists() else None
         if size != file.size:
             state = "is missing" if size is None else f"has {size} bytes"
             raise StateError(
-                f"The data file {path} {state}; the log says {file.size} bytes. Restore it from a "
-                "backup, or delete the state and start from the beginning."
+                f"The data file {path} {state}; the log says {file.size} bytes. {log.RESTORE}"
             )
+    return files

@@ -94,7 +94,7 @@ class Tables:
                 they belong to another application.
         """
         root = Path(directory)
-        missing = [name for name in layout.NAMES if not table.exists(root / name)]
+        missing = [name for name in layout.NAMES if not log.exists(root / name)]
         if missing and not create:
             raise StateError(f"{root} holds no state: {', '.join(missing)} are not there.")
         width = max(layout.LEAST_ARGUMENTS, max_arity)
@@ -183,8 +183,12 @@ class Tables:
             layout.CHANGES: _unless_empty(rows.change_files(changes, epoch, ts, arity)),
             layout.PROGRAMS: None if program is None else rows.program_files(program, epoch),
         }
-        requires = tuple(name for name in layout.NAMES if files.get(name) is not None)
-        record = log.EpochRecord(epoch, self._version, requires, offsets, new_hash)
+        latest = {
+            name: epoch if given is not None else self._tables[name].epoch
+            for name, given in files.items()
+        }
+        known = {name: number for name, number in latest.items() if number is not None}
+        record = log.EpochRecord(epoch, self._version, known, offsets, new_hash)
         appended = {
             name: self._writers[name].submit(self._tables[name].append, given, record)
             for name, given in files.items()
@@ -205,8 +209,7 @@ class Tables:
         """The input range that an epoch was committed with; None if its commit is forgotten."""
         if self._record is not None and self._record.epoch == epoch:
             return self._record.offsets
-        trace = self._tables[layout.TRACE]
-        record = log.epoch_record(trace.directory, trace.identity.app_id, epoch)
+        record = self._tables[layout.TRACE].snapshot().record(epoch)
         return None if record is None else record.offsets
 
     def restore_terms(self, dictionary: TermDictionary) -> None:
@@ -226,14 +229,27 @@ class Tables:
         return restore.restore_trace(self._tables[layout.TRACE], before)
 
     def maintain_if_due(self) -> bool:
-        """Start merging, checkpointing and vacuuming in the background when enough was written.
+        """Start merging, checkpointing and cleaning up in the background when enough was written.
 
         Returns:
             Whether a run was started.
+
+        Raises:
+            Exception: What the last run was ended by, if it is not a fault of the disk or the
+                tables.
         """
         return self._version is not None and self._maintenance.start_if_due(
             self._commits, self._version
         )
+
+    def verify(self) -> None:
+        """Read all of `terms` and `trace`, for a reader that does not verify what it reads.
+
+        Raises:
+            StateError: A data file is damaged.
+        """
+        for name in (layout.TERMS, layout.TRACE):
+            self._tables[name].verify()
 
     def statistics(self) -> StorageStatistics:
         """Size of the state and work done on it so far."""
@@ -288,6 +304,5 @@ def _refuse_lost_tables(root: Path, missing: Sequence[str], identity: Identity) 
     used = [name for name in present if Table(root / name, name, identity).epoch is not None]
     if used:
         raise StateError(
-            f"{root} has {', '.join(used)} but not {', '.join(missing)}. Restore what is missing "
-            "from a backup, or delete the state and start from the beginning."
+            f"{root} has {', '.join(used)} but not {', '.join(missing)}. {log.RESTORE}"
         )

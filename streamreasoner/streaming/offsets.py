@@ -10,12 +10,12 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import pyarrow.compute as pc
 
 from streamreasoner.errors import StateError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     import pyarrow as pa
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from streamreasoner.streaming.ports import Offsets
 
     Ends = dict[str, dict[str, int]]
+
+_VERSION = "v1"
+_RESTORE = (
+    "Restore the state directory and the checkpoint from one backup, or delete both and start from "
+    "the beginning."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +56,11 @@ class Checkpoint:
         if planned not in (committed, committed + 1):
             raise StateError(
                 f"The checkpoint {directory} has planned batch {planned} and committed batch "
-                f"{committed}, which no run leaves behind. Restore the state directory and the "
-                "checkpoint from one backup, or delete both and start from the beginning."
+                f"{committed}, which no run leaves behind. {_RESTORE}"
             )
+        _check_metadata(directory / "metadata")
+        if committed >= 0:
+            _entry(directory / "commits" / str(committed))
         return cls(directory, planned, committed)
 
     @property
@@ -71,11 +79,9 @@ class Checkpoint:
 
     def _ends(self, batch: int) -> Ends:
         path = self.directory / "offsets" / str(batch)
-        try:
-            # Version, metadata of the batch, then one line for each source; there is one.
-            return _ends(path.read_text().splitlines()[2])
-        except (OSError, ValueError, IndexError) as error:
-            raise StateError(f"The checkpoint file {path} cannot be read ({error}).") from None
+        _, *sources = _entry(path)
+        # There is one source.
+        return _ends(path, sources[0] if sources else None)
 
 
 def range_of(starts: Ends, ends: Ends) -> Offsets:
@@ -142,12 +148,38 @@ def _last(log: Path) -> int:
 
 def _initial(directory: Path) -> Ends:
     path = directory / "sources" / "0" / "0"
+    return _ends(path, _entry(path)[0])
+
+
+def _check_metadata(path: Path) -> None:
+    """Refuse what Spark cannot read; it makes another file if there is none."""
+    if path.exists():
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise _damage(path, error) from None
+        if not isinstance(found, dict) or not isinstance(found.get("id"), str):
+            raise _damage(path, "it has no id")
+
+
+def _entry(path: Path) -> list[object]:
+    """What is in a file of a log of Spark: a version, then one JSON text in each line."""
     try:
-        return _ends(path.read_text().lstrip("\0").splitlines()[1])
-    except (OSError, ValueError, IndexError) as error:
-        raise StateError(f"The checkpoint file {path} cannot be read ({error}).") from None
+        lines = path.read_text(encoding="utf-8").lstrip("\0").splitlines()
+        found = [json.loads(line) for line in lines[1:]]
+    except (OSError, ValueError) as error:
+        raise _damage(path, error) from None
+    if lines[:1] != [_VERSION] or not found or not all(isinstance(part, dict) for part in found):
+        raise _damage(path, f"it is no log entry of version {_VERSION}")
+    return found
 
 
-def _ends(text: str) -> Ends:
-    found: Mapping[str, Mapping[str, int]] = json.loads(text)
-    return {topic: dict(partitions) for topic, partitions in found.items()}
+def _ends(path: Path, source: object) -> Ends:
+    try:
+        return msgspec.convert(source, dict[str, dict[str, int]])
+    except msgspec.ValidationError as error:
+        raise _damage(path, error) from None
+
+
+def _damage(path: Path, what: object) -> StateError:
+    return StateError(f"The checkpoint file {path} is damaged ({what}). {_RESTORE}")

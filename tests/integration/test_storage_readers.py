@@ -83,9 +83,8 @@ def state(tmp_path_factory):
             if epoch == 29:
                 for name in layout.NAMES:
                     table = Table(directory / name, name, Identity(APP, layout.LEAST_ARGUMENTS))
-                    for files in maintain.mergeable(table.files()):
-                        maintain.merge(table, files, 5)
-                    maintain.checkpoint(table)
+                    maintain.merge(table, maintain.mergeable(table.files()), 5)
+                    table.save()
     return directory
 
 

@@ -16,7 +16,7 @@ from streamreasoner.cli import app
 from streamreasoner.errors import StateError
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.state_version import FORMAT, SEMANTICS, StateVersion
-from streamreasoner.storage import Tables, check_version, layout, migrate
+from streamreasoner.storage import Tables, check_version, layout, migrate, unsealed
 from streamreasoner.storage.migrate import set_properties, versions
 
 ARCHIVE = Path(__file__).with_name("66d5e30.tar.xz")
@@ -104,6 +104,8 @@ def test_a_state_without_numbers_is_refused_until_it_is_migrated(earlier):
     record = json.loads((earlier / "record.json").read_text())
     tables = earlier / TABLES
     with pytest.raises(StateError, match=r"has format 0.*streamreasoner migrate"):
+        check_version(tables)
+    with pytest.raises(StateError, match=r"no digest.*streamreasoner migrate"):
         Tables.open(tables, "state", PROGRAM, 3)
 
     assert migrate(tables) == 0
@@ -122,13 +124,15 @@ def test_a_state_without_numbers_is_refused_until_it_is_migrated(earlier):
 
 @pytest.mark.parametrize("done", range(1, len(layout.NAMES)))
 def test_a_migration_that_was_cut_short_is_run_again(earlier, tmp_path, done):
-    """After a crash between two tables a start is refused; a second migration ends the first."""
+    """After a crash in between a start is refused; a second migration ends the first."""
     whole = tmp_path / "whole"
     shutil.copytree(earlier / TABLES, whole)
     migrate(whole)
     tables = earlier / TABLES
     for name in layout.NAMES[:done]:
+        unsealed.seal(tables / name)
         set_properties(tables / name, StateVersion(FORMAT, SEMANTICS).properties)
+    unsealed.seal(tables / layout.NAMES[done])
 
     with pytest.raises(StateError, match="streamreasoner migrate"):
         check_version(tables)

@@ -17,6 +17,8 @@ from streamreasoner.storage import layout, log, maintain
 from streamreasoner.storage.datafile import DataFile
 from streamreasoner.storage.table import Identity, Table
 
+EPOCHS = 3000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 300
+MOST_FILES = 2000 if EPOCHS > 300 else 1500  # without maintenance there would be 11 an epoch
 ROWS = st.lists(
     st.tuples(
         st.sampled_from(["p", "q"]),
@@ -54,7 +56,7 @@ def test_merging_is_invisible(tmp_path_factory, epochs, history):
         for predicate in "pq":
             files = [file for file in trace.files() if file.predicate == predicate]
             if files:
-                maintain.merge(trace, files, horizon)
+                maintain.merge(trace, [files], horizon)
 
         assert {before: restored(tables, before)[0] for before in within} == expected
         assert len(trace.files()) <= 2
@@ -62,7 +64,7 @@ def test_merging_is_invisible(tmp_path_factory, epochs, history):
 
 def test_a_run_in_the_background_loses_nothing(tmp_path):
     """Epochs keep coming while files are merged and checkpointed; every one of them is kept."""
-    epochs = 2 * layout.CHECKPOINT_INTERVAL + 5
+    epochs = 2 * maintain.EPOCHS_BETWEEN_RUNS + 5
     started = 0
     with open_tables(tmp_path, history=3) as tables:
         for epoch in range(epochs):
@@ -106,7 +108,7 @@ def test_facts_that_cancelled_leave_no_row(tmp_path):
         trace = Table(
             tmp_path / "trace", "trace", Identity("test-application", layout.LEAST_ARGUMENTS)
         )
-        maintain.merge(trace, trace.files(), 3)
+        maintain.merge(trace, [trace.files()], 3)
 
         assert trace.files() == []
         commit_one(tables, 4, trace=[trace_rows("p", ((8,), 0, 1))])
@@ -126,8 +128,8 @@ def test_files_nobody_uses_are_deleted_after_an_hour(tmp_path):
             path.write_bytes(b"cut short by a crash")
         two_hours_ago = time.time() - 7200
         os.utime(orphan, (two_hours_ago, two_hours_ago))
-        maintain.checkpoint(trace)
-        maintain.forget(trace)
+        trace.save()
+        trace.clean()
 
         assert not orphan.exists()
         assert young.exists()
@@ -166,9 +168,9 @@ def test_another_remover_is_noticed(tmp_path):
         identity = Identity("test-application", layout.LEAST_ARGUMENTS)
         ours, theirs = (Table(tmp_path / "trace", "trace", identity) for _ in range(2))
         files = ours.files()
-        maintain.merge(theirs, files, -1)
+        maintain.merge(theirs, [files], -1)
         with pytest.raises(StateError, match="has removed files"):
-            maintain.merge(ours, files, -1)
+            maintain.merge(ours, [files], -1)
 
         assert len(restored(tables, 4)[0]["triple"]) == 4
 
@@ -181,12 +183,116 @@ def test_a_stalled_writer_does_not_write_into_the_past(tmp_path):
         stalled = Table(tmp_path / "trace", "trace", identity)
         commit_one(tables, 1)
         commit_one(tables, 2)
-        maintain.checkpoint(stalled)
+        stalled.save()
         for version in range(3):
             log.commit_path(tmp_path / "trace", version).unlink()
 
-        with pytest.raises(StateError, match=r"has written to .* for long"):
-            stalled.append([], log.EpochRecord(1, 0, (), {}))
+        with pytest.raises(StateError, match="another process has been writing"):
+            stalled.append([], log.EpochRecord(1, 0, {}, {}))
+
+
+@pytest.mark.parametrize("predicates", [1, 8])
+def test_small_epochs_leave_few_files(tmp_path, predicates):
+    """However many epochs come, the tables hold under 2,000 files; 3 a second are merged or not."""
+    names = [f"p{n}" for n in range(predicates)]
+    most = 0
+    with open_tables(tmp_path) as tables:
+        for epoch in range(EPOCHS):
+            term = f"t{epoch}"
+            commit_one(
+                tables,
+                epoch,
+                trace=[trace_rows(name, ((epoch,), 0, 1)) for name in names],
+                new_terms=[term],
+                changed=[changes("p", ((term,), 1))],
+            )
+            if tables.maintain_if_due():
+                most = max(most, sum(len(names) for _, _, names in os.walk(tmp_path)))
+        assert tables.statistics().maintenance_failures == 0
+    assert most < MOST_FILES
+    with open_tables(tmp_path) as tables:
+        found, dictionary = restored(tables, EPOCHS)
+        expected = {((epoch,), 0): 1 for epoch in range(EPOCHS)}
+        assert found == dict.fromkeys(names, expected)
+        assert len(dictionary) == EPOCHS
+    assert DeltaTable(tmp_path / "changes").to_pyarrow_table().num_rows == EPOCHS
+
+
+def test_readers_keep_what_they_read_for_some_time(tmp_path, monkeypatch):
+    """Files that were merged since a reader began are there, except the oldest of too many."""
+    monkeypatch.setattr(layout, "KEPT_FILES", 3)
+    with open_tables(tmp_path) as tables:
+        trace = tables._tables["trace"]  # noqa: SLF001 - merging is not asked for by hand
+        for epoch in range(5):
+            commit_one(tables, epoch)
+        reader = DeltaTable(tmp_path / "trace").to_pyarrow_dataset()
+        maintain.merge(trace, [trace.files()], -1)
+        assert reader.to_table().num_rows == 5
+        trace.clean()
+
+    merged = list((tmp_path / "trace").glob("*.parquet"))
+    assert len(merged) == 1 + 3
+
+
+def test_old_commits_go_and_the_last_two_checkpoints_stay(tmp_path, monkeypatch):
+    """A reader that began with the checkpoint before the last one finds all commits after it."""
+    monkeypatch.setattr(layout, "KEPT_COMMITS", 4)
+    with open_tables(tmp_path) as tables:
+        trace = tables._tables["trace"]  # noqa: SLF001 - checkpoints are not asked for by hand
+        for epoch in range(12):
+            commit_one(tables, epoch)
+            if epoch % 2:
+                trace.save()
+                trace.clean()
+
+    logs = log.directory_of(tmp_path / "trace")
+    checkpoints = sorted(int(path.name[:20]) for path in logs.glob("*.checkpoint.parquet"))
+    commits = [version for version, _ in log.commits(tmp_path / "trace")]
+    assert checkpoints[-2:] == [10, 12]
+    assert commits == list(range(checkpoints[0], 13))
+    assert len(commits) <= 4 + 3
+    with open_tables(tmp_path) as tables:
+        assert len(restored(tables, 12)[0]["triple"]) == 12
+
+
+def test_a_bug_in_maintenance_ends_the_process(tmp_path, monkeypatch):
+    """What nobody has foreseen is counted, and raised where the batches run."""
+    monkeypatch.setattr(maintain, "EPOCHS_BETWEEN_RUNS", 1)
+    monkeypatch.setattr(maintain, "mergeable", lambda _: 1 / 0)
+    with open_tables(tmp_path) as tables:
+        commit_one(tables, 0)
+        assert tables.maintain_if_due()
+        tables._maintenance.wait()  # noqa: SLF001 - a run has no other sign of its end
+        assert tables.statistics().maintenance_failures == 1
+        with pytest.raises(ZeroDivisionError):
+            tables.maintain_if_due()
+
+
+def test_damage_that_maintenance_meets_is_counted_and_tried_again(tmp_path, monkeypatch, caplog):
+    """The state in memory is right, so the pipeline goes on; the log and a metric tell."""
+    monkeypatch.setattr(maintain, "EPOCHS_BETWEEN_RUNS", 1)
+    with open_tables(tmp_path) as tables:
+        for epoch in range(8):
+            commit_one(tables, epoch)
+        path = next((tmp_path / "trace").glob("*.parquet"))
+        path.write_bytes(bytes(path.stat().st_size))
+        for run in (1, 2):
+            assert tables.maintain_if_due()
+            tables._maintenance.wait()  # noqa: SLF001 - as above
+            assert tables.statistics().maintenance_failures == run
+            commit_one(tables, 7 + run)
+    assert f"{path.name} is damaged" in caplog.text
+
+
+def test_a_merge_says_so_in_the_log(tmp_path):
+    """A commit that replaces files is no append."""
+    with open_tables(tmp_path) as tables:
+        for epoch in range(4):
+            commit_one(tables, epoch)
+        trace = tables._tables["trace"]  # noqa: SLF001 - merging is not asked for by hand
+        maintain.merge(trace, [trace.files()], -1)
+    note = DeltaTable(tmp_path / "trace").history(1)[0]
+    assert (note["operation"], note.get("operationParameters")) == ("OPTIMIZE", {})
 
 
 def _state(epochs):

@@ -46,7 +46,7 @@ def test_merged_files_hold_the_same_programs(tmp_path):
             commit_one(tables, epoch, program=(OTHER, THIRD)[epoch % 2])
         before = tables.programs
         table = tables._tables[layout.PROGRAMS]  # noqa: SLF001 - merging is not asked for by hand
-        maintain.merge(table, table.files(), 5)
+        maintain.merge(table, [table.files()], 5)
 
     assert len(DeltaTable(tmp_path / "programs").file_uris()) == 1
     assert programs.read(tmp_path / "programs") == before
@@ -103,7 +103,7 @@ def test_a_program_that_nobody_knows_is_refused(tmp_path):
         commit_one(tables, 0)
     log.commits(tmp_path / "programs")[-1][1].unlink()
 
-    with pytest.raises(StateError, match="nobody knows which program"):
+    with pytest.raises(StateError, match="their program is unknown"):
         open_tables(tmp_path)
 
     shutil.rmtree(tmp_path / "programs")

@@ -1,0 +1,227 @@
+"""Checkpoints of a log, as Delta's protocol has them. Invariant: only sealed ones are read.
+
+A checkpoint is one Parquet file with the entries that still hold at its version; readers need no
+commit up to it. Its seal is a JSON text beside it, with the digest of the Parquet file and what
+Delta's checkpoints do not keep: the records of the last epochs. Checkpoints of other programs have
+no seal: the commits that they cover are read instead.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streamreasoner.errors import StateError
+from streamreasoner.storage import disk, log, seal
+from streamreasoner.storage.log import EpochRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from streamreasoner.storage.log import Action
+
+_SUFFIX: Final = ".checkpoint.parquet"
+_SEAL: Final = ".checkpoint.seal"
+_STRING, _LONG, _INT, _FLAG = pa.string(), pa.int64(), pa.int32(), pa.bool_()
+_MAP: Final = pa.map_(_STRING, _STRING)
+_SCHEMA: Final = pa.schema(
+    {
+        "protocol": pa.struct({"minReaderVersion": _INT, "minWriterVersion": _INT}),
+        "metaData": pa.struct(
+            {
+                "id": _STRING,
+                "name": _STRING,
+                "description": _STRING,
+                "format": pa.struct({"provider": _STRING, "options": _MAP}),
+                "schemaString": _STRING,
+                "partitionColumns": pa.list_(_STRING),
+                "configuration": _MAP,
+                "createdTime": _LONG,
+            }
+        ),
+        "txn": pa.struct({"appId": _STRING, "version": _LONG, "lastUpdated": _LONG}),
+        "add": pa.struct(
+            {
+                "path": _STRING,
+                "partitionValues": _MAP,
+                "size": _LONG,
+                "modificationTime": _LONG,
+                "dataChange": _FLAG,
+                "stats": _STRING,
+                "tags": _MAP,
+            }
+        ),
+        "remove": pa.struct(
+            {
+                "path": _STRING,
+                "deletionTimestamp": _LONG,
+                "dataChange": _FLAG,
+                "extendedFileMetadata": _FLAG,
+                "partitionValues": _MAP,
+                "size": _LONG,
+            }
+        ),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint that was read.
+
+    Attributes:
+        version: The version of the table that it is of; -1 for the beginning of the log.
+        actions: Its entries.
+        records: Of the last epochs up to it, oldest first.
+    """
+
+    version: int
+    actions: tuple[Action, ...]
+    records: tuple[EpochRecord, ...]
+
+
+BEGINNING: Final = Checkpoint(-1, (), ())
+
+
+def seal_path(table: Path, version: int) -> Path:
+    """The seal of the checkpoint of one version."""
+    return log.directory_of(table) / f"{version:020}{_SEAL}"
+
+
+def versions(table: Path, *, sealed: bool = True) -> list[int]:
+    """Versions that have a checkpoint, oldest first.
+
+    Args:
+        table: The table.
+        sealed: Whether only those with a seal count.
+    """
+    names = {file.name for file in log.directory_of(table).glob("*.checkpoint.*")}
+    return sorted(
+        int(stem)
+        for name in names
+        if name.endswith(_SUFFIX)
+        and (stem := name.removesuffix(_SUFFIX)).isdigit()
+        and (not sealed or f"{stem}{_SEAL}" in names)
+    )
+
+
+def write(
+    table: Path, version: int, actions: Iterable[Action], records: Sequence[EpochRecord]
+) -> None:
+    """Write a checkpoint durably, so that the commits up to it may be forgotten.
+
+    Args:
+        table: The table.
+        version: Its version.
+        actions: The entries that hold at that version.
+        records: Of the last epochs, oldest first.
+    """
+    rows = [{name: _shaped(value, name) for name, value in action.items()} for action in actions]
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        pa.Table.from_pylist(rows, schema=_SCHEMA),
+        sink,
+        store_schema=False,
+        write_page_checksum=True,
+    )
+    data = sink.getvalue()
+    disk.write(log.checkpoint_path(table, version), data)
+    note = {
+        seal.KEY: seal.BLANK,
+        "checkpoint": seal.digest(data),
+        "records": [record.to_json() for record in records],
+    }
+    disk.write(seal_path(table, version), seal.sealed(json.dumps(note)))
+    pointer = {"version": version, "size": len(rows), "sizeInBytes": len(data)}
+    disk.write(log.directory_of(table) / "_last_checkpoint", json.dumps(pointer).encode())
+    disk.sync(log.directory_of(table))
+
+
+def newest(table: Path) -> Checkpoint:
+    """The newest checkpoint with a seal, `BEGINNING` if there is none.
+
+    Raises:
+        StateError: It is not as it was written.
+        FileNotFoundError: It was cleaned up meanwhile.
+    """
+    found = versions(table)
+    if not found:
+        return BEGINNING
+    version = found[-1]
+    text = seal_path(table, version).read_bytes()
+    data = log.checkpoint_path(table, version).read_bytes()
+    if not seal.intact(text):
+        raise StateError(_damage(table, version, seal_path(table, version)))
+    note = json.loads(text)
+    if seal.digest(data) != note["checkpoint"]:
+        raise StateError(_damage(table, version, log.checkpoint_path(table, version)))
+    records = tuple(map(EpochRecord.from_json, note["records"]))
+    return Checkpoint(version, _actions(data), records)
+
+
+def newest_unsealed(table: Path) -> Checkpoint:
+    """The newest checkpoint, which a version without seals wrote; `BEGINNING` if there is none.
+
+    Raises:
+        StateError: It is damaged.
+    """
+    found = versions(table, sealed=False)
+    if not found:
+        return BEGINNING
+    place = log.checkpoint_path(table, found[-1])
+    try:
+        return Checkpoint(found[-1], _actions(place.read_bytes()), ())
+    except (OSError, pa.ArrowException, ValueError, KeyError) as error:
+        raise StateError(f"The checkpoint {place} is damaged: {error}. {log.RESTORE}") from error
+
+
+def _actions(data: bytes) -> tuple[Action, ...]:
+    table = pq.read_table(pa.BufferReader(data), page_checksum_verification=True)
+    known = table.select([name for name in table.column_names if name in _SCHEMA.names])
+    rows = known.to_pylist(maps_as_pydicts="strict")
+    return tuple(
+        {name: _present(value) for name, value in row.items() if value is not None} for row in rows
+    )
+
+
+def _present(value: dict[str, Any]) -> dict[str, Any]:
+    return {name: part for name, part in value.items() if part is not None}
+
+
+def _shaped(value: Action, name: str) -> dict[str, Any]:
+    """An entry with what the checkpoint has columns for; Arrow takes maps as lists of pairs."""
+    kind = _SCHEMA.field(name).type
+    return {
+        field.name: (
+            _shaped_part(value[field.name], field.type)
+            if value.get(field.name) is not None
+            else None
+        )
+        for field in kind
+    }
+
+
+def _shaped_part(part: Any, kind: pa.DataType) -> Any:
+    if pa.types.is_map(kind):
+        return list(part.items())
+    if pa.types.is_struct(kind):
+        return {field.name: _shaped_part(part.get(field.name), field.type) for field in kind}
+    return part
+
+
+def _damage(table: Path, version: int, damaged: Path) -> str:
+    older = versions(table)[:-1]
+    first = older[-1] + 1 if older else 0
+    present = {number for number, _ in log.commits(table)}
+    if present.issuperset(range(first, version + 1)):
+        return (
+            f"The checkpoint {damaged} is damaged, but the commits before it are there. Delete "
+            f"{log.checkpoint_path(table, version)} and {seal_path(table, version)}, and restart "
+            "the process."
+        )
+    return f"The checkpoint {damaged} is damaged. {log.RESTORE}"

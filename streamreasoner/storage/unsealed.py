@@ -1,0 +1,53 @@
+"""Tables of releases without digests. Invariant: sealing changes what the log says, not the rows.
+
+Such a table is read as far as it can be verified: its log must be complete and its data files must
+have their sizes. A checkpoint with a seal then covers all of it, with the digests of its files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from streamreasoner.errors import StateError
+from streamreasoner.storage import checkpoint, datafile, log, snapshot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from streamreasoner.storage.snapshot import Snapshot
+
+
+def read(table: Path) -> Snapshot:
+    """The newest snapshot of a table, sealed or not.
+
+    Raises:
+        StateError: The log is damaged, incomplete, or needs another reader.
+    """
+    try:
+        return snapshot.read(table)
+    except log.UnsealedError:
+        return snapshot.read_unsealed(table)
+
+
+def seal(table: Path) -> None:
+    """Seal a table, durably; one that is sealed stays as it is. No other process may use it.
+
+    Raises:
+        StateError: The table cannot be read, or the disk refuses.
+    """
+    try:
+        snapshot.read(table)
+    except log.UnsealedError:
+        current = snapshot.read_unsealed(table)
+    else:
+        return
+    files = datafile.of_snapshot(table, current)
+    sealed = [datafile.verify(table, file) for file in files]
+    added = {file.path: datafile.add_action(file, data_change=False)["add"] for file in sealed}
+    try:
+        checkpoint.write(
+            table, current.version, replace(current, added=added).actions(), current.records
+        )
+    except OSError as error:
+        raise StateError(f"{table} cannot be written: {error}. Try again.") from error
