@@ -26,7 +26,7 @@ from streamreasoner.reasoner import Reasoner, Store, columnar
 from streamreasoner.storage import TERMS, TRACE, Tables, check_version
 from streamreasoner.streaming import recovery, session
 from streamreasoner.streaming.batch import EpochRunner, Parts
-from streamreasoner.streaming.clients import check_topics
+from streamreasoner.streaming.claims import Claim, check_changes, check_claims
 from streamreasoner.streaming.evaluate import Evaluator
 from streamreasoner.streaming.growth import Growth
 from streamreasoner.streaming.lag import Lag
@@ -39,6 +39,8 @@ from streamreasoner.streaming.query import Query
 from streamreasoner.streaming.reread import reread
 from streamreasoner.streaming.sink import Sink
 from streamreasoner.streaming.source import read_stream
+from streamreasoner.streaming.topic_checks import administration, check_topics
+from streamreasoner.streaming.topic_ids import TopicIds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -90,7 +92,9 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         watcher = Observers(*(one for one in (metrics, observer) if one is not None))
         session.check_java()
         program = load_program(config.rules.program)
-        check_topics(config.kafka, config.rules.control_topic)
+        admin = administration(config.kafka)
+        check_topics(admin, config.kafka, config.rules.control_topic)
+        topics = TopicIds(admin, config.kafka, config.rules.control_topic, config.state.topics)
         lock = StateLock(config.state.directory)
         stack.callback(lock.close)
         check_version(config.state.tables)
@@ -103,7 +107,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         warming = stack.enter_context(ThreadPoolExecutor(1)).submit(warmup.prepare, program)
         sink = Sink(config.kafka, config.pipeline.app_id, config.pipeline.transaction_timeout)
         stack.callback(sink.close)
-        tables, checkpoint, point = _recover(config, program, sink, stack)
+        tables, checkpoint, point = _recover(config, program, topics, sink, stack)
         store = (
             _in_spark(config, point, starting.result())
             if place is Place.SPARK
@@ -113,6 +117,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         watcher.program(in_effect.text.hash)
         parts = Parts(
             checkpoint=checkpoint,
+            topics=topics,
             evaluator=Evaluator(
                 reasoner,
                 in_effect,
@@ -197,7 +202,11 @@ def run(config: Config, observer: PipelineObserver | None = None) -> None:
 
 
 def _recover(
-    config: Config, program: CheckedProgram, sink: Sink, stack: ExitStack
+    config: Config,
+    program: CheckedProgram,
+    topics: TopicIds,
+    sink: Sink,
+    stack: ExitStack,
 ) -> tuple[Tables, Checkpoint, Resume]:
     """Reconcile progress topic, tables and checkpoint.
 
@@ -214,10 +223,23 @@ def _recover(
     checkpoint = Checkpoint.read(config.state.checkpoint_directory)
     in_effect = recovery.programs_before(tables, checkpoint)[-1]
     recovery.check_file(tables.programs, in_effect, text.hash, config.rules.program)
+    topics.resume(begun=checkpoint.begun)
+    output = config.kafka.output_topic
+    claim = Claim(output, topics.id(output), config.pipeline.app_id)
     with closing(Progress(config.kafka, config.pipeline.app_id)) as progress:
+        progress.read()
         recovery.check(progress.marker(), tables, checkpoint)
+        check_claims(claim, progress.claims, config.kafka.progress_topic)
+        check_changes(config.kafka, claim, new=tables.version() is None)
         sink.start()
-        return tables, checkpoint, recovery.resume(progress.marker(), tables, checkpoint)
+        progress.read()
+        point = recovery.resume(progress.marker(), tables, checkpoint)
+        if claim not in progress.claims:
+            sink.claim(claim)
+            progress.read()
+        check_claims(claim, progress.claims, config.kafka.progress_topic)
+    topics.record()
+    return tables, checkpoint, point
 
 
 def _restore(

@@ -97,6 +97,11 @@ class StateConfig:
         """The directory of the Delta tables."""
         return self.directory / "tables"
 
+    @property
+    def topics(self) -> Path:
+        """The record of the topics that the state belongs to."""
+        return self.directory / "topics.json"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineConfig:

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 
 from streamreasoner.config import parse
 from streamreasoner.streaming.topics import create_topics
@@ -133,6 +133,19 @@ def produce(case, messages, topic=None):
         producer.close()
 
 
+def recreate(case, topic, partitions=1):
+    """Delete a topic and create it again, empty; nothing else is changed."""
+    admin = KafkaAdminClient(bootstrap_servers=case.kafka.bootstrap_servers)
+    configs = {"cleanup.policy": "compact"} if topic == case.kafka.progress_topic else {}
+    again = {"num_partitions": partitions, "replication_factor": 1, "configs": configs}
+    try:
+        admin.delete_topics([topic])
+        eventually(lambda: topic in admin.list_topics(), wanted=False)
+        admin.create_topics({topic: again}, wait_for_metadata=True)
+    finally:
+        admin.close()
+
+
 def committed(case, topic):
     """All committed messages of a topic up to its present end."""
     consumer = KafkaConsumer(
@@ -200,7 +213,9 @@ def published(case, topic=None):
 
     The topic is the first of the input topics, if none is given.
     """
-    markers = committed(case, case.kafka.progress_topic)
+    application = case.config.pipeline.app_id.encode()
+    records = committed(case, case.kafka.progress_topic)
+    markers = [record for record in records if record.key == application]
     if not markers:
         return {}
     ranges = json.loads(markers[-1].value)["offsets"].get(topic or case.kafka.input_topics[0], {})

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from streamreasoner.errors import StateError
 from streamreasoner.state_version import FORMAT, SEMANTICS
 from streamreasoner.streaming import offsets, output, timestamps
 from streamreasoner.streaming.envelope import append_milliseconds
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from streamreasoner.streaming.ports import Offsets, PipelineObserver, Tables
     from streamreasoner.streaming.recovery import Resume
     from streamreasoner.streaming.sink import Sink
+    from streamreasoner.streaming.topic_ids import TopicIds
 
 
 _log = logging.getLogger(__name__)
@@ -46,6 +48,7 @@ class Parts:
 
     Attributes:
         checkpoint: Tells the range of a batch.
+        topics: Tells whether the input is still the recorded one.
         evaluator: Messages to changes.
         dictionary: Ids to terms.
         tables: Durable step 1.
@@ -54,6 +57,7 @@ class Parts:
     """
 
     checkpoint: Checkpoint
+    topics: TopicIds
     evaluator: Evaluator
     dictionary: TermDictionary
     tables: Tables
@@ -100,12 +104,17 @@ class EpochRunner:
             StreamReasonerError: The batch failed; the process must end and may be restarted.
         """
         parts = self._parts
+        # Asked after the batch was read, answered while it is evaluated.
+        confirm_topics = parts.topics.ask()
         batch = offsets.in_order(batch)
-        current = self.range(epoch)
-        if self._previous is not None:
-            offsets.check_follows(epoch, self._previous, current)
-        offsets.check_within(epoch, batch, current)
+        try:
+            current = self._checked_range(batch, epoch)
+        except StateError:
+            # A topic that was created again explains offsets that do not fit.
+            confirm_topics()
+            raise
         evaluated = parts.evaluator.evaluate(batch, epoch)
+        confirm_topics()
         self._store(evaluated, current)
         self._publish(evaluated, current, batch)
         # 3. Return: Spark writes its commit log and plans the next batch.
@@ -119,6 +128,23 @@ class EpochRunner:
             )
             parts.observer.program(evaluated.program.hash)
         parts.tables.maintain_if_due()
+
+    def check_topics(self) -> None:
+        """Raise what may explain that Spark cannot read.
+
+        Raises:
+            StateError: A topic was deleted or created again.
+            BrokerError: Kafka does not answer.
+        """
+        self._parts.topics.check()
+
+    def _checked_range(self, batch: pa.Table, epoch: int) -> Offsets:
+        """The range of a batch, which follows the range before it and holds every row."""
+        current = self.range(epoch)
+        if self._previous is not None:
+            offsets.check_follows(epoch, self._previous, current)
+        offsets.check_within(epoch, batch, current)
+        return current
 
     def _store(self, evaluated: Evaluated, current: Offsets) -> None:
         """Durable step 1: append to the tables that do not have the epoch."""

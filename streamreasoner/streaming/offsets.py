@@ -68,6 +68,11 @@ class Checkpoint:
         """The batch that Spark will run first: the next one, or a replay of the planned one."""
         return self.committed + 1
 
+    @property
+    def begun(self) -> bool:
+        """Whether Spark has chosen the offsets that the first batch begins at."""
+        return _sources(self.directory).exists()
+
     def range(self, batch: int) -> Offsets:
         """Offsets that a planned batch reads: topic -> partition -> [first, next].
 
@@ -146,8 +151,12 @@ def _last(log: Path) -> int:
     return max((int(name) for name in names if name.isdigit()), default=-1)
 
 
+def _sources(directory: Path) -> Path:
+    return directory / "sources" / "0" / "0"
+
+
 def _initial(directory: Path) -> Ends:
-    path = directory / "sources" / "0" / "0"
+    path = _sources(directory)
     return _ends(path, _entry(path)[0])
 
 

@@ -1,6 +1,6 @@
-"""The progress topic: what each application has published.
+"""The progress topic: what each application has published, and which output topics it claims.
 
-Invariant: the marker of the last visible epoch is the last record of its application.
+Invariant: the marker of the last visible epoch is the last record with the key of its application.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from streamreasoner.errors import BrokerError, StateError
 from streamreasoner.state_version import StateVersion
+from streamreasoner.streaming.claims import Claim, read_claim
 from streamreasoner.streaming.clients import ANSWER_SECONDS, librdkafka, unreachable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from confluent_kafka import Message
 
     from streamreasoner.config import KafkaConfig
@@ -44,7 +47,7 @@ class Marker(msgspec.Struct, frozen=True):
 
 
 class Progress:
-    """Reads the markers of one application; fences no process.
+    """Reads the markers of one application and the claims of all; fences no process.
 
     Args:
         kafka: Cluster and topics.
@@ -56,6 +59,7 @@ class Progress:
         self._app_id = app_id
         self._last: bytes | None = None
         self._next_offset = 0
+        self._claims: list[Claim] = []
         self._consumer = Consumer(
             librdkafka(
                 kafka,
@@ -69,19 +73,33 @@ class Progress:
             )
         )
 
-    def marker(self) -> Marker | None:
-        """The last marker that is visible now, None before the first.
+    def read(self) -> None:
+        """Read on to the end of what is visible now.
 
         Raises:
             BrokerError: Kafka does not answer or refuses.
-            StateError: The marker was not written by this program.
         """
         # The end of a partition is reported once for each assignment.
         self._consumer.assign([TopicPartition(self._kafka.progress_topic, 0, self._next_offset)])
         while (message := self._next()) is not None:
             self._next_offset = (message.offset() or 0) + 1
-            if message.key() == self._app_id.encode():
-                self._last = message.value()
+            key, value = message.key(), message.value()
+            if key == self._app_id.encode():
+                self._last = value
+            elif (claim := read_claim(key, value)) is not None:
+                self._claims.append(claim)
+
+    @property
+    def claims(self) -> Sequence[Claim]:
+        """The claims of all applications, oldest first."""
+        return self._claims
+
+    def marker(self) -> Marker | None:
+        """The last marker of this application, None before the first.
+
+        Raises:
+            StateError: The marker was not written by this program.
+        """
         if self._last is None:
             return None
         try:

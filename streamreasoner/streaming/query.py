@@ -8,12 +8,18 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, StreamingQueryException
 
-from streamreasoner.errors import BrokerError, EnvironmentSetupError, StreamReasonerError
+from streamreasoner.errors import (
+    BrokerError,
+    EnvironmentSetupError,
+    StateError,
+    StreamReasonerError,
+)
 from streamreasoner.streaming import reread as rereading
 from streamreasoner.streaming.offsets import Checkpoint
 from streamreasoner.streaming.watchdog import Watchdog
@@ -169,6 +175,11 @@ class Query:
     def _explain(self, error: StreamingQueryException) -> StreamReasonerError:
         if isinstance(self._error, StreamReasonerError):
             return self._error
+        with suppress(BrokerError):
+            try:
+                self._runner.check_topics()
+            except StateError as cause:
+                return cause
         if self._error is not None:
             _log.debug("The batch failed.", exc_info=self._error)
             kind = type(self._error).__name__

@@ -15,12 +15,14 @@ import msgspec
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from streamreasoner.errors import BrokerError
+from streamreasoner.streaming.claims import HEADER
 from streamreasoner.streaming.clients import librdkafka, refused_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from streamreasoner.config import KafkaConfig
+    from streamreasoner.streaming.claims import Claim
     from streamreasoner.streaming.output import Header, Message, Outgoing
     from streamreasoner.streaming.progress import Marker
 
@@ -36,7 +38,7 @@ class Publication:
 
     Attributes:
         changes: Changes for the output topic, each item those of one predicate.
-        headers: Headers of every change.
+        headers: Headers of every change, besides the application id.
         dead_letters: Refused messages for the dead-letter topic.
         marker: Says that the epoch is published.
     """
@@ -86,6 +88,19 @@ class Sink:
         except KafkaException as error:
             raise self._error("open transactions", error) from None
 
+    def claim(self, claim: Claim) -> None:
+        """Record that this application publishes to the output topic.
+
+        Raises:
+            BrokerError: The transaction failed; the process must end.
+        """
+        try:
+            self._producer.begin_transaction()
+            self._produce(self._kafka.progress_topic, msgspec.json.encode(claim), claim.key, [])
+            self._producer.commit_transaction(-1)
+        except KafkaException as error:
+            raise self._error(f"claim the topic {claim.topic}", error) from None
+
     def publish(self, publication: Publication) -> int:
         """Write one epoch in one transaction; visible to read_committed when it returns.
 
@@ -97,10 +112,11 @@ class Sink:
                 must end.
         """
         producer, published = self._producer, 0
+        headers = [*publication.headers, (HEADER, self._app_id.encode())]
         try:
             producer.begin_transaction()
             for part in publication.changes:
-                self._produce_changes(part, publication.headers)
+                self._produce_changes(part, headers)
                 published += len(part.values)
             for letter in publication.dead_letters:
                 self._produce(

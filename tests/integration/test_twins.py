@@ -48,5 +48,10 @@ def test_a_refused_twin_leaves_the_healthy_process_alone(broker, tmp_path):
         await_published(case, produce(case, [fact("edge", *edges[1])]))
         for other in (twin(case, "empty"), stale):
             assert "do not belong together" in refusal(other)
+        another = replace(
+            twin(case, "another"), raw={**case.raw, "pipeline": {"app_id": "another"}}
+        )
+        said = refusal(another)
+        assert f"{case.config.pipeline.app_id} publishes to the topic" in said
         await_published(case, produce(case, [fact("edge", *edges[2])]))
     assert net(changes(case)) == {("path", edge) for edge in edges}

@@ -1,0 +1,183 @@
+"""Who publishes to an output topic.
+
+Two applications on one output topic would publish every fact twice. So an application claims its
+output topic before its first epoch, in two places: each change carries the application id in a
+header, which outlives the progress topic, and the progress topic holds a record, which outlives
+the changes if their retention ends.
+
+Invariant: an application that publishes to a topic holds the oldest claim to it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
+
+from streamreasoner.errors import BrokerError, StateError
+from streamreasoner.streaming.clients import ANSWER_SECONDS, librdkafka, unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from confluent_kafka import Message
+
+    from streamreasoner.config import KafkaConfig
+
+HEADER = "application"
+_PREFIX = b"claim:"
+# The end of each transaction is a record too, so the last change is a few offsets before the end.
+_NEAR_THE_END = 50
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """A record on the progress topic: this application publishes to this output topic.
+
+    Attributes:
+        topic: The output topic.
+        topic_id: Its id; a claim to a topic that was deleted is void.
+        app_id: The application.
+    """
+
+    topic: str
+    topic_id: str
+    app_id: str
+
+    @property
+    def key(self) -> bytes:
+        """Key of the record: compaction keeps the claims of all applications."""
+        return _PREFIX + f"{self.topic}:{self.app_id}".encode()
+
+
+def read_claim(key: bytes | None, value: bytes | None) -> Claim | None:
+    """The claim in a record of the progress topic, None if it is another record."""
+    if key is None or value is None or not key.startswith(_PREFIX):
+        return None
+    try:
+        return msgspec.json.decode(value, type=Claim)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def check_claims(mine: Claim, claims: Sequence[Claim], progress_topic: str) -> None:
+    """Refuse a topic that another application has claimed earlier.
+
+    Args:
+        mine: The claim of this application.
+        claims: All claims, oldest first.
+        progress_topic: Where they are.
+
+    Raises:
+        StateError: Names the other application, and what to do.
+    """
+    for claim in claims:
+        if (claim.topic, claim.topic_id) == (mine.topic, mine.topic_id):
+            if claim.app_id != mine.app_id:
+                raise _taken(mine, claim.app_id, f"claimed on the topic {progress_topic}")
+            return
+
+
+def check_changes(kafka: KafkaConfig, mine: Claim, *, new: bool) -> None:
+    """Refuse an output topic that holds changes of another application, or of a lost state.
+
+    Args:
+        kafka: The cluster.
+        mine: The claim of this application.
+        new: Whether the state is empty, so that no change can be its own.
+
+    Raises:
+        StateError: Names the other application, and what to do.
+        BrokerError: Kafka does not answer or refuses.
+    """
+    for message in _samples(kafka, mine.topic):
+        named = dict(message.headers() or ()).get(HEADER)
+        if named is None:
+            continue
+        publisher = named if isinstance(named, str) else named.decode(errors="replace")
+        where = f"offset {message.offset()} of partition {message.partition()}"
+        if publisher != mine.app_id:
+            raise _taken(mine, publisher, f"see {where}")
+        if new:
+            raise StateError(
+                f"The topic {mine.topic} (kafka.output_topic) holds changes of pipeline.app_id "
+                f"{mine.app_id} ({where}), but the state is empty: facts would be published twice. "
+                "Restore the state directory. Or start again from the beginning, with another "
+                "state.directory, pipeline.app_id and kafka.output_topic."
+            )
+
+
+def _taken(mine: Claim, other: str, where: str) -> StateError:
+    return StateError(
+        f"The application {other} publishes to the topic {mine.topic} (kafka.output_topic; "
+        f"{where}). With {mine.app_id} (pipeline.app_id) on the same topic, readers would count "
+        f"facts twice. Choose another kafka.output_topic. If {other} is out of use and its changes "
+        f"are not needed, delete the topic {mine.topic} and create it again."
+    )
+
+
+def _samples(kafka: KafkaConfig, topic: str) -> Iterator[Message]:
+    """Committed changes of each partition: those near its end, or else the oldest."""
+    consumer = Consumer(
+        librdkafka(
+            kafka,
+            group_id=f"{topic}-claims",
+            isolation_level="read_committed",
+            enable_auto_commit=False,
+            enable_partition_eof=True,
+            auto_offset_reset="earliest",
+            fetch_wait_max_ms=10,
+        )
+    )
+    try:
+        ends = {}
+        for number in consumer.list_topics(topic, timeout=ANSWER_SECONDS).topics[topic].partitions:
+            place = TopicPartition(topic, number)
+            low, high = consumer.get_watermark_offsets(place, timeout=ANSWER_SECONDS)
+            if low < high:
+                ends[number] = max(low, high - _NEAR_THE_END)
+        silent = set(ends)
+        for message in _read(kafka, consumer, topic, ends):
+            silent.discard(message.partition() or 0)
+            yield message
+        beginnings = dict.fromkeys(silent, OFFSET_BEGINNING)
+        yield from _read(kafka, consumer, topic, beginnings, most=1)
+    except KafkaException as error:
+        raise unreachable(kafka, error.args[0].str()) from None
+    finally:
+        consumer.close()
+
+
+def _read(
+    kafka: KafkaConfig,
+    consumer: Consumer,
+    topic: str,
+    begins: Mapping[int, int],
+    most: int = _NEAR_THE_END,
+) -> Iterator[Message]:
+    """Committed records of each partition from an offset on, to the end or as many as allowed."""
+    waiting = dict.fromkeys(begins, most)
+    places = [TopicPartition(topic, *place) for place in begins.items()]
+    consumer.assign(places)
+    consumer.resume(places)
+    while waiting:
+        message = consumer.poll(ANSWER_SECONDS)
+        if message is None:
+            raise unreachable(kafka, f"reading {topic}")
+        number, error = message.partition() or 0, message.error()
+        if number not in waiting:
+            continue
+        if error is None:
+            waiting[number] -= 1
+            yield message
+        elif error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001
+            raise BrokerError(f"Cannot read the topic {topic}: {error.str()}.")
+        if error is not None or waiting[number] == 0:
+            del waiting[number]
+            consumer.pause([TopicPartition(topic, number)])

@@ -1,0 +1,129 @@
+"""What a pipeline needs of its topics. Invariant: a topic that does not fit its role is refused.
+
+| topic       | partitions | cleanup.policy |
+|-------------|------------|----------------|
+| input       | any        | any            |
+| control     | 1          | any            |
+| output      | any        | any            |
+| dead-letter | any        | any            |
+| progress    | 1          | compact        |
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
+
+from streamreasoner.errors import BrokerError
+from streamreasoner.streaming.clients import (
+    ANSWER_SECONDS,
+    librdkafka,
+    refused_option,
+    unreachable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from concurrent.futures import Future
+
+    from confluent_kafka.admin import TopicDescription
+
+    from streamreasoner.config import KafkaConfig
+
+
+def administration(kafka: KafkaConfig) -> AdminClient:
+    """A client that asks about topics.
+
+    Raises:
+        ConfigError: A client option is refused.
+        BrokerError: The client cannot be made.
+    """
+    try:
+        return AdminClient(librdkafka(kafka))
+    except KafkaException as error:
+        raise (refused_option(error) or BrokerError(str(error.args[0]))) from None
+
+
+def roles(kafka: KafkaConfig, control_topic: str | None) -> dict[str, str]:
+    """The topics of a pipeline, each with the configuration key that names it."""
+    found = dict.fromkeys(kafka.input_topics, "kafka.input_topics")
+    found[kafka.output_topic] = "kafka.output_topic"
+    found[kafka.dead_letter_topic] = "kafka.dead_letter_topic"
+    found[kafka.progress_topic] = "kafka.progress_topic"
+    if control_topic is not None:
+        found[control_topic] = "rules.control_topic"
+    return found
+
+
+def check_topics(admin: AdminClient, kafka: KafkaConfig, control_topic: str | None) -> None:
+    """Make sure that the brokers answer and every topic of the pipeline fits its role.
+
+    Args:
+        admin: The client to ask with.
+        kafka: Cluster and names.
+        control_topic: Topic of control messages, None if there is none.
+
+    Raises:
+        BrokerError: Names what cannot be reached or is missing, and the command that creates it.
+    """
+    keys = roles(kafka, control_topic)
+    asked = admin.describe_topics(TopicCollection(list(keys)), request_timeout=ANSWER_SECONDS)
+    topics = {name: description(kafka, answer) for name, answer in asked.items()}
+    missing = [f"{name} ({keys[name]})" for name, answer in topics.items() if answer is None]
+    if missing:
+        noun = "topic" if len(missing) == 1 else "topics"
+        raise BrokerError(
+            f"Kafka at {kafka.bootstrap_servers} has no {noun} {', '.join(missing)}. "
+            "Create with: streamreasoner topics create --config FILE"
+        )
+    _check_single(kafka.progress_topic, "the last published batch", keys, topics)
+    if control_topic is not None:
+        _check_single(control_topic, "the order of changes of the program", keys, topics)
+    _check_compacted(admin, kafka)
+
+
+def description(kafka: KafkaConfig, answer: Future[TopicDescription]) -> TopicDescription | None:
+    """What Kafka says about a topic, None if there is no such topic.
+
+    Raises:
+        BrokerError: Kafka does not answer or refuses.
+    """
+    try:
+        return answer.result()
+    except KafkaException as error:
+        if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            return None
+        raise (refused_option(error) or unreachable(kafka, error.args[0].str())) from None
+
+
+def _check_single(
+    name: str, what: str, keys: Mapping[str, str], topics: Mapping[str, TopicDescription | None]
+) -> None:
+    found = topics[name]
+    partitions = 0 if found is None else len(found.partitions)
+    if partitions != 1:
+        raise BrokerError(
+            f"The topic {name} ({keys[name]}) has {partitions} partitions; it must have 1, or "
+            f"{what} cannot be told."
+        )
+
+
+def _check_compacted(admin: AdminClient, kafka: KafkaConfig) -> None:
+    resource = ConfigResource(ResourceType.TOPIC, kafka.progress_topic)
+    try:
+        answer = admin.describe_configs([resource], request_timeout=ANSWER_SECONDS)
+        policy = answer[resource].result()["cleanup.policy"].value
+    except KafkaException as error:
+        # A principal may lack the right to describe; a lost marker is still refused at start.
+        logging.getLogger(__name__).warning(
+            "Cannot tell whether %s is compacted: %s.", kafka.progress_topic, error.args[0].str()
+        )
+        return
+    if policy != "compact":
+        raise BrokerError(
+            f"The topic {kafka.progress_topic} (kafka.progress_topic) has cleanup.policy={policy}; "
+            "it must be compact, or Kafka deletes the record of what is published."
+        )

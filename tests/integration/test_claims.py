@@ -1,0 +1,124 @@
+"""An output topic belongs to one application; a second one would publish every fact twice."""
+
+from __future__ import annotations
+
+import pytest
+from kafka import KafkaProducer
+from pipelines import committed, new_case, produce
+
+from streamreasoner.errors import StateError
+from streamreasoner.streaming.claims import Claim, check_changes, check_claims
+from streamreasoner.streaming.output import Outgoing
+from streamreasoner.streaming.progress import Marker, Progress
+from streamreasoner.streaming.sink import Publication, Sink
+
+
+@pytest.fixture
+def case(broker, tmp_path):
+    """A case whose output topic the tests write to as pipelines do."""
+    return new_case(broker, tmp_path, "path(?x, ?y) :- edge(?x, ?y) .\n")
+
+
+def publish(case, app_id, epochs=1, changes_of_each=1):
+    """Epochs of an application, published as pipelines publish them."""
+    sink = Sink(case.kafka, app_id, 60)
+    sink.start()
+    for epoch in range(epochs):
+        keys = [f"{epoch} {number}".encode() for number in range(changes_of_each)]
+        changes = [Outgoing(keys, [b"{}"] * len(keys))]
+        sink.publish(Publication(changes, [], [], Marker(epoch, {}, "hash")))
+    sink.close()
+
+
+def check(case, app_id, *, new=False):
+    """Whether an application may publish to the topic, as far as its changes tell."""
+    check_changes(case.kafka, Claim(case.kafka.output_topic, "", app_id), new=new)
+
+
+def test_changes_name_their_application(case):
+    """Whoever reads the topic can tell where a change comes from."""
+    publish(case, "first", changes_of_each=3)
+    found = committed(case, case.kafka.output_topic)
+    assert [dict(record.headers)["application"] for record in found] == [b"first"] * 3
+
+
+@pytest.mark.parametrize("changes", [1, 500])
+def test_another_application_is_refused_by_the_changes_alone(case, changes):
+    """Only the output topic is common: its last changes name the application to be told."""
+    publish(case, "first", changes_of_each=changes)
+    topic = case.kafka.output_topic
+    with pytest.raises(
+        StateError,
+        match=rf"application first publishes to the topic {topic}.*offset.*Choose another",
+    ):
+        check(case, "second", new=True)
+    check(case, "first")
+
+
+def test_the_oldest_change_counts_if_no_change_is_near_the_end(broker, tmp_path):
+    """Records of transactions that were aborted are no changes."""
+    case = new_case(broker, tmp_path, "p(?x) :- q(?x) .\n", partitions=1)
+    publish(case, "first")
+    producer = KafkaProducer(
+        bootstrap_servers=case.kafka.bootstrap_servers, transactional_id="aborts"
+    )
+    producer.init_transactions()
+    producer.begin_transaction()
+    for _ in range(100):
+        producer.send(case.kafka.output_topic, b"{}")
+    producer.flush()
+    producer.abort_transaction()
+    producer.close()
+    with pytest.raises(StateError, match="application first"):
+        check(case, "second")
+
+
+def test_an_empty_state_does_not_publish_again(case):
+    """Changes of the same application belong to a state that is lost."""
+    publish(case, "first")
+    with pytest.raises(StateError, match=r"state is empty.*twice.*Restore"):
+        check(case, "first", new=True)
+
+
+def test_what_others_write_is_no_claim(case):
+    """Changes without the header do not say who publishes; an empty topic is free."""
+    check(case, "second", new=True)
+    produce(case, [b"{}"] * 3, case.kafka.output_topic)
+    check(case, "second", new=True)
+    publish(case, "first")
+    with pytest.raises(StateError, match="application first"):
+        check(case, "second")
+
+
+def test_claims_are_on_the_progress_topic(case):
+    """A claim outlives the changes; markers and claims do not disturb each other."""
+    claim = Claim(case.kafka.output_topic, "id", "first")
+    sink = Sink(case.kafka, "first", 60)
+    sink.start()
+    sink.claim(claim)
+    sink.close()
+    publish(case, "first")
+    progress = Progress(case.kafka, "first")
+    progress.read()
+    assert progress.marker() == Marker(0, {}, "hash")
+    assert progress.claims == [claim]
+    sink = Sink(case.kafka, "second", 60)
+    sink.start()
+    sink.claim(Claim(case.kafka.output_topic, "id", "second"))
+    sink.close()
+    progress.read()
+    assert [found.app_id for found in progress.claims] == ["first", "second"]
+    assert len({found.key for found in progress.claims}) == 2
+    progress.close()
+
+
+def test_the_oldest_claim_to_a_topic_holds():
+    """One that came too late stays refused, and a claim to a deleted topic is void."""
+    first, second = Claim("out", "1", "first"), Claim("out", "1", "second")
+    check_claims(first, [], "progress")
+    check_claims(first, [first, second], "progress")
+    check_claims(second, [Claim("other", "1", "first"), second], "progress")
+    check_claims(Claim("out", "2", "second"), [first, second], "progress")
+    for claims in ([first], [first, second]):
+        with pytest.raises(StateError, match=r"application first publishes.*topic progress"):
+            check_claims(second, claims, "progress")
