@@ -16,6 +16,7 @@ from streamreasoner.analysis.lattices import lattice_clashes
 from streamreasoner.analysis.normal_form import normal_form, too_large
 from streamreasoner.analysis.patterns import invalid_patterns
 from streamreasoner.analysis.safety import unsafe
+from streamreasoner.analysis.sizes import beyond_limits
 from streamreasoner.analysis.stratify import strata, unstratifiable
 from streamreasoner.analysis.types import type_errors
 from streamreasoner.analysis.warnings import (
@@ -28,6 +29,7 @@ from streamreasoner.analysis.warnings import (
 from streamreasoner.analysis.whole import common_prefixes
 from streamreasoner.lang.ast import Input, Output
 from streamreasoner.lang.diagnostic import in_order, refuse
+from streamreasoner.lang.memory import without_collections
 from streamreasoner.lang.parser import Reading, read
 from streamreasoner.lang.printer import print_literal, print_rule
 
@@ -43,6 +45,9 @@ if TYPE_CHECKING:
 
 CHECKS: tuple[Check, ...] = (unsafe, misused_builtins, type_errors, invalid_patterns)
 """What each statement must satisfy; these run even if other statements cannot be read."""
+
+SIZES: tuple[Check, ...] = (too_large, beyond_limits)
+"""What bounds the work of the other checks, so that they run only on programs that satisfy it."""
 
 WARNINGS: tuple[Check, ...] = (single_use, cartesian_products, contradictions)
 """What is reported about each statement of a program that is accepted."""
@@ -141,12 +146,14 @@ def _check(main: Reading) -> CheckedProgram:
     return _check_readings(with_imports(main))
 
 
+@without_collections
 def _check_readings(readings: Sequence[Reading]) -> CheckedProgram:
     programs = tuple(reading.program for reading in readings)
     texts = _texts(programs)
     unread = [item for reading in readings for item in reading.diagnostics]
-    errors = [*unread, *(item for program in programs for item in too_large(program))]
-    if any(error.code == "SR206" for error in errors):
+    large = [item for find in SIZES for program in programs for item in find(program)]
+    errors = [*unread, *large]
+    if large:
         raise refuse(errors, texts)
     errors += (item for find in CHECKS for program in programs for item in find(program))
     errors += arity_clashes(programs)

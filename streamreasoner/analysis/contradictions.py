@@ -17,7 +17,7 @@ from streamreasoner.lang.printer import print_literal
 from streamreasoner.rdf.functions.order import compare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from streamreasoner.lang.ast import Expression, Literal, Program
     from streamreasoner.lang.kinds import Kinds
@@ -46,12 +46,34 @@ def contradictions(program: Program) -> Iterator[Diagnostic]:
                     message = f"`{print_literal(literal, program.prefixes)}` never holds"
                     hint = "the rule derives nothing; correct the comparison or remove it"
                     yield Diagnostic("SR506", message, literal.span, hint)
-            for earlier, later in combinations(part.body, 2):
+            for earlier, later in _comparable(part.body):
                 if _exclude(earlier, later) or _exclude(later, earlier):
                     other = print_literal(earlier, program.prefixes)
                     message = f"this never holds together with `{other}`"
                     hint = "the rule derives nothing; correct or remove one of the two"
                     yield Diagnostic("SR506", message, later.span, hint)
+
+
+def _comparable(body: Sequence[Literal]) -> Iterator[tuple[Literal, Literal]]:
+    """Yield pairs that are about the same predicate, test or value, in the order of the text."""
+    groups: dict[object, list[Literal]] = {}
+    for literal in body:
+        for subject in _subjects(literal):
+            groups.setdefault(subject, []).append(literal)
+    for group in groups.values():
+        yield from combinations(group, 2)
+
+
+def _subjects(literal: Literal) -> tuple[object, ...]:
+    match literal:
+        case Atom(predicate) | Negation(Atom(predicate)):
+            return (predicate,)
+        case Call(function) | Negation(Call(function)):
+            return (function,)
+        case Comparison(left, _, right):
+            return (left,) if left == right else (left, right)
+        case _:
+            return ()
 
 
 def _never(comparison: Comparison, known: Mapping[str, Kinds]) -> bool:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 MOST_RULES = 1_000
 """How many rules one rule of the text may stand for."""
 
+MOST_LITERALS = 20_000
+"""How many literals these rules may have."""
+
 
 def normal_form(rule: Rule) -> tuple[Rule, ...]:
     """Return one rule per head and choice of alternatives, each with the span of the original."""
@@ -28,25 +31,41 @@ def normal_form(rule: Rule) -> tuple[Rule, ...]:
     )
 
 
+def is_small(rule: Rule) -> bool:
+    """Whether the normal form of a rule is within the limits."""
+    count, literals = _size(rule.body)
+    heads = len(rule.heads)
+    return heads * count <= MOST_RULES and heads * literals <= MOST_LITERALS
+
+
 def too_large(program: Program) -> Iterator[Diagnostic]:
-    """Report rules whose normal form is larger than `MOST_RULES`."""
+    """Report rules whose normal form is larger than `MOST_RULES` or `MOST_LITERALS`."""
     for rule in program.rules:
-        size = len(rule.heads) * _size(rule.body)
-        if size > MOST_RULES:
+        if not is_small(rule):
+            count, literals = (len(rule.heads) * each for each in _size(rule.body))
+            found = (
+                f"{count} rules, more than {MOST_RULES}"
+                if count > MOST_RULES
+                else f"rules of {literals} literals, more than {MOST_LITERALS}"
+            )
             yield Diagnostic(
                 "SR206",
-                f"the disjunctions of this rule stand for {size} rules, more than {MOST_RULES}",
+                f"the heads and disjunctions of this rule stand for {found}",
                 rule.span,
                 "derive each disjunction into a predicate of its own",
             )
 
 
-def _size(body: tuple[Literal, ...]) -> int:
-    return prod(
-        sum(_size(alternative) for alternative in literal.alternatives)
-        for literal in body
+def _size(body: tuple[Literal, ...]) -> tuple[int, int]:
+    """Return how many conjunctions a body stands for, and how many literals they have in all."""
+    parts = [
+        tuple(map(sum, zip(*map(_size, literal.alternatives), strict=True)))
         if isinstance(literal, Disjunction)
-    )
+        else (1, 1)
+        for literal in body
+    ]
+    count = prod(choices for choices, _ in parts)
+    return count, sum(literals * count // choices for choices, literals in parts)
 
 
 def _conjunctions(body: tuple[Literal, ...]) -> tuple[tuple[Literal, ...], ...]:

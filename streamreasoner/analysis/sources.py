@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamreasoner.lang import limits
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -13,8 +15,13 @@ def read_file(path: Path) -> str:
 
     Raises:
         OSError: The file cannot be read.
-        ValueError: It is not UTF-8, or the path is not one; `reason` has the words for both.
+        ValueError: It is too large or not UTF-8, or the path is not one; `reason` has the words.
     """
+    if path.stat().st_size > limits.FILE_BYTES:
+        raise ValueError(
+            f"it has more than {limits.FILE_BYTES:,} bytes; "
+            "put its facts into a file of facts, or its rules into several files"
+        )
     return path.read_text(encoding="utf-8-sig")
 
 

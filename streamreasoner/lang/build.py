@@ -36,8 +36,11 @@ from streamreasoner.lang.diagnostic import Diagnostic
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from streamreasoner.lang.ast import Base, Directive, Expression, Literal, Prefix
+    from streamreasoner.lang.ast import Base, Expression, Literal, Prefix
     from streamreasoner.lang.constants import ConstantReader
+
+
+_MOST_DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +71,6 @@ class Builder:
         self._constants = constants
         self._diagnostics = diagnostics
 
-    def start(self, _: Span, children: list[Directive | Rule | None]) -> list[Directive | Rule]:
-        """Read all statements, in the order of the text; those of which too little is left go."""
-        return [child for child in children if child is not None]
-
     def prefix(self, span: Span, children: list[str]) -> Prefix:
         """Read `@prefix ex: <iri> .`."""
         return self._constants.prefix(children[0], children[1], span)
@@ -93,15 +92,21 @@ class Builder:
         name = self._constants.literal(children[0], "", span)
         return None if name.term == UNREADABLE else Import(plain_value(name), span)
 
-    def signature(self, span: Span, children: list[str | None]) -> Signature:
+    def signature(self, span: Span, children: list[str]) -> Signature:
         """Read `edge/2` or `edge`."""
-        name, arity = children
-        return Signature(str(name), None if arity is None else int(arity), span)
+        match children:
+            case [name]:
+                return Signature(str(name), None, span)
+            case [name, *_, arity]:
+                # An arity of very many digits is too large, however large it is.
+                return Signature(str(name), int(arity[:_MOST_DIGITS]), span)
+            case _:
+                raise AssertionError("A signature has a name.")
 
     def rule(self, span: Span, children: list[Any]) -> Rule | None:
         """Read `heads :- body .` or `heads .`."""
-        heads, items = children
-        body = self._literals(items or ())
+        heads, items = (*children, ())[:2]
+        body = self._literals(items)
         # Without the literals that were refused, the rule would look like a fact.
         return None if items and not body else Rule(heads, body, span)
 
@@ -126,8 +131,8 @@ class Builder:
 
     def application(self, span: Span, children: list[Any]) -> _Application:
         """Read `name(arguments)`."""
-        name, arguments = children
-        return _Application(str(name), arguments or (), span, distinct=False)
+        name, arguments = (*children, ())[:2]
+        return _Application(str(name), arguments, span, distinct=False)
 
     def distinct(self, span: Span, children: list[Any]) -> _Application:
         """Read `name(distinct arguments)`."""
@@ -194,12 +199,12 @@ class Builder:
         """Read `_:b`."""
         return Constant(children[0], span)
 
-    def literal(self, span: Span, children: list[str | Constant | None]) -> Constant:
+    def literal(self, span: Span, children: list[str | Constant]) -> Constant:
         """Read `"text"`, `"text"@en` or `"text"^^ex:type`."""
-        text, suffix = children
+        text, suffix = (*children, "")[:2]
         if isinstance(suffix, Constant):
             suffix = f"^^{suffix.term}"
-        return self._constants.literal(str(text), str(suffix or ""), span)
+        return self._constants.literal(str(text), str(suffix), span)
 
     def integer(self, span: Span, children: list[str]) -> Constant:
         """Read `42`."""

@@ -14,17 +14,24 @@ from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput
 from lark.exceptions import UnexpectedToken
 from lark.lexer import PatternStr
 
-from streamreasoner.lang import syntax_error
+from streamreasoner.lang import limits, syntax_error
 from streamreasoner.lang.ast import Program, Rule, Span
 from streamreasoner.lang.build import Builder
 from streamreasoner.lang.constants import ConstantReader
 from streamreasoner.lang.diagnostic import Diagnostic, refuse
+from streamreasoner.lang.memory import without_collections
+from streamreasoner.lang.places import Places
 from streamreasoner.lang.statements import blank, statements
 
 if TYPE_CHECKING:
-    from lark.tree import Meta
+    from collections.abc import Sequence
 
 _MOST_SYNTAX_ERRORS = 20
+_MOST_READ_AGAIN = 200_000  # characters
+
+_NESTED = frozenset({"group", "application", "distinct", "operation", "negative"})
+_KEYWORDS = frozenset({"TRUE", "FALSE"})
+_OPERATORS = frozenset({"PLUS", "MINUS", "TIMES", "DIVIDE", "MODULO", "POWER"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +65,24 @@ def parse(text: str, source: str = "<rules>") -> Program:
     return reading.program
 
 
+@without_collections
 def read(text: str, source: str) -> Reading:
     """Read as much of a rule text as possible; a broken statement does not hide the others."""
     diagnostics: list[Diagnostic] = []
     remaining = text
     lost_prefixes = False
-    while len(diagnostics) < _MOST_SYNTAX_ERRORS:
+    # What comes before a mistake is read again for each, so a long text is given up earlier.
+    read_again = 0
+    spans: list[tuple[int, int]] = []
+    while len(diagnostics) < _MOST_SYNTAX_ERRORS and read_again < _MOST_READ_AGAIN:
         try:
             tree = _grammar().parse(remaining)
             break
         except UnexpectedInput as error:
             diagnostics.append(_syntax_diagnostic(error, remaining, source))
-            start, end = _statement_around(text, diagnostics[-1].span)
+            read_again += diagnostics[-1].span.start
+            spans = spans or statements(text)
+            start, end = _statement_around(spans, diagnostics[-1].span)
             lost_prefixes |= "@prefix" in text[start:end]
             remaining = blank(remaining, start, end)
     else:
@@ -77,10 +90,9 @@ def read(text: str, source: str) -> Reading:
     complete = not diagnostics
     constants = ConstantReader(diagnostics, prefixes_lost=lost_prefixes)
     try:
-        items = _build(tree, Builder(constants, diagnostics), source)
-    except RecursionError:
-        message = "expressions or groups are nested too deeply to be read"
-        diagnostics.append(Diagnostic("SR101", message, Span(source, 1, 1, 1, 2, 0, 1)))
+        items = _Walk(Builder(constants, diagnostics), Places(source, text)).statements(tree)
+    except _TooDeepError as error:
+        diagnostics.append(error.diagnostic)
         return Reading(Program(source, text, (), ()), tuple(diagnostics), complete=False)
     directives = tuple(item for item in items if not isinstance(item, Rule))
     rules = tuple(item for item in items if isinstance(item, Rule))
@@ -91,8 +103,15 @@ def read(text: str, source: str) -> Reading:
 def _grammar() -> Lark:
     text = files(__package__).joinpath("datalog.lark").read_text(encoding="utf-8")
     return Lark(
-        text, parser="lalr", lexer="contextual", propagate_positions=True, maybe_placeholders=True
+        text, parser="lalr", lexer="contextual", keep_all_tokens=True, maybe_placeholders=False
     )
+
+
+@cache
+def _tokens_with_text() -> frozenset[str]:
+    """Return the names of the tokens that say more than where they stand."""
+    named = {terminal.name for terminal in _grammar().terminals} - _literal_tokens().keys()
+    return frozenset(named | _OPERATORS | _KEYWORDS)
 
 
 @cache
@@ -105,8 +124,7 @@ def _literal_tokens() -> dict[str, str]:
     }
 
 
-def _statement_around(text: str, span: Span) -> tuple[int, int]:
-    spans = statements(text)
+def _statement_around(spans: Sequence[tuple[int, int]], span: Span) -> tuple[int, int]:
     return next((item for item in spans if span.start < item[1]), spans[-1])
 
 
@@ -158,25 +176,66 @@ def _end_of_text(token: Token, names: set[str], source: str, text: str) -> Diagn
     return Diagnostic("SR102", f"the text ends here, {message}", span, hint)
 
 
-def _build(tree: Tree[Token], builder: Builder, source: str) -> Any:
-    """Call the builder's method for every node, children first."""
-    children = [
-        _build(child, builder, source) if isinstance(child, Tree) else child
-        for child in tree.children
-    ]
-    if tree.meta.empty:
-        return children
-    return getattr(builder, tree.data)(_span(tree.meta, source), children)
+class _TooDeepError(Exception):
+    """Nesting is deeper than what is read."""
+
+    def __init__(self, span: Span) -> None:
+        super().__init__()
+        message = f"expressions and groups are nested more than {limits.NESTING} deep here"
+        hint = "give parts of it names: `?part = …`, or a predicate of their own"
+        self.diagnostic = Diagnostic("SR108", message, span, hint)
 
 
-def _span(place: Meta | Token, source: str) -> Span:
-    start = place.start_pos or 0
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """Calls the builder's method for every node of a parse tree, children first."""
+
+    builder: Builder
+    places: Places
+
+    def statements(self, root: Tree[Token]) -> list[Any]:
+        """Return the values of the statements; those of which too little is left go."""
+        values = (self._value(child, 0)[0] for child in root.children if isinstance(child, Tree))
+        return [value for value in values if value is not None]
+
+    def _value(self, tree: Tree[Token], depth: int) -> tuple[Any, int, int]:
+        """Return the value of a node, and where its text begins and ends."""
+        depth += tree.data in _NESTED
+        if depth > limits.NESTING:
+            raise _TooDeepError(self.places.span(*_first_token(tree)))
+        values: list[Any] = []
+        start = -1
+        end = 0
+        named = _tokens_with_text()
+        for child in tree.children:
+            if isinstance(child, Tree):
+                value, first, end = self._value(child, depth)
+                values.append(value)
+            else:
+                first, end = child.start_pos or 0, child.end_pos or 0
+                if child.type in named:
+                    values.append(child)
+            if start < 0:
+                start = first
+        span = self.places.span(start, end)
+        return getattr(self.builder, tree.data)(span, values), start, end
+
+
+def _first_token(tree: Tree[Token]) -> tuple[int, int]:
+    first: Tree[Token] | Token = tree
+    while isinstance(first, Tree):
+        first = first.children[0]
+    return first.start_pos or 0, first.end_pos or 0
+
+
+def _span(token: Token, source: str) -> Span:
+    start = token.start_pos or 0
     return Span(
         source,
-        place.line or 1,
-        place.column or 1,
-        place.end_line or 1,
-        place.end_column or 2,
+        token.line or 1,
+        token.column or 1,
+        token.end_line or 1,
+        token.end_column or 2,
         start,
-        place.end_pos or start + 1,
+        token.end_pos or start + 1,
     )

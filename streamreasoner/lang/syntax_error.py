@@ -22,6 +22,7 @@ _UNLESS_TERM = (
 )
 _PUNCTUATION = (":-", ",", "|", ".", "(", ")", "]", "^^")
 _SHOWN = 30
+_LONGEST_NAME = 200
 
 _HINTS = (
     (re.compile(r":="), "an assignment is written with `=`, as in `?y = ?x + 1`"),
@@ -51,8 +52,8 @@ _AFTER_NOT = (
         "`not` stands before an atom or a test; the opposite of `=` is `!=`, of `<` is `>=`",
     ),
 )
-_NOT_BEFORE = re.compile(r"\bnot\s*$")
-_NAME_BEFORE = re.compile(r"([A-Za-z]\w*)\s*$")
+_NOT_BEFORE = re.compile(r"\bnot$")
+_NAME_BEFORE = re.compile(r"(?<!\w)[A-Za-z]\w*$")
 _LITERAL = re.compile(r"[A-Za-z]\w*\s*\(|\[|\?|not\b")
 _UNCLOSED = re.compile(r"[\"'<]")
 
@@ -89,7 +90,8 @@ def hint(text: str, position: int, expected: Collection[str]) -> str | None:
         rest = text[position - 1] + rest
     if rest.startswith(":-") and "." not in expected:
         return None
-    hints = _AFTER_NOT if _NOT_BEFORE.search(text, 0, position) else _HINTS
+    before = text[:position].rstrip()[-_LONGEST_NAME:]
+    hints = _AFTER_NOT if _NOT_BEFORE.search(before) else _HINTS
     for pattern, words in hints:
         if pattern.match(rest):
             return words
@@ -102,8 +104,9 @@ def hint(text: str, position: int, expected: Collection[str]) -> str | None:
 
 def name_before(text: str, position: int) -> str | None:
     """Return the name that ends before `position`, blanks in between, if there is one."""
-    match = _NAME_BEFORE.search(text[:position])
-    return None if match is None else match[1]
+    # Only the last characters: a search would try each character of a long text.
+    match = _NAME_BEFORE.search(text[:position].rstrip()[-_LONGEST_NAME:])
+    return None if match is None else match[0]
 
 
 def _expected(expected: Collection[str]) -> list[str]:

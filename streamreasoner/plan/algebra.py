@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from streamreasoner.errors import StreamReasonerError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from collections.abc import Set as AbstractSet
 
 
 class PlanError(StreamReasonerError):
@@ -79,10 +80,16 @@ class Pattern:
     Attributes:
         predicate: Name of the predicate.
         arguments: One entry per position; None matches anything and binds nothing.
+        columns: Names of the columns, in order of first appearance.
     """
 
     predicate: str
     arguments: tuple[Operand | None, ...]
+    columns: tuple[str, ...] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        names = (argument.name for argument in self.arguments if isinstance(argument, Column))
+        object.__setattr__(self, "columns", tuple(dict.fromkeys(names)))
 
     @property
     def constants(self) -> tuple[tuple[int, str], ...]:
@@ -93,13 +100,7 @@ class Pattern:
             if isinstance(argument, Value)
         )
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns, in order of first appearance."""
-        names = (argument.name for argument in self.arguments if isinstance(argument, Column))
-        return tuple(dict.fromkeys(names))
-
-    def bound_positions(self, columns: frozenset[str]) -> tuple[int, ...]:
+    def bound_positions(self, columns: AbstractSet[str]) -> tuple[int, ...]:
         """Positions whose column is among *columns*."""
         return tuple(
             position
@@ -209,7 +210,7 @@ class Delta:
     @property
     def columns(self) -> frozenset[str]:
         """Columns that are bound above this node."""
-        return frozenset(self.pattern.columns)
+        return bound_by(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +224,7 @@ class Join:
     @property
     def columns(self) -> frozenset[str]:
         """Columns that are bound above this node."""
-        return self.input.columns | frozenset(self.pattern.columns)
+        return bound_by(self)
 
     @property
     def key(self) -> tuple[int, ...]:
@@ -247,12 +248,12 @@ class Antijoin:
     def __post_init__(self) -> None:
         if None in self.pattern.arguments:
             raise PlanError(f"Antijoin with {self.pattern} leaves a position open.")
-        _require_bound(frozenset(self.pattern.columns), self.input.columns, "Antijoin")
+        _require_bound(frozenset(self.pattern.columns), self.input, "Antijoin")
 
     @property
     def columns(self) -> frozenset[str]:
         """Columns that are bound above this node."""
-        return self.input.columns
+        return bound_by(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,12 +264,12 @@ class Filter:
     condition: Comparison | Test
 
     def __post_init__(self) -> None:
-        _require_bound(self.condition.needs, self.input.columns, "Filter")
+        _require_bound(self.condition.needs, self.input, "Filter")
 
     @property
     def columns(self) -> frozenset[str]:
         """Columns that are bound above this node."""
-        return self.input.columns
+        return bound_by(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,12 +280,12 @@ class Extend:
     computation: Computation
 
     def __post_init__(self) -> None:
-        _require_bound(self.computation.needs, self.input.columns, "Extend")
+        _require_bound(self.computation.needs, self.input, "Extend")
 
     @property
     def columns(self) -> frozenset[str]:
         """Columns that are bound above this node."""
-        return self.input.columns | {self.computation.column}
+        return bound_by(self)
 
     @property
     def checks(self) -> bool:
@@ -293,6 +294,31 @@ class Extend:
 
 
 Node: TypeAlias = Delta | Join | Antijoin | Filter | Extend
+
+
+def chain(node: Node) -> Iterator[Node]:
+    """The node and all below it, the delta last."""
+    while not isinstance(node, Delta):
+        yield node
+        node = node.input
+    yield node
+
+
+def bound_by(node: Node) -> frozenset[str]:
+    """The columns that a node and those below it bind."""
+    return frozenset[str]().union(*map(_binds, chain(node)))
+
+
+def _binds(node: Node) -> tuple[str, ...]:
+    match node:
+        case Delta(pattern) | Join(_, pattern):
+            return pattern.columns
+        case Extend(_, computation):
+            return (computation.column,)
+        case Antijoin() | Filter():
+            return ()
+        case _:
+            assert_never(node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,15 +333,12 @@ class DeltaPlan:
     def __post_init__(self) -> None:
         if None in self.head.arguments:
             raise PlanError(f"Head {self.head} leaves a position open.")
-        _require_bound(frozenset(self.head.columns), self.input.columns, "Head")
+        _require_bound(frozenset(self.head.columns), self.input, "Head")
 
     @property
     def nodes(self) -> tuple[Node, ...]:
         """The nodes in the order in which they run: the delta first."""
-        found: list[Node] = [self.input]
-        while not isinstance(found[-1], Delta):
-            found.append(found[-1].input)
-        return tuple(reversed(found))
+        return tuple(chain(self.input))[::-1]
 
     @property
     def delta(self) -> Delta:
@@ -435,7 +458,11 @@ def _names(operands: tuple[Operand, ...]) -> frozenset[str]:
     return frozenset(operand.name for operand in operands if isinstance(operand, Column))
 
 
-def _require_bound(needs: frozenset[str], columns: frozenset[str], node: str) -> None:
-    missing = needs - columns
+def _require_bound(needs: frozenset[str], node: Node, reader: str) -> None:
+    missing = set(needs)
+    for below in chain(node):
+        if not missing:
+            return
+        missing.difference_update(_binds(below))
     if missing:
-        raise PlanError(f"{node} reads {sorted(missing)}; its input has {sorted(columns)}.")
+        raise PlanError(f"{reader} reads {sorted(missing)}; its input has {sorted(node.columns)}.")

@@ -16,10 +16,12 @@ from streamreasoner.plan.relational import (
     Relation,
     Scan,
     Select,
+    spine,
 )
 
 if TYPE_CHECKING:
     from streamreasoner.plan.algebra import Condition
+    from streamreasoner.plan.relational import Link
 
 
 def body_of(tree: Relation, rule: int | None = None) -> RuleBody:
@@ -49,7 +51,8 @@ class _Parts:
 
     def add(self, node: Relation) -> None:
         """Add a node and all below it, inputs first: a computation comes after what it reads."""
-        match node:
+        leaf, links = spine(node)
+        match leaf:
             case Scan(pattern):
                 self.patterns.append(pattern)
             case Product(inputs):
@@ -58,19 +61,23 @@ class _Parts:
             case Join(left, right):
                 self.add(left)
                 self.add(right)
-            case Select(below, Comparison() | Test() as condition):
-                self.add(below)
+            case _:
+                assert_never(leaf)
+        for link in links:
+            self._add_link(link)
+
+    def _add_link(self, link: Link) -> None:
+        match link:
+            case Select(_, Comparison() | Test() as condition):
                 self.conditions.append(condition)
-            case Extend(below, computation):
-                self.add(below)
+            case Extend(_, computation):
                 self.conditions.append(computation)
-            case Antijoin(below, negated):
-                self.add(below)
+            case Antijoin(_, negated):
                 self.negated.append(_asked(negated))
             case Select() | Project() | Incomplete():
-                raise PlanError(f"{type(node).__name__} cannot be part of a rule body.")
+                raise PlanError(f"{type(link).__name__} cannot be part of a rule body.")
             case _:
-                assert_never(node)
+                assert_never(link)
 
 
 def _asked(negated: Scan | Project) -> Pattern:

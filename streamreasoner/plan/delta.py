@@ -11,7 +11,8 @@ atom with the opposite sign. The order in which a plan joins is free, as the sum
 
 from __future__ import annotations
 
-from typing import assert_never
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, assert_never
 
 from streamreasoner.plan.algebra import (
     Age,
@@ -31,6 +32,10 @@ from streamreasoner.plan.algebra import (
     Test,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
+
 
 def differentiate(body: RuleBody) -> RulePlan:
     """One delta plan for each atom of the rule: the positive ones, then the negated ones."""
@@ -41,22 +46,39 @@ def differentiate(body: RuleBody) -> RulePlan:
 def _driven_by(j: int, body: RuleBody) -> DeltaPlan:
     positive = len(body.patterns)
     atoms = (*body.patterns, *body.negated)
-    waiting = list(body.conditions)
-    remaining = [i for i in range(len(atoms)) if i != j]
-    node = _conditioned(Delta(atoms[j], negated=j >= positive), waiting)
-    while remaining:
-        i = min(
-            remaining,
-            key=lambda i: _cost(atoms[i], node.columns, negated=i >= positive),
-        )
-        remaining.remove(i)
+    waiting = _Waiting(body.conditions)
+    node = waiting.applied(Delta(atoms[j], negated=j >= positive), atoms[j].columns)
+    costs = {
+        i: _cost(atoms[i], waiting.bound, negated=i >= positive)
+        for i in range(len(atoms))
+        if i != j
+    }
+    readers = _readers(atoms)
+    while costs:
+        i = min(costs, key=costs.__getitem__)
+        del costs[i]
         age = Age.NEW if i < j else Age.OLD
         operator = Join if i < positive else Antijoin
-        node = _conditioned(operator(node, atoms[i], age), waiting)
+        before = len(waiting.order)
+        node = waiting.applied(operator(node, atoms[i], age), atoms[i].columns)
+        for k in {k for name in waiting.order[before:] for k in readers.get(name, ())}:
+            if k in costs:
+                costs[k] = _cost(atoms[k], waiting.bound, negated=k >= positive)
     return DeltaPlan(node, body.head)
 
 
-def _cost(pattern: Pattern, bound: frozenset[str], *, negated: bool) -> tuple[int, bool, int, int]:
+def _readers(atoms: Sequence[Pattern]) -> dict[str, list[int]]:
+    """The atoms that have a column, by its name."""
+    readers: dict[str, list[int]] = {}
+    for i, atom in enumerate(atoms):
+        for name in atom.columns:
+            readers.setdefault(name, []).append(i)
+    return readers
+
+
+def _cost(
+    pattern: Pattern, bound: AbstractSet[str], *, negated: bool
+) -> tuple[int, bool, int, int]:
     """Sort key, best first: joined at all, positions left open, constants.
 
     A negated atom can only take rows away, so it goes first when its columns are bound, and last
@@ -70,17 +92,58 @@ def _cost(pattern: Pattern, bound: frozenset[str], *, negated: bool) -> tuple[in
     return (0, fixed == 0, loose, -constants)
 
 
-def _conditioned(node: Node, waiting: list[Condition]) -> Node:
-    """Apply, and take off the list, every condition whose columns the node binds."""
-    found = True
-    while found:
-        found = False
-        for condition in tuple(waiting):
-            if condition.needs <= node.columns:
-                waiting.remove(condition)
+class _Waiting:
+    """The conditions of a rule that are not applied yet, and the columns that are bound.
+
+    Attributes:
+        bound: Columns that are bound.
+        order: The same, in the order in which they were bound.
+    """
+
+    def __init__(self, conditions: Sequence[Condition]) -> None:
+        self.bound: set[str] = set()
+        self.order: list[str] = []
+        self._conditions = conditions
+        self._readers: dict[str, list[int]] = {}
+        self._lacking: list[int] = []
+        for number, condition in enumerate(conditions):
+            needs = condition.needs
+            self._lacking.append(len(needs))
+            for name in needs:
+                self._readers.setdefault(name, []).append(number)
+        self._ready = [number for number, lacking in enumerate(self._lacking) if not lacking]
+
+    def applied(self, node: Node, columns: Iterable[str]) -> Node:
+        """Bind columns, then apply every condition that reads none but bound ones.
+
+        They are applied in the order of the rule, and again from the first as long as a computation
+        binds what an earlier one reads.
+        """
+        for name in columns:
+            self._bind(name)
+        while self._ready:
+            current, self._ready = self._ready, []
+            heapify(current)
+            while current:
+                number = heappop(current)
+                condition = self._conditions[number]
                 node = _apply(node, condition)
-                found = True
-    return node
+                if isinstance(condition, Computation):
+                    self._bind(condition.column)
+                    for later in [each for each in self._ready if each > number]:
+                        self._ready.remove(later)
+                        heappush(current, later)
+        return node
+
+    def _bind(self, name: str) -> None:
+        if name in self.bound:
+            return
+        self.bound.add(name)
+        self.order.append(name)
+        for number in self._readers.get(name, ()):
+            self._lacking[number] -= 1
+            if not self._lacking[number]:
+                self._ready.append(number)
 
 
 def _apply(node: Node, condition: Condition) -> Node:

@@ -172,7 +172,13 @@ class Incomplete:
         _store(self, self.input.columns | {equation.column for equation in self.equations})
 
 
-Relation: TypeAlias = Scan | Product | Join | Select | Antijoin | Extend | Project | Incomplete
+Leaf: TypeAlias = Scan | Product | Join
+"""Where a chain of links ends."""
+
+Link: TypeAlias = Select | Antijoin | Extend | Project | Incomplete
+"""A node that changes the rows of its one input."""
+
+Relation: TypeAlias = Leaf | Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,30 +221,58 @@ def inputs(node: Relation) -> tuple[Relation, ...]:
             assert_never(node)
 
 
+def spine(node: Relation) -> tuple[Leaf, list[Link]]:
+    """The first node below that has no input or several, and the links above it, lowest first.
+
+    A rule has as many links as conditions, so they are walked in a loop, not by recursion.
+    """
+    links: list[Link] = []
+    while not isinstance(node, Scan | Product | Join):
+        links.append(node)
+        node = node.input
+    return node, links[::-1]
+
+
 def walk(node: Relation) -> Iterator[Relation]:
     """Every node, inputs before what reads them, in the order of the text."""
-    for below in inputs(node):
-        yield from walk(below)
-    yield node
+    leaf, links = spine(node)
+    match leaf:
+        case Scan():
+            pass
+        case Product(inputs):
+            for each in inputs:
+                yield from walk(each)
+        case Join(left, right):
+            yield from walk(left)
+            yield from walk(right)
+        case _:
+            assert_never(leaf)
+    yield leaf
+    for link in links:
+        if isinstance(link, Antijoin):
+            yield from walk(link.negated)
+        yield link
 
 
 def mapped(node: Relation, change: Callable[[Relation], Relation]) -> Relation:
     """The tree with every node changed, from the leaves up."""
-    match node:
+    leaf, links = spine(node)
+    match leaf:
         case Scan():
-            return change(node)
-        case Product():
-            return change(Product(tuple(mapped(below, change) for below in node.inputs)))
+            result = change(leaf)
+        case Product(inputs):
+            result = change(Product(tuple(mapped(below, change) for below in inputs)))
         case Join(left, right):
-            return change(Join(mapped(left, change), mapped(right, change)))
-        case Antijoin(below, negated):
-            return change(
-                Antijoin(mapped(below, change), cast("Scan | Project", mapped(negated, change)))
-            )
-        case Select() | Extend() | Project() | Incomplete():
-            return change(replace(node, input=mapped(node.input, change)))
+            result = change(Join(mapped(left, change), mapped(right, change)))
         case _:
-            assert_never(node)
+            assert_never(leaf)
+    for link in links:
+        if isinstance(link, Antijoin):
+            negated = cast("Scan | Project", mapped(link.negated, change))
+            result = change(Antijoin(result, negated))
+        else:
+            result = change(replace(link, input=result))
+    return result
 
 
 def product(relations: tuple[Relation, ...]) -> Relation:
@@ -263,29 +297,38 @@ def substituted(node: Relation, values: Mapping[str, Operand]) -> Relation:
 class _Substitution:
     values: Mapping[str, Operand]
 
-    def node(self, node: Relation) -> Relation:  # noqa: PLR0911 - one case each
-        match node:
-            case Scan():
-                return Scan(self._pattern(node.pattern))
-            case Product():
-                return Product(tuple(map(self.node, node.inputs)))
+    def node(self, node: Relation) -> Relation:
+        leaf, links = spine(node)
+        match leaf:
+            case Scan(pattern):
+                result: Relation = Scan(self._pattern(pattern))
+            case Product(inputs):
+                result = Product(tuple(map(self.node, inputs)))
             case Join(left, right):
-                return joined(self.node(left), self.node(right))
-            case Select(below, condition):
-                return Select(self.node(below), self._condition(condition))
-            case Antijoin(below, negated):
-                return Antijoin(self.node(below), cast("Scan | Project", self.node(negated)))
-            case Extend(below, Computation(column)) if isinstance(self.values.get(column), Value):
-                return self.node(below)
-            case Extend(below, Computation(column, function, arguments)):
-                operands = tuple(map(self._operand, arguments))
-                return Extend(self.node(below), Computation(self._name(column), function, operands))
-            case Project(below, head):
-                return Project(self.node(below), self._pattern(head))
-            case Incomplete(below):
-                return replace(node, input=self.node(below))
+                result = joined(self.node(left), self.node(right))
             case _:
-                assert_never(node)
+                assert_never(leaf)
+        for link in links:
+            result = self._link(link, result)
+        return result
+
+    def _link(self, link: Link, below: Relation) -> Relation:
+        match link:
+            case Select(_, condition):
+                return Select(below, self._condition(condition))
+            case Antijoin(_, negated):
+                return Antijoin(below, cast("Scan | Project", self.node(negated)))
+            case Extend(_, Computation(column)) if isinstance(self.values.get(column), Value):
+                return below
+            case Extend(_, Computation(column, function, arguments)):
+                operands = tuple(map(self._operand, arguments))
+                return Extend(below, Computation(self._name(column), function, operands))
+            case Project(_, head):
+                return Project(below, self._pattern(head))
+            case Incomplete():
+                return replace(link, input=below)
+            case _:
+                assert_never(link)
 
     def _operand(self, operand: Operand) -> Operand:
         return self.values.get(operand.name, operand) if isinstance(operand, Column) else operand

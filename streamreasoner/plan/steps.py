@@ -26,7 +26,6 @@ from streamreasoner.plan.expressions import Names, extended, fresh
 from streamreasoner.plan.relational import (
     Antijoin,
     Equation,
-    Extend,
     Incomplete,
     Join,
     Product,
@@ -38,6 +37,7 @@ from streamreasoner.plan.relational import (
     joined,
     mapped,
     product,
+    spine,
     substituted,
     walk,
 )
@@ -91,21 +91,24 @@ def equalities_to_selections(tree: Relation) -> Relation:
     """
 
     def change(node: Incomplete) -> Incomplete:
-        below, rest = node.input, list[Equation]()
+        rest: list[Equation] = []
         names: dict[ast.Expression, str] = {}
+        named: dict[str, Operand] = {}
+        equal: list[Same] = []
         for equation in node.equations:
             column, expression = equation.column, equation.expression
             if column not in node.input.columns:
                 rest.append(equation)
             elif expression in names:
-                below = Select(below, Same(names[expression], Column(column)))
+                equal.append(Same(names[expression], Column(column)))
             elif isinstance(expression, ast.Variable):
                 names[expression] = expression.name
-                below = substituted(below, {column: Column(expression.name)})
+                named[column] = Column(expression.name)
             else:
                 names[expression] = fresh(rest)
-                below = substituted(below, {column: Column(names[expression])})
+                named[column] = Column(names[expression])
                 rest.append(Equation(names[expression], expression))
+        below: Relation = reduce(Select, equal, substituted(node.input, named))
         return replace(node, input=below, equations=tuple(rest))
 
     return _in_incomplete(tree, change)
@@ -142,19 +145,23 @@ def products_to_joins(tree: Relation) -> Relation:
     }
 
     def below(node: Relation) -> Relation:
-        match node:
+        leaf, links = spine(node)
+        match leaf:
             case Scan():
-                return substituted(node, equal)
+                result = substituted(leaf, equal)
             case Product(relations):
-                return reduce(joined, map(below, relations))
+                result = reduce(joined, map(below, relations))
             case Join(left, right):
-                return joined(below(left), below(right))
-            case Select(inner, Same(_, Column())):
-                return below(inner)
-            case Select() | Extend() | Antijoin() | Project() | Incomplete():
-                return replace(node, input=below(node.input))
+                result = joined(below(left), below(right))
             case _:
-                assert_never(node)
+                assert_never(leaf)
+        for link in links:
+            match link:
+                case Select(_, Same(_, Column())):
+                    pass
+                case _:
+                    result = replace(link, input=result)
+        return result
 
     return below(tree)
 

@@ -57,11 +57,13 @@ class Text:
 
     prefixes: Mapping[str, str]
 
-    def tree(self, node: Relation, depth: int = 0) -> Iterator[str]:
+    def tree(self, root: Relation, depth: int = 0) -> Iterator[str]:
         """A line for each node, what it reads indented below it."""
-        yield _INDENT * depth + self._node(node)
-        for below in inputs(node):
-            yield from self.tree(below, depth + 1)
+        waiting = [(root, depth)]
+        while waiting:
+            node, depth = waiting.pop()
+            yield _INDENT * depth + self._node(node)
+            waiting += [(below, depth + 1) for below in reversed(inputs(node))]
 
     def atom(self, predicate: str, arguments: Iterable[str]) -> str:
         """`edge(?x, ex:a)`, or `[?s, a, ?o]` for a triple."""

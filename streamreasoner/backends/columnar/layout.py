@@ -14,6 +14,8 @@ and the delta plans it drives.
 
 from __future__ import annotations
 
+from streamreasoner.lang import limits
+
 # Address table -----------------------------------------------------------------------------------
 SCALARS = 0  # int64, see below
 ARENA = 1  # records
@@ -195,9 +197,9 @@ FULL = 2  # the arena is full
 FAILED = 3  # a built-in failed; the function that evaluates it knows why
 
 # Scratch: where a running plan keeps its bindings and its path ------------------------------------
-MAX_ARITY = 250
-MAX_VARIABLES = 250
-MAX_STEPS = 100
+MAX_ARITY = limits.ARGUMENTS
+MAX_VARIABLES = limits.VARIABLES
+MAX_STEPS = limits.ATOMS
 ARRANGED_KEY = 0
 CELLS_OUT = 256
 SLOTS = 512

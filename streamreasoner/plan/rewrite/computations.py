@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from streamreasoner.plan.relational import Antijoin, Extend, Project, Relation, Select
+from streamreasoner.plan.relational import Antijoin, Extend, Project, Relation, Select, spine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,10 +27,8 @@ def compute_late(tree: Relation) -> Relation:
 
 
 def _ordered(node: Relation) -> Relation:
-    remaining: list[_Link] = []
-    while isinstance(node, Extend | Select | Antijoin):
-        remaining.insert(0, node)
-        node = node.input
+    node, links = spine(node)
+    remaining = [link for link in links if isinstance(link, Extend | Select | Antijoin)]
     while remaining:
         ready = [link for link in remaining if _needs(link) <= node.columns]
         wanted = _wanted(remaining)
@@ -52,7 +50,11 @@ def _wanted(remaining: Iterable[_Link]) -> frozenset[str]:
     wanted: set[str] = set()
     # From the top down, so that a column is known to be wanted before its own computation is met.
     for link in reversed(list(remaining)):
-        if not isinstance(link, Extend) or link.computation.column in wanted | link.input.columns:
+        if (
+            not isinstance(link, Extend)
+            or link.computation.column in wanted
+            or link.computation.column in link.input.columns
+        ):
             wanted |= _needs(link)
     return frozenset(wanted)
 

@@ -8,7 +8,7 @@ are different, because each wildcard is a column of its own.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from streamreasoner.plan.relational import (
     Antijoin,
@@ -22,7 +22,11 @@ from streamreasoner.plan.relational import (
     Select,
     joined,
     product,
+    spine,
 )
+
+if TYPE_CHECKING:
+    from streamreasoner.plan.relational import Link
 
 
 def drop_duplicates(tree: Relation) -> Relation:
@@ -33,26 +37,38 @@ def drop_duplicates(tree: Relation) -> Relation:
 
 def _kept(node: Relation, seen: set[object]) -> Relation | None:
     """The node without what was seen before; None if nothing of it is left."""
-    match node:
+    leaf, links = spine(node)
+    match leaf:
         case Scan(pattern):
             # What is open in a pattern can be another fact each time.
-            return node if None in pattern.arguments or _is_new(node, seen) else None
+            result: Relation | None = (
+                leaf if None in pattern.arguments or _is_new(leaf, seen) else None
+            )
         case Product(inputs):
-            left = tuple(kept for each in inputs if (kept := _kept(each, seen)) is not None)
-            return product(left) if left else None
+            left = tuple(rest for each in inputs if (rest := _kept(each, seen)) is not None)
+            result = product(left) if left else None
         case Join(one, other):
             first, second = _kept(one, seen), _kept(other, seen)
-            return joined(first, second) if first and second else first or second
-        case Select(below, condition):
-            kept = _kept(below, seen) or below
-            return Select(kept, condition) if _is_new(condition, seen) else kept
-        case Antijoin(below, negated):
-            kept = _kept(below, seen) or below
-            return Antijoin(kept, negated) if _is_new(("not", negated), seen) else kept
-        case Extend() | Project() | Incomplete():
-            return replace(node, input=_kept(node.input, seen) or node.input)
+            result = joined(first, second) if first and second else first or second
         case _:
-            assert_never(node)
+            assert_never(leaf)
+    for link in links:
+        below = result or link.input
+        result = replace(link, input=below) if _says_more(link, seen) else below
+    return result
+
+
+def _says_more(link: Link, seen: set[object]) -> bool:
+    """Whether nothing that was seen before is the same condition."""
+    match link:
+        case Select(_, condition):
+            return _is_new(condition, seen)
+        case Antijoin(_, negated):
+            return _is_new(("not", negated), seen)
+        case Extend() | Project() | Incomplete():
+            return True
+        case _:
+            assert_never(link)
 
 
 def _is_new(part: object, seen: set[object]) -> bool:

@@ -8,23 +8,43 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.plan.algebra import Value
-from streamreasoner.plan.relational import Relation, Same, Select, mapped, substituted
+from streamreasoner.plan.relational import (
+    Relation,
+    Same,
+    Select,
+    mapped,
+    substituted,
+    walk,
+)
 from streamreasoner.plan.rewrite.columns import uses
 
 if TYPE_CHECKING:
-    from collections import Counter
+    from streamreasoner.plan.algebra import Operand
 
 
 def restrict_scans(tree: Relation) -> Relation:
     """Put selected constants into patterns: from them, partial arrangements are made."""
+    constants = _selected(tree)
+
+    def change(node: Relation) -> Relation:
+        match node:
+            case Select(below, Same(column, Value())) if column in constants:
+                return below
+            case _:
+                return node
+
+    return substituted(mapped(tree, change), constants)
+
+
+def _selected(tree: Relation) -> dict[str, Operand]:
+    """Columns that are a constant and that nothing else reads, with their constants."""
     counts = uses(tree)
-    return mapped(tree, lambda node: _restricted(node, counts))
-
-
-def _restricted(node: Relation, counts: Counter[str]) -> Relation:
-    match node:
-        # Twice: in the scan and in the selection; a column that more read has to stay.
-        case Select(below, Same(column, Value() as value)) if counts[column] == 2:  # noqa: PLR2004
-            return substituted(below, {column: value})
-        case _:
-            return node
+    # Twice: in the scan and in the selection.
+    return {
+        node.condition.column: node.condition.other
+        for node in walk(tree)
+        if isinstance(node, Select)
+        and isinstance(node.condition, Same)
+        and isinstance(node.condition.other, Value)
+        and counts[node.condition.column] == 2  # noqa: PLR2004
+    }

@@ -8,21 +8,20 @@ next to its atom comes before a computation that is not.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import assert_never
+from typing import TypeAlias
 
 from streamreasoner.plan.relational import (
     Antijoin,
     Condition,
     Extend,
-    Incomplete,
     Join,
     Product,
-    Project,
     Relation,
-    Scan,
     Select,
     mapped,
 )
+
+_Link: TypeAlias = Select | Extend | Antijoin
 
 
 def push_selections(tree: Relation) -> Relation:
@@ -36,34 +35,46 @@ def _pushed(node: Relation) -> Relation:
     return node
 
 
-def _inside(  # noqa: C901, PLR0911 - one case each
-    node: Relation, condition: Condition
-) -> Relation | None:
+def _inside(node: Relation, condition: Condition) -> Relation | None:
     """The node with the selection somewhere below it; None if it has to stay above."""
+    passed: list[_Link] = []
+    links = 0
+    place = node
+    while isinstance(node, Select | Extend | Antijoin):
+        if not condition.needs <= node.input.columns:
+            break
+        passed.append(node)
+        # Below a selection is no better than above it, unless it goes on from there.
+        if not isinstance(node, Select):
+            links, place = len(passed), node.input
+        node = node.input
+    result = _in_one_input(node, condition)
+    if result is not None:
+        links = len(passed)
+    elif links:
+        result = Select(place, condition)
+    else:
+        return None
+    for link in reversed(passed[:links]):
+        result = replace(link, input=result)
+    return result
+
+
+def _in_one_input(node: Relation, condition: Condition) -> Relation | None:
+    """A node of several inputs with the selection in the first that has its columns."""
     match node:
         case Product(inputs):
             for number, each in enumerate(inputs):
                 if condition.needs <= each.columns:
                     pushed = (*inputs[:number], _above(each, condition), *inputs[number + 1 :])
                     return Product(pushed)
-            return None
-        case Join(left, right):
-            if condition.needs <= left.columns:
-                return Join(_above(left, condition), right)
-            if condition.needs <= right.columns:
-                return Join(left, _above(right, condition))
-            return None
-        case Extend() | Antijoin():
-            if condition.needs <= node.input.columns:
-                return replace(node, input=_above(node.input, condition))
-            return None
-        case Select():
-            pushed_below = _inside(node.input, condition)
-            return pushed_below and replace(node, input=pushed_below)
-        case Scan() | Project() | Incomplete():
-            return None
+        case Join(left, right) if condition.needs <= left.columns:
+            return Join(_above(left, condition), right)
+        case Join(left, right) if condition.needs <= right.columns:
+            return Join(left, _above(right, condition))
         case _:
-            assert_never(node)
+            pass
+    return None
 
 
 def _above(node: Relation, condition: Condition) -> Relation:

@@ -233,7 +233,9 @@ def test_a_broken_statement_does_not_hide_the_others():
 
 def test_nesting_has_a_limit_and_it_is_a_diagnostic():
     """A text that nests thousands of parentheses is refused, not a crash."""
-    with pytest.raises(ProgramError, match="SR101 expressions or groups are nested too deeply"):
+    with pytest.raises(
+        ProgramError, match="SR108 expressions and groups are nested more than 100 deep"
+    ):
         parse("p(?x) :- " + "(" * 5000 + "q(?x)" + ")" * 5000 + " .")
 
 

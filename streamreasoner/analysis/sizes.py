@@ -1,0 +1,116 @@
+"""Sizes of rules. Invariant: what is not reported fits the kernels and is planned in seconds."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from streamreasoner.analysis.normal_form import is_small, normal_form
+from streamreasoner.lang import limits
+from streamreasoner.lang.ast import (
+    Aggregate,
+    Atom,
+    BinaryOperation,
+    Call,
+    Input,
+    Negation,
+    Output,
+    UnaryMinus,
+    Variable,
+    walk,
+)
+from streamreasoner.lang.diagnostic import Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from streamreasoner.lang.ast import Expression, Literal, Program, Rule, Span
+
+_PARTS = "derive parts of the body into predicates of their own"
+
+
+def beyond_limits(program: Program) -> Iterator[Diagnostic]:
+    """Report atoms, bodies and rules that are larger than `lang.limits` allows."""
+    for directive in program.directives:
+        if isinstance(directive, Input | Output):
+            for signature in directive.signatures:
+                if (signature.arity or 0) > limits.ARGUMENTS:
+                    yield _wide(signature.predicate, signature.span)
+    for rule in program.rules:
+        # Whatever is counted takes a character at least.
+        is_long = rule.span.end - rule.span.start > min(limits.ATOMS, limits.VARIABLES)
+        if is_long and is_small(rule):
+            for part in normal_form(rule):
+                yield from _beyond(part)
+
+
+def _beyond(rule: Rule) -> Iterator[Diagnostic]:
+    atoms = [*filter(None, map(_atom, rule.body))]
+    conditions = [literal for literal in rule.body if _atom(literal) is None]
+    for atom in (rule.head, *atoms):
+        if atom.arity > limits.ARGUMENTS:
+            yield _wide(atom.predicate, atom.span)
+    yield from _more(atoms, limits.ATOMS, "a body has at most {} atoms, and this is one more")
+    yield from _more(
+        conditions,
+        limits.CONDITIONS,
+        "a body has at most {} comparisons, assignments and tests, and this is one more",
+    )
+    yield from _more(
+        _columns(rule, atoms),
+        limits.VARIABLES,
+        "a rule has at most {} variables and operations, and this is one more",
+    )
+
+
+def _atom(literal: Literal) -> Atom | None:
+    match literal:
+        case Atom():
+            return literal
+        case Negation(Atom() as atom):
+            return atom
+        case _:
+            return None
+
+
+def _columns(rule: Rule, atoms: Iterable[Atom]) -> Iterator[Expression]:
+    """The first place of each value that a match holds: of variables and of what is computed.
+
+    A variable that is nowhere but in one atom is no more than a wildcard.
+    """
+    tests = {
+        id(literal.atom if isinstance(literal, Negation) else literal) for literal in rule.body
+    }
+    nodes = [
+        node
+        for literal in (rule.head, *rule.body)
+        for node in walk(literal)
+        if id(node) not in tests
+    ]
+    uses: dict[str, int] = {}
+    for node in nodes:
+        if isinstance(node, Variable):
+            uses[node.name] = uses.get(node.name, 0) + 1
+    direct = {id(argument) for atom in atoms for argument in atom.arguments}
+    seen: set[object] = set()
+    for node in nodes:
+        match node:
+            case Variable(name):
+                is_value = uses[name] > 1 or id(node) not in direct
+            case BinaryOperation() | UnaryMinus() | Call() | Aggregate():
+                is_value = True
+            case _:
+                is_value = False
+        if is_value and node not in seen:
+            seen.add(node)
+            yield node  # type: ignore[misc]  # every case that is a value is an expression
+
+
+def _more(parts: Iterable[Literal | Expression], most: int, message: str) -> Iterator[Diagnostic]:
+    for part in islice(parts, most, most + 1):
+        yield Diagnostic("SR208", message.format(most), part.span, _PARTS)
+
+
+def _wide(predicate: str, span: Span) -> Diagnostic:
+    message = f"an atom has at most {limits.ARGUMENTS} arguments, and '{predicate}' has more"
+    return Diagnostic("SR208", message, span, "split it into several predicates")

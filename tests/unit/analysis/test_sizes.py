@@ -1,0 +1,102 @@
+"""A program within the limits of the language is planned; a larger one is refused at its place."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamreasoner.analysis import check_text, load_program
+from streamreasoner.errors import ProgramError
+from streamreasoner.lang import limits
+from streamreasoner.plan.algebra import chain
+from streamreasoner.plan.lower import lower
+
+
+def body(count):
+    """A chain of edges."""
+    return ", ".join(f"edge(?x{i}, ?x{i + 1})" for i in range(count))
+
+
+def refusal(rules):
+    """The one diagnostic of a program."""
+    with pytest.raises(ProgramError) as refused:
+        check_text("@input edge/2 .\n" + rules)
+    [diagnostic] = refused.value.diagnostics
+    return diagnostic
+
+
+def test_a_body_of_the_most_atoms_has_a_plan_for_each():
+    """Each plan joins all atoms, next to next."""
+    plan = lower(check_text(f"@input edge/2 .\npath(?x0) :- {body(limits.ATOMS)} ."))
+    [rule] = plan.strata[-1].rules
+
+    assert len(rule.plans) == limits.ATOMS
+    assert {len([*chain(each.input)]) for each in rule.plans} == {limits.ATOMS}
+    assert all(join.key for each in rule.plans for join in each.joins)
+
+
+def test_a_rule_of_the_most_of_everything_is_planned():
+    """No limit lets through what the planner cannot nest."""
+    count = limits.CONDITIONS // 2
+    tests = ", ".join(f"?x{i % 9} != {i}" for i in range(count))
+    sums = ", ".join(f"?y{i + 1} = ?y{i} + {i}" for i in range(limits.CONDITIONS // 2))
+    sums = ", ".join(sums.split(", ")[: (limits.VARIABLES - 60) // 2])
+    negated = ", ".join(f"not edge(?x0, {i})" for i in range(limits.ATOMS - 40))
+    rules = f"path(?x0) :- {body(39)}, edge(_, ?y0), {tests}, {sums}, {negated} ."
+
+    assert lower(check_text(f"@input edge/2 .\n{rules}")).strata
+
+
+def test_wide_atoms_are_planned():
+    """Columns are named all at once."""
+    names = ", ".join(f"?x{i}" for i in range(limits.VARIABLES))
+    wide = (
+        f"@input wide/{limits.ARGUMENTS} .\np(?x0) :- wide({names}), wide({names}), wide({names}) ."
+    )
+
+    assert lower(check_text(wide)).strata
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        (f"path(?x0) :- {body(limits.ATOMS + 1)} .", "at most 100 atoms"),
+        (
+            "p(?x) :- edge(?x, _), " + ", ".join(f"?x != {i}" for i in range(251)) + " .",
+            "at most 250 comparisons",
+        ),
+        (
+            "p(?x) :- edge(?x, _), " + ", ".join(f"?x != abs({i})" for i in range(250)) + " .",
+            "at most 250 variables",
+        ),
+        ("wide(" + ", ".join("1" for _ in range(251)) + ") .", "at most 250 arguments"),
+        ("@input wide/" + "9" * 5000 + " .", "at most 250 arguments"),
+    ],
+)
+def test_what_is_larger_is_refused(rules, words):
+    """The diagnostic names the limit."""
+    found = refusal(rules)
+
+    assert (found.code, words in found.message) == ("SR208", True)
+
+
+def test_a_long_sum_is_refused_at_its_place():
+    """Nesting is refused by the reader, whatever would follow."""
+    found = refusal("p(?y) :- edge(?x, _), ?y = " + " + ".join(["?x"] * 400) + " .")
+
+    assert (found.code, found.span.line) == ("SR108", 2)
+
+
+def test_a_file_that_is_too_large_is_refused(tmp_path):
+    """It says where the facts belong."""
+    path = tmp_path / "facts.dl"
+    path.write_text("edge(1, 2) .\n" * (limits.FILE_BYTES // 13 + 1), encoding="utf-8")
+
+    with pytest.raises(ProgramError, match="more than 1,000,000 bytes; put its facts into a file"):
+        load_program(path)
+
+
+@pytest.mark.parametrize("text", ["p" * 300_000, "p " + " " * 300_000 + ":", "not" * 100_000])
+def test_long_words_are_refused(text):
+    """A message about a long text looks at its end only."""
+    with pytest.raises(ProgramError, match=r"SR10[12]"):
+        check_text(text)
