@@ -24,6 +24,7 @@ from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
 from streamreasoner import jvm
+from streamreasoner.class_data import ClassData
 from streamreasoner.errors import BrokerError
 
 if TYPE_CHECKING:
@@ -39,7 +40,11 @@ _COORDINATES = (
 _JVM_FLAGS = ("-Xms64m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _READY_SECONDS = 60.0
 _STOP_SECONDS = 15.0
+# A broker that has recorded its classes writes them when it exits.
+_RECORDING_STOP_SECONDS = 120.0
 _PORT_ATTEMPTS = 3
+# Of a broker that stopped as it was asked to: Java's for SIGTERM.
+_STOPPED = 143
 
 _PROPERTIES = """\
 process.roles=broker,controller
@@ -102,6 +107,7 @@ class Broker:
         self._ports: tuple[int, int] | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._kin: jvm.Kin | None = None
+        self._class_data: ClassData | None = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -149,18 +155,20 @@ class Broker:
         if self._process is not None:
             raise BrokerError("The embedded broker is running already.")
         command = jvm.java()
-        libraries = jvm.jars(f"kafka-{KAFKA_VERSION}", _COORDINATES)
+        jars = sorted(jvm.jars(f"kafka-{KAFKA_VERSION}", _COORDINATES).glob("*.jar"))
         if self._directory is None:
             self._directory = Path(tempfile.mkdtemp(prefix="streamreasoner-kafka-"))
         self._directory.mkdir(parents=True, exist_ok=True)
         java = [command, *_JVM_FLAGS, f"-Dlog4j2.configurationFile={self._write_logging()}"]
-        java += ["-cp", f"{libraries}/*"]
+        java += ["-cp", ":".join(map(str, jars))]
         # Another process can take a free port before Kafka binds it; only a first start may move.
         attempts = 1 if self._ports else _PORT_ATTEMPTS
         for attempt in range(1, attempts + 1):
             ports = self._ports or (_free_port(), _free_port())
+            class_data = ClassData("kafka", command, jars, self._directory)
+            self._class_data = class_data
             try:
-                self._launch(java, ports)
+                self._launch(java, ports, class_data)
             except BrokerError as error:
                 self.kill()
                 if attempt == attempts or "Address already in use" not in str(error):
@@ -178,10 +186,12 @@ class Broker:
         """Stop gracefully, by force after a deadline; removes a temporary directory."""
         if self._process is not None and self._process.poll() is None:
             self._process.terminate()
+            recording = self._class_data is not None and self._class_data.recording
+            patience = _RECORDING_STOP_SECONDS if recording else _STOP_SECONDS
             try:
-                self._process.wait(_STOP_SECONDS)
+                self._process.wait(patience)
             except subprocess.TimeoutExpired:
-                _log.warning("The broker did not stop within %s s: killing it.", _STOP_SECONDS)
+                _log.warning("The broker did not stop within %s s: killing it.", patience)
         self.kill()
         self._remove_if_temporary()
 
@@ -189,18 +199,25 @@ class Broker:
         """Kill the broker at once (SIGKILL); its data stay, and `start` continues with them."""
         if self._kin is not None:
             self._kin.close()
-        if self._process is not None:
-            self._process.wait()
-        self._process = self._kin = None
+        code = None if self._process is None else self._process.wait()
+        if self._class_data is not None:
+            self._class_data.close(exited=code == _STOPPED)
+        self._process = self._kin = self._class_data = None
 
-    def _launch(self, java: list[str], ports: tuple[int, int]) -> None:
+    def _launch(self, java: list[str], ports: tuple[int, int], class_data: ClassData) -> None:
         properties = self._write_properties(ports)
         self._kin = jvm.Kin()
         with self.log_file.open("ab") as log:
             group = self._kin.group
             if not (self.directory / "data" / "meta.properties").exists():
                 cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-                form = [*java, "kafka.tools.StorageTool", "format", f"--cluster-id={cluster}"]
+                form = [
+                    *java,
+                    *class_data.flags_of_readers,
+                    "kafka.tools.StorageTool",
+                    "format",
+                    f"--cluster-id={cluster}",
+                ]
                 form += ["-c", str(properties)]
                 result = subprocess.run(
                     form,
@@ -213,7 +230,7 @@ class Broker:
                 if result.returncode != 0:
                     raise self._failure("Formatting the embedded broker's storage failed")
             self._process = subprocess.Popen(
-                [*java, "kafka.Kafka", str(properties)],
+                [*java, *class_data.flags, "kafka.Kafka", str(properties)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -26,11 +26,14 @@ from pyspark.sql import SparkSession
 
 from streamreasoner import jvm
 from streamreasoner.errors import EnvironmentSetupError
+from streamreasoner.streaming import launch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from py4j.java_gateway import JavaGateway
+
+    from streamreasoner.class_data import ClassData
 
 # The complete set of connector jars exists for 4.0.0; it runs on every 4.0.x.
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
@@ -39,6 +42,8 @@ DELTA = "io.delta:delta-spark_2.13:4.0.1"
 NEWEST_JAVA = 23
 
 _LOG_LINES = 15
+# A JVM that has recorded its classes writes them when it exits.
+_EXIT_SECONDS = 120.0
 _FLAGS = (
     "-XX:-UsePerfData",
     # Hadoop runs chmod for each file it writes; this way of forking does without a helper process.
@@ -116,6 +121,7 @@ class Session:
     spark: SparkSession
     _gateway: JavaGateway
     _temporary: Path | None = None
+    _class_data: ClassData | None = None
 
     def stop(self) -> None:
         """Stop Spark, and its JVM unless that started this process."""
@@ -128,10 +134,16 @@ class Session:
         # PySpark keeps the gateway for the next session of the process; this one is over.
         SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
         process: subprocess.Popen[bytes] = self._gateway.proc
-        process.kill()
-        process.wait()
         if process.stdin is not None:
             process.stdin.close()
+        if self._class_data is not None and self._class_data.recording:
+            _log.info("Spark writes down its classes, so that later starts take half as long.")
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_EXIT_SECONDS)
+        process.kill()
+        code = process.wait()
+        if self._class_data is not None:
+            self._class_data.close(exited=code == 0)
         shutil.rmtree(self._temporary, ignore_errors=True)
 
 
@@ -234,32 +246,27 @@ def _launch(
         "spark.master": master,
         "spark.app.name": app_id,
         "spark.jars.packages": CONNECTOR,
-        "spark.jars.ivySettings": str(jvm.ivy_settings()),
-        "spark.jars.ivy": str(jvm.cache_directory() / "ivy"),
         "spark.driver.memory": "1g",
         "spark.driver.extraJavaOptions": " ".join((*flags, f'"-Djava.io.tmpdir={temporary}"')),
         **_defaults(master),
         **options,
     }
-    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    how = launch.directly(java, settings, temporary) if _local(master) else None
+    if how is None:
+        how = launch.by_scripts(settings)
+    conf = SparkConf(loadDefaults=False).setAll(list(how.settings.items()))
     log_file = directory / "spark.log"
     with log_file.open("wb") as log:
         try:
-            gateway = launch_gateway(  # type: ignore[no-untyped-call]
-                conf,
-                {
-                    "stdout": log,
-                    "stderr": subprocess.STDOUT,
-                    "pass_fds": (lock_descriptor,),
-                    "process_group": kin.group,
-                },
-            )
+            gateway = launch.start(how, temporary, log, lock_descriptor, kin.group)
             context = SparkContext(conf=conf, gateway=gateway)
         except (PySparkRuntimeError, Py4JError, OSError) as error:
+            if how.class_data is not None:
+                how.class_data.close(exited=False)
             raise EnvironmentSetupError(
                 f"Spark does not start. The end of {log_file}:\n{tail(log_file)}"
             ) from error
-    return Session(SparkSession(context), gateway, temporary)
+    return Session(SparkSession(context), gateway, temporary, how.class_data)
 
 
 def _local(master: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -36,6 +37,16 @@ def spark(tmp_path_factory):
 def store(spark, tmp_path):
     """Makes stores in the session."""
     return stores(spark, tmp_path)
+
+
+def test_jars_stay_where_they_are_and_settings_out_of_sight(spark):
+    """A start copies no jar into the state directory, and the command line has no settings."""
+    place = Path(spark.conf.get("spark.local.dir"))
+    assert list(place.rglob("*.jar")) == []
+    process = spark.sparkContext._gateway.proc  # noqa: SLF001 - PySpark shows no gateway
+    command = Path(f"/proc/{process.pid}/cmdline").read_bytes()
+    assert b"SparkSubmit" in command
+    assert b"spark.sql" not in command
 
 
 def everything(driver):

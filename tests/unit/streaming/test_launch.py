@@ -1,0 +1,116 @@
+"""The command that starts Spark's JVM is the one that Spark's own launcher makes."""
+
+from __future__ import annotations
+
+import stat
+import subprocess
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from streamreasoner import jvm
+from streamreasoner.streaming import launch
+from streamreasoner.streaming.launch import MODULE_OPTIONS
+
+HOME = Path(pyspark.__file__).parent
+SETTINGS = {"spark.driver.memory": "1g", "spark.jars.packages": ""}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """An empty cache directory, and nothing in the environment that scripts read."""
+    monkeypatch.setenv(jvm.CACHE_VARIABLE, str(tmp_path / "cache"))
+    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def directly(tmp_path):
+    """Makes direct launches of some settings."""
+    made = []
+
+    def make(settings=()):
+        how = launch.directly("java", SETTINGS | dict(settings), tmp_path)
+        if how is not None:
+            made.append(how)
+        return how
+
+    yield make
+    for how in made:
+        how.class_data.close(exited=False)
+
+
+def classes(command):
+    """The entries of a command's class path."""
+    return command[command.index("-cp") + 1].split(":")
+
+
+def test_java_is_told_what_sparks_launcher_tells_it(directly):
+    """Options for modules, the jars, the memory and the main class are the same."""
+    launcher = [jvm.java(), "-cp", str(HOME / "jars" / "*"), "org.apache.spark.launcher.Main"]
+    launcher += ["org.apache.spark.deploy.SparkSubmit", "pyspark-shell"]
+    environment = {"SPARK_HOME": str(HOME), "SPARK_SCALA_VERSION": "2.13"}
+    said = subprocess.run(launcher, capture_output=True, text=True, check=True, env=environment)
+    theirs = said.stdout.split("\0")
+    assert tuple(word for word in theirs if word in MODULE_OPTIONS) == MODULE_OPTIONS
+    assert not {word for word in theirs if word.startswith("--add")} - set(MODULE_OPTIONS)
+    ours = directly().command
+    assert "-Xmx1g" in ours
+    assert "org.apache.spark.deploy.SparkSubmit" in ours
+    assert sorted(classes(ours)) == sorted(map(str, HOME.glob("jars/*.jar")))
+
+
+def test_jars_of_settings_are_on_the_class_path(directly, tmp_path):
+    """Spark's come first, and nothing is left for Spark to copy."""
+    mine = tmp_path / "jars" / "mine.jar"
+    mine.parent.mkdir()
+    mine.touch()
+    (mine.parent / next(HOME.glob("jars/*.jar")).name).touch()
+    found = directly({"spark.jars": f"{mine.parent}/*"})
+    entries = classes(found.command)
+    assert entries[-1] == str(mine)
+    assert all(Path(entry).parent == HOME / "jars" for entry in entries[:-1])
+    assert not [name for name in found.settings if name.startswith("spark.jars")]
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"spark.jars": "hdfs:///x.jar"},
+        {"spark.jars.packages": "org.example:x:1:classifier"},
+        {"spark.jars.repositories": "https://example.org/"},
+        {"spark.driver.extraLibraryPath": "/opt/lib"},
+    ],
+)
+def test_what_scripts_know_better_is_left_to_them(setting, directly):
+    """Settings that only spark-submit can follow go to spark-submit."""
+    assert directly(setting) is None
+    assert setting.items() <= launch.by_scripts(SETTINGS | setting).settings.items()
+
+
+def test_an_environment_for_scripts_goes_to_scripts(monkeypatch, directly, tmp_path):
+    """Hadoop's configuration, for one, is found by them."""
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    assert directly() is None
+
+
+def test_settings_reach_the_process_in_a_private_file(tmp_path):
+    """No value is on the command line, and every character arrives."""
+    shown = tmp_path / "shown"
+    script = tmp_path / "java"
+    script.write_text(
+        "#!/bin/sh\n"
+        f'while [ "$1" != --properties-file ]; do shift; done; cp -p "$2" {shown}; exit 1\n'
+    )
+    script.chmod(0o755)
+    how = launch.Launch((str(script),), {"spark.secret key": "p:ä=s\\w#\nd!"})
+    kin = jvm.Kin()
+    try:
+        with (tmp_path / "log").open("wb") as log, pytest.raises(Exception, match="gateway"):
+            launch.start(how, tmp_path, log, log.fileno(), kin.group)
+    finally:
+        kin.close()
+    assert shown.read_text() == "spark.secret\\ key=p\\:ä\\=s\\\\w\\#\\nd\\!\n"
+    assert stat.S_IMODE(shown.stat().st_mode) == 0o600
+    assert not list(tmp_path.glob("tmp*"))
