@@ -18,5 +18,10 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     # Spark's executors import functions on terms from this package: without numba and its kernels.
     if name in __all__:
-        return getattr(import_module("streamreasoner.reasoner"), name)
+        globals()[name] = found = getattr(import_module("streamreasoner.reasoner"), name)
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -24,7 +24,7 @@ from streamreasoner.lang.ast import TRIPLE, Constant
 from streamreasoner.plan.lower import lower
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.load import load
-from streamreasoner.rdf.terms import from_ntriples, to_ntriples
+from streamreasoner.rdf.nodes import from_ntriples, to_ntriples
 from streamreasoner.rdf.values import Values
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Atom
     from streamreasoner.plan.algebra import ProgramPlan
     from streamreasoner.rdf.dictionary import TermDictionary
-    from streamreasoner.rdf.terms import PythonTerm
+    from streamreasoner.rdf.nodes import PythonTerm
 
 DEFAULT_LIMITS = Limits()
 NO_PREDICATES: Mapping[str, int] = MappingProxyType({})

@@ -8,34 +8,12 @@ from typing import Annotated
 import typer
 
 import streamreasoner
-from streamreasoner.cli import rules, topics
-from streamreasoner.cli.check import check
-from streamreasoner.cli.consume import consume
-from streamreasoner.cli.demo import demo
-from streamreasoner.cli.explain import explain
-from streamreasoner.cli.explain_plan import explain_plan
-from streamreasoner.cli.materialize import materialize
-from streamreasoner.cli.migrate import migrate
-from streamreasoner.cli.produce import produce
-from streamreasoner.cli.run import run
-from streamreasoner.cli.shell import shell
+from streamreasoner.cli.lazy import LazyGroup
 from streamreasoner.errors import StreamReasonerError
 
 _INTERRUPTED = 130
 
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
-app.command()(demo)
-app.command()(run)
-app.command()(migrate)
-app.command()(check)
-app.command()(materialize)
-app.command()(explain)
-app.command()(explain_plan)
-app.command()(shell)
-app.command()(produce)
-app.command()(consume)
-app.add_typer(topics.app, name="topics")
-app.add_typer(rules.app, name="rules")
+app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 def _print_version(*, wanted: bool) -> None:

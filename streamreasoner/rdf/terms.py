@@ -18,13 +18,10 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
-from typing import TypeAlias
 
 import pyoxigraph
-import rdflib
 
 from streamreasoner.errors import TermError
-from streamreasoner.rdf.valuation import Kind as ValueKind
 from streamreasoner.rdf.valuation import Value
 from streamreasoner.rdf.valuation import value as literal_value
 from streamreasoner.rdf.vocabulary import (
@@ -36,13 +33,6 @@ from streamreasoner.rdf.vocabulary import (
     XSD_INTEGER,
     XSD_STRING,
 )
-
-PythonTerm: TypeAlias = (
-    "rdflib.URIRef | rdflib.BNode | rdflib.Literal | int | float | Decimal | str | bool"
-)
-"""What users write and read: rdflib nodes, or Python values for the common literals."""
-
-_Value: TypeAlias = "int | float | Decimal | str | bool | None"
 
 _PN_CHARS_BASE = (
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d"
@@ -69,10 +59,6 @@ _SHORT_ESCAPES = {
     '"': '\\"',
     "\\": "\\\\",
 }
-_COMMON_INSTANT = re.compile(
-    r"(?!0000)\d{4}-\d\d-\d\d(?:T(?!24)\d\d:\d\d:\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)?"
-)
-_CONVERTED_CHARACTERS = 1000
 _SHOWN_CHARACTERS = 100
 _LAST_CODE_POINT = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
@@ -146,22 +132,16 @@ def parse(text: str) -> Term:
     raise _error(text, reason, 0)
 
 
-def to_ntriples(value: object) -> str:  # noqa: PLR0911  (one per type)
-    """Canonical N-Triples of an rdflib node or a Python value.
+def to_ntriples(value: object) -> str:
+    """Canonical N-Triples of a Python value; `nodes.to_ntriples` takes rdflib's nodes too.
 
     str is a plain literal, int an xsd:integer, Decimal an xsd:decimal with the digits it has,
     float an xsd:double in the canonical form of XSD 1.1 (`1.0E0`), bool an xsd:boolean.
 
     Raises:
-        TermError: The node is not a valid RDF term, or the value has no RDF form.
+        TermError: The value has no RDF form.
     """
     match value:
-        case rdflib.URIRef():
-            return canonical(f"<{value}>")
-        case rdflib.BNode():
-            return canonical(f"_:{value}")
-        case rdflib.Literal():
-            return _from_rdflib(value)
         case bool():
             return str(Term(Kind.LITERAL, "true" if value else "false", datatype=XSD_BOOLEAN))
         case int():
@@ -172,36 +152,13 @@ def to_ntriples(value: object) -> str:  # noqa: PLR0911  (one per type)
             if not value.is_finite():
                 raise TermError(f"Decimal '{value}' has no form in RDF; use a finite number.")
             return str(Term(Kind.LITERAL, f"{value:f}", datatype=XSD_DECIMAL))
-        case str():
+        case str() if type(value) is str:
             return canonical(f'"{_TO_ESCAPE.sub(_escape, value)}"')
         case _:
             raise TermError(
                 f"A Python {type(value).__name__} is not a term; use an rdflib URIRef, BNode or"
                 " Literal, or an int, float, Decimal, str or bool."
             )
-
-
-def from_ntriples(text: str) -> PythonTerm:
-    """Inverse of `to_ntriples`: `to_ntriples(from_ntriples(t)) == canonical(t)`.
-
-    Plain literals, integers, decimals, doubles and booleans come back as Python values where that
-    value maps to this very term; a literal with another spelling (`"01"^^xsd:integer`), datatype
-    or a language comes back as an rdflib.Literal with its lexical form untouched.
-
-    Raises:
-        TermError: `text` is not a term.
-    """
-    term = parse(text)
-    if term.kind is Kind.IRI:
-        return rdflib.URIRef(term.value)
-    if term.kind is Kind.BLANK_NODE:
-        return rdflib.BNode(term.value)
-    value = _python_value(term)
-    if value is not None and to_ntriples(value) == str(term):
-        return value
-    if term.language is not None:
-        return rdflib.Literal(term.value, lang=term.language)
-    return _to_rdflib(term)
 
 
 def value(text: str) -> Value:
@@ -212,61 +169,6 @@ def value(text: str) -> Value:
     """
     term = parse(text)
     return literal_value(term.value, term.datatype)
-
-
-def _python_value(term: Term) -> _Value:  # noqa: PLR0911  (one per type)
-    """The Python value of a literal whose datatype has one and whose lexical form is plain."""
-    if term.language is not None:
-        return None
-    try:
-        match term.datatype:
-            case d if d == XSD_STRING:
-                return term.value
-            case d if d == XSD_INTEGER:
-                return int(term.value)
-            case d if d == XSD_DECIMAL:
-                value = Decimal(term.value)
-                return value if value.is_finite() else None
-            case d if d == XSD_DOUBLE:
-                return float(term.value)
-            case d if d == XSD_BOOLEAN:
-                return {"true": True, "false": False}.get(term.value)
-            case _:
-                return None
-    except (ValueError, ArithmeticError):
-        return None
-
-
-def _to_rdflib(term: Term) -> rdflib.Literal:
-    """An rdflib literal with a datatype, its lexical form untouched.
-
-    rdflib converts on construction: it parses XML and HTML, rewrites xsd:token, and logs a stack
-    trace for ill-typed forms. So it is given the datatype only for values it converts quietly;
-    other literals have their datatype set as unpickling does, and no converted value.
-    """
-    datatype = rdflib.URIRef(str(term.datatype))
-    kind = literal_value(term.value, term.datatype).kind
-    quiet = kind in (
-        ValueKind.INTEGER,
-        ValueKind.EXACT,
-        ValueKind.DOUBLE,
-        ValueKind.BOOLEAN,
-    ) or (kind is ValueKind.INSTANT and _COMMON_INSTANT.fullmatch(term.value) is not None)
-    if quiet and len(term.value) < _CONVERTED_CHARACTERS:
-        return rdflib.Literal(term.value, datatype=datatype, normalize=False)
-    literal = rdflib.Literal(term.value)
-    literal.__setstate__((None, {"language": None, "datatype": datatype}))
-    literal._value = None  # noqa: SLF001  (no public way to make an unconverted literal)
-    return literal
-
-
-def _from_rdflib(literal: rdflib.Literal) -> str:
-    quoted = f'"{_TO_ESCAPE.sub(_escape, str(literal))}"'
-    if literal.language:
-        return canonical(f"{quoted}@{literal.language}")
-    if literal.datatype is not None:
-        return canonical(f"{quoted}^^<{literal.datatype}>")
-    return canonical(quoted)
 
 
 def _integer(value: int) -> str:

@@ -6,12 +6,12 @@ outside the datatype has no value.
 
 from __future__ import annotations
 
+import math
 import re
+import struct
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import IntEnum
-
-import numpy as np
 
 from streamreasoner.rdf.vocabulary import (
     XSD_BOOLEAN,
@@ -136,9 +136,17 @@ def _double(lexical: str, *, single: bool) -> Value:
         return NOTHING
     number = float(lexical)
     if single:
-        with np.errstate(over="ignore", under="ignore"):
-            number = float(np.float32(number))
+        number = _rounded(number)
     return Value(Kind.DOUBLE, double=number)
+
+
+def _rounded(number: float) -> float:
+    """The number of single precision that is nearest."""
+    try:
+        (single,) = struct.unpack("f", struct.pack("f", number))
+    except OverflowError:
+        return math.copysign(math.inf, number)
+    return float(single)
 
 
 def _instant(lexical: str, datatype: str) -> Value:

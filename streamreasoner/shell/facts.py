@@ -15,7 +15,7 @@ import numpy as np
 from streamreasoner.explain.aggregates import order
 from streamreasoner.lang.ast import Atom, Constant, Span, Variable
 from streamreasoner.lang.printer import print_literal
-from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.rdf.nodes import to_ntriples
 from streamreasoner.shell.command import Fact
 
 if TYPE_CHECKING:

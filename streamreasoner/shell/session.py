@@ -11,7 +11,7 @@ from streamreasoner.errors import EngineError, ProgramError
 from streamreasoner.lang.ast import Base, Prefix
 from streamreasoner.lang.printer import print_rule
 from streamreasoner.plan.explain import explain_plan
-from streamreasoner.rdf.terms import from_ntriples
+from streamreasoner.rdf.nodes import from_ntriples
 from streamreasoner.reasoner import Update
 from streamreasoner.shell.changes import changes, totals
 from streamreasoner.shell.command import (

@@ -17,7 +17,7 @@ from oracle import derivations, evaluate
 
 from streamreasoner.analysis.load import load_program
 from streamreasoner.config import load
-from streamreasoner.rdf.terms import from_ntriples
+from streamreasoner.rdf.nodes import from_ntriples
 from streamreasoner.reasoner import Reasoner, Update
 from streamreasoner.streaming.messages import read_any
 

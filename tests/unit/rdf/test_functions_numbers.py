@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from streamreasoner.rdf.functions import apply
 from streamreasoner.rdf.functions.numbers import exact_term, rounded
-from streamreasoner.rdf.terms import canonical, from_ntriples, to_ntriples
+from streamreasoner.rdf.nodes import from_ntriples, to_ntriples
+from streamreasoner.rdf.terms import canonical
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 LEAST, MOST = -(1 << 63), (1 << 63) - 1

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from streamreasoner.rdf import functions
 from streamreasoner.rdf.functions import apply
-from streamreasoner.rdf.terms import canonical, from_ntriples, to_ntriples
+from streamreasoner.rdf.nodes import from_ntriples, to_ntriples
+from streamreasoner.rdf.terms import canonical
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 ONE, TWO, THREE = (f'"{i}"^^<{XSD}integer>' for i in (1, 2, 3))

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamreasoner.errors import TermError
-from streamreasoner.rdf.terms import Kind, Term, canonical, from_ntriples, to_ntriples, value
+from streamreasoner.rdf.nodes import from_ntriples, to_ntriples
+from streamreasoner.rdf.terms import Kind, Term, canonical, value
 from streamreasoner.rdf.valuation import Kind as ValueKind
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -1,0 +1,118 @@
+"""What is not asked for is not imported: a start takes the time of what it does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from streamreasoner.cli import app, lazy
+
+LIBRARIES = (
+    "confluent_kafka",
+    "deltalake",
+    "duckdb",
+    "kafka",
+    "lark",
+    "numba",
+    "numpy",
+    "prometheus_client",
+    "pyarrow",
+    "pyoxigraph",
+    "pyspark",
+    "rdflib",
+)
+FRONT_END = ("analysis", "analysis.load", "lang.parser", "plan.delta", "plan.lower", "plan.explain")
+
+
+def imported(code, *names, **environment):
+    """Which of some modules a new Python has after running some code."""
+    shown = f"""
+import atexit, sys
+atexit.register(lambda: print("\\n" + " ".join(m for m in {names!r} if m in sys.modules)))
+{code}
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", shown],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": ":".join(sys.path), "PATH": "", **environment},
+    )
+    return result.stdout.rsplit("\n", 2)[-2].split(), result.stdout
+
+
+def test_the_package_imports_no_library():
+    """Nor does it when its names are listed; `Reasoner` brings what it needs."""
+    assert imported("import streamreasoner; dir(streamreasoner)", *LIBRARIES)[0] == []
+    assert "numba" in imported("from streamreasoner import Reasoner", *LIBRARIES)[0]
+
+
+def test_public_names_are_listed():
+    """`dir` has the names that are imported when they are asked for."""
+    code = "import streamreasoner as s; print(set(s.__all__) <= set(dir(s)))"
+    assert imported(code)[1].startswith("True")
+
+
+COMMAND = "import sys; from streamreasoner.cli import main; sys.argv = {!r}; main()"
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_imports_no_library(option):
+    """The list of commands is known without them."""
+    found, _ = imported(COMMAND.format(["streamreasoner", option]), *LIBRARIES)
+    assert found == []
+
+
+def test_names_are_completed_without_a_library():
+    """A shell asks at every press of a key."""
+    asked = {
+        "_STREAMREASONER_COMPLETE": "complete_bash",
+        "COMP_WORDS": "streamreasoner e",
+        "COMP_CWORD": "1",
+    }
+    found, output = imported(COMMAND.format(["streamreasoner"]), *LIBRARIES, **asked)
+    assert (found, output.split()) == ([], ["explain", "explain-plan"])
+
+
+def test_options_of_a_command_are_completed():
+    """They are those of the command, which is imported for that."""
+    asked = {
+        "_STREAMREASONER_COMPLETE": "complete_bash",
+        "COMP_WORDS": "streamreasoner consume --from",
+        "COMP_CWORD": "2",
+    }
+    assert "--from-beginning" in imported(COMMAND.format(["streamreasoner"]), **asked)[1]
+
+
+@pytest.mark.parametrize("module", FRONT_END)
+def test_a_program_is_read_and_planned_without_kernels(module):
+    """Front end and planner import neither numba, nor Spark, nor what reads files of facts."""
+    readers = ("streamreasoner.rdf.load", "streamreasoner.rdf.dictionary")
+    heavy = (*set(LIBRARIES) - {"lark", "pyoxigraph"}, *readers)
+    assert imported(f"import streamreasoner.{module}", *heavy)[0] == []
+
+
+def test_a_check_imports_no_kernels():
+    """Nor does the printing of plans."""
+    for command in ("check", "explain-plan"):
+        code = COMMAND.format(["streamreasoner", command, "rho-df"])
+        found, _ = imported(code, *set(LIBRARIES) - {"lark", "pyoxigraph"})
+        assert found == []
+
+
+@pytest.mark.parametrize("name", lazy.COMMANDS)
+def test_the_list_says_what_commands_say(name):
+    """What `--help` lists is the first paragraph of the command's own help."""
+    text = lazy.load(name).help.split("\n\n")[0]
+    assert lazy.COMMANDS[name] == " ".join(text.split())
+
+
+def test_every_module_of_a_command_is_listed():
+    """No command is forgotten, and none is listed that does not exist."""
+    files = {path.stem for path in Path(lazy.__file__).parent.glob("*.py")}
+    names = {name.replace("-", "_") for name in get_command(app).commands}
+    assert names == files - {"__init__", "lazy"}
