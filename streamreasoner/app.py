@@ -19,6 +19,7 @@ from streamreasoner.backends.choice import Limit, Place
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.dictionary import DistributedDictionary
+from streamreasoner.errors import StateFullError
 from streamreasoner.metrics.exporter import Exporter
 from streamreasoner.metrics.observer import PrometheusObserver, Sources
 from streamreasoner.rdf.dictionary import Dictionary
@@ -188,17 +189,31 @@ def run(config: Config, observer: PipelineObserver | None = None) -> None:
     previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         while True:
-            with pipeline(config, observer) as started:
-                running.append(started.query)
-                started.query.wait()
-            running.clear()
-            if stopping or not started.outgrown:
+            outgrown = _run_once(config, observer, running)
+            if stopping or not outgrown:
                 return
             spark = replace(config.pipeline, backend=Place.SPARK.value)
             config = replace(config, pipeline=spark)
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+def _run_once(config: Config, observer: PipelineObserver | None, running: list[Query]) -> bool:
+    """Run a pipeline until its query ends; returns whether its state is to go on in Spark."""
+    try:
+        with pipeline(config, observer) as started:
+            running.append(started.query)
+            started.query.wait()
+    except StateFullError as error:
+        if config.pipeline.backend != "auto":
+            raise
+        _log.warning("%s It goes on in Spark.", error)
+        return True
+    else:
+        return started.outgrown
+    finally:
+        running.clear()
 
 
 def _recover(
@@ -308,10 +323,9 @@ def _growth(
     """Who watches the size of a state that may move."""
     if place is not Place.COLUMNAR or config.pipeline.backend != "auto":
         return None
+    limit = Limit(config.pipeline.max_state_bytes)
     return Growth(
-        lambda: reasoner.engine.statistics().bytes + reasoner.dictionary.nbytes,
-        Limit(config.pipeline.max_state_bytes),
-        stop,
+        lambda: limit.exceeded(reasoner.engine.statistics(), reasoner.dictionary.nbytes), stop
     )
 
 

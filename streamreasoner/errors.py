@@ -6,6 +6,7 @@ StreamReasonerError
 ├── TermError            text that is not a term in N-Triples syntax
 ├── DataError            a file of facts cannot be read
 ├── EngineError          an epoch failed; the state is as it was before it
+│   ├── StateFullError   memory, or what a backend can address, is used up
 │   ├── RecursionLimitError
 │   └── MultiplicityOverflowError
 ├── StateError           tables, checkpoint and topics cannot be reconciled by replay
@@ -47,6 +48,10 @@ class DataError(StreamReasonerError):
 
 class EngineError(StreamReasonerError):
     """An epoch failed; the state is as it was before it."""
+
+
+class StateFullError(EngineError):
+    """The backend cannot hold what the epoch adds; one without its limits can."""
 
 
 class RecursionLimitError(EngineError):

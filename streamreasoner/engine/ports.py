@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.collection.updates import Changes, TraceRows, Updates
     from streamreasoner.plan.algebra import ProgramPlan
+    from streamreasoner.rdf.memory import Fill
 
 LAST_ITERATION = (1 << 31) - 1
 """No iteration comes after this one: what is present then is present in the end."""
@@ -48,6 +49,7 @@ class Statistics:
         bytes: Memory of the state in use.
         overflows: Results of expressions and aggregates since the start that had no value because
             they did not fit 64 bits.
+        fill: How full it is, of what the backend can hold.
     """
 
     facts: int
@@ -57,6 +59,7 @@ class Statistics:
     counts: int
     bytes: int
     overflows: int
+    fill: Fill
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import platform
 import time
+from collections.abc import Sized
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Final, Protocol
@@ -22,13 +23,14 @@ from streamreasoner.metrics.health import Health
 from streamreasoner.metrics.histogram import BatchHistogram
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sized
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
     from prometheus_client.core import Metric
 
     from streamreasoner.engine.epoch import EpochResult
     from streamreasoner.engine.ports import Statistics
+    from streamreasoner.rdf.memory import Fill
 
 SECONDS: Final = (
     *(0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.4),
@@ -54,20 +56,28 @@ class StorageSizes(Protocol):
         """Maintenance runs that were given up."""
 
 
+class Terms(Sized, Protocol):
+    """The part of a dictionary that is shown."""
+
+    @property
+    def fill(self) -> Fill:
+        """How full it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sources:
     """Where sizes come from.
 
     Attributes:
         state: Size of the engine's state; asked after each batch, on its thread.
-        terms: The dictionary; asked for its length after each batch.
+        terms: The dictionary; asked for its length and how full it is after each batch.
         storage: Size of the tables; asked after each batch.
         lag: Messages not yet read: (topic, partition) -> number; asked at each scrape, on the
             exporter's thread, so it must be safe to call there and must not wait long.
     """
 
     state: Callable[[], Statistics]
-    terms: Sized
+    terms: Terms
     storage: Callable[[], StorageSizes]
     lag: Callable[[], Mapping[tuple[str, str], int]]
 
@@ -156,6 +166,9 @@ class PrometheusObserver:
         self._counts = self._gauge("counts", "Pairs of fact and iteration with a multiplicity.")
         self._terms = self._gauge("terms", "Terms in the dictionary.")
         self._state_bytes = self._gauge("state_bytes", "Memory of the engine's state.")
+        self._fill = self._gauge(
+            "fill_ratio", "Part of what can be held that is in use, 0 to 1.", "store"
+        )
         self._storage_bytes = self._gauge("storage_bytes", "Data files of the Delta tables.")
         self._overflows = self._counter(
             "overflows", "Results of rules without a value, because they did not fit 64 bits."
@@ -241,6 +254,8 @@ class PrometheusObserver:
         self._overflows.inc(state.overflows - self._overflowed)
         self._overflowed = state.overflows
         self._terms.set(len(self._sources.terms))
+        self._fill.labels("facts").set(state.fill.ratio)
+        self._fill.labels("terms").set(self._sources.terms.fill.ratio)
         storage = self._sources.storage()
         self._storage_bytes.set(storage.bytes)
         compactions, failures = self._merged

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from streamreasoner.errors import EngineError, TermError
+from streamreasoner.errors import EngineError, StateFullError, TermError
 from streamreasoner.rdf.kernels import columns, table
-from streamreasoner.rdf.memory import Reserved, reservable
+from streamreasoner.rdf.memory import Fill, Reserved, fullest, reservable
 from streamreasoner.rdf.terms import canonical
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ Terms: TypeAlias = "pa.StringArray | pa.LargeStringArray | pa.ChunkedArray"
 INVALID = -1
 """What `encode_validated` gives for a row that is not a term."""
 
-_MAX_TERMS = (1 << 31) - 2
+MAX_TERMS = (1 << 31) - 2
+ID_BYTES = 8  # where the text of a term starts
 _FIRST_SLOTS = 1 << 12
 # A full table is 5/8 loaded: linear probing stays short, a slot costs 13 to 26 bytes a term.
 _LOAD_NUMERATOR, _LOAD_DENOMINATOR = 5, 8
@@ -48,6 +49,11 @@ class TermDictionary(Protocol):
     @property
     def nbytes(self) -> int:
         """Bytes of memory in use."""
+        ...
+
+    @property
+    def fill(self) -> Fill:
+        """How full it is, of what it can hold."""
         ...
 
     def resolve(self, local: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -90,7 +96,7 @@ class Dictionary:
 
     def __init__(self) -> None:
         self._arena = Reserved(np.uint8, reservable(1), huge_pages=True)
-        self._starts = Reserved(np.int64, reservable(8, at_most=_MAX_TERMS + 1), huge_pages=True)
+        self._starts = Reserved(np.int64, reservable(8, at_most=MAX_TERMS + 1), huge_pages=True)
         self._header = np.zeros(table.HEADER_LENGTH, dtype=np.int64)
         self._header[table.ARENA] = self._arena.address
         self._header[table.STARTS] = self._starts.address
@@ -119,7 +125,12 @@ class Dictionary:
     @property
     def capacity(self) -> int:
         """How many terms it could ever hold; columns by term id are reserved this long."""
-        return min(_MAX_TERMS, self._starts.capacity - 1)
+        return min(MAX_TERMS, self._starts.capacity - 1)
+
+    @property
+    def fill(self) -> Fill:
+        """How full it is: its text, or its ids if those are used up first."""
+        return fullest(self._text, Fill(ID_BYTES * len(self), ID_BYTES * self.capacity))
 
     @property
     def nbytes(self) -> int:
@@ -227,22 +238,28 @@ class Dictionary:
         """Make room after a kernel answered FULL: double the hash table.
 
         Raises:
-            EngineError: The text or the ids themselves have reached their limit.
+            StateFullError: The text of the terms has reached its limit.
+            EngineError: The ids have.
         """
         if len(self) < self._header[table.COUNT_LIMIT]:
-            raise EngineError(
-                f"The dictionary is full: {len(self)} terms take {self._header[table.BYTES]} bytes"
-                " and the next one does not fit into memory; use the spark backend."
+            raise StateFullError(
+                f"The dictionary is full: the text of {len(self)} terms takes {self._text} that "
+                "this machine's memory allows. The epoch was rolled back. Set pipeline.backend = "
+                '"spark", or use a machine with more memory.'
             )
         if len(self) >= self.capacity:
             raise EngineError(
-                f"The dictionary is full: no id is left after {len(self)} terms; use the spark"
-                " backend."
+                f"The dictionary is full: no id is left after {len(self)} terms. Start with a new "
+                "state and an input that has fewer terms."
             )
         old = self._slots
         slots = Reserved(np.uint64, 2 * old.capacity, huge_pages=True)
         table.rehash(old.array, slots.array)
         self._use(slots)
+
+    @property
+    def _text(self) -> Fill:
+        return Fill(int(self._header[table.BYTES]), int(self._header[table.BYTES_LIMIT]))
 
     def _use(self, slots: Reserved) -> None:
         self._slots = slots

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,38 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 _MAP_NORESERVE = 0x4000
+_MEBIBYTE = 1 << 20
 _GIBIBYTE = 1 << 30
 _CGROUP_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """How full a store is, in bytes.
+
+    Attributes:
+        used: What is in use.
+        limit: What can be used, however much is free elsewhere; 0 if nothing limits it.
+    """
+
+    used: int
+    limit: int
+
+    @property
+    def ratio(self) -> float:
+        """The part that is in use, from 0 to 1."""
+        return self.used / self.limit if self.limit else 0.0
+
+    def __str__(self) -> str:
+        return f"{self.used / _MEBIBYTE:,.1f} of {self.limit / _MEBIBYTE:,.1f} MiB"
+
+
+def fullest(*fills: Fill) -> Fill:
+    """The one of several stores that is full first."""
+    return max(fills, key=lambda fill: fill.ratio)
 
 
 def physical_memory() -> int:

@@ -9,8 +9,6 @@ from streamreasoner.streaming.ports import NullObserver
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from streamreasoner.backends.choice import Limit
-
 
 class Growth(NullObserver):
     """Looks at the size of the state after each batch.
@@ -19,20 +17,18 @@ class Growth(NullObserver):
         exceeded: Whether the state has become too large.
 
     Args:
-        size: Tells its size in bytes.
-        limit: How large it may be.
+        exceeds: Tells whether it is too large.
         stop: Ends the query after the batch that runs.
     """
 
-    def __init__(self, size: Callable[[], int], limit: Limit, stop: Callable[[], None]) -> None:
-        self._size = size
-        self._limit = limit
+    def __init__(self, exceeds: Callable[[], bool], stop: Callable[[], None]) -> None:
+        self._exceeds = exceeds
         self._stop = stop
         self.exceeded = False
 
     def batch_finished(self, epoch: int, seconds: float) -> None:
         """Ask for the end when it is time."""
         del epoch, seconds
-        if self._limit.exceeded(self._size()):
+        if self._exceeds():
             self.exceeded = True
             self._stop()

@@ -11,6 +11,7 @@ import threading
 import urllib.request
 import uuid
 
+import pytest
 from control_builders import control
 from oracle import derived, evaluate, total
 from pipelines import (
@@ -27,6 +28,7 @@ from spark_backend import MARKS
 
 from streamreasoner.analysis import check_text
 from streamreasoner.app import pipeline, run
+from streamreasoner.backends.columnar import state
 
 pytestmark = MARKS
 
@@ -65,9 +67,12 @@ def test_a_stream_goes_from_one_backend_to_the_other(broker, tmp_path):
         assert net(found) == derived(evaluate(check_text(rules), total([sent])))
 
 
-def test_a_state_that_outgrows_memory_goes_on_in_spark(broker, tmp_path, caplog):
-    """With `auto` a stream begins in memory, and moves between two batches of one run.
+@pytest.mark.parametrize("full", ["memory", "arena"])
+def test_a_state_that_outgrows_memory_goes_on_in_spark(broker, tmp_path, caplog, monkeypatch, full):
+    """With `auto` a stream begins in memory, and goes on in Spark within one run.
 
+    Between two batches when it takes more memory than it may, and with the batch whose facts
+    cannot be addressed when that ends first: Spark evaluates it again.
     The metrics name the backend that runs.
     """
     rules = "path(?x, ?z) :- edge(?x, ?y), edge(?y, ?z) ."
@@ -75,7 +80,11 @@ def test_a_state_that_outgrows_memory_goes_on_in_spark(broker, tmp_path, caplog)
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     case = new_case(broker, tmp_path, rules, metrics={"port": port})
-    case.raw["pipeline"] |= {"backend": "auto", "max_state_bytes": 1}
+    case.raw["pipeline"]["backend"] = "auto"
+    if full == "memory":
+        case.raw["pipeline"]["max_state_bytes"] = 1
+    else:
+        monkeypatch.setattr(state, "ADDRESSABLE_UNITS", 16)
     sent, named = [], []
 
     def backends():
@@ -104,7 +113,9 @@ def test_a_state_that_outgrows_memory_goes_on_in_spark(broker, tmp_path, caplog)
         driving.start()
         run(case.config)
     driving.join()
-    assert "it goes on in Spark" in caplog.text
+    assert "It goes on in Spark" in caplog.text
+    assert (full == "arena") == ("can be addressed" in caplog.text)
+    assert len(net(changes(case))) == 3
     assert (tmp_path / "state" / "backend").read_text() == "spark"
     assert len(sent) == 3
     assert named == ["spark"]

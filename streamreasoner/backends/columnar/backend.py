@@ -27,10 +27,10 @@ from streamreasoner.backends.columnar.compile import compile_program
 from streamreasoner.backends.columnar.numbering import Numbering
 from streamreasoner.backends.columnar.parallel import LARGE, Threads
 from streamreasoner.backends.columnar.results import result
-from streamreasoner.backends.columnar.state import State
+from streamreasoner.backends.columnar.state import State, is_addressed_wholly
 from streamreasoner.collection.updates import Changes, TraceRows, check_arity
 from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection, Statistics
-from streamreasoner.errors import EngineError, MultiplicityOverflowError
+from streamreasoner.errors import MultiplicityOverflowError, StateFullError
 from streamreasoner.plan.algebra import Extend, Filter
 from streamreasoner.rdf.kernels.compile import is_cached
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from streamreasoner.collection.updates import Updates
     from streamreasoner.plan.algebra import ProgramPlan
     from streamreasoner.rdf.dictionary import Dictionary
+    from streamreasoner.rdf.memory import Fill
     from streamreasoner.rdf.values import Values
 
 _log = logging.getLogger(__name__)
@@ -272,6 +273,7 @@ class ColumnarBackend:
             counts=int(scalars[layout.COUNTS]),
             overflows=self._builtins.overflows,
             bytes=self._state.bytes(len(self._dictionary)),
+            fill=self._state.fill,
         )
 
     def _second_thread(self, size: int) -> Threads | None:
@@ -304,10 +306,7 @@ class ColumnarBackend:
             case layout.OVERFLOW:
                 raise MultiplicityOverflowError
             case layout.FULL:
-                raise EngineError(
-                    "The state is full: it holds as many facts as fit this machine's memory. "
-                    "The epoch was undone. Use a larger machine."
-                )
+                raise StateFullError(_full(self._state.fill))
             case layout.FAILED:
                 raise self._builtins.failure()
             case _:
@@ -329,6 +328,17 @@ def _announce_compilation() -> None:
             "Compiling the kernels, once on this machine: the first epoch waits for up to a"
             " minute. Later starts load them."
         )
+
+
+def _full(fill: Fill) -> str:
+    """What an epoch says that does not fit the arena, and what helps."""
+    addressing = is_addressed_wholly(fill)
+    limit = "can be addressed on any machine" if addressing else "this machine's memory allows"
+    larger = "" if addressing else ", or use a machine with more memory"
+    return (
+        f"The state is full: the records of its facts take {fill} that {limit}. The epoch was "
+        f'rolled back. Set pipeline.backend = "spark", which has no such limit{larger}.'
+    )
 
 
 def _args(rows: int, arity: int) -> NDArray[np.int32]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.backends.columnar import layout, pending
-from streamreasoner.rdf.memory import Reserved, reservable
+from streamreasoner.rdf.memory import Fill, Reserved, reservable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,10 +16,23 @@ if TYPE_CHECKING:
     from streamreasoner.backends.columnar.compile import ProgramTables
 
 _ID_LIMIT = (1 << 31) - 1  # facts, entries and nodes are int32
+UNIT_BYTES = 8
+ADDRESSABLE_UNITS = _ID_LIMIT
+"""Units of the arena that int32 addresses: 16 GiB, on a machine of any size."""
 _LEAST_FACT = 24  # bytes of a record without arguments and links
 _LEAST_ENTRY = 16  # bytes of an entry, and of a group with a key
 _FIRST_TABLE_SIZE = 1 << 12
 _FREE_SIZES = 1024
+
+
+def arena_units() -> int:
+    """How many units the arena of a new state has."""
+    return reservable(UNIT_BYTES, at_most=ADDRESSABLE_UNITS)
+
+
+def is_addressed_wholly(arena: Fill) -> bool:
+    """Whether an arena is as large as addresses allow: more memory makes it no larger."""
+    return arena.limit >= UNIT_BYTES * ADDRESSABLE_UNITS
 
 
 class State:
@@ -32,7 +45,7 @@ class State:
     """
 
     def __init__(self, tables: ProgramTables, builtins: Builtins) -> None:
-        units = reservable(8, at_most=_ID_LIMIT)
+        units = arena_units()
         facts = reservable(_LEAST_FACT, at_most=_ID_LIMIT)
         entries = reservable(_LEAST_ENTRY, at_most=_ID_LIMIT)
         self._reserved = {
@@ -125,6 +138,12 @@ class State:
             layout.FACT_TABLE + int(idle),
         ):
             self._reserved[column].clear()
+
+    @property
+    def fill(self) -> Fill:
+        """How full the arena is, which holds the records of all facts."""
+        top, capacity = (int(self.scalars[which]) for which in (layout.TOP, layout.CAPACITY))
+        return Fill(UNIT_BYTES * top, UNIT_BYTES * capacity)
 
     def bytes(self, ids: int) -> int:
         """Memory that the facts, groups and their tables take, if there are so many ids."""

@@ -42,6 +42,7 @@ from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.engine.ports import LAST_ITERATION, Statistics
 from streamreasoner.errors import MultiplicityOverflowError
 from streamreasoner.plan.algebra import Age
+from streamreasoner.rdf.memory import Fill
 from streamreasoner.state_version import StateVersion
 
 if TYPE_CHECKING:
@@ -587,8 +588,17 @@ class SparkBackend:
         """Size of the state; counted through after a start, and then from epoch to epoch."""
         if self._sizes is None:
             self._sizes = self._reading.sizes()
-        overflows = self._terms.overflows.value
-        return Statistics(*map(int, (*self._sizes, self._state.bytes(), overflows)))
+        facts, present, asserted, below_zero, counts = map(int, self._sizes)
+        return Statistics(
+            facts,
+            present,
+            asserted,
+            below_zero,
+            counts,
+            self._state.bytes(),
+            self._terms.overflows.value,
+            Fill(0, 0),
+        )
 
 
 def _arrangements(plan: ProgramPlan) -> tuple[Arrangement, ...]:

@@ -16,7 +16,8 @@ from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.index import ID, TERM, TermIndex
 from streamreasoner.backends.spark.relation import to_frame
 from streamreasoner.errors import EngineError, StateError
-from streamreasoner.rdf.dictionary import INVALID, Dictionary
+from streamreasoner.rdf.dictionary import ID_BYTES, INVALID, MAX_TERMS, Dictionary
+from streamreasoner.rdf.memory import Fill
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,6 +84,11 @@ class DistributedDictionary:
     def local(self) -> Dictionary:
         """Ids of this process, which `resolve` makes ids; readers of files fill it."""
         return self._known
+
+    @property
+    def fill(self) -> Fill:
+        """How full it is: ids have 31 bits."""
+        return Fill(ID_BYTES * len(self), ID_BYTES * MAX_TERMS)
 
     @property
     def nbytes(self) -> int:

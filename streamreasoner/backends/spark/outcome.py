@@ -33,8 +33,9 @@ T = TypeVar("T")
 _CLOSURE, _DERIVED = "present", "derived"
 
 
-SIZES = tuple(f.name for f in fields(Statistics) if f.name not in ("bytes", "overflows"))
-"""What the rows of a state say of its size, in this order: all but bytes and overflows."""
+_OTHERS = frozenset({"bytes", "overflows", "fill"})
+SIZES = tuple(field.name for field in fields(Statistics) if field.name not in _OTHERS)
+"""What the rows of a state say of its size, in this order."""
 
 
 @dataclass(frozen=True, slots=True)

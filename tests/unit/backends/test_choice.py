@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from streamreasoner.backends import choice
 from streamreasoner.backends.choice import Limit, Place
-from streamreasoner.rdf.memory import physical_memory
+from streamreasoner.engine.ports import Statistics
+from streamreasoner.rdf import memory
+from streamreasoner.rdf.memory import Fill, physical_memory
 from streamreasoner.streaming.growth import Growth
 
 
@@ -17,6 +20,18 @@ def test_a_state_that_does_not_fit_is_in_spark():
     assert limit.choose(8_000, 1_000, in_spark=False) is Place.COLUMNAR
     assert limit.choose(8_000, 1_000, in_spark=True) is Place.SPARK
     assert limit.choose(20_000, 1_000, in_spark=False) is Place.SPARK
+
+
+@pytest.mark.parametrize(("gibibytes", "facts"), [(64, 214_000_000), (128, 214_000_000)])
+def test_records_that_cannot_be_addressed_are_no_state_in_memory(monkeypatch, gibibytes, facts):
+    """However much memory there is, a state goes to Spark before 16 GiB of records are full."""
+    for module in (memory, choice):
+        monkeypatch.setattr(module, "physical_memory", lambda: gibibytes << 30)
+    limit = Limit(0)
+    assert limit.value > 38 << 30
+    assert limit.choose(facts, 0, in_spark=False) is Place.COLUMNAR
+    assert limit.choose(facts + 1_000_000, 0, in_spark=False) is Place.SPARK
+    assert limit.choose(facts // 2 + 1_000_000, 0, in_spark=True) is Place.SPARK
 
 
 def test_without_a_number_the_limit_is_a_share_of_the_memory():
@@ -32,11 +47,24 @@ def test_the_decision_is_logged(caplog):
     assert "71 MiB, and may take 50" in caplog.text
 
 
-@pytest.mark.parametrize(("size", "stops"), [(100, 0), (101, 1)])
-def test_a_query_ends_when_the_state_has_grown(size, stops):
-    """After the batch that makes the state too large, and not before."""
-    stopped = []
-    growth = Growth(lambda: size, Limit(100), lambda: stopped.append(True))
+def statistics(size, fill):
+    """A state of some bytes."""
+    return Statistics(0, 0, 0, 0, 0, size, 0, fill)
+
+
+@pytest.mark.parametrize(
+    ("size", "used", "stops"), [(90, 75, 0), (91, 75, 1), (90, 76, 1), (0, 100, 1)]
+)
+def test_a_query_ends_when_the_state_has_grown(size, used, stops):
+    """After the batch that makes the state too large, and not before.
+
+    Too large is more memory than it may take, or more of the arena than three quarters.
+    """
+    stopped, limit = [], Limit(100)
+    growth = Growth(
+        lambda: limit.exceeded(statistics(size, Fill(used, 100)), 10),
+        lambda: stopped.append(True),
+    )
     growth.batch_finished(0, 1.0)
     assert len(stopped) == stops
     assert growth.exceeded == bool(stops)

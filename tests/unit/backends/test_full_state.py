@@ -6,8 +6,8 @@ import pytest
 from driver import Driver
 
 from streamreasoner.analysis import check_text
-from streamreasoner.backends.columnar import layout
-from streamreasoner.errors import EngineError
+from streamreasoner.backends.columnar import layout, state
+from streamreasoner.errors import StateFullError
 
 PATHS = "path(?x, ?y) :- edge(?x, ?y).\npath(?x, ?z) :- path(?x, ?y), path(?y, ?z).\n"
 
@@ -29,7 +29,7 @@ def test_an_epoch_that_does_not_fit_is_undone(room):
     more = edges((3, 1), (3, 4), (4, 5))
     try:
         driver.apply(more)
-    except EngineError as error:
+    except StateFullError as error:
         assert "The state is full" in str(error)  # noqa: PT017 - it may also fit
         assert driver.trace() == before
         assert driver.reasoner.engine.statistics().facts == sizes.facts
@@ -51,7 +51,31 @@ def test_both_outcomes_are_met():
         try:
             driver.apply(edges((1, 2), (2, 3)))
             outcomes.add("fits")
-        except EngineError:
+        except StateFullError:
             outcomes.add("full")
 
     assert outcomes == {"fits", "full"}
+
+
+@pytest.mark.parametrize(("addressable", "larger"), [(100, False), (101, True)])
+def test_a_larger_machine_is_advised_only_where_it_helps(monkeypatch, addressable, larger):
+    """Where addresses end before memory does, no machine is large enough."""
+    driver = Driver(check_text(PATHS))
+    driver.reasoner.engine._backend._state.scalars[layout.CAPACITY] = 100  # noqa: SLF001
+    monkeypatch.setattr(state, "ADDRESSABLE_UNITS", addressable)
+    with pytest.raises(StateFullError, match=r'of 0\.0 MiB that .*backend = "spark"') as full:
+        driver.apply(edges(*((x, x + 1) for x in range(20))))
+    assert ("a machine with more memory" in str(full.value)) == larger
+    assert ("on any machine" in str(full.value)) != larger
+
+
+def test_how_full_a_state_is_grows_with_its_records():
+    """The figure is that of the arena: bytes of records, and bytes that there can be."""
+    driver = Driver(check_text(PATHS))
+    empty = driver.reasoner.engine.statistics().fill
+    driver.apply(edges(*((x, x + 1) for x in range(20))))
+    fill = driver.reasoner.engine.statistics().fill
+
+    assert 0 < empty.ratio < fill.ratio < 1
+    assert fill.limit == empty.limit == state.UNIT_BYTES * state.arena_units()
+    assert fill.used >= 40 * driver.reasoner.engine.statistics().facts

@@ -15,6 +15,8 @@ from streamreasoner.engine.epoch import EpochResult
 from streamreasoner.engine.ports import Statistics
 from streamreasoner.metrics import PrometheusObserver, Sources
 from streamreasoner.metrics.histogram import BatchHistogram
+from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.rdf.memory import Fill
 from streamreasoner.storage import StorageStatistics
 
 
@@ -81,14 +83,24 @@ def test_event_time_lag_is_measured_from_now(observer):
 def test_sizes_are_shown_from_the_start_and_after_each_batch():
     """Sizes come from the engine, the dictionary and the tables, at once and again each batch."""
     state = Statistics(
-        facts=9, present=7, asserted=4, below_zero=1, counts=12, bytes=4096, overflows=3
+        facts=9,
+        present=7,
+        asserted=4,
+        below_zero=1,
+        counts=12,
+        bytes=4096,
+        overflows=3,
+        fill=Fill(3, 4),
     )
+    dictionary = Dictionary()
+    for number in range(5):
+        dictionary.intern(f'"{number}"')
     storage = [StorageStatistics(bytes=100, compactions=2, maintenance_failures=0)]
     observer = PrometheusObserver()
     observer.watch(
         Sources(
             state=lambda: state,
-            terms=range(5),
+            terms=dictionary,
             storage=lambda: storage[0],
             lag=lambda: {("in", "0"): 17, ("in", "1"): 0},
         )
@@ -104,6 +116,8 @@ def test_sizes_are_shown_from_the_start_and_after_each_batch():
         "terms",
     )
     assert [_value(observer, name) for name in names] == [7, 4, 9, 1, 12, 4096, 5]
+    assert _value(observer, "fill_ratio", store="facts") == 0.75
+    assert 0 < _value(observer, "fill_ratio", store="terms") < 0.01
     assert _value(observer, "compactions_total") == 2
     assert _value(observer, "overflows_total") == 3
     assert _value(observer, "consumer_lag_messages", topic="in", partition="0") == 17
