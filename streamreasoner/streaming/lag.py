@@ -32,6 +32,7 @@ class Lag:
     ) -> None:
         self._position = position
         self._lock = threading.Lock()
+        self._closed = False
         self._consumer = Consumer(
             librdkafka(kafka, group_id=f"{app_id}-lag", enable_auto_commit=False)
         )
@@ -40,6 +41,9 @@ class Lag:
         """(topic, partition) -> messages; partitions that do not answer are left out."""
         lag: dict[tuple[str, str], int] = {}
         with self._lock:
+            # A scrape may come while the pipeline ends.
+            if self._closed:
+                return lag
             for topic, partitions in (self._position() or {}).items():
                 for partition, (_, end) in partitions.items():
                     last = self._last(topic, int(partition))
@@ -48,8 +52,9 @@ class Lag:
         return lag
 
     def close(self) -> None:
-        """Drop the connection."""
+        """Drop the connection; later calls have no answer."""
         with self._lock:
+            self._closed = True
             self._consumer.close()
 
     def _last(self, topic: str, partition: int) -> int | None:
@@ -57,6 +62,6 @@ class Lag:
             found = self._consumer.get_watermark_offsets(
                 TopicPartition(topic, partition), timeout=_ANSWER_SECONDS
             )
-        except (KafkaException, RuntimeError):
+        except KafkaException:
             return None
         return None if found is None else found[1]

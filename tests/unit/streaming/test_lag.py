@@ -1,0 +1,32 @@
+"""The lag is asked for by other threads, whatever the pipeline does meanwhile."""
+
+from __future__ import annotations
+
+from streamreasoner.config import KafkaConfig
+from streamreasoner.streaming.lag import Lag
+
+
+def test_a_closed_lag_asks_no_one():
+    """A scrape while the pipeline ends has an empty answer; the position is not looked up."""
+    kafka = KafkaConfig(
+        bootstrap_servers="127.0.0.1:1",
+        input_topics=("in",),
+        output_topic="out",
+        dead_letter_topic="dead",
+        progress_topic="progress",
+        starting_offsets="earliest",
+        options={},
+        consumer_options={},
+        producer_options={},
+    )
+    asked = []
+
+    def position():
+        asked.append(1)
+        return {"in": {"0": [0, 1]}}
+
+    lag = Lag(kafka, "app", position)
+    assert lag() == {}
+    lag.close()
+    assert lag() == {}
+    assert asked == [1]
