@@ -99,11 +99,15 @@ class Broker:
         directory: Where data, configuration and log are kept; a broker started on a directory of
             an earlier one continues its topics. None means a temporary directory, removed by
             `stop`.
+        properties: Lines for the broker's configuration that win over the ones chosen here;
+            `{port}` and `{controller_port}` in them stand for its ports.
     """
 
-    def __init__(self, directory: Path | None = None) -> None:
+    def __init__(self, directory: Path | None = None, properties: str = "") -> None:
         self._temporary = directory is None
         self._directory = directory
+        # The last of two lines with the same name wins.
+        self._properties = _PROPERTIES + properties
         self._ports: tuple[int, int] | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._kin: jvm.Kin | None = None
@@ -259,7 +263,7 @@ class Broker:
     def _write_properties(self, ports: tuple[int, int]) -> Path:
         path = self.directory / "server.properties"
         data = self.directory / "data"
-        path.write_text(_PROPERTIES.format(port=ports[0], controller_port=ports[1], data=data))
+        path.write_text(self._properties.format(port=ports[0], controller_port=ports[1], data=data))
         return path
 
     def _write_logging(self) -> Path:

@@ -22,7 +22,7 @@ from confluent_kafka import (
 )
 
 from streamreasoner.errors import BrokerError, StateError
-from streamreasoner.streaming.clients import ANSWER_SECONDS, librdkafka, unreachable
+from streamreasoner.streaming.clients import ANSWER_SECONDS, librdkafka, refused_right, unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -96,7 +96,7 @@ def check_changes(kafka: KafkaConfig, mine: Claim, *, new: bool) -> None:
         StateError: Names the other application, and what to do.
         BrokerError: Kafka does not answer or refuses.
     """
-    for message in _samples(kafka, mine.topic):
+    for message in _samples(kafka, mine.topic, f"{mine.app_id}-claims"):
         named = dict(message.headers() or ()).get(HEADER)
         if named is None:
             continue
@@ -122,12 +122,12 @@ def _taken(mine: Claim, other: str, where: str) -> StateError:
     )
 
 
-def _samples(kafka: KafkaConfig, topic: str) -> Iterator[Message]:
+def _samples(kafka: KafkaConfig, topic: str, group: str) -> Iterator[Message]:
     """Committed changes of each partition: those near its end, or else the oldest."""
     consumer = Consumer(
         librdkafka(
             kafka,
-            group_id=f"{topic}-claims",
+            group_id=group,
             isolation_level="read_committed",
             enable_auto_commit=False,
             enable_partition_eof=True,
@@ -149,7 +149,8 @@ def _samples(kafka: KafkaConfig, topic: str) -> Iterator[Message]:
         beginnings = dict.fromkeys(silent, OFFSET_BEGINNING)
         yield from _read(kafka, consumer, topic, beginnings, most=1)
     except KafkaException as error:
-        raise unreachable(kafka, error.args[0].str()) from None
+        cause = error.args[0]
+        raise (refused_right(kafka, cause) or unreachable(kafka, cause.str())) from None
     finally:
         consumer.close()
 
@@ -177,7 +178,9 @@ def _read(
             waiting[number] -= 1
             yield message
         elif error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001
-            raise BrokerError(f"Cannot read the topic {topic}: {error.str()}.")
+            raise refused_right(kafka, error) or BrokerError(
+                f"Cannot read the topic {topic}: {error.str()}."
+            )
         if error is not None or waiting[number] == 0:
             del waiting[number]
             consumer.pause([TopicPartition(topic, number)])

@@ -10,19 +10,31 @@
 from __future__ import annotations
 
 import logging
+import re
+import time
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
 
 from streamreasoner.errors import BrokerError, ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from streamreasoner.config import KafkaConfig
 
 ANSWER_SECONDS = 10.0
+_UNAUTHORIZED = (
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.GROUP_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+)
 _KAFKA_PYTHON_NAMES = {
     "security.protocol": "security_protocol",
     "sasl.mechanism": "sasl_mechanism",
+    "sasl.mechanisms": "sasl_mechanism",
     "sasl.username": "sasl_plain_username",
     "sasl.password": "sasl_plain_password",
     "ssl.ca.location": "ssl_cafile",
@@ -64,16 +76,79 @@ def refused_option(error: KafkaException) -> ConfigError | None:
     """The error as a mistake in the configuration, if it is one."""
     cause = error.args[0]
     if isinstance(cause, KafkaError) and cause.code() == KafkaError._INVALID_ARG:  # noqa: SLF001
-        return ConfigError(
-            f"kafka.options or kafka.producer_options: {cause.str()}. Names that only Java knows "
-            "belong in kafka.consumer_options."
-        )
+        unknown = "No such configuration property" in cause.str() or "Java" in cause.str()
+        advice = " Names that only Java knows belong in kafka.consumer_options." if unknown else ""
+        return ConfigError(f"kafka.options or kafka.producer_options: {cause.str()}.{advice}")
     return None
 
 
-def unreachable(kafka: KafkaConfig, why: object) -> BrokerError:
-    """What to say when no broker answers."""
+def refused_right(kafka: KafkaConfig, error: KafkaError) -> BrokerError | None:
+    """The error as a right that this client lacks, if it is one."""
+    if error.code() not in _UNAUTHORIZED:
+        return None
     return BrokerError(
-        f"Kafka at {kafka.bootstrap_servers} (kafka.bootstrap_servers) did not answer within "
-        f"{ANSWER_SECONDS:g} s ({why}). Check the address, and that the broker runs."
+        f"Kafka at {kafka.bootstrap_servers} does not allow this user to do so ({error.str()}). "
+        "Give the user the rights that SECURITY.md lists under Access to topics."
     )
+
+
+def unreachable(kafka: KafkaConfig, why: object) -> BrokerError:
+    """What to say when no broker answers: it connects once more to find out the cause.
+
+    Clients retry and report a timeout whatever the cause; only this callback tells it.
+
+    Args:
+        kafka: Cluster and options.
+        why: What a client said, or what it was doing.
+    """
+    errors: list[KafkaError] = []
+    settings: dict[str, Any] = {**librdkafka(kafka), "error_cb": errors.append}
+    client = AdminClient(settings)
+    # Only a request makes the client connect.
+    client.describe_cluster(request_timeout=ANSWER_SECONDS)
+    deadline = time.monotonic() + ANSWER_SECONDS
+    while time.monotonic() < deadline:
+        client.poll(0.1)
+        # Reported after the error that has brought the last connection down.
+        if any(error.code() == KafkaError._ALL_BROKERS_DOWN for error in errors):  # noqa: SLF001
+            break
+    return BrokerError(_cause(kafka, errors, why))
+
+
+def _cause(kafka: KafkaConfig, errors: Sequence[KafkaError], why: object) -> str:
+    where = f"Kafka at {kafka.bootstrap_servers} (kafka.bootstrap_servers)"
+    texts = {error.code(): _brief(error.str()) for error in reversed(errors)}
+    text = texts.get(KafkaError._SSL, "")  # noqa: SLF001
+    text = text or texts.get(KafkaError._RESOLVE, "") or texts.get(KafkaError._TRANSPORT, "")  # noqa: SLF001
+    if login := texts.get(KafkaError._AUTHENTICATION):  # noqa: SLF001
+        return (
+            f"{where} refuses the login: {login}. Check sasl.mechanism in kafka.options, and "
+            "sasl.username and sasl.password in kafka.producer_options."
+        )
+    if "closed by peer" in text:
+        return (
+            f"{where} ends the TLS handshake: {text}. Use the port of a listener with TLS, or set "
+            "security.protocol in kafka.options to PLAINTEXT or SASL_PLAINTEXT. If the broker asks "
+            "for a client certificate, set ssl.certificate.location and ssl.key.location in "
+            "kafka.producer_options."
+        )
+    if "SSL" in text:
+        return (
+            f"No TLS connection to {where}: {text}. Set ssl.ca.location in kafka.producer_options "
+            "to the certificate (PEM) of the authority that has signed the broker's, and use a "
+            "host name that the broker's certificate contains."
+        )
+    if errors and not text:
+        return (
+            f"{where} closes the connection. Set security.protocol in kafka.options to the "
+            "protocol of the listener on this port: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."
+        )
+    return (
+        f"{where} did not answer within {ANSWER_SECONDS:g} s ({text or why}). Check the address, "
+        "and that the broker runs."
+    )
+
+
+def _brief(text: str) -> str:
+    """What librdkafka says, without the name of the connection and the time that it took."""
+    return re.sub(r"^\S+/\S+: | \(after \d+ms in state \w+\)$", "", text)

@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaError, TopicPartition
 from streamreasoner.errors import BrokerError, StateError
 from streamreasoner.state_version import StateVersion
 from streamreasoner.streaming.claims import Claim, read_claim
-from streamreasoner.streaming.clients import ANSWER_SECONDS, librdkafka, unreachable
+from streamreasoner.streaming.clients import ANSWER_SECONDS, librdkafka, refused_right, unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,4 +124,6 @@ class Progress:
             return message
         if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
             return None
-        raise BrokerError(f"Cannot read the topic {self._kafka.progress_topic}: {error.str()}.")
+        raise refused_right(self._kafka, error) or BrokerError(
+            f"Cannot read the topic {self._kafka.progress_topic}: {error.str()}."
+        )

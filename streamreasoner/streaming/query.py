@@ -6,6 +6,7 @@ Invariant: once `stop` is called no further batch begins, and the one that runs 
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import time
 from contextlib import suppress
@@ -37,6 +38,24 @@ if TYPE_CHECKING:
 
 _LOOK_SECONDS = 0.5
 _COMMIT_SECONDS = 10.0
+_LOGIN = """\
+Check sasl.mechanism in kafka.options, and the user name and password of sasl.jaas.config in \
+kafka.consumer_options."""
+_CERTIFICATE = """\
+Set ssl.truststore.location in kafka.consumer_options to the certificate of the authority that has \
+signed the broker's, and ssl.truststore.type to its format, such as PEM."""
+_RIGHTS = """\
+Give the user Read on input and control topics, and on groups that begin with \
+spark-kafka-source-."""
+# Exceptions of Kafka's Java client. Other clients have been connected by then, with their options.
+_REFUSALS = {
+    "SaslAuthenticationException": _LOGIN,
+    "LoginException": _LOGIN,
+    "SslAuthenticationException": _CERTIFICATE,
+    "SSLHandshakeException": _CERTIFICATE,
+    "TopicAuthorizationException": _RIGHTS,
+    "GroupAuthorizationException": _RIGHTS,
+}
 _log = logging.getLogger(__name__)
 
 
@@ -180,6 +199,8 @@ class Query:
                 self._runner.check_topics()
             except StateError as cause:
                 return cause
+        if (refused := explain_client(str(self._error))) is not None:
+            return refused
         if self._error is not None:
             _log.debug("The batch failed.", exc_info=self._error)
             kind = type(self._error).__name__
@@ -187,7 +208,16 @@ class Query:
                 f"Batch {self._runner.next} failed, and nothing of it is lost: {kind}: "
                 f"{_brief(str(self._error))}. Set log.level to debug to see where, and report it."
             )
-        return BrokerError(f"Spark ended the query: {_cause(error)}")
+        return explain_client(str(error)) or BrokerError(f"Spark ended the query: {_cause(error)}")
+
+
+def explain_client(text: str) -> BrokerError | None:
+    """Why Kafka refuses Spark's client, from what Java says; None if it says something else."""
+    for exception, advice in _REFUSALS.items():
+        found = re.search(rf"{exception}: ([^\n]*)", text)
+        if found is not None:
+            return BrokerError(f"Kafka refuses Spark's client: {found[1].rstrip('.')}. {advice}")
+    return None
 
 
 def _cause(error: StreamingQueryException) -> str:

@@ -16,7 +16,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 
 from streamreasoner.errors import BrokerError
 from streamreasoner.streaming.claims import HEADER
-from streamreasoner.streaming.clients import librdkafka, refused_option
+from streamreasoner.streaming.clients import librdkafka, refused_option, refused_right
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -160,7 +160,7 @@ class Sink:
                 f"Cannot {what}: another process with pipeline.app_id {self._app_id} has taken "
                 "over. Only one may run; stop the other, or give this one another app_id."
             )
-        return BrokerError(
+        return refused_right(self._kafka, cause) or BrokerError(
             f"Cannot {what} at {self._kafka.bootstrap_servers}: {cause.str()}. Nothing is lost: "
             "start the process again once Kafka is available."
         )

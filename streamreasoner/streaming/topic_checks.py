@@ -22,6 +22,7 @@ from streamreasoner.streaming.clients import (
     ANSWER_SECONDS,
     librdkafka,
     refused_option,
+    refused_right,
     unreachable,
 )
 
@@ -94,9 +95,10 @@ def description(kafka: KafkaConfig, answer: Future[TopicDescription]) -> TopicDe
     try:
         return answer.result()
     except KafkaException as error:
-        if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+        cause = error.args[0]
+        if cause.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             return None
-        raise (refused_option(error) or unreachable(kafka, error.args[0].str())) from None
+        raise (refused_right(kafka, cause) or unreachable(kafka, cause.str())) from None
 
 
 def _check_single(
