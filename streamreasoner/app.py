@@ -359,7 +359,7 @@ def _stop_spark(starting: Future[session.Session], kin: jvm.Kin) -> None:
     if not starting.done():
         # The start was refused meanwhile; nobody waits for a Spark that has nothing to do.
         kin.close()
-    elif starting.exception() is None:
+    if starting.exception() is None:
         starting.result().stop()
 
 

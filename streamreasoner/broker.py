@@ -38,7 +38,7 @@ _COORDINATES = (
 )
 # One core's worth of JVM: start-up time and memory matter here, peak throughput does not.
 _JVM_FLAGS = ("-Xms64m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-_READY_SECONDS = 60.0
+_READY_SECONDS = 300.0
 _STOP_SECONDS = 15.0
 # A broker that has recorded its classes writes them when it exits.
 _RECORDING_STOP_SECONDS = 120.0

@@ -1,4 +1,7 @@
-"""What all tests share: one broker for the session, and Hypothesis profiles (`ci`, `thorough`)."""
+"""What the tests of a worker share: one broker, one JVM of Spark, and Hypothesis profiles.
+
+HYPOTHESIS_PROFILE is `ci` or `thorough`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import os
 
 import pytest
 from hypothesis import HealthCheck, settings
+from spark_jvm import joined, spark_jvm
 
 from streamreasoner.broker import Broker
 
@@ -24,6 +28,20 @@ def broker():
     """An embedded Kafka broker, started once."""
     with Broker() as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def spark_environment(tmp_path_factory):
+    """A JVM of Spark, started once, as the environment of processes that join it."""
+    with spark_jvm(tmp_path_factory.mktemp("jvm")) as environment:
+        yield environment
+
+
+@pytest.fixture(scope="module")
+def joined_jvm(spark_environment):
+    """Sessions of a module, and of processes that it starts, are in the JVM of the worker."""
+    with joined(spark_environment):
+        yield
 
 
 @pytest.fixture(scope="module")

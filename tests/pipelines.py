@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from spark_jvm import stop_context
 
 from streamreasoner.config import parse
 from streamreasoner.streaming.topics import create_topics
@@ -146,8 +147,9 @@ def recreate(case, topic, partitions=1):
         admin.close()
 
 
-def committed(case, topic):
-    """All committed messages of a topic up to its present end."""
+@contextmanager
+def reader(case, topic):
+    """A consumer of committed messages at the beginning of all partitions of a topic."""
     consumer = KafkaConsumer(
         bootstrap_servers=case.kafka.bootstrap_servers,
         isolation_level="read_committed",
@@ -160,14 +162,20 @@ def committed(case, topic):
         ]
         consumer.assign(partitions)
         consumer.seek_to_beginning(*partitions)
-        ends = consumer.end_offsets(partitions)
+        yield consumer
+    finally:
+        consumer.close()
+
+
+def committed(case, topic):
+    """All committed messages of a topic up to its present end."""
+    with reader(case, topic) as consumer:
+        ends = consumer.end_offsets(list(consumer.assignment()))
         found = []
-        while any(consumer.position(one) < ends[one] for one in partitions):
+        while any(consumer.position(partition) < end for partition, end in ends.items()):
             for messages in consumer.poll(timeout_ms=200).values():
                 found += messages
         return found
-    finally:
-        consumer.close()
 
 
 def changes(case):
@@ -213,12 +221,21 @@ def published(case, topic=None):
 
     The topic is the first of the input topics, if none is given.
     """
-    application = case.config.pipeline.app_id.encode()
-    records = committed(case, case.kafka.progress_topic)
-    markers = [record for record in records if record.key == application]
+    markers = _markers(case, committed(case, case.kafka.progress_topic))
     if not markers:
         return {}
-    ranges = json.loads(markers[-1].value)["offsets"].get(topic or case.kafka.input_topics[0], {})
+    return _ends(markers[-1], topic or case.kafka.input_topics[0])
+
+
+def _markers(case, records):
+    """Which records of the progress topic say what the application has published."""
+    application = case.config.pipeline.app_id.encode()
+    return [record for record in records if record.key == application]
+
+
+def _ends(marker, topic):
+    """The offsets up to which a marker says that epochs are published, by partition."""
+    ranges = json.loads(marker.value)["offsets"].get(topic, {})
     return {int(partition): end for partition, (_, end) in ranges.items()}
 
 
@@ -229,15 +246,20 @@ def await_published(case, sent):
         place = record.topic, record.partition
         wanted[place] = max(wanted.get(place, 0), record.offset + 1)
 
-    def behind():
-        done = {
-            (topic, p): end
-            for topic in {topic for topic, _ in wanted}
-            for p, end in published(case, topic).items()
-        }
-        return {place: end for place, end in wanted.items() if done.get(place, 0) < end}
-
-    eventually(behind, {})
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    behind = wanted
+    # One consumer that waits: a new one for each look takes more CPU time than the pipeline.
+    with reader(case, case.kafka.progress_topic) as consumer:
+        while behind:
+            assert time.monotonic() < deadline, behind
+            for records in consumer.poll(timeout_ms=1000).values():
+                for marker in _markers(case, records)[-1:]:
+                    done = {
+                        (topic, partition): end
+                        for topic in {topic for topic, _ in wanted}
+                        for partition, end in _ends(marker, topic).items()
+                    }
+                    behind = {at: end for at, end in wanted.items() if done.get(at, 0) < end}
 
 
 def spawn(arguments, log, given=None, program=sys.executable):
@@ -268,6 +290,7 @@ def running(arguments, case, program=sys.executable):
         finally:
             process.kill()
             process.wait()
+            stop_context()
 
 
 def terminate(process):

@@ -17,12 +17,14 @@ from streamreasoner.streaming.lock import StateLock
 
 BUCKETS = 4
 """So few that a probe meets facts that it is not for."""
-MARKS = [
+MARKS_OF_AN_OWN_JVM = [
     # PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
     pytest.mark.usefixtures("leftovers"),
 ]
-"""Of a module that has a session."""
+"""Of a module whose sessions have JVMs of their own."""
+MARKS = [*MARKS_OF_AN_OWN_JVM, pytest.mark.usefixtures("joined_jvm")]
+"""Of a module that has sessions, one at a time."""
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 """Whether there is time for many examples."""
 

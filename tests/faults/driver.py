@@ -19,6 +19,7 @@ from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.config import load
 from streamreasoner.storage import layout
 from streamreasoner.storage.table import Table
+from streamreasoner.streaming import recovery
 from streamreasoner.streaming.ports import NullObserver
 from streamreasoner.streaming.sink import Sink
 
@@ -49,6 +50,11 @@ class DieAfterStage(NullObserver):
             die()
 
 
+def own(record):
+    """The tables that have rows of an epoch; the trace is not among them."""
+    return {name for name, epoch in record.latest.items() if epoch == record.epoch}
+
+
 def die_within_store(epoch, first, last):
     """Durable step 1, cut: the first of two tables has the epoch, the last has not."""
     append, appended = Table.append, threading.Event()
@@ -57,7 +63,7 @@ def die_within_store(epoch, first, last):
         if (
             record.epoch >= epoch
             and self.name == last
-            and {first, last} <= {*record.requires, layout.TRACE}
+            and {first, last} <= {layout.TRACE, *own(record)}
         ):
             appended.wait()
             die()
@@ -111,8 +117,8 @@ class Uncommitted:
 
 def ignore_marker():
     """Publish every replayed epoch again."""
-    recover = app.resume
-    app.resume = lambda *parts: replace(recover(*parts), published=-1)
+    recover = recovery.resume
+    recovery.resume = lambda *parts: replace(recover(*parts), published=-1)
 
 
 def main():

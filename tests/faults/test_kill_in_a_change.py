@@ -7,6 +7,7 @@ import uuid
 from collections import Counter
 
 import duckdb
+import pytest
 from control_builders import control
 from crashes import die_at, run_to_the_end
 from deltalake import DeltaTable
@@ -23,6 +24,8 @@ from pipelines import (
 
 from streamreasoner.analysis import check_text
 from streamreasoner.storage import programs
+
+pytestmark = pytest.mark.usefixtures("joined_jvm")
 
 PREFIX = "@prefix ex: <http://example.org/> .\n"
 CYCLE = f"{PREFIX}[?x, ex:on, ex:cycle] :- [?x, ex:reaches, ?x] .\n"

@@ -7,8 +7,9 @@ from spark_backend import spark_session, stores
 
 
 @pytest.fixture(scope="module")
-def spark_store(tmp_path_factory):
+def spark_store(joined_jvm, tmp_path_factory):
     """Makes stores in one session."""
+    del joined_jvm
     directory = tmp_path_factory.mktemp("spark")
     with spark_session(directory) as spark:
         yield stores(spark, directory)

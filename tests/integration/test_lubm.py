@@ -17,6 +17,7 @@ import pytest
 from deltalake import DeltaTable
 from kafka import KafkaProducer
 from pipelines import await_published, changes, net, new_case, no_change_twice, triple
+from spark_backend import MARKS
 
 from benchmarks import harness
 from streamreasoner import rulesets
@@ -24,7 +25,7 @@ from streamreasoner.app import pipeline
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.ntriples import read
 
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+pytestmark = MARKS
 
 
 def lines():

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
 from control_builders import CONTROL_REASONS
 from kafka import KafkaAdminClient
 from pipelines import await_published, changes, committed, fact, net, new_case, produce, triple
+from spark_backend import MARKS
 
 from streamreasoner.app import pipeline
 from streamreasoner.streaming.rejected import Reason
 from streamreasoner.streaming.topics import create_topics
 
-# PySpark leaves it to the collector to close its sockets.
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+pytestmark = MARKS
 
 RULES = """
 path(?x, ?y) :- edge(?x, ?y) .

@@ -19,13 +19,13 @@ from pipelines import (
     produce,
     triple,
 )
+from spark_backend import MARKS
 
 from streamreasoner.analysis import check_text
 from streamreasoner.app import pipeline
 from streamreasoner.errors import StateError
 
-# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+pytestmark = MARKS
 
 RULES = """
 @prefix ex: <http://example.org/> .

@@ -22,13 +22,13 @@ from cluster import DEADLINE_SECONDS, WORKERS, cluster, executor_id, kill
 from driver import Driver
 from oracle import closure, evaluate, total
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
-from spark_backend import MARKS, spark_session, stores
+from spark_backend import MARKS_OF_AN_OWN_JVM, spark_session, stores
 
 from streamreasoner.analysis import check_text
 from streamreasoner.backends.spark import files, relation
 from streamreasoner.errors import EnvironmentSetupError
 
-pytestmark = MARKS
+pytestmark = MARKS_OF_AN_OWN_JVM
 
 ROOT = Path(__file__).parents[2]
 # Executors compare terms for the condition, in Python.

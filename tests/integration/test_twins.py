@@ -29,7 +29,7 @@ def twin(case, name):
 def refusal(case):
     """What `streamreasoner run` says when it ends by itself."""
     process = spawn(["-m", "streamreasoner", "run", "--config", case.file], subprocess.PIPE)
-    said, errors = process.communicate(timeout=120)
+    said, errors = process.communicate(timeout=300)
     assert process.returncode == 1
     return (said + errors).decode()
 

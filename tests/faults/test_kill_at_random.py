@@ -1,0 +1,76 @@
+"""SIGKILL of the driver, and so of its JVM, at random: exactly once, or the test is red."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import threading
+from contextlib import suppress
+
+from crashes import run_to_the_end
+from graphs import RULES, expected, random_edges
+from pipelines import (
+    changes,
+    eventually,
+    net,
+    new_case,
+    no_change_twice,
+    produce,
+    published,
+    running,
+    terminate,
+    triple,
+)
+from spark_backend import THOROUGH
+
+from streamreasoner.streaming.offsets import Checkpoint
+
+KILLS = 500 if THOROUGH else 2
+
+
+def ends(ranges):
+    """Partition -> end of the input range of one batch."""
+    [partitions] = ranges.values()
+    return {int(partition): end for partition, (_, end) in partitions.items()}
+
+
+def test_killed_at_random_under_load(broker, tmp_path):
+    """Killed some times, stopped once, while input keeps coming: all comes out, and once.
+
+    The stop finishes its batch: what is published then is also what Spark has committed.
+    """
+    case = new_case(broker, tmp_path, RULES)
+    rng = random.Random(3)
+    sent, records, done = [], [], threading.Event()
+
+    def load():
+        while not done.wait(0.1):
+            now = list(random_edges(rng, 20))
+            records.extend(produce(case, (triple(*args, diff=diff) for args, diff in now)))
+            sent.extend(now)
+
+    loader = threading.Thread(target=load)
+    loader.start()
+    try:
+        for _ in range(KILLS):
+            before = published(case)
+            with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
+                eventually(lambda: published(case) != before or process.poll(), True)  # noqa: B023, FBT003
+                # The moment is what is random here; nothing waits for it.
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(rng.uniform(0.0, 1.5))
+                assert process.poll() is None, (case.directory / "driver.log").read_text()
+                process.kill()
+        before = published(case)
+        with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
+            eventually(lambda: published(case) != before or process.poll(), True)  # noqa: FBT003
+            assert terminate(process) == 0
+        spark = Checkpoint.read(case.config.state.checkpoint_directory)
+        assert published(case) == ends(spark.range(spark.committed))
+    finally:
+        done.set()
+        loader.join()
+    run_to_the_end(case, records)
+    found = changes(case)
+    assert no_change_twice(found)
+    assert net(found) == expected(sent)

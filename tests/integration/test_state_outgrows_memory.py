@@ -1,0 +1,76 @@
+"""A stream whose state moves to Spark, in one process with two JVMs one after the other."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import threading
+import urllib.request
+
+import pytest
+from oracle import derived, evaluate, total
+from pipelines import await_published, changes, eventually, fact, net, new_case, produce
+from spark_backend import MARKS_OF_AN_OWN_JVM
+
+from streamreasoner.analysis import check_text
+from streamreasoner.app import run
+from streamreasoner.backends.columnar import state
+
+pytestmark = MARKS_OF_AN_OWN_JVM
+
+
+@pytest.mark.parametrize("full", ["memory", "arena"])
+def test_a_state_that_outgrows_memory_goes_on_in_spark(broker, tmp_path, caplog, monkeypatch, full):
+    """With `auto` a stream begins in memory, and goes on in Spark within one run.
+
+    Between two batches when it takes more memory than it may, and with the batch whose facts
+    cannot be addressed when that ends first: Spark evaluates it again.
+    The metrics name the backend that runs.
+    """
+    rules = "path(?x, ?z) :- edge(?x, ?y), edge(?y, ?z) ."
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    case = new_case(broker, tmp_path, rules, metrics={"port": port})
+    case.raw["pipeline"]["backend"] = "auto"
+    if full == "memory":
+        case.raw["pipeline"]["max_state_bytes"] = 1
+    else:
+        monkeypatch.setattr(state, "ADDRESSABLE_UNITS", 16)
+    sent, named = [], []
+
+    def backends():
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+                text = answer.read().decode()
+        except OSError:
+            return []
+        return re.findall(r'^streamreasoner_build_info{backend="(\w+)"', text, re.MULTILINE)
+
+    def drive():
+        try:
+            eventually(backends, ["columnar"])
+            for ends in ("ab", "bc", "ca"):
+                now = ("edge", tuple(f"<http://example.org/{end}>" for end in ends), 1)
+                await_published(case, produce(case, [fact(now[0], *now[1], diff=1)]))
+                sent.append(now)
+            eventually(backends, ["spark"])
+            named.append("spark")
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    # Signals are the main thread's: it runs the pipeline, and another one drives it.
+    driving = threading.Thread(target=drive)
+    with caplog.at_level("INFO", "streamreasoner"):
+        driving.start()
+        run(case.config)
+    driving.join()
+    assert "It goes on in Spark" in caplog.text
+    assert (full == "arena") == ("can be addressed" in caplog.text)
+    assert len(net(changes(case))) == 3
+    assert (tmp_path / "state" / "backend").read_text() == "spark"
+    assert len(sent) == 3
+    assert named == ["spark"]
+    assert net(changes(case)) == derived(evaluate(check_text(rules), total([sent])))
