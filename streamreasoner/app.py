@@ -110,7 +110,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         stack.callback(sink.close)
         tables, checkpoint, point = _recover(config, program, topics, sink, stack)
         store = (
-            _in_spark(config, point, starting.result())
+            _in_spark(config, tables, point, starting.result())
             if place is Place.SPARK
             else _in_memory(tables, point)
         )
@@ -289,8 +289,9 @@ def _in_memory(tables: Tables, point: Resume) -> Store:
     return Store(dictionary, backend)
 
 
-def _in_spark(config: Config, point: Resume, session: session.Session) -> Store:
+def _in_spark(config: Config, tables: Tables, point: Resume, session: session.Session) -> Store:
     place = config.spark_state
+    tables.verify()
     files.check(session.spark, place)
     dictionary = DistributedDictionary(session.spark, f"{place}/terms")
     dictionary.resume(config.state.tables / TERMS)
@@ -309,7 +310,7 @@ def _place(config: Config) -> Place:
     if config.pipeline.backend == "auto":
         place = Limit(config.pipeline.max_state_bytes).choose(
             *Tables.rows(config.state.tables),
-            in_spark=last.exists() and last.read_text() == Place.SPARK.value,
+            in_spark=last.exists() and last.read_bytes() == Place.SPARK.value.encode(),
         )
     else:
         place = Place(config.pipeline.backend)

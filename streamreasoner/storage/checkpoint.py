@@ -137,9 +137,10 @@ def write(
         "records": [record.to_json() for record in records],
     }
     disk.write(seal_path(table, version), seal.sealed(json.dumps(note)))
-    pointer = {"version": version, "size": len(rows), "sizeInBytes": len(data)}
-    disk.write(log.directory_of(table) / "_last_checkpoint", json.dumps(pointer).encode())
     disk.sync(log.directory_of(table))
+    # Readers find the checkpoint without it, so it is not flushed.
+    pointer = {"version": version, "size": len(rows), "sizeInBytes": data.size}
+    disk.replace(log.directory_of(table) / "_last_checkpoint", json.dumps(pointer).encode())
 
 
 def newest(table: Path) -> Checkpoint:

@@ -8,8 +8,6 @@ until the next start gives them one.
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 import os
 import time
@@ -22,18 +20,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamreasoner.errors import StateError
-from streamreasoner.storage import disk, log, seal
+from streamreasoner.storage import log, seal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from _typeshed import ReadableBuffer
-
     from streamreasoner.storage.log import Action
     from streamreasoner.storage.snapshot import Snapshot
 
 ROW_GROUP_ROWS: Final = 1 << 20
+_SMALL: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +64,7 @@ class DataFile:
 
 
 def write(directory: Path, rows: pa.Table, partition: Mapping[str, str]) -> DataFile:
-    """Write `rows` as one new file, durably.
+    """Write `rows` as one new file; its bytes are flushed, the entry of the directory is not.
 
     Args:
         directory: The table.
@@ -76,22 +73,26 @@ def write(directory: Path, rows: pa.Table, partition: Mapping[str, str]) -> Data
     """
     path = directory / f"part-{uuid.uuid4()}.parquet"
     written: list[pq.FileMetaData] = []
-    with _DigestedFile(path) as file:
-        with pq.ParquetWriter(
-            file,
-            rows.schema,
-            compression="zstd",
-            compression_level=1,
-            metadata_collector=written,
-            store_schema=False,
-            write_page_checksum=True,
-        ) as writer:
-            writer.write_table(rows, row_group_size=ROW_GROUP_ROWS)
+    sink = pa.BufferOutputStream()
+    with pq.ParquetWriter(
+        sink,
+        rows.schema,
+        compression="zstd",
+        compression_level=1,
+        metadata_collector=written,
+        store_schema=False,
+        write_page_checksum=True,
+    ) as writer:
+        writer.write_table(rows, row_group_size=ROW_GROUP_ROWS)
+    data = sink.getvalue()
+    with path.open("xb") as file:
+        file.write(data)
+        file.flush()
         os.fsync(file.fileno())
-        size = file.tell()
-        digest = file.sha256.hexdigest()
-    disk.sync(directory)
-    return DataFile(path.name, size, len(rows), partition, _statistics(written[0], rows), digest)
+    digest = seal.digest(data)
+    return DataFile(
+        path.name, data.size, len(rows), partition, _statistics(written[0], rows), digest
+    )
 
 
 def read(directory: Path, file: DataFile, columns: Sequence[str]) -> pa.Table:
@@ -103,7 +104,8 @@ def read(directory: Path, file: DataFile, columns: Sequence[str]) -> pa.Table:
     data = _verified(directory, file)
     try:
         parquet = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
-        found = parquet.read(columns=list(columns))
+        # Threads cost more than they save in a small file.
+        found = parquet.read(columns=list(columns), use_threads=file.size > _SMALL)
     except (OSError, pa.ArrowException, ValueError, KeyError, IndexError) as error:
         raise _damage(file.place(directory), f"cannot be read: {error}") from error
     if found.num_rows != file.rows or not set(columns) <= set(found.column_names):
@@ -157,23 +159,6 @@ def remove_action(file: DataFile) -> Action:
             "size": file.size,
         }
     }
-
-
-class _DigestedFile(io.FileIO):
-    """A new file that computes the digest of what is written to it."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, "xb")
-        self.sha256 = hashlib.sha256()
-
-    def write(self, data: ReadableBuffer, /) -> int:
-        """Write all of `data`; a single call to the system may write less."""
-        self.sha256.update(data)
-        rest = memoryview(data).cast("B")
-        size = len(rest)
-        while rest:
-            rest = rest[super().write(rest) :]
-        return size
 
 
 def _verified(directory: Path, file: DataFile) -> bytes:

@@ -100,6 +100,24 @@ def read(table: Path) -> Snapshot:
     raise StateError(f"The log of the table {table} changes faster than it can be read. Try again.")
 
 
+def follow(table: Path, earlier: Snapshot) -> Snapshot:
+    """The newest snapshot, from one that the process that writes the table has read before.
+
+    Raises:
+        StateError: A commit is damaged, or needs another reader.
+    """
+    commits: list[list[Action]] = []
+    while (path := log.commit_path(table, earlier.version + len(commits) + 1)).exists():
+        commits.append(log.read_commit(path))
+    if not commits:
+        return earlier
+    replay = _Replay(table, earlier)
+    for actions in commits:
+        replay.apply(actions)
+    records = (*earlier.records, *_records(commits))
+    return replay.result(earlier.version + len(commits), earlier.checkpoint, records)
+
+
 def read_unsealed(table: Path) -> Snapshot:
     """The newest snapshot of a table that a version without seals wrote.
 
@@ -160,34 +178,39 @@ def _replayed(table: Path, start: Checkpoint, *, sealed: bool) -> Snapshot:
     replay.apply(start.actions)
     for actions in commits:
         replay.apply(actions)
-    if replay.protocol is None or replay.metadata is None:
-        raise StateError(
-            f"The log of the table {table} does not say what the table is. {log.RESTORE}"
-        )
     earlier = _records(log.read_commit(file, sealed=False) for file in before)
     records = (*start.records, *earlier, *_records(commits))
-    return Snapshot(
-        start.version + len(commits),
-        start.version,
-        replay.protocol,
-        replay.metadata,
-        replay.transactions,
-        replay.added,
-        replay.removed,
-        records[-RECORDS:],
-    )
+    return replay.result(start.version + len(commits), start.version, records)
 
 
 class _Replay:
     """Entries of a log, one after the other: what holds after the last of them."""
 
-    def __init__(self, table: Path) -> None:
+    def __init__(self, table: Path, start: Snapshot | None = None) -> None:
         self._table = table
-        self.protocol: Action | None = None
-        self.metadata: Action | None = None
-        self.transactions: dict[str, Action] = {}
-        self.added: dict[str, Action] = {}
-        self.removed: dict[str, Action] = {}
+        self._protocol = None if start is None else start.protocol
+        self._metadata = None if start is None else start.metadata
+        self._transactions = {} if start is None else {**start.transactions}
+        self._added = {} if start is None else {**start.added}
+        self._removed = {} if start is None else {**start.removed}
+
+    def result(
+        self, version: int, checkpoint_version: int, records: tuple[EpochRecord, ...]
+    ) -> Snapshot:
+        if self._protocol is None or self._metadata is None:
+            raise StateError(
+                f"The log of the table {self._table} does not say what the table is. {log.RESTORE}"
+            )
+        return Snapshot(
+            version,
+            checkpoint_version,
+            self._protocol,
+            self._metadata,
+            self._transactions,
+            self._added,
+            self._removed,
+            records[-RECORDS:],
+        )
 
     def apply(self, actions: Iterable[Action]) -> None:
         for action in actions:
@@ -198,18 +221,18 @@ class _Replay:
         match kind:
             case "protocol":
                 check_protocol(self._table, entry)
-                self.protocol = entry
+                self._protocol = entry
             case "metaData":
-                self.metadata = entry
+                self._metadata = entry
             case "txn":
-                self.transactions[entry["appId"]] = entry
+                self._transactions[entry["appId"]] = entry
             case "add":
                 check_file(self._table, entry)
-                self.added[entry["path"]] = entry
-                self.removed.pop(entry["path"], None)
+                self._added[entry["path"]] = entry
+                self._removed.pop(entry["path"], None)
             case "remove":
-                self.removed[entry["path"]] = entry
-                self.added.pop(entry["path"], None)
+                self._removed[entry["path"]] = entry
+                self._added.pop(entry["path"], None)
             case _:
                 # Nothing that the rows depend on.
                 pass

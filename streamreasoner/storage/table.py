@@ -127,6 +127,8 @@ class Table:
         try:
             added = [datafile.write(self.directory, rows, part) for rows, part in files]
             adding = [datafile.add_action(file, data_change=True) for file in added]
+            if added:
+                disk.sync(self.directory)
             if before is not None:
                 before.result()
             self._commit([*actions, *adding])
@@ -153,6 +155,7 @@ class Table:
                     f"Another process has removed files from {self.directory}. Stop it."
                 )
 
+        disk.sync(self.directory)
         self._commit(
             [
                 log.commit_info("OPTIMIZE"),
@@ -168,8 +171,7 @@ class Table:
         Raises:
             StateError: The table cannot be read.
         """
-        if log.commit_path(self.directory, self._newest.version + 1).exists():
-            self._newest = snapshot.read(self.directory)
+        self._newest = snapshot.follow(self.directory, self._newest)
         return self._newest
 
     def save(self) -> None:

@@ -43,7 +43,7 @@ class StateLock:
         deadline = time.monotonic() + patience
         while not self._try():
             if time.monotonic() >= deadline:
-                holder = path.read_text().strip() or "unknown"
+                holder = path.read_text(errors="replace").strip() or "unknown"
                 os.close(self._descriptor)
                 raise EnvironmentSetupError(
                     f"The directory {directory} (state.directory) is in use by process {holder}. "

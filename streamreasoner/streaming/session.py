@@ -93,6 +93,8 @@ WITH_DELTA = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     # The log of one table is small; reading it with 50 tasks takes seconds.
     "spark.databricks.delta.snapshotPartitions": "1",
+    # Pages have checksums when they are written; what is read has passed them.
+    "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
 }
 """Settings of a session whose Spark reads and writes Delta tables."""
 

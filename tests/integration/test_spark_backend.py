@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from driver import Driver
 from oracle import closure, evaluate, total
@@ -19,7 +20,7 @@ from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.dictionary import DistributedDictionary
 from streamreasoner.backends.spark.ranks import rank
 from streamreasoner.backends.spark.relation import QueryRunner
-from streamreasoner.errors import MultiplicityOverflowError, RecursionLimitError
+from streamreasoner.errors import MultiplicityOverflowError, RecursionLimitError, StateError
 from streamreasoner.plan.algebra import Arrangement
 from streamreasoner.reasoner import Store
 
@@ -206,6 +207,26 @@ def test_overflows_have_no_value_and_patterns_are_linear(store, monkeypatch, few
     wanted = evaluate(checked, total([facts]))
     assert everything(driver) == (wanted, closure(wanted))
     assert driver.reasoner.engine.statistics().overflows >= 2
+
+
+@pytest.mark.parametrize("damage", ["page", "missing"])
+def test_a_damaged_state_is_refused_with_the_way_out(spark, tmp_path, monkeypatch, damage):
+    """Pages of the Spark backend's own table are verified; it is a copy, and can be deleted."""
+    monkeypatch.setattr(state, "RECENT", 0)
+    checked = check_text("q(?x) :- p(?x) .")
+    driver = Driver(checked, store=stores(spark, tmp_path)())
+    driver.apply([("p", (f"<a:{n}>",), 1) for n in range(50)])
+    for path in (tmp_path / "state-0" / "state").rglob("part-*.parquet"):
+        if damage == "missing":
+            path.unlink()
+            continue
+        data = bytearray(path.read_bytes())
+        first = pq.ParquetFile(path).metadata.row_group(0).column(0)
+        data[first.data_page_offset + first.total_compressed_size - 1] ^= 1
+        path.write_bytes(data)
+
+    with pytest.raises(StateError, match=r"state-0.*part-.*delete .*state-0"):
+        driver.apply([("p", (f"<a:{n}>",), -1) for n in range(50)])
 
 
 def test_facts_are_selected_and_counted(store):

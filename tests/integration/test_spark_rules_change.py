@@ -8,7 +8,7 @@ from oracle import closure, evaluate, total
 from spark_backend import BUCKETS, MARKS, spark_session, stores
 
 from streamreasoner.analysis import check_text
-from streamreasoner.backends.spark import relation
+from streamreasoner.backends.spark import arranged, relation
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.dictionary import DistributedDictionary
 from streamreasoner.errors import RecursionLimitError, StateError
@@ -99,6 +99,8 @@ def test_the_state_is_that_of_the_rules_there_are(started):
         assert step(driver, checked, updates) == step(other, checked, updates)
         assert_from_scratch(driver, checked, sent)
         assert state(driver) == state(other)
+        # One write of a change of rules switches this check of Delta's off, and no other.
+        assert started[0].conf.get(arranged.ONLY_REPLACED, "true") == "true"
 
 
 def test_many_rows_are_as_few(started, monkeypatch):

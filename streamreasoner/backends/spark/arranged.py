@@ -14,6 +14,7 @@ away what is needed no more, at once with the epoch.
 from __future__ import annotations
 
 import hashlib
+from contextlib import contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -39,11 +40,11 @@ from streamreasoner.errors import StateError
 from streamreasoner.plan.algebra import Arrangement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
-    from pyspark.sql import DataFrame, DataFrameWriter
+    from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
     from streamreasoner.backends.spark.patterns import Constants
     from streamreasoner.backends.spark.relation import QueryRunner, Relation
@@ -71,7 +72,7 @@ _PROPERTIES = {
     "delta.logRetentionDuration": "interval 1 hour",
 }
 """Properties of the table, once it is made."""
-_ONLY_REPLACED = "spark.databricks.delta.replaceWhere.constraintCheck.enabled"
+ONLY_REPLACED = "spark.databricks.delta.replaceWhere.constraintCheck.enabled"
 
 
 def primary(predicate: str, arity: int) -> Arrangement:
@@ -233,7 +234,7 @@ class ArrangedTable:
             self.clear()
             raise StateError(
                 f"The Spark state had epoch {epoch} already, with another program than it has now. "
-                "It is deleted. Start again: it is built from the trace."
+                "It is deleted. Restart the process: the state is built from the trace."
             )
         # What the table has is the trace's too by now: nobody goes back behind it.
         self._files.delete(self._gone)
@@ -250,12 +251,14 @@ class ArrangedTable:
             .option("txnVersion", epoch)
         )
         gone = [one for one in self._kept if self._wider or one not in self._arrangements]
+        settings = _LAYOUT
         if gone:
             # One commit takes away what is gone and appends the rest, which is somewhere else.
-            self._spark.conf.set(_ONLY_REPLACED, "false")
+            settings = {**_LAYOUT, ONLY_REPLACED: "false"}
             names = ", ".join(quoted(self._name(one)) for one in gone)
             writer = writer.mode("overwrite").option("replaceWhere", f"{ARRANGEMENT} IN ({names})")
-        self._write(writer)
+        with _set(self._spark, settings):
+            writer.save(self._path)
         self._gone = self._files.follow()
         self._ahead.pop(epoch, None)
         self._read(epoch + 1)
@@ -311,19 +314,10 @@ class ArrangedTable:
             .agg(*map(F.expr, sums), F.expr(f"max({EPOCH}) AS {EPOCH}"))
             .filter(f"{MULTIPLICITY} != 0 OR {TRANSITION} != 0")
         )
-        with self._runner.for_many():
-            self._write(self._writer(summed, epoch).mode("overwrite").option("replaceWhere", where))
-        self._files.delete(self._files.follow())
-
-    def _write(self, writer: DataFrameWriter) -> None:
-        for name, value in _LAYOUT.items():
-            self._spark.conf.set(name, value)
-        try:
+        writer = self._writer(summed, epoch).mode("overwrite").option("replaceWhere", where)
+        with self._runner.for_many(), _set(self._spark, _LAYOUT):
             writer.save(self._path)
-        finally:
-            # What a step writes is read as a whole.
-            for name in _LAYOUT:
-                self._spark.conf.unset(name)
+        self._files.delete(self._files.follow())
 
     def open(self, before: int) -> int:
         """Read the rows of the epochs below *before* from now on.
@@ -430,6 +424,22 @@ class ArrangedTable:
         constants = "".join(f"-{p}.{term}" for p, term in self._constants(arrangement))
         key = "".join(f"+{position}" for position in arrangement.key)
         return f"{arrangement.predicate}{constants}{key}"
+
+
+@contextmanager
+def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Give a session settings for one write: what a step writes is read as a whole."""
+    before = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, earlier in before.items():
+            if earlier is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, earlier)
 
 
 def _listed(values: NDArray[np.int64]) -> str:

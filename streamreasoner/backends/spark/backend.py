@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from streamreasoner.backends.spark import aggregates, columns, relation
+from streamreasoner.backends.spark import aggregates, columns, files, relation
 from streamreasoner.backends.spark.aggregates import OLD, RANK
 from streamreasoner.backends.spark.arranged import primary
 from streamreasoner.backends.spark.change import Change, following
@@ -84,6 +84,7 @@ class SparkBackend:
         dictionary: DistributedDictionary,
         buckets: int = DEFAULT_BUCKETS,
     ) -> None:
+        self.place = directory
         self._dictionary = dictionary
         self._runner = QueryRunner(spark, f"{directory}/steps")
         self._progress = Progress(self._runner)
@@ -149,6 +150,7 @@ class SparkBackend:
         data[MULTIPLICITY] = pa.array(np.ascontiguousarray(updates.multiplicity))
         self._input.append(pa.table(data))
 
+    @files.explained
     def adopt(self, plan: ProgramPlan) -> None:
         """Go on with another program; what it derives differently is settled in this epoch."""
         before = self._plan
@@ -177,6 +179,7 @@ class SparkBackend:
 
     # A stratum -----------------------------------------------------------------------------------
 
+    @files.explained
     def enter(self, stratum: int) -> int:
         """Start a stratum with the final changes of those before it as deltas at iteration 0."""
         self._stratum = stratum
@@ -192,6 +195,7 @@ class SparkBackend:
         self._iteration = -1
         return self.next_touched()
 
+    @files.explained
     def settle(self, iteration: int) -> int:
         """Step 1: transitions at *iteration* from the counts; returns the number of deltas."""
         self._iteration = iteration
@@ -264,6 +268,7 @@ class SparkBackend:
             return int(self._delta.table.num_rows)
         return self._delta.frame.count()
 
+    @files.explained
     def derive(self, iteration: int) -> None:
         """Steps 2 and 3: the deltas through the stratum's plans, heads touched later on."""
         if self._stratum == 0:
@@ -502,6 +507,7 @@ class SparkBackend:
         """What the epoch has changed so far."""
         return self._outcome().changes()
 
+    @files.explained
     def commit(self, epoch: int) -> None:
         """Append the epoch to the state, unless it is there from a process that died since."""
         outcome = self._outcome()
@@ -533,6 +539,7 @@ class SparkBackend:
         if self._input:
             self._rebuild(self._runner.from_table(pa.concat_tables(self._input)), 0)
 
+    @files.explained
     def resume(self, trace: Path, before: int) -> None:
         """Go on with the state of the epochs below *before*, built from their trace if need be.
 

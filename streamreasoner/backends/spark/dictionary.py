@@ -43,12 +43,14 @@ class DistributedDictionary:
     """
 
     def __init__(self, spark: SparkSession, path: str) -> None:
+        self.place = path
         self._spark = spark
         self._index = TermIndex(spark, path)
         self._copy = f"{path}-copy"
         self._count = self._settled = 0
         self._remember(pa.array([], pa.large_string()))
 
+    @files.explained
     def resume(self, table: Path) -> None:
         """Take up the terms of an earlier run.
 
@@ -153,6 +155,7 @@ class DistributedDictionary:
             to_frame(self._spark, pa.table({ID: ids, TERM: newest}))
         )
 
+    @files.explained
     def settle(self) -> None:
         """After an epoch: move terms to the table, and forget what has not been used for long.
 
@@ -174,6 +177,7 @@ class DistributedDictionary:
         self._ids = np.arange(self._index.count, self._count)
         self._sorted: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 
+    @files.explained
     def _identify(self) -> None:
         """Give ids to the terms that this process has met since."""
         if len(self._known) == len(self._ids):
@@ -187,6 +191,7 @@ class DistributedDictionary:
         self._count += int(new.sum())
         self._add(ids)
 
+    @files.explained
     def _load_ids_of(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """Take terms of the table into the driver; returns their places there."""
         self._identify()

@@ -6,18 +6,40 @@ driver's JVM has the file systems, and Spark's settings (`spark.hadoop.*`) say h
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
-from streamreasoner.errors import EnvironmentSetupError
+from streamreasoner.errors import EnvironmentSetupError, StateError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
+
+class Placed(Protocol):
+    """What keeps its state in a folder.
+
+    Attributes:
+        place: The folder, as Hadoop names it.
+    """
+
+    place: str
+
+
+S = TypeVar("S", bound=Placed)
+P = ParamSpec("P")
+R = TypeVar("R")
+_UNREADABLE = re.compile(
+    r"FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|FileNotFoundException|DELTA_|\.delta\.|parquet\."
+    r"|checksum|ChecksumException|JsonParseException|JsonMappingException",
+)
+"""What Spark and Delta say about files that are missing, or are not as they were written."""
 _TASKS = 4  # for each processor, so that hardly an executor is left out
 
 
@@ -59,6 +81,30 @@ def write(spark: SparkSession, place: str, text: str) -> None:
         stream.write(text.encode())
     finally:
         stream.close()
+
+
+def explained(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+    """Have a method say what to do when Spark cannot read the state, which is a copy.
+
+    It raises a `StateError` that names the file, if one is missing or not as it was written.
+    """
+
+    @wraps(method)
+    def call(self: S, /, *args: P.args, **named: P.kwargs) -> R:
+        try:
+            return method(self, *args, **named)
+        except (Py4JJavaError, PySparkException) as error:
+            lines = [line.strip() for line in str(error).splitlines()]
+            said = [line for line in lines if _UNREADABLE.search(line) and line[:3] != "at "]
+            if not said:
+                raise
+            raise StateError(
+                f"Spark cannot read its state in {self.place} (spark.state_directory): "
+                f"{said[0].rstrip('.')}. Stop the pipeline, delete {self.place} and start it "
+                "again: the state is built from the tables."
+            ) from error
+
+    return call
 
 
 def reachable(spark: SparkSession, source: Path, place: str) -> str:

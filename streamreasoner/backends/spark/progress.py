@@ -8,6 +8,7 @@ on the same state, with the same program and the same ids.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from dataclasses import asdict, dataclass
@@ -97,7 +98,8 @@ class Progress:
         """Note how far it is."""
         stored = {name: log.stored() for name, log in logs.items()}
         note = Note(purpose, *place, self._runner.generations, list(terms), stored)
-        files.write(self._runner.spark, self._place, json.dumps(asdict(note)))
+        text = json.dumps(asdict(note))
+        files.write(self._runner.spark, self._place, f"{_digest(text)}\n{text}")
         self._noted, self._kept = time.monotonic(), self._runner.generations[1]
 
     def forget(self) -> None:
@@ -107,8 +109,12 @@ class Progress:
 
     def _read(self) -> Note | None:
         text = files.text(self._runner.spark, self._place)
-        try:
-            return None if text is None else Note(**json.loads(text))
-        except (ValueError, TypeError):
-            # Its writer died, or was another version: the epoch begins again.
+        digest, _, note = (text or "").partition("\n")
+        if digest != _digest(note):
+            # Its writer died or was another version, or it is damaged: the epoch begins again.
             return None
+        return Note(**json.loads(note))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -29,7 +29,7 @@ from streamreasoner.streaming.progress import Marker
 from streamreasoner.streaming.recovery import resume
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
-STEP = 16 if THOROUGH else 0
+STEP = 64 if THOROUGH else 0
 FILES = 30
 ADVICE = re.compile(r"Restore |restore |Delete |[Rr]un: ")
 LAST = 40
