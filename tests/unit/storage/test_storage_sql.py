@@ -1,0 +1,80 @@
+"""The SQL of the documents, on a state with a lattice, a closure and asserted facts."""
+
+from __future__ import annotations
+
+import json
+import re
+import tarfile
+from collections import Counter
+from pathlib import Path
+
+import duckdb
+import pytest
+from deltalake import DeltaTable
+
+from streamreasoner.storage import migrate
+
+ROOT = Path(__file__).parents[3]
+QUERIES = re.findall(
+    r"^```sql\n(.*?)^```",
+    (ROOT / "docs/operations.md").read_text("utf-8"),
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory):
+    """A state, and what its pipeline was sent and has published."""
+    folder = tmp_path_factory.mktemp("sql")
+    with tarfile.open(ROOT / "tests/states/66d5e30.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    migrate(folder / "state/tables")
+    return folder / "state/tables", json.loads((folder / "record.json").read_text())
+
+
+def facts(tables, query):
+    """The rows of a query on the tables."""
+    with duckdb.connect() as database:
+        for name in ("trace", "terms"):
+            database.register(name, DeltaTable(tables / name).to_pyarrow_dataset())
+        return sorted(database.execute(query).fetchall())
+
+
+def published(record, wanted):
+    """The facts of a predicate that readers of the output topic hold."""
+    sums = Counter()
+    for predicate, args, diff in record["changes"]:
+        if predicate == wanted:
+            sums[tuple(args)] += diff
+    return sorted(+sums)
+
+
+def test_the_facts_of_a_recursive_predicate(state):
+    """The first statement gives the closure, as it was published."""
+    tables, record = state
+
+    assert facts(tables, QUERIES[0].replace("reports", "linked")) == published(record, "linked")
+
+
+def test_the_asserted_facts(state):
+    """With its condition on the iteration the first statement gives what the input asserts."""
+    tables, record = state
+    sums = Counter()
+    for topic, value in record["sent"]:
+        update = json.loads(value)
+        if topic == "state-in" and update["predicate"] == "start":
+            sums[tuple(update["args"])] += update["diff"]
+    query = QUERIES[0].replace("reports", "start").replace("WHERE", "WHERE iteration = 0 AND")
+    query = query.replace(", o.term", "").replace("JOIN terms o ON o.id = a1", "")
+
+    assert facts(tables, query) == sorted(+sums)
+
+
+def test_the_winners_of_a_lattice(state):
+    """The second statement gives one fact for each group; the first would give each candidate."""
+    tables, record = state
+    winners = published(record, "distance")
+    candidates = facts(tables, QUERIES[0].replace("reports", "distance"))
+
+    assert facts(tables, QUERIES[1]) == winners
+    assert set(winners) < set(candidates)
