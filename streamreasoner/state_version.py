@@ -6,7 +6,9 @@ with a step in `storage.migrate`.
 `SEMANTICS` says what the rows mean: strata, lowering, the meaning of built-ins and the order of
 terms. Raise it when a program derives anything, at any iteration, that it did not derive before:
 an epoch would retract derivations that the state does not hold. A test compares the digests of
-many programs with those of the number.
+many programs with those of the number. Say in `storage.migrate` which programs derive the same.
+
+2: `matches` follows RE2, whose patterns are not those of Python.
 """
 
 from __future__ import annotations
@@ -20,13 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FORMAT: Final = 1
-SEMANTICS: Final = 1
+SEMANTICS: Final = 2
 
 FORMAT_PROPERTY: Final = "streamreasoner.format"
 SEMANTICS_PROPERTY: Final = "streamreasoner.semantics"
-
-_COMMANDS: Final = {"format": "migrate", "semantics": "rebuild"}
-"""What brings each number up to that of this release."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ class StateVersion:
             if number < current:
                 raise StateError(
                     f"{where} has {name} {number}; this release reads {name} {current}. Stop the "
-                    f"pipeline and run: streamreasoner {_COMMANDS[name]} --config CONFIG"
+                    f"pipeline and run: streamreasoner migrate --config CONFIG"
                 )
 
     def _numbers(self) -> tuple[tuple[str, int, int], ...]:

@@ -18,8 +18,10 @@ COMMANDS: Mapping[str, str] = {
     "demo": "Run a broker, a pipeline and a university, and compare what is derived with from"
     " scratch.",
     "run": "Run a pipeline until SIGTERM or SIGINT; the batch that runs then is finished first.",
-    "migrate": "Bring the tables of a stopped pipeline to the format of this release; content"
+    "migrate": "Bring the state of a stopped pipeline to the version of this release; content"
     " stays.",
+    "rebuild": "Write the program in effect and the asserted facts of a stopped pipeline into"
+    " files.",
     "check": "Check a rule program: print every mistake with its place, or one line about the"
     " program.",
     "materialize": "Evaluate a rule program over files of facts.",

@@ -17,7 +17,7 @@ from streamreasoner.streaming.lock import StateLock
 def migrate(
     config: Annotated[Path, typer.Option(help="The configuration file (TOML).")],
 ) -> None:
-    """Bring the tables of a stopped pipeline to the format of this release; content stays."""
+    """Bring the state of a stopped pipeline to the version of this release; content stays."""
     state = load(config).state
     with closing(StateLock(state.directory)):
         before = storage.migrate(state.tables)

@@ -5,8 +5,16 @@
 
 from __future__ import annotations
 
-from streamreasoner.storage.layout import TERMS, TRACE
+from streamreasoner.storage.layout import PROGRAMS, TERMS, TRACE
 from streamreasoner.storage.migrate import check_version, migrate
 from streamreasoner.storage.tables import StorageStatistics, Tables
 
-__all__ = ["TERMS", "TRACE", "StorageStatistics", "Tables", "check_version", "migrate"]
+__all__ = [
+    "PROGRAMS",
+    "TERMS",
+    "TRACE",
+    "StorageStatistics",
+    "Tables",
+    "check_version",
+    "migrate",
+]

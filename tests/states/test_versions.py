@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import shutil
 import tarfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
+from driver import Driver
 from storage_builders import PROGRAM, commit_one, open_tables, restored
 from typer.testing import CliRunner
 
+from streamreasoner.analysis import load_program
 from streamreasoner.cli import app
-from streamreasoner.errors import StateError
+from streamreasoner.collection.programs import ProgramText
+from streamreasoner.errors import DataError, StateError
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.state_version import FORMAT, SEMANTICS, StateVersion
 from streamreasoner.storage import Tables, check_version, layout, migrate, unsealed
@@ -52,7 +56,7 @@ def test_new_tables_have_the_numbers_of_the_release(tmp_path):
     ("other", "advice"),
     [
         (StateVersion(FORMAT - 1, SEMANTICS), "streamreasoner migrate --config"),
-        (StateVersion(FORMAT, SEMANTICS - 1), "streamreasoner rebuild --config"),
+        (StateVersion(FORMAT, SEMANTICS - 1), "streamreasoner migrate --config"),
         (StateVersion(FORMAT + 1, SEMANTICS), "at least as new"),
         (StateVersion(FORMAT, SEMANTICS + 1), "at least as new"),
     ],
@@ -140,21 +144,75 @@ def test_a_migration_that_was_cut_short_is_run_again(earlier, tmp_path, done):
     assert content(tables) == content(whole)
 
 
-def test_the_command_migrates_under_the_lock(earlier):
-    """`streamreasoner migrate` says what it did; without a state it is refused."""
-    config = earlier / "pipeline.toml"
+def command(directory, *arguments):
+    """The result of a command on the state in a directory."""
+    config = directory / "pipeline.toml"
     config.write_text(
         '[kafka]\nbootstrap_servers = "localhost:1"\ninput_topics = ["in"]\noutput_topic = "out"\n'
         '[rules]\nprogram = "rules.dl"\n[state]\ndirectory = "state"\n'
     )
+    return CliRunner().invoke(app, [*arguments, "--config", str(config)])
 
-    def run():
-        return CliRunner().invoke(app, ["migrate", "--config", str(config)])
 
-    assert "from format 0 to 1" in run().output
-    assert "has format 1 already" in run().output
+def test_the_command_migrates_under_the_lock(earlier):
+    """`streamreasoner migrate` says what it did; without a state it is refused."""
+    assert "from format 0 to 1" in command(earlier, "migrate").output
+    assert "has format 1 already" in command(earlier, "migrate").output
     shutil.rmtree(earlier / TABLES)
-    assert isinstance(run().exception, StateError)
+    assert isinstance(command(earlier, "migrate").exception, StateError)
+
+
+@pytest.mark.parametrize("matches", [False, True])
+def test_semantics_are_adopted_where_the_program_derives_the_same(tmp_path, matches):
+    """Patterns of `matches` changed with semantics 2: a program with them must derive again."""
+    condition = ', matches(?x, "^a")' if matches else ""
+    program = ProgramText("hash", f"p(?x) :- q(?x){condition} .\n", ("p/1", "q/1"))
+    with open_tables(tmp_path, program=program) as tables:
+        commit_one(tables, 0)
+    for name in layout.NAMES:
+        set_properties(tmp_path / name, StateVersion(FORMAT, 1).properties)
+
+    if matches:
+        with pytest.raises(StateError, match=r"semantics 1, .* 2: `matches`.*rebuild --config"):
+            migrate(tmp_path)
+        assert {version.semantics for version in versions(tmp_path).values()} == {1}
+    else:
+        migrate(tmp_path)
+        check_version(tmp_path)
+
+
+def test_a_rebuilt_state_derives_what_readers_have(earlier):
+    """Program and asserted facts of a state, from nothing, derive what it had published."""
+    into = earlier / "new"
+    record = json.loads((earlier / "record.json").read_text())
+    said = command(earlier, "rebuild", "--into", str(into))
+    assert said.exit_code == 0, said.output
+    assert "after epoch 2" in said.output
+    assert isinstance(command(earlier, "rebuild", "--into", str(into)).exception, DataError)
+
+    facts = [json.loads(line) for line in (into / "facts.jsonl").read_text().splitlines()]
+    sent = Counter()
+    for topic, value in record["sent"]:
+        if topic == "state-in":
+            update = json.loads(value)
+            sent[update["predicate"], *update["args"]] += update["diff"]
+    assert {(one["predicate"], *one["args"]): one["diff"] for one in facts} == +sent
+
+    driver = Driver(load_program(into / "program.dl"))
+    driver.apply([(one["predicate"], tuple(one["args"]), one["diff"]) for one in facts])
+    published = Counter()
+    for predicate, args, diff in record["changes"]:
+        published[predicate, tuple(args)] += diff
+    asserted = {(predicate, tuple(args)) for predicate, *args in +sent} | {("town", ('"home"',))}
+    assert driver.closure() - asserted == set(+published)
+
+
+def test_a_state_without_a_finished_batch_is_not_rebuilt(earlier):
+    """There is nothing to take over, and the message says so."""
+    shutil.rmtree(earlier / "state" / "checkpoint")
+    refused = command(earlier, "rebuild", "--into", str(earlier / "new"))
+    assert isinstance(refused.exception, StateError)
+    assert "nothing to rebuild" in str(refused.exception)
 
 
 def test_terms_of_the_earlier_state_keep_their_ids(earlier):

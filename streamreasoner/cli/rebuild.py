@@ -1,0 +1,76 @@
+"""`streamreasoner rebuild`: a state of other semantics becomes the input of a new pipeline."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path  # noqa: TC003 - typer reads it
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from streamreasoner.config import load
+from streamreasoner.errors import DataError, StateError
+from streamreasoner.lang.ast import Constant
+from streamreasoner.lang.parser import parse
+from streamreasoner.storage import PROGRAMS, programs
+from streamreasoner.storage.asserted import asserted
+from streamreasoner.storage.migrate import adopt_format
+from streamreasoner.streaming.lock import StateLock
+from streamreasoner.streaming.offsets import Checkpoint
+
+if TYPE_CHECKING:
+    from streamreasoner.config import StateConfig
+
+
+def rebuild(
+    config: Annotated[Path, typer.Option(help="The configuration file (TOML).")],
+    into: Annotated[Path, typer.Option(help="A new directory for program and facts.")],
+) -> None:
+    """Write the program in effect and the asserted facts of a stopped pipeline into files.
+
+    A new pipeline derives from them with the semantics of this release.
+    """
+    state = load(config).state
+    with closing(StateLock(state.directory)):
+        adopt_format(state.tables)
+        last = Checkpoint.read(state.checkpoint_directory).committed
+        if last < 0:
+            raise StateError(
+                f"{state.checkpoint_directory} has no finished batch, so there is nothing to "
+                "rebuild. Start with a new state directory and app_id."
+            )
+        facts = _write(state, last, into)
+    print(
+        f"Wrote {into / 'program.dl'} and {facts} facts to {into / 'facts.jsonl'}, as they are "
+        f"after epoch {last}. Start a new pipeline with this program, a new state directory, "
+        "app_id and topics, and send it the facts: streamreasoner produce "
+        f"{into / 'facts.jsonl'} --config NEW"
+    )
+
+
+def _write(state: StateConfig, last: int, into: Path) -> int:
+    """Write both files; returns how many facts there are."""
+    history = programs.read(state.tables / PROGRAMS)
+    *_, program = (program for epoch, program in history if epoch <= last)
+    stated = {
+        (head.predicate, *(one.term for one in head.arguments if isinstance(one, Constant)))
+        for rule in parse(program.text, "program in effect").rules
+        for head in rule.heads
+        if not rule.body
+    }
+    facts = 0
+    try:
+        into.mkdir(parents=True)
+        (into / "program.dl").write_text(program.text, encoding="utf-8")
+        with (into / "facts.jsonl").open("w", encoding="utf-8") as file:
+            for predicate, args, multiplicity in asserted(state.tables, last + 1):
+                # What the program states, the new pipeline asserts by itself.
+                diff = multiplicity - ((predicate, *args) in stated)
+                if diff:
+                    message = {"predicate": predicate, "args": args, "diff": diff}
+                    file.write(f"{json.dumps(message, ensure_ascii=False)}\n")
+                    facts += 1
+    except OSError as error:
+        raise DataError(f"{into} cannot be written: {error.strerror}. Name another.") from None
+    return facts
