@@ -61,8 +61,7 @@ def restored(tables, before):
     tables.restore_terms(dictionary)
     found = {}
     for block in tables.restore(before):
-        assert block.predicate not in found
-        found[block.predicate] = {
+        rows = {
             (tuple(args), iteration): multiplicity
             for args, iteration, multiplicity in zip(
                 block.args.tolist(),
@@ -71,4 +70,7 @@ def restored(tables, before):
                 strict=True,
             )
         }
+        before_it = found.setdefault(block.predicate, {})
+        assert not before_it.keys() & rows.keys()
+        before_it.update(rows)
     return found, dictionary

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 # Rows that wait to be summed, some hundred megabytes of them; more are summed at once.
 PENDING_ROWS: Final = 1 << 24
+# Rows of a predicate in one block, some gigabytes of them while they are summed; a predicate with
+# more is read several times, for as many blocks.
+BLOCK_ROWS: Final = 1 << 26
 TERMS_AT_A_TIME: Final = 1 << 20
 
 
@@ -64,9 +67,10 @@ def restore_terms(table: Table, dictionary: TermDictionary) -> int:
 
 
 def restore_trace(table: Table, before: int) -> Iterator[TraceRows]:
-    """The trace of all epochs below `before`, summed over epochs, one block for each predicate.
+    """The trace of all epochs below `before`, summed over epochs, in blocks of one predicate each.
 
-    Memory holds one predicate at a time, and of it the summed rows and some million unsummed.
+    All rows of a fact are in one block. Memory holds one block at a time, and of its predicate some
+    million rows that are not summed yet, so what it takes does not grow with the state.
 
     Raises:
         StateError: A data file cannot be read.
@@ -75,13 +79,18 @@ def restore_trace(table: Table, before: int) -> Iterator[TraceRows]:
     for file in table.files():
         by_predicate.setdefault(file.predicate, []).append(file)
     for predicate in sorted(by_predicate):
-        block = _predicate_trace(table, by_predicate[predicate], before)
-        if len(block.multiplicity):
-            yield block
+        files = by_predicate[predicate]
+        parts = -(-sum(file.rows for file in files) // BLOCK_ROWS)
+        for part in range(parts):
+            block = _block(table, files, before, part, parts)
+            if len(block.multiplicity):
+                yield block
 
 
-def _predicate_trace(table: Table, files: Sequence[DataFile], before: int) -> TraceRows:
-    predicate = files[0].predicate
+def _block(
+    table: Table, files: Sequence[DataFile], before: int, part: int, parts: int
+) -> TraceRows:
+    """The rows of a predicate whose first arguments have one of several remainders."""
     arguments = layout.arg_columns(table.identity.max_arity)
     arity = 0
     summed: list[NDArray[np.signedinteger]] = []
@@ -91,9 +100,14 @@ def _predicate_trace(table: Table, files: Sequence[DataFile], before: int) -> Tr
         read = datafile.read(
             table.directory, file, [*arguments, "iteration", "epoch", "multiplicity"]
         )
-        early = pc.less(read.column("epoch"), before)
-        if not pc.all(early).as_py():
-            read = read.filter(early)
+        kept = pc.less(read.column("epoch"), before)
+        if parts > 1 and read.column(arguments[0]).null_count == 0:
+            first = read.column(arguments[0]).to_numpy()
+            kept = pc.and_(kept, pa.chunked_array([pa.array(first % parts == part)]))
+        elif part > 0:
+            continue
+        if not pc.all(kept).as_py():
+            read = read.filter(kept)
         if not len(read):
             continue
         used = [name for name in arguments if read.column(name).null_count == 0]
@@ -112,7 +126,9 @@ def _predicate_trace(table: Table, files: Sequence[DataFile], before: int) -> Tr
     args = np.empty((len(multiplicity), arity), np.int32)
     for position in range(arity):
         args[:, position] = keys[position]
-    return TraceRows(predicate, args, keys[arity].astype(np.int32, copy=False), multiplicity)
+    return TraceRows(
+        files[0].predicate, args, keys[arity].astype(np.int32, copy=False), multiplicity
+    )
 
 
 def _sum(

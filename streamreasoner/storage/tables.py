@@ -221,7 +221,7 @@ class Tables:
         restore.restore_terms(self._tables[layout.TERMS], dictionary)
 
     def restore(self, before: int) -> Iterator[TraceRows]:
-        """The trace of the epochs below `before`, one block a predicate.
+        """The trace of the epochs below `before`, in blocks; all rows of a fact are in one.
 
         Raises:
             StateError: The table is damaged.

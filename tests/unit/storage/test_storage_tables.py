@@ -23,7 +23,7 @@ from storage_builders import (
 
 from streamreasoner.collection.blocks import Blocks
 from streamreasoner.errors import StateError
-from streamreasoner.storage import layout, log, rows, seal, table
+from streamreasoner.storage import layout, log, restore, rows, seal, table
 from streamreasoner.storage.table import Identity
 
 
@@ -83,6 +83,22 @@ def test_restore_sums_epochs_below_the_one_that_is_replayed(tmp_path):
 
         assert restored(tables, 2)[0] == {"p": {((8,), 0): 4, ((8,), 1): 1}}
         assert restored(tables, 1)[0] == {"p": {((7,), 0): 1, ((8,), 0): 1}}
+
+
+def test_a_large_predicate_is_restored_in_blocks(tmp_path, monkeypatch):
+    """Blocks hold whole facts, and all of them together what one block would."""
+    with open_tables(tmp_path) as tables:
+        for epoch in range(3):
+            facts = [((n, n), n % 2, 1 + epoch) for n in range(20)]
+            commit_one(
+                tables, epoch, trace=[trace_rows("p", *facts), trace_rows("none", ((), 0, 1))]
+            )
+        expected = restored(tables, 2)[0]
+        monkeypatch.setattr(restore, "BLOCK_ROWS", 16)
+        blocks = [block for block in tables.restore(2) if block.predicate == "p"]
+        assert restored(tables, 2)[0] == expected
+    assert len(blocks) == 4
+    assert sum(len(block.multiplicity) for block in blocks) == 20
 
 
 def test_time_travel_reads_epochs_up_to_a_moment(tmp_path):
