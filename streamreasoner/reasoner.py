@@ -170,21 +170,29 @@ class Reasoner:
         """
         return self._run(self._encode(updates))
 
-    def load(self, *paths: str | Path) -> Diff:
+    def load(self, *paths: str | Path, header: bool = False) -> Diff:
         """Assert the facts of files, as one epoch; see `rdf.load` for the formats.
+
+        Args:
+            paths: The files.
+            header: Whether CSV files begin with a line of names, which is no fact.
 
         Raises:
             DataError: A file cannot be read or has other predicates than the program.
         """
-        return self._run(batch for path in paths for batch in self.read(path))
+        return self._run(batch for path in paths for batch in self.read(path, header=header))
 
-    def read(self, path: str | Path) -> Iterator[Updates]:
+    def read(self, path: str | Path, *, header: bool = False) -> Iterator[Updates]:
         """The facts of a file, encoded and asserted once each, block by block.
+
+        Args:
+            path: The file.
+            header: Whether a CSV file begins with a line of names, which is no fact.
 
         Raises:
             DataError: The file cannot be read or has other predicates than the program.
         """
-        for facts in load(path, self.dictionary.local):
+        for facts in load(path, self.dictionary.local, header=header):
             self._check(facts.predicate, facts.args.shape[1], f"{path}: ")
             ones = np.ones(len(facts.args), np.int64)
             yield Updates(facts.predicate, self.dictionary.resolve(facts.args), ones)

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from contextlib import suppress
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path  # noqa: TC003 - typer reads it
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from streamreasoner.analysis.load import load_program
+from streamreasoner.errors import DataError, TermError
 from streamreasoner.explain import Limits, read_fact
+from streamreasoner.explain.message import fact_of_message
+from streamreasoner.explain.names import Names
+from streamreasoner.rdf.load import declared_prefixes
+from streamreasoner.rdf.nodes import from_ntriples
+from streamreasoner.rdf.terms import canonical
 from streamreasoner.reasoner import Reasoner
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 _LIMITS = Limits()
+_PREFIX = re.compile(r"(?P<name>(?:[A-Za-z](?:[\w.-]*[\w-])?)?):?=<?(?P<iri>[^<>\s]+)>?")
 
 
 class Format(Enum):
@@ -37,10 +51,18 @@ def explain(
         typer.Option(
             # A bracket would be markup to the printer of the help.
             help="The fact, as in a rule: 'path(ex:a, ex:b)', '\\[ex:a, a, ex:B]', with the"
-            " prefixes of the program."
+            " prefixes of the program and of Turtle files; or a message of the output topic,"
+            " '{\"predicate\": …}'; - reads it from standard input."
         ),
     ],
     *,
+    prefix: Annotated[
+        list[str] | None,
+        typer.Option(help="One more prefix, `ex=http://example.org/`; may be repeated."),
+    ] = None,
+    header: Annotated[
+        bool, typer.Option("--header", help="CSV files begin with a line of names.")
+    ] = False,
     format_: Annotated[
         Format, typer.Option("--format", help="A tree, a document, or a graph for Graphviz.")
     ] = Format.TEXT,
@@ -56,10 +78,14 @@ def explain(
 ) -> None:
     """Explain why a fact is present, or what is missing."""
     program = load_program(rules)
-    read_fact(fact, program)  # a mistake is told before the files are read
+    more = {**declared_prefixes(facts), **_prefixes(prefix or ())}
+    text = sys.stdin.read() if fact == "-" else fact
+    asked = read_fact(fact_of_message(text), program, more)  # before the files are read
     reasoner = Reasoner(program)
-    reasoner.load(*facts)
-    explanation = reasoner.explain(fact, limits=Limits(depth, size, matches))
+    reasoner.load(*facts, header=header)
+    terms = map(from_ntriples, asked.arguments)
+    explanation = reasoner.explain(asked.predicate, *terms, limits=Limits(depth, size, matches))
+    explanation = replace(explanation, names=Names({**more, **explanation.names.prefixes}))
     match format_:
         case Format.TEXT:
             text = explanation.text()
@@ -68,3 +94,18 @@ def explain(
         case Format.DOT:
             text = explanation.dot()
     print(text, end="")
+
+
+def _prefixes(options: Iterable[str]) -> dict[str, str]:
+    """Prefix name to IRI, from `ex=http://example.org/` each."""
+    found = {}
+    for option in options:
+        match = _PREFIX.fullmatch(option)
+        with suppress(TermError):
+            if match is not None:
+                found[match["name"]] = canonical(f"<{match['iri']}>")[1:-1]
+                continue
+        raise DataError(
+            f"--prefix '{option}' is no name with an IRI; write --prefix ex=http://example.org/"
+        )
+    return found

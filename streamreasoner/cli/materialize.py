@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import resource
+import sys
 import time
 from pathlib import Path  # noqa: TC003 - typer reads it
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,8 +17,11 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from streamreasoner.analysis.load import load_program
 from streamreasoner.errors import DataError
+from streamreasoner.explain.fact import prefixes
 from streamreasoner.lang.ast import QUAD, TRIPLE
+from streamreasoner.rdf.load import declared_prefixes
 from streamreasoner.reasoner import Reasoner
+from streamreasoner.shell.facts import FactPrinter, decoded, key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +33,10 @@ if TYPE_CHECKING:
     from streamreasoner.rdf.dictionary import TermDictionary
 
 _CHUNK = 1 << 18
-_LINES = {TRIPLE: "triple.nt", QUAD: "quad.nq"}
+_LINES = {TRIPLE: ".nt", QUAD: ".nq"}
+_GENERALIZED = ".generalized"
+_NUMBERS = ["iteration", "multiplicity"]
+_SUBJECT, _PREDICATE, _GRAPH = 0, 1, 3
 _BLANK, _END = (pa.scalar(text, pa.large_string()) for text in (" ", ".\n"))
 
 
@@ -53,6 +60,20 @@ def materialize(
         bool,
         typer.Option(help="Write the trace too: <predicate>.trace.csv, with iteration and count."),
     ] = False,
+    header: Annotated[
+        bool,
+        typer.Option(
+            "--header", help="CSV files begin with a line of names: skipped in FACTS, written too."
+        ),
+    ] = False,
+    print_facts: Annotated[
+        bool,
+        typer.Option(
+            "--print",
+            help="Print the facts, sorted, as in a rule file; with @output, only of its predicates."
+            " The numbers go to standard error.",
+        ),
+    ] = False,
 ) -> None:
     """Evaluate a rule program over files of facts."""
     if trace and output is None:
@@ -62,17 +83,27 @@ def materialize(
     start = time.perf_counter()
     with _progress(console) as progress:
         # Reading and deriving are one epoch: the engine pulls the facts through this iterator.
-        reasoner.engine.apply(0, _read(reasoner, facts, progress))
+        reasoner.engine.apply(0, _read(reasoner, facts, progress, header=header))
     seconds = time.perf_counter() - start
+    generalized = 0
     if output is not None:
         with console.status(f"Writing {output}"):
-            _write(reasoner, output, trace=trace)
+            generalized = _write(reasoner, output, trace=trace, header=header)
+    if print_facts:
+        _print(reasoner, facts)
     statistics = reasoner.engine.statistics()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         f"{statistics.present:,} facts, {statistics.present - statistics.asserted:,} of them"
-        f" inferred; {seconds:.1f} s, {peak:,.0f} MiB at the most."
+        f" inferred; {seconds:.1f} s, {peak:,.0f} MiB at the most.",
+        file=sys.stderr if print_facts else sys.stdout,
     )
+    if generalized:
+        print(
+            f"{generalized:,} triples or quads are no RDF, such as those with a literal as subject:"
+            f" they are in files named *{_GENERALIZED}.*",
+            file=sys.stderr if print_facts else sys.stdout,
+        )
 
 
 def _progress(console: Console) -> Progress:
@@ -86,41 +117,83 @@ def _progress(console: Console) -> Progress:
     )
 
 
-def _read(reasoner: Reasoner, paths: list[Path], progress: Progress) -> Iterator[Updates]:
+def _print(reasoner: Reasoner, paths: list[Path]) -> None:
+    program = reasoner.program
+    printer = FactPrinter({**declared_prefixes(paths), **prefixes(program)})
+    for predicate in sorted(program.outputs or program.arities):
+        found = decoded(predicate, reasoner.engine.facts(predicate), reasoner.dictionary)
+        for fact in sorted(found, key=key):
+            print(f"{printer.text(fact)} .")
+
+
+def _read(
+    reasoner: Reasoner, paths: list[Path], progress: Progress, *, header: bool
+) -> Iterator[Updates]:
     task = progress.add_task("Reading", total=None)
     for path in paths:
         progress.update(task, description=f"Reading {path.name}")
-        for updates in reasoner.read(path):
+        for updates in reasoner.read(path, header=header):
             progress.advance(task, len(updates.args))
             yield updates
     progress.update(task, description="Deriving from")
 
 
-def _write(reasoner: Reasoner, directory: Path, *, trace: bool) -> None:
+def _write(reasoner: Reasoner, directory: Path, *, trace: bool, header: bool) -> int:
+    """Write all facts; returns how many are no RDF."""
+    generalized = 0
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for predicate in reasoner.program.arities:
             facts = reasoner.engine.facts(predicate)
             if predicate in _LINES:
-                _write_lines(directory / _LINES[predicate], facts, reasoner.dictionary)
+                generalized += _write_lines(directory, predicate, facts, reasoner.dictionary)
             else:
-                _write_rows(directory / f"{predicate}.csv", facts, reasoner.dictionary)
+                path = directory / f"{predicate}.csv"
+                _write_rows(path, facts, reasoner.dictionary, header=header)
             if trace:
                 rows = reasoner.engine.trace(predicate)
                 numbers = [pa.array(rows.iteration), pa.array(rows.multiplicity)]
                 path = directory / f"{predicate}.trace.csv"
-                _write_rows(path, rows.args, reasoner.dictionary, numbers)
+                _write_rows(path, rows.args, reasoner.dictionary, numbers, header=header)
     except OSError as error:
         raise DataError(f"{directory}: cannot be written: {error.strerror}.") from None
+    return generalized
 
 
-def _write_lines(path: Path, facts: NDArray[np.int32], dictionary: TermDictionary) -> None:
-    with path.open("wb") as file:
+def _write_lines(
+    directory: Path, predicate: str, facts: NDArray[np.int32], dictionary: TermDictionary
+) -> int:
+    """Write RDF to one file, and what only generalized RDF allows to another, if there is any."""
+    suffix = _LINES[predicate]
+    apart = directory / f"{predicate}{_GENERALIZED}{suffix}"
+    apart.unlink(missing_ok=True)
+    generalized = 0
+    with (directory / f"{predicate}{suffix}").open("wb") as file:
         for start in range(0, len(facts), _CHUNK):
             columns = _columns(facts[start : start + _CHUNK], dictionary)
+            valid = _is_rdf(columns)
             lines = pc.binary_join_element_wise(*columns, _END, _BLANK)
-            # The bytes of the column's values are the lines, one after the other.
-            file.write(lines.buffers()[2])
+            _write_text(file, lines.filter(valid))
+            others = lines.filter(pc.invert(valid))
+            if len(others):
+                generalized += len(others)
+                with apart.open("ab") as more:
+                    _write_text(more, others)
+    return generalized
+
+
+def _is_rdf(columns: list[pa.Array]) -> pa.Array:
+    """Which rows have no literal as subject or graph, and an IRI as predicate."""
+    named = pc.starts_with(columns[_PREDICATE], "<")
+    for column in (columns[_SUBJECT], *columns[_GRAPH:]):
+        named = pc.and_not(named, pc.starts_with(column, '"'))
+    return named
+
+
+def _write_text(file: BinaryIO, lines: pa.Array) -> None:
+    # The bytes of the column's values are the lines, one after the other.
+    if len(lines):
+        file.write(lines.buffers()[2])
 
 
 def _write_rows(
@@ -128,13 +201,16 @@ def _write_rows(
     facts: NDArray[np.int32],
     dictionary: TermDictionary,
     numbers: list[pa.Array] | None = None,
+    *,
+    header: bool,
 ) -> None:
-    names = [f"a{i}" for i in range(facts.shape[1] + len(numbers or []))]
+    names = [f"a{i}" for i in range(facts.shape[1])]
+    names += _NUMBERS if numbers else []
     if not names:
         # A fact without arguments is a line without cells.
         path.write_text("\n" * len(facts), encoding="utf-8")
         return
-    options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="needed")
+    options = pyarrow.csv.WriteOptions(include_header=header, quoting_style="needed")
     schema = pa.schema(
         [(name, pa.large_string()) for name in names[: facts.shape[1]]]
         + [(name, a.type) for name, a in zip(names[facts.shape[1] :], numbers or [], strict=True)]

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO, assert_never
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 from rich.console import Console
@@ -16,9 +16,11 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from streamreasoner.config import load
 from streamreasoner.errors import ConfigError
-from streamreasoner.lang.ast import QUAD
+from streamreasoner.lang.ast import QUAD, TRIPLE
 from streamreasoner.rdf import nquads, ntriples
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.rdf.load import SUFFIXES, Facts, suffix
+from streamreasoner.rdf.load import load as load_facts
 from streamreasoner.streaming.output import encode_updates
 from streamreasoner.streaming.topics import produce as send
 
@@ -27,31 +29,28 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-_PACKED = (".gz", ".xz")
 _READ_BYTES = 1 << 20
 _SHOW_EVERY = 1000
 
 
 class Format(StrEnum):
-    """What a source holds, one fact a line."""
+    """What standard input, or a file whatever its name, holds: one fact a line."""
 
     NTRIPLES = "ntriples"
     NQUADS = "nquads"
     JSON = "json"
 
 
-_BY_SUFFIX = {
-    ".nq": Format.NQUADS,
-    ".json": Format.JSON,
-    ".jsonl": Format.JSON,
-    ".ndjson": Format.JSON,
-}
+_JSON = frozenset({".json", ".jsonl", ".ndjson"})
 
 
 def produce(
     sources: Annotated[
         list[Path] | None,
-        typer.Argument(help="Files (.nt, .nq, .jsonl, also .gz, .xz); - is stdin."),
+        typer.Argument(
+            help="Files of facts (.nt, .ttl, .nq, .csv) or of messages (.jsonl), also .gz and .xz;"
+            " - is standard input."
+        ),
     ] = None,
     config: Annotated[Path, typer.Option(help="The configuration file (TOML).")] = Path(
         "streamreasoner.toml"
@@ -59,19 +58,21 @@ def produce(
     topic: Annotated[
         str | None, typer.Option(help="The topic; default: the first input topic.")
     ] = None,
-    diff: Annotated[
-        int, typer.Option(help="Multiplicity of each triple or quad; -1 retracts.")
-    ] = 1,
+    diff: Annotated[int, typer.Option(help="Multiplicity of each fact; -1 retracts.")] = 1,
     kind: Annotated[
         Format | None, typer.Option("--format", help="Default: by the file's name, else ntriples.")
     ] = None,
+    *,
+    header: Annotated[
+        bool, typer.Option("--header", help="CSV files begin with a line of names.")
+    ] = False,
 ) -> None:
-    """Send each triple or quad, or each line of JSON as it is, as a message to an input topic."""
+    """Send each fact, or each line of JSON as it is, as a message to an input topic."""
     kafka = load(config).kafka
     if diff == 0:
         raise ConfigError("--diff is 0, which says nothing; allowed is any other whole number.")
     messages = chain.from_iterable(
-        _messages(source, kind or _format(source), diff) for source in sources or [Path("-")]
+        messages_of(source, kind, diff, header=header) for source in sources or [Path("-")]
     )
     columns = (
         SpinnerColumn(),
@@ -87,19 +88,13 @@ def produce(
         progress.update(task, completed=count)
 
 
-def _format(source: Path) -> Format:
-    name = source.with_suffix("") if source.suffix in _PACKED else source
-    return _BY_SUFFIX.get(name.suffix, Format.NTRIPLES)
-
-
-def _messages(source: Path, kind: Format, diff: int) -> Iterator[tuple[bytes | None, bytes]]:
-    match kind:
-        case Format.JSON:
-            return _json_lines(source)
-        case Format.NTRIPLES | Format.NQUADS:
-            return _encoded(source, kind, diff)
-        case _:
-            assert_never(kind)
+def messages_of(
+    source: Path, kind: Format | None, diff: int, *, header: bool
+) -> Iterator[tuple[bytes | None, bytes]]:
+    """Return (key, value) of the messages that a source makes."""
+    if kind is Format.JSON or (kind is None and suffix(source) in _JSON):
+        return _json_lines(source)
+    return _encoded(source, kind, diff, header=header)
 
 
 def _json_lines(source: Path) -> Iterator[tuple[bytes | None, bytes]]:
@@ -109,24 +104,40 @@ def _json_lines(source: Path) -> Iterator[tuple[bytes | None, bytes]]:
                 yield None, stripped
 
 
-def _encoded(source: Path, kind: Format, diff: int) -> Iterator[tuple[bytes | None, bytes]]:
+def _encoded(
+    source: Path, kind: Format | None, diff: int, *, header: bool
+) -> Iterator[tuple[bytes | None, bytes]]:
     dictionary = Dictionary()
-    given: Path | Iterator[bytes] = source
-    if str(source) == "-":
-        given = iter(partial(sys.stdin.buffer.read, _READ_BYTES), b"")
-    read = nquads.read if kind is Format.NQUADS else ntriples.read
-    for block in read(given, dictionary, name="standard input"):
-        columns = [dictionary.decode(column) for column in block.T]
-        if len(columns) == nquads.QUAD_ARITY:
-            yield from _quads(columns, diff)
-        else:
+    for facts in _facts(source, kind, dictionary, header=header):
+        columns = [dictionary.decode(column) for column in facts.args.T]
+        if facts.predicate == TRIPLE:
             encoded = encode_updates(columns, diff)
             yield from zip(encoded.keys, encoded.values, strict=True)
+        else:
+            yield from _rows(facts.predicate, columns, diff)
 
 
-def _quads(columns: list[pa.Array], diff: int) -> Iterator[tuple[bytes, bytes]]:
+def _facts(
+    source: Path, kind: Format | None, dictionary: Dictionary, *, header: bool
+) -> Iterator[Facts]:
+    """Facts of a file by its suffix; lines of N-Triples or N-Quads where no suffix tells."""
+    if kind is None and suffix(source) in SUFFIXES:
+        yield from load_facts(source, dictionary, header=header)
+        return
+    lines: Path | Iterator[bytes] = source
+    if str(source) == "-":
+        lines = iter(partial(sys.stdin.buffer.read, _READ_BYTES), b"")
+    read = nquads.read if kind is Format.NQUADS else ntriples.read
+    for block in read(lines, dictionary, name="standard input"):
+        named = block.shape[1] == nquads.QUAD_ARITY
+        yield Facts(QUAD if named else TRIPLE, block)
+
+
+def _rows(
+    predicate: str, columns: list[pa.Array], diff: int
+) -> Iterator[tuple[bytes | None, bytes]]:
     for args in zip(*(column.to_pylist() for column in columns), strict=True):
-        message = {"predicate": QUAD, "args": args, "diff": diff}
+        message = {"predicate": predicate, "args": args, "diff": diff}
         yield args[0].encode(), json.dumps(message, ensure_ascii=False).encode()
 
 

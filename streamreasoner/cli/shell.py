@@ -33,6 +33,9 @@ def shell(
         ),
     ] = None,
     *,
+    header: Annotated[
+        bool, typer.Option("--header", help="CSV files begin with a line of names.")
+    ] = False,
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Go on with a script after an error.")
     ] = False,
@@ -45,11 +48,16 @@ def shell(
     files = [str(path) for path in facts or ()]
     reasoner = Reasoner(load_program(rules))
     if sys.stdin.isatty() and sys.stdout.isatty():
-        session = Session(reasoner, limit=limit or _SHOWN_AT_A_TERMINAL, clock=time.perf_counter)
+        session = Session(
+            reasoner,
+            limit=limit or _SHOWN_AT_A_TERMINAL,
+            header=header,
+            clock=time.perf_counter,
+        )
         hint = Line("`help` lists the commands, Ctrl-D leaves.", Tone.NOTE)
         run_prompt(session, [*session.start(files), hint], history=history_file())
         return
-    session = Session(reasoner, limit=limit)
+    session = Session(reasoner, limit=limit, header=header)
     for line in session.start(files):
         print(line.text)
     if not run_script(session, sys.stdin, sys.stdout.write, keep_going=keep_going):

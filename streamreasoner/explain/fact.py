@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 _SOURCE = "<fact>"
 
 
-def read_fact(text: str, program: CheckedProgram) -> Fact:
+def read_fact(text: str, program: CheckedProgram, more: Mapping[str, str] | None = None) -> Fact:
     """Read one fact in the rule language, such as `path(ex:a, 5)` or `[ex:a, a, ex:B]`.
 
     Args:
         text: The fact; its dot may be left out.
         program: Gives the prefixes and the predicates.
+        more: More prefixes, name to IRI, where the program has none of this name.
 
     Raises:
         ProgramError: The text is not one fact; the message shows where.
@@ -39,7 +40,8 @@ def read_fact(text: str, program: CheckedProgram) -> Fact:
     ended = line if line.endswith(".") else f"{line} ."
     # The prefixes are a line of their own, so that columns count in the text that was given.
     header = " ".join(
-        print_directive(Prefix(name, iri, _span(ended))) for name, iri in prefixes(program).items()
+        print_directive(Prefix(name, iri, _span(ended)))
+        for name, iri in {**(more or {}), **prefixes(program)}.items()
     )
     reading = read(f"{header}\n{ended}", _SOURCE)
     mistakes = reading.diagnostics or _mistakes(reading.program, program.arities)
@@ -47,7 +49,7 @@ def read_fact(text: str, program: CheckedProgram) -> Fact:
     if not found and not reading.program.rules:
         found = [Diagnostic("SR101", "found no fact", _span(ended), "write `edge(ex:a, ex:b)`")]
     if found:
-        raise refuse(found, {_SOURCE: ended})
+        raise refuse([_unfinished(item, line, ended) for item in found], {_SOURCE: ended})
     head = reading.program.rules[0].head
     if head.predicate not in program.arities:
         raise DataError(_unknown(head.predicate, program.arities))
@@ -127,6 +129,16 @@ def _moved(diagnostic: Diagnostic, offset: int) -> Diagnostic:
 def _term(argument: Expression) -> str:
     assert isinstance(argument, Constant)  # noqa: S101 - all others are mistakes
     return argument.term
+
+
+def _unfinished(diagnostic: Diagnostic, line: str, ended: str) -> Diagnostic:
+    """What is lacking before the dot that was added is lacking at the end of the fact."""
+    if line == ended or diagnostic.span.start < len(line):
+        return diagnostic
+    missing = diagnostic.message.partition(", ")[2] or diagnostic.message
+    last = max(len(line) - 1, 0)
+    span = replace(_span(line), column=last + 1, start=last)
+    return Diagnostic("SR102", f"the fact ends here, {missing}", span, diagnostic.help)
 
 
 def _span(text: str) -> Span:

@@ -24,6 +24,18 @@ WELL_KNOWN = {
     "rdfs": vocabulary.RDFS,
     "xsd": vocabulary.XSD,
     "owl": vocabulary.OWL,
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "dcat": "http://www.w3.org/ns/dcat#",
+    "dcterms": "http://purl.org/dc/terms/",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "geo": "http://www.opengis.net/ont/geosparql#",
+    "prov": "http://www.w3.org/ns/prov#",
+    "schema": "https://schema.org/",
+    "sh": "http://www.w3.org/ns/shacl#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "sosa": "http://www.w3.org/ns/sosa/",
+    "time": "http://www.w3.org/2006/time#",
+    "vcard": "http://www.w3.org/2006/vcard/ns#",
 }
 """Prefixes that a help text can spell out."""
 
@@ -123,6 +135,10 @@ class ConstantReader:
         if name in WELL_KNOWN:
             return hint.format(WELL_KNOWN[name])
         close = get_close_matches(name, self._prefixes, 1)
+        known = get_close_matches(name, WELL_KNOWN, 1)
+        if known and not close:
+            line = f"@prefix {known[0]}: <{WELL_KNOWN[known[0]]}> ."
+            return f"did you mean '{known[0]}:'? Then add the line `{line}`"
         return (f"did you mean '{close[0]}:'? If not, " if close else "") + hint.format("http://…")
 
     def _canonical(self, text: str, span: Span) -> Constant:

@@ -83,7 +83,7 @@ def read(text: str, source: str) -> Reading:
             read_again += diagnostics[-1].span.start
             spans = spans or statements(text)
             start, end = _statement_around(spans, diagnostics[-1].span)
-            lost_prefixes |= "@prefix" in text[start:end]
+            lost_prefixes |= "prefix" in text[start:end].lower()
             remaining = blank(remaining, start, end)
     else:
         return Reading(Program(source, text, (), ()), tuple(diagnostics), complete=False)
@@ -160,6 +160,10 @@ def _bare_name(name: str, span: Span, text: str) -> Diagnostic:
     column = start - text.rfind("\n", 0, start)
     end_column = column + len(name)
     at_name = Span(span.source, line, column, line, end_column, start, start + len(name))
+    directive = syntax_error.directive_like(name, text[start + len(name) : start + 1000])
+    if directive is not None:
+        hint = f"write `{directive}`"
+        return Diagnostic("SR105", f"`{name}` is how SPARQL writes a directive", at_name, hint)
     hint = f"a predicate is written `{name}(…)`, a variable `?{name}`, an IRI `ex:{name}`"
     return Diagnostic("SR101", f"name `{name}` without parentheses", at_name, hint)
 

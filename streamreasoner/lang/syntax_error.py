@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from collections.abc import Set as AbstractSet
 
 _TERM = frozenset({"VARIABLE", "IRI", "PREFIXED", "STRING", "INTEGER"})
 _NAMED = (
@@ -56,6 +57,9 @@ _NOT_BEFORE = re.compile(r"\bnot$")
 _NAME_BEFORE = re.compile(r"(?<!\w)[A-Za-z]\w*$")
 _LITERAL = re.compile(r"[A-Za-z]\w*\s*\(|\[|\?|not\b")
 _UNCLOSED = re.compile(r"[\"'<]")
+_CLOSED = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|<[^<>\s\"]*>")
+_TERM_AHEAD = re.compile(r"[?\w\"'<:+\-]")
+_SPARQL = re.compile(r"\s*(?P<name>[\w.\-]*:)?\s*(?P<iri><[^<>\s]*>)")
 
 
 def code(text: str, position: int, expected: Collection[str]) -> str:
@@ -63,7 +67,7 @@ def code(text: str, position: int, expected: Collection[str]) -> str:
     rest = text[position:]
     if rest.startswith("@") and "@prefix" in expected:
         return "SR105"
-    if _UNCLOSED.match(rest) and not re.match(r"<[\s=\-0-9?]|<>", rest):
+    if _UNCLOSED.match(rest) and not _CLOSED.match(rest) and not re.match(r"<[\s=\-0-9?]|<>", rest):
         return "SR103"
     return "SR101"
 
@@ -83,7 +87,7 @@ def message(found: str, expected: Collection[str]) -> str:
     return f"found `{shown}`, expected {listed}" if names else f"`{shown}` cannot stand here"
 
 
-def hint(text: str, position: int, expected: Collection[str]) -> str | None:
+def hint(text: str, position: int, expected: AbstractSet[str]) -> str | None:
     """Return what to do about the mistake at `position`, if it is a well-known one."""
     rest = text[position:]
     if text[position - 1 : position + 1] in ("==", "=<", "=>", "<>", "||"):
@@ -97,9 +101,20 @@ def hint(text: str, position: int, expected: Collection[str]) -> str | None:
             return words
     if "." in expected and "," in expected and _LITERAL.match(rest):
         return "separate literals with a comma, and end the rule before with a dot"
+    if "," in expected and expected & {")", "]"} and _TERM_AHEAD.match(rest):
+        return "separate arguments with a comma"
     if text[position - 1 : position] == "_":
         return "names begin with a letter, variables with `?`"
     return None
+
+
+def directive_like(name: str, rest: str) -> str | None:
+    """Return the directive that `PREFIX ex: <…>` or `BASE <…>` stands for, as in SPARQL."""
+    iri = _SPARQL.match(rest)
+    if iri is None or name.lower() not in {"prefix", "base"}:
+        return None
+    parts = (f"@{name.lower()}", iri["name"], iri["iri"], ".")
+    return " ".join(part for part in parts if part is not None)
 
 
 def name_before(text: str, position: int) -> str | None:

@@ -4,8 +4,8 @@
 - `.nq`: N-Quads, as facts of `quad`; a line that names no graph is of the default graph, whose
   triples are facts of `triple`;
 - `.ttl`: Turtle, read as a stream by pyoxigraph, which resolves nothing over the network;
-- `.csv`: RFC 4180 without a header line; the name of the file up to its first dot is the
-  predicate, each record a fact, each cell an argument (see `cell_term`).
+- `.csv`: RFC 4180, without a header line unless `header` says so; the name of the file up to its
+  first dot is the predicate, each record a fact, each cell an argument (see `cell_term`).
 
 Each may end in `.gz` or `.xz` as well. Blank node labels are kept as written, so that a label in
 two files names one node; nodes that Turtle leaves unnamed get fresh random labels.
@@ -17,6 +17,7 @@ import csv
 import io
 import re
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -34,7 +35,7 @@ from streamreasoner.rdf.terms import Kind, Term, canonical
 from streamreasoner.rdf.vocabulary import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER, XSD_STRING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -49,6 +50,7 @@ _BATCH = 1 << 16
 _GRAPH = 3
 _CACHED_CELLS = 1 << 16
 
+_PREFIX_NAME = re.compile(r"(?:[^\W\d_](?:[\w.\-]*[\w\-])?)?")
 _INTEGER_CELL = re.compile(r"[+-]?[0-9]+")
 _DECIMAL_CELL = re.compile(r"[+-]?[0-9]*\.[0-9]+")
 _DOUBLE_CELL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+")
@@ -68,7 +70,11 @@ class Facts:
 
 
 def load(
-    path: str | Path, dictionary: Dictionary, *, bad_lines: list[BadLine] | None = None
+    path: str | Path,
+    dictionary: Dictionary,
+    *,
+    bad_lines: list[BadLine] | None = None,
+    header: bool = False,
 ) -> Iterator[Facts]:
     """Facts of a file in blocks; the file is never held in memory as a whole.
 
@@ -77,6 +83,7 @@ def load(
         dictionary: Encodes the terms; new ones are added.
         bad_lines: Collects bad lines of N-Triples and N-Quads; when None, the first one raises.
             Turtle and CSV always raise, because what follows an error cannot be trusted.
+        header: Whether the first record of a CSV file holds names, and is no fact.
 
     Raises:
         DataError: The suffix is unknown, the file cannot be read, or its content is bad; the
@@ -96,7 +103,7 @@ def load(
         case ".ttl":
             yield from _turtle(path, dictionary)
         case ".csv":
-            yield from _csv(path, inner.name.split(".")[0], dictionary)
+            yield from _csv(path, inner.name.split(".")[0], dictionary, header=header)
         case _:
             raise DataError(
                 f"{path}: the suffix names no format of facts; use {', '.join(SUFFIXES)},"
@@ -160,7 +167,30 @@ def _reason(text: str) -> str:
     raise AssertionError(f"{text!r} was refused by the dictionary but is a term")
 
 
-def _csv(path: Path, predicate: str, dictionary: Dictionary) -> Iterator[Facts]:
+def suffix(path: Path) -> str:
+    """The suffix that names the format of a file, packed or not."""
+    return (path.with_suffix("") if path.suffix in _PACKED else path).suffix
+
+
+def declared_prefixes(paths: Iterable[str | Path]) -> dict[str, str]:
+    """Prefixes that Turtle files declare before their first triple; the first file decides.
+
+    A file that cannot be read declares none: reading it says why.
+    """
+    found: dict[str, str] = {}
+    for path in map(Path, paths):
+        if suffix(path) != ".ttl":
+            continue
+        unreadable = suppress(OSError, EOFError, SyntaxError, zlib.error, LZMAError, DataError)
+        with unreadable, ntriples.open_bytes(path) as stream:
+            parser = pyoxigraph.parse(cast("IO[bytes]", stream), format=pyoxigraph.RdfFormat.TURTLE)
+            next(parser, None)
+            usable = {k: v for k, v in parser.prefixes.items() if _PREFIX_NAME.fullmatch(k)}
+            found = {**usable, **found}
+    return found
+
+
+def _csv(path: Path, predicate: str, dictionary: Dictionary, *, header: bool) -> Iterator[Facts]:
     with ntriples.open_bytes(path) as stream:
         text = io.TextIOWrapper(io.BufferedReader(stream), encoding="utf-8-sig", newline="")
         records = csv.reader(text, strict=True)
@@ -170,6 +200,9 @@ def _csv(path: Path, predicate: str, dictionary: Dictionary) -> Iterator[Facts]:
         try:
             for record in records:
                 if not record:
+                    continue
+                if header:
+                    header = False
                     continue
                 arity = arity or len(record)
                 if len(record) != arity:

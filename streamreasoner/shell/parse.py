@@ -1,4 +1,4 @@
-"""Text to Command. Invariant: a command that is returned can be done, but for what time brings."""
+"""Text to Command. Invariant: a command that is returned is valid; executing it may still fail."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _of_words(word: str, words: list[str]) -> Command:
         case _, []:
             return Simple(word)
         case _:
-            raise CommandError(f"Nothing stands behind `{word}`, but here is '{' '.join(words)}'.")
+            raise CommandError(f"`{word}` takes no argument, got '{' '.join(words)}'.")
 
 
 def _help(name: str) -> Help:

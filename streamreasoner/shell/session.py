@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from streamreasoner.errors import EngineError, ProgramError
-from streamreasoner.lang.ast import Base, Prefix
+from streamreasoner.lang.ast import Base, Prefix, Span
 from streamreasoner.lang.printer import print_rule
 from streamreasoner.plan.explain import explain_plan
+from streamreasoner.rdf.load import declared_prefixes
 from streamreasoner.rdf.nodes import from_ntriples
 from streamreasoner.reasoner import Update
 from streamreasoner.shell.changes import changes, totals
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 _MILLISECONDS = 1000
+_NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
 
 
 class Session:
@@ -59,6 +61,7 @@ class Session:
     Args:
         reasoner: A reasoner, fresh or in use.
         limit: Most facts that one command prints; None is no limit.
+        header: Whether CSV files begin with a line of names.
         clock: Seconds; with one, epochs say how long they took, and `stats` tells the memory, so
             that the same commands do not always print the same.
     """
@@ -68,6 +71,7 @@ class Session:
         reasoner: Reasoner,
         *,
         limit: int | None = None,
+        header: bool = False,
         clock: Callable[[], float] | None = None,
     ) -> None:
         self.reasoner = reasoner
@@ -75,6 +79,7 @@ class Session:
         self.finished = False
         self._added = 0
         self._limit = limit
+        self._header = header
         self._clock = clock
         self._directives: tuple[Prefix | Base, ...] = tuple(
             directive
@@ -136,8 +141,7 @@ class Session:
             case DropRule(number):
                 return self._drop(number)
             case Declare(prefix):
-                self._directives += (prefix,)
-                self._printer = FactPrinter(self.prefixes)
+                self._declare(prefix)
                 return []
             case Help(name):
                 return _help(name)
@@ -183,11 +187,21 @@ class Session:
         return Questions(self.reasoner, self._printer)
 
     def _load(self, paths: Iterable[str]) -> list[Line]:
-        batches = (batch for path in paths for batch in self.reasoner.read(path))
+        paths = tuple(paths)
+        batches = (
+            batch for path in paths for batch in self.reasoner.read(path, header=self._header)
+        )
         # Files may hold millions of facts, so what they change is counted and not printed.
         result, took = self._timed(lambda: self.reasoner.engine.apply(0, batches))
+        for name, iri in declared_prefixes(paths).items():
+            if name not in self.prefixes:
+                self._declare(Prefix(name, iri, _NOWHERE))
         lines, numbers = totals(result)
         return [*lines, Line(numbers + took, Tone.NOTE)]
+
+    def _declare(self, prefix: Prefix) -> None:
+        self._directives += (prefix,)
+        self._printer = FactPrinter(self.prefixes)
 
     def _commit(self) -> list[Line]:
         if not self.pending:

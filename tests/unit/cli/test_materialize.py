@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+import pyoxigraph
 import pytest
+from rdflib import RDF
 from typer.testing import CliRunner
 
 from streamreasoner.cli import app
@@ -83,3 +85,44 @@ def test_the_default_graph_needs_no_quads(tmp_path):
     facts = write(tmp_path / "facts.nq", "<a:1> <a:p> <a:2> .\n")
 
     assert run("rho-df", facts).stdout.startswith("1 facts, 0 of them inferred")
+
+
+def test_what_is_no_rdf_is_in_a_file_of_its_own(tmp_path):
+    """Every line of triple.nt is read by a parser of RDF; a literal is a subject elsewhere."""
+    graph = (
+        "@prefix ex: <http://example.org/> .\n"
+        "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        'ex:name rdfs:range ex:Name . ex:ann ex:name "Ann" .\n'
+    )
+    output = tmp_path / "closure"
+    result = run("rho-df", write(tmp_path / "graph.ttl", graph), "--output", output)
+    valid = [*pyoxigraph.parse(path=output / "triple.nt")]
+    apart = (output / "triple.generalized.nt").read_text("utf-8").splitlines()
+
+    assert len(valid) == 2
+    assert apart == [f'"Ann" <{RDF.type}> <http://example.org/Name> .']
+    assert "1 triples or quads are no RDF" in result.stdout
+
+    write(tmp_path / "graph.ttl", graph.replace('"Ann"', "ex:a"))
+    run("rho-df", tmp_path / "graph.ttl", "--output", output)
+    assert not (output / "triple.generalized.nt").exists()
+
+
+def test_facts_are_printed_as_in_a_rule_file(tmp_path):
+    """Only those of @output, sorted, with the prefixes of the program and of Turtle files."""
+    rules = write(tmp_path / "rules.dl", "near(?y, ?x) :- [?x, _, ?y] .\n@output near .\n")
+    graph = write(tmp_path / "graph.ttl", "@prefix ex: <http://e.org/> .\nex:b ex:p ex:a, 5 .\n")
+
+    assert run(rules, graph, "--print").stdout == "near(ex:a, ex:b) .\nnear(5, ex:b) .\n"
+
+
+def test_names_of_columns_are_read_and_written(tmp_path):
+    """With --header the first line of a CSV file is no fact, and the output has one."""
+    rules = write(tmp_path / "rules.dl", "path(?x, ?y) :- edge(?x, ?y) .\n")
+    edges = write(tmp_path / "edge.csv", "from,to\n1,2\n")
+    run(rules, edges, "--header", "--trace", "--output", tmp_path / "out")
+
+    lines = (tmp_path / "out/path.trace.csv").read_text("utf-8").splitlines()
+    assert lines[0] == '"a0","a1","iteration","multiplicity"'
+    assert len(lines) == 2
+    assert run(rules, tmp_path / "out/path.csv", "--header").stdout.startswith("1 facts")

@@ -66,3 +66,49 @@ def test_mistakes_are_told_before_files_are_read(fact, error):
     """A fact that cannot be explained is refused at once."""
     with pytest.raises(error):
         run("rules.dl", "missing.csv", "--fact", fact)
+
+
+@pytest.mark.usefixtures("folder")
+def test_messages_are_facts():
+    """What is consumed can be pasted, from an option or from standard input."""
+    files = ("rules.dl", "edge.csv", "node.csv", "--fact")
+    message = json.dumps({"predicate": "path", "args": [f"<{EX}a>", f"<{EX}c>"], "diff": 1})
+    tree = run(*files, "path(ex:a, ex:c)")
+    piped = CliRunner().invoke(app, ["explain", *files, "-"], input=message)
+
+    assert run(*files, message) == tree
+    assert piped.stdout == tree
+    assert run(*files, f'{{"s": "<{EX}a>", "p": "<{EX}b>", "o": "\\"x\\"@en"}}') == (
+        '[ex:a, ex:b, "x"@en] is absent: it is not asserted, and no rule derives such facts.\n'
+    )
+    with pytest.raises(DataError, match="The message is about no fact"):
+        run(*files, '{"predicate": "path"}')
+    with pytest.raises(DataError, match="The message is not JSON"):
+        run(*files, '{"predicate"')
+
+
+@pytest.mark.usefixtures("folder")
+def test_prefixes_come_from_options_and_turtle_files():
+    """They are read in the fact, and shorten what is printed."""
+    Path("plain.dl").write_text("near(?x, ?y) :- [?x, _, ?y] .\n", "utf-8")
+    Path("g.ttl").write_text("@prefix t: <http://t.org/> .\nt:a t:p <http://u.org/b> .\n", "utf-8")
+
+    assert run("plain.dl", "g.ttl", "--prefix", "u=http://u.org/", "--fact", "near(t:a, u:b)") == (
+        "near(t:a, u:b)\n│ plain.dl:1: near(?x, ?y) :- [?x, _, ?y]\n└── [t:a, t:p, u:b]  asserted\n"
+    )
+    for wrong in ("u", "u=", "1=http://u.org/", "u=http://u.org/ x", "u=relative"):
+        with pytest.raises(DataError, match="is no name with an IRI"):
+            run("plain.dl", "g.ttl", "--prefix", wrong, "--fact", "near(t:a, u:b)")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_fact_that_ends_too_early_says_what_is_missing():
+    """The caret is under the end of what was written."""
+    with pytest.raises(ProgramError) as refused:
+        run("rules.dl", "edge.csv", "--fact", "path(ex:a, ex:c")
+
+    assert str(refused.value) == (
+        "<fact>:1:15: SR102 the fact ends here, expected `,` or `)`\n"
+        "  path(ex:a, ex:c .\n"
+        "                ^"
+    )

@@ -88,14 +88,6 @@ def test_arrangements_tell_who_shares_them():
     assert section(text, "arrangements")[0] == "A1  [key, ex:knows, _], partial: R1.1, R2.1"
 
 
-def test_estimates_are_shown_where_sizes_are_known():
-    """Told how many edges there are, a join says how many of them it expects for each row."""
-    text = explained(CLOSURE, sizes={"edge": 10_000})
-
-    assert "for old edge(?y, ?z) in A1, about 100\n" in text
-    assert "about" not in explained(CLOSURE)
-
-
 def test_prefixes_of_imports_are_used_after_those_of_the_program():
     """The same name in two files is what the program itself says it is."""
     text = explained('@import "rho-df" .\n' + EX + "p(?x) :- [?x, ex:q, _] .\n")

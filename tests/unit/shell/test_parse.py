@@ -106,7 +106,7 @@ def test_rules_come_with_their_prefixes():
         ("[ex:a, ex:b, ex:c].", "There is no command '[ex:a, ex:b, ex:c].'. Facts are asserted"),
         ("xyzzy", "There is no command 'xyzzy'; `help` lists the commands."),
         ("help xyzzy", "There is no command 'xyzzy'; `help` lists the commands."),
-        ("commit now", "Nothing stands behind `commit`, but here is 'now'."),
+        ("commit now", "`commit` takes no argument, got 'now'."),
         ("list", "`list` needs a predicate, or an atom with variables, as in `list f(1, ?x)`."),
         ("load", "`load` needs one word, as in `load FILE`."),
         ("load a b", "`load` needs one word"),
