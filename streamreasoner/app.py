@@ -26,11 +26,13 @@ from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.reasoner import Reasoner, Store, columnar
 from streamreasoner.storage import TERMS, TRACE, Tables, check_version
 from streamreasoner.streaming import recovery, session
+from streamreasoner.streaming.attempts import AttemptsFile
 from streamreasoner.streaming.batch import EpochRunner, Parts
 from streamreasoner.streaming.claims import Claim, check_changes, check_claims
 from streamreasoner.streaming.evaluate import Evaluator
 from streamreasoner.streaming.growth import Growth
 from streamreasoner.streaming.lag import Lag
+from streamreasoner.streaming.last_resort import LastResort
 from streamreasoner.streaming.lock import StateLock
 from streamreasoner.streaming.offsets import Checkpoint
 from streamreasoner.streaming.ports import Observers
@@ -119,14 +121,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         parts = Parts(
             checkpoint=checkpoint,
             topics=topics,
-            evaluator=Evaluator(
-                reasoner,
-                in_effect,
-                config.rules.control_topic,
-                config.pipeline.max_message_bytes,
-                config.output.include == "all",
-                watcher,
-            ),
+            evaluation=_evaluation(config, reasoner, in_effect, tables, checkpoint, watcher),
             dictionary=reasoner.dictionary,
             tables=tables,
             sink=sink,
@@ -274,6 +269,30 @@ def _restore(
 
 
 # Terms come before the constants of the program: their ids are those of the tables.
+
+def _evaluation(  # noqa: PLR0917 - in the order of use
+    config: Config,
+    reasoner: Reasoner,
+    program: ProgramInEffect,
+    tables: Tables,
+    checkpoint: Checkpoint,
+    observer: PipelineObserver,
+) -> LastResort:
+    evaluator = Evaluator(
+        reasoner,
+        program,
+        config.rules.control_topic,
+        config.pipeline.max_message_bytes,
+        config.output.include == "all",
+        observer,
+    )
+    return LastResort(
+        evaluator,
+        AttemptsFile(config.state.directory / "attempts.json"),
+        checkpoint.replayed,
+        lambda epoch: tables.has_begun(epoch) or reasoner.engine.holds(epoch),
+    )
+
 
 
 def _in_memory(tables: Tables, point: Resume) -> Store:

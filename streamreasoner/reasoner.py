@@ -242,20 +242,27 @@ class Reasoner:
             EngineError: The epoch failed, or the state has a predicate of the program with another
                 arity; program and state are as they were before it.
         """
-        plan = lower(program)
-        for predicate, arity in plan.arities.items():
-            if self._known.get(predicate, arity) != arity:
-                raise EngineError(other_arity(predicate, arity, self._known[predicate]))
-        before, after = Counter(self.program.facts), Counter(program.facts)
-        facts = [
-            self._rows(fact.predicate, [_terms(fact)], [sign * count])
-            for difference, sign in ((after - before, 1), (before - after, -1))
-            for fact, count in difference.items()
-        ]
+        plan, facts = self._change_to(program)
         result = self.engine.apply(epoch, chain(facts, updates), plan)
         self.program = program
         self._known = {**self._known, **plan.arities}
         return result
+
+    def rehearse(self, updates: Iterable[Updates], program: CheckedProgram | None = None) -> None:
+        """Find out whether an epoch of encoded input would fail; nothing but terms is kept of it.
+
+        Args:
+            updates: The input.
+            program: The program of the epoch, if it is another one.
+
+        Raises:
+            EngineError: The epoch fails.
+        """
+        if program is None:
+            self.engine.rehearse(updates)
+        else:
+            plan, facts = self._change_to(program)
+            self.engine.rehearse(chain(facts, updates), plan)
 
     def facts(self, predicate: str = TRIPLE) -> set[tuple[PythonTerm, ...]]:
         """The present facts of a predicate, asserted and derived."""
@@ -294,6 +301,20 @@ class Reasoner:
             self._check(fact, len(args))
             asked = Fact(fact, tuple(to_ntriples(term) for term in args))
         return explain(self.program, self.engine, self.dictionary, asked, limits)
+
+    def _change_to(self, program: CheckedProgram) -> tuple[ProgramPlan, list[Updates]]:
+        """The plan of another program, and how the facts that programs state change."""
+        plan = lower(program)
+        for predicate, arity in plan.arities.items():
+            if self._known.get(predicate, arity) != arity:
+                raise EngineError(other_arity(predicate, arity, self._known[predicate]))
+        before, after = Counter(self.program.facts), Counter(program.facts)
+        facts = [
+            self._rows(fact.predicate, [_terms(fact)], [sign * count])
+            for difference, sign in ((after - before, 1), (before - after, -1))
+            for fact, count in difference.items()
+        ]
+        return plan, facts
 
     def _run(self, updates: Iterable[Updates]) -> Diff:
         result = self.engine.apply(self._epoch, updates)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.collection.updates import Changes, TraceRows, Updates
-    from streamreasoner.engine.ports import Backend, Selection, Statistics
+    from streamreasoner.engine.ports import Backend, EpochChanges, Selection, Statistics
     from streamreasoner.plan.algebra import ProgramPlan
 
 DEFAULT_RECURSION_LIMIT = 1_000_000
@@ -77,6 +77,32 @@ class Engine:
         Raises:
             EngineError: The epoch failed; the state is as it was before it.
         """
+        count, iterations, changes = self._evaluate(updates, plan)
+        self._backend.commit(epoch)
+        self._facts = ()
+        if plan is not None:
+            self._strata = len(plan.strata)
+        return EpochResult(
+            epoch, count, iterations, changes.derived, changes.closure, changes.trace
+        )
+
+    def rehearse(self, updates: Iterable[Updates], plan: ProgramPlan | None = None) -> None:
+        """Find out whether an epoch would fail; the state stays as it is.
+
+        Args:
+            updates: Of predicates of the program.
+            plan: The program of the epoch, if it is another one.
+
+        Raises:
+            EngineError: The epoch fails.
+        """
+        self._evaluate(updates, plan)
+        self._backend.rollback()
+
+    def _evaluate(
+        self, updates: Iterable[Updates], plan: ProgramPlan | None
+    ) -> tuple[int, int, EpochChanges]:
+        """Number of updates, of iterations, and the changes, which are not final yet."""
         count = 0
         strata = self._strata if plan is None else len(plan.strata)
         try:
@@ -91,16 +117,14 @@ class Engine:
                 fixpoint(self._backend, stratum, self._recursion_limit)
                 for stratum in range(strata + 1)
             )
-            changes = self._backend.changes()
+            return count, iterations, self._backend.changes()
         except BaseException:
             self._backend.rollback()
             raise
-        self._backend.commit(epoch)
-        self._facts = ()
-        self._strata = strata
-        return EpochResult(
-            epoch, count, iterations, changes.derived, changes.closure, changes.trace
-        )
+
+    def holds(self, epoch: int) -> bool:
+        """Whether the state has an epoch that is to come, from a process that died."""
+        return self._backend.holds(epoch)
 
     def restore(self, rows: Iterable[TraceRows], before: int) -> None:
         """Take the trace of the epochs below *before*, the next one, into an empty engine."""

@@ -153,6 +153,10 @@ class Backend(Protocol):
         """Undo the epoch wholly."""
         ...
 
+    def holds(self, epoch: int) -> bool:
+        """Whether the state has an epoch that is to come, from a process that died."""
+        ...
+
     def restore(self, rows: Iterable[TraceRows]) -> None:
         """Take the trace of an earlier run into an empty state."""
         ...

@@ -123,6 +123,10 @@ class Tables:
         """The last epoch that all tables hold, None before the first."""
         return self._version
 
+    def has_begun(self, epoch: int) -> bool:
+        """Whether a table has an epoch."""
+        return epoch == self._incomplete or (self._version is not None and epoch <= self._version)
+
     @property
     def width(self) -> int:
         """How many arguments a fact may have."""

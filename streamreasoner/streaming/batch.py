@@ -28,10 +28,13 @@ from streamreasoner.streaming.progress import Marker
 from streamreasoner.streaming.sink import Publication
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pyarrow as pa
 
     from streamreasoner.rdf.dictionary import TermDictionary
-    from streamreasoner.streaming.evaluate import Evaluated, Evaluator
+    from streamreasoner.streaming.evaluate import Evaluated
+    from streamreasoner.streaming.last_resort import LastResort
     from streamreasoner.streaming.offsets import Checkpoint
     from streamreasoner.streaming.ports import Offsets, PipelineObserver, Tables
     from streamreasoner.streaming.recovery import Resume
@@ -49,7 +52,7 @@ class Parts:
     Attributes:
         checkpoint: Tells the range of a batch.
         topics: Tells whether the input is still the recorded one.
-        evaluator: Messages to changes.
+        evaluation: Messages to changes.
         dictionary: Ids to terms.
         tables: Durable step 1.
         sink: Durable step 2.
@@ -58,7 +61,7 @@ class Parts:
 
     checkpoint: Checkpoint
     topics: TopicIds
-    evaluator: Evaluator
+    evaluation: LastResort
     dictionary: TermDictionary
     tables: Tables
     sink: Sink
@@ -93,12 +96,13 @@ class EpochRunner:
         """The epoch that `run` expects."""
         return self._next
 
-    def run(self, batch: pa.Table, epoch: int) -> None:
+    def run(self, batch: pa.Table, epoch: int, keep_alive: Callable[[], None]) -> None:
         """Run one batch through all durable steps.
 
         Args:
             batch: Messages with the columns of `source.COLUMNS`, in any order.
             epoch: Spark's batch id.
+            keep_alive: Called before each further evaluation of a batch that fails.
 
         Raises:
             StreamReasonerError: The batch failed; the process must end and may be restarted.
@@ -113,7 +117,13 @@ class EpochRunner:
             # A topic that was created again explains offsets that do not fit.
             confirm_topics()
             raise
-        evaluated = parts.evaluator.evaluate(batch, epoch)
+
+        def before_trial() -> None:
+            # Messages of another topic are not to blame.
+            confirm_topics()
+            keep_alive()
+
+        evaluated = parts.evaluation.evaluate(batch, epoch, current, before_trial)
         confirm_topics()
         self._store(evaluated, current)
         self._publish(evaluated, current, batch)

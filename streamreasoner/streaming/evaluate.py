@@ -10,21 +10,22 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamreasoner.collection.blocks import chosen
 from streamreasoner.errors import EngineError
 from streamreasoner.streaming import output
+from streamreasoner.streaming.attempts import Verdict
 from streamreasoner.streaming.codec import Codec
 from streamreasoner.streaming.dead_letter import dead_letters
 from streamreasoner.streaming.envelope import append_milliseconds
 from streamreasoner.streaming.ports import timed
 from streamreasoner.streaming.program import Decision, decide
+from streamreasoner.streaming.rejected import Reason, Rejected
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    import pyarrow as pa
 
     from streamreasoner.collection.programs import ProgramText
     from streamreasoner.engine.epoch import EpochResult
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
     from streamreasoner.streaming.output import Message
     from streamreasoner.streaming.ports import DecodedChanges, PipelineObserver
     from streamreasoner.streaming.program import ProgramInEffect
-    from streamreasoner.streaming.rejected import Rejected
+
+EVERYTHING = Verdict()
+"""Nothing is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,19 +108,28 @@ class Evaluator:
         self._closure = closure
         self._observer = observer
 
-    def evaluate(self, batch: pa.Table, epoch: int) -> Evaluated:
+    @property
+    def program(self) -> ProgramInEffect:
+        """The program in effect."""
+        return self._program
+
+    def evaluate(self, batch: pa.Table, epoch: int, verdict: Verdict = EVERYTHING) -> Evaluated:
         """Evaluate a batch as one epoch.
 
         Args:
             batch: Messages with the columns of `source.COLUMNS`, in the order of a replay.
             epoch: Its epoch.
+            verdict: Without what.
 
         Raises:
             EngineError: The epoch failed, with and without its control messages.
         """
         before = self._program
-        control, messages = self._split(batch)
-        decision = decide(before, control, self._max_bytes)
+        control, messages = self.split(batch)
+        decision = self.decide(control)
+        messages, left_out, refused = _leave_out(messages, verdict)
+        if verdict.program_refused is not None:
+            decision = decision.withdrawn(before, verdict.program_refused)
         try:
             decoded, result = self._attempt(decision.program, messages, epoch)
         except EngineError as error:
@@ -138,10 +150,32 @@ class Evaluator:
             before=before.text,
             accepted=len(decision.accepted),
             refused_control=len(decision.refused),
-            refused=((control, decision.refused), (messages, decoded.rejected)),
+            refused=(
+                (control, decision.refused),
+                (messages, decoded.rejected),
+                (left_out, refused),
+            ),
         )
 
-    def _split(self, batch: pa.Table) -> tuple[pa.Table, pa.Table]:
+    def rehearse(self, program: ProgramInEffect, messages: pa.Table) -> None:
+        """Find out whether an epoch of these updates fails; nothing is kept of it.
+
+        Args:
+            program: The program of the epoch: the one in effect, or what `decide` makes of it.
+            messages: Updates, in the order of a replay.
+
+        Raises:
+            EngineError: It fails. Other errors are possible too.
+        """
+        decoded = self._codec(program).decode(messages)
+        changed = None if program is self._program else program.checked
+        self._reasoner.rehearse(decoded.updates, changed)
+
+    def decide(self, control: pa.Table) -> Decision:
+        """What control messages come to."""
+        return decide(self._program, control, self._max_bytes)
+
+    def split(self, batch: pa.Table) -> tuple[pa.Table, pa.Table]:
         """The control messages, and the updates."""
         if self._control_topic is None:
             return batch.slice(0, 0), batch
@@ -153,12 +187,14 @@ class Evaluator:
     ) -> tuple[Decoded, EpochResult]:
         reasoner = self._reasoner
         with timed(self._observer, "decode"):
-            codec = Codec(reasoner.dictionary, program.checked.arities, self._max_bytes)
-            decoded = codec.decode(messages)
+            decoded = self._codec(program).decode(messages)
         with timed(self._observer, "evaluate"):
             if program is self._program:
                 return decoded, reasoner.engine.apply(epoch, decoded.updates)
             return decoded, reasoner.adopt(program.checked, epoch, decoded.updates)
+
+    def _codec(self, program: ProgramInEffect) -> Codec:
+        return Codec(self._reasoner.dictionary, program.checked.arities, self._max_bytes)
 
     def _selected(
         self, result: EpochResult, before: ProgramInEffect, program: ProgramInEffect
@@ -174,6 +210,24 @@ class Evaluator:
             wanted = set.union(*names)
             changes = chosen(changes, lambda one: one.predicate in wanted)
         return output.decode_changes(changes, self._reasoner.dictionary)
+
+
+def _leave_out(
+    messages: pa.Table, verdict: Verdict
+) -> tuple[pa.Table, pa.Table, tuple[Rejected, ...]]:
+    """The messages of an epoch, and the others with the reason for each."""
+    why = {(one.topic, one.partition, one.offset): one.why for one in verdict.left_out}
+    if not why:
+        return messages, messages.slice(0, 0), ()
+    columns = (messages.column(name).to_pylist() for name in ("topic", "partition", "offset"))
+    places = list(zip(*columns, strict=True))
+    is_left_out = pa.array([place in why for place in places], pa.bool_())
+    reasons = (f"The epoch fails with this message: {why[one]}" for one in places if one in why)
+    return (
+        messages.filter(pc.invert(is_left_out)),
+        messages.filter(is_left_out),
+        tuple(Rejected(row, Reason.EPOCH_FAILED, said) for row, said in enumerate(reasons)),
+    )
 
 
 def _event_time(decoded: Decoded, control: pa.Table, decision: Decision) -> int:

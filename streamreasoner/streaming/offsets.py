@@ -73,6 +73,11 @@ class Checkpoint:
         """Whether Spark has chosen the offsets that the first batch begins at."""
         return _sources(self.directory).exists()
 
+    @property
+    def replayed(self) -> int | None:
+        """The batch that is planned and not committed, None if there is none."""
+        return self.planned if self.planned > self.committed else None
+
     def range(self, batch: int) -> Offsets:
         """Offsets that a planned batch reads: topic -> partition -> [first, next].
 

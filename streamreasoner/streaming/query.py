@@ -154,19 +154,24 @@ class Query:
             try:
                 if self._stopping:
                     raise _StopRequestedError  # noqa: TRY301 - an error ends the query in Spark too
-                with self._watchdog.guard(epoch):
-                    self._run(frame, epoch)
+                with self._watchdog.guard(epoch) as restart_clock:
+                    self._run(frame, epoch, restart_clock)
             except BaseException as error:
                 self._error = error
                 self._wake.set()
                 raise
 
-    def _run(self, frame: DataFrame, epoch: int) -> None:
+    def _run(self, frame: DataFrame, epoch: int, restart_clock: Callable[[], None]) -> None:
+        def keep_alive() -> None:
+            if self._stopping:
+                raise _StopRequestedError
+            restart_clock()
+
         start = time.perf_counter()
         batch = self._read(frame, epoch)
         self._observer.batch_started(epoch, len(batch))
         self._observer.stage("read", time.perf_counter() - start)
-        self._runner.run(batch, epoch)
+        self._runner.run(batch, epoch, keep_alive)
         self._observer.batch_finished(epoch, time.perf_counter() - start)
 
     def _read(self, frame: DataFrame, epoch: int) -> pa.Table:

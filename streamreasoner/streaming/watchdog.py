@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
 EXIT_CODE = 70
@@ -86,7 +87,12 @@ class _Guard:
         self._watchdog = watchdog
         self._epoch = epoch
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Callable[[], None]:
+        """Start the clock; the result starts it again."""
+        self._start()
+        return self._start
+
+    def _start(self) -> None:
         deadline = time.monotonic() + self._watchdog._timeout  # noqa: SLF001 - one unit
         self._watchdog._set((self._epoch, deadline))  # noqa: SLF001
 

@@ -45,6 +45,7 @@ LAWS = (
     retraction.test_retracting_everything_leaves_the_program_alone,
     retraction.test_an_update_and_its_negation_cancel,
     atomic.test_a_failed_epoch_leaves_no_trace,
+    atomic.test_a_rehearsal_tells_and_changes_nothing,
     atomic.test_overflow_is_an_error_and_undone,
     atomic.test_a_restored_reasoner_goes_on_alike,
     overflow.test_a_result_beyond_the_range_is_no_value,

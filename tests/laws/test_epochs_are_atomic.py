@@ -32,6 +32,30 @@ def test_a_failed_epoch_leaves_no_trace(scenario, limit):
             assert driver.trace() == evaluate(scenario.checked, total(accepted))
 
 
+@given(scenarios(), st.integers(0, 3))
+def test_a_rehearsal_tells_and_changes_nothing(scenario, limit):
+    """It fails exactly if the epoch does; trace and later epochs are as without it."""
+    driver = Driver(scenario.checked, recursion_limit=limit)
+    accepted = []
+    for epoch in scenario.epochs:
+        before, fails = driver.trace(), False
+        try:
+            driver.reasoner.rehearse(driver.encode(epoch))
+        except RecursionLimitError:
+            fails = True
+
+        assert driver.trace() == before
+        try:
+            driver.apply(epoch)
+        except RecursionLimitError:
+            assert fails
+        else:
+            accepted.append(epoch)
+
+            assert not fails
+            assert driver.trace() == evaluate(scenario.checked, total(accepted))
+
+
 @given(scenarios())
 def test_overflow_is_an_error_and_undone(scenario):
     """A multiplicity that leaves its range fails the epoch and leaves the state alone."""

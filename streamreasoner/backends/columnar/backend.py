@@ -172,6 +172,10 @@ class ColumnarBackend:
             self._return_to(self._before)
             self._before = None
 
+    def holds(self, epoch: int) -> bool:  # noqa: ARG002 - as every backend
+        """Never: the state dies with its process."""
+        return False
+
     def _return_to(self, plan: ProgramPlan) -> None:
         """Take the program before back, with multiplicities that are as they were."""
         abandoned = self._plan

@@ -216,9 +216,13 @@ class ArrangedTable:
             return None
         return self._runner.from_frame(reduce(lambda one, other: one.unionAll(other), parts))
 
+    def holds(self, epoch: int) -> bool:
+        """Whether the table has the rows of an epoch that is to come."""
+        return epoch in self._ahead
+
     def needs(self, epoch: int) -> bool:
         """Whether an epoch cannot wait: its program is new, or the table has its rows already."""
-        return epoch in self._ahead or self._meant not in ("", self._meaning)
+        return self.holds(epoch) or self._meant not in ("", self._meaning)
 
     def append(self, rows: Relation, epoch: int) -> None:
         """Add the differences of epochs to all arrangements; a second time does nothing.

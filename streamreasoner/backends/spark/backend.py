@@ -525,6 +525,10 @@ class SparkBackend:
             self._use(self._before)
         self._begin()
 
+    def holds(self, epoch: int) -> bool:
+        """Whether the table has an epoch that is to come, from a process that died."""
+        return self._state.holds(epoch)
+
     # Reading -------------------------------------------------------------------------------------
 
     def restore(self, rows: Iterable[TraceRows]) -> None:

@@ -123,6 +123,10 @@ class State:
             self._flush(together, epoch)
         self.last = epoch
 
+    def holds(self, epoch: int) -> bool:
+        """Whether the table has an epoch that is to come, from a process that died."""
+        return self._stored.holds(epoch)
+
     def missing(self) -> Relation | None:
         """The rows of arrangements that the table does not have yet, None if it has all."""
         return self._stored.missing()

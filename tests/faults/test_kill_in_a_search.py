@@ -1,0 +1,49 @@
+"""SIGKILL of the driver in an epoch that leaves a message out: each process leaves out the same."""
+
+from __future__ import annotations
+
+import duckdb
+from crashes import die_at, run_to_the_end
+from deltalake import DeltaTable
+from pipelines import changes, committed, fact, net, new_case, no_change_twice, produce
+
+LIMIT = 50
+RULES = """
+upto(0, ?l) :- ask(?l) .
+upto(?m, ?l) :- upto(?n, ?l), ?n < ?l, ?m = ?n + 1 .
+@output upto .
+"""
+
+
+def integer(number):
+    """An integer as a term."""
+    return f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>'
+
+
+def test_killed_after_the_verdict_and_in_step_1(broker, tmp_path):
+    """Killed before a table has the epoch, and while some have: tables and topics agree.
+
+    The last process could evaluate the message, but the epoch was begun without it.
+    """
+    case = new_case(broker, tmp_path, RULES, rules={"recursion_limit": LIMIT})
+    good = [1, 2, 3, 5]
+    records = produce(case, [fact("ask", one) for one in (*good[:2], 4 * LIMIT, *good[2:])])
+    die_at(case, "verdict", 0)
+    case.raw["rules"]["recursion_limit"] = 10 * LIMIT
+    die_at(case, "within-store", 0)
+    assert changes(case) == []
+    run_to_the_end(case, records)
+
+    [letter] = committed(case, case.kafka.dead_letter_topic)
+    headers = dict(letter.headers)
+    assert letter.value == fact("ask", 4 * LIMIT)
+    assert headers["class"] == b"epoch-failed"
+    assert int(headers["offset"]) == records[2].offset
+    found = changes(case)
+    assert no_change_twice(found)
+    derived = {("upto", (integer(n), integer(limit))) for limit in good for n in range(limit + 1)}
+    assert net(found) == derived
+    stored = duckdb.read_parquet(
+        DeltaTable(case.config.state.tables / "changes").file_uris()
+    ).project("predicate, args, multiplicity")
+    assert {(name, tuple(args)) for name, args, _ in stored.fetchall()} == derived

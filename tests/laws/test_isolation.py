@@ -1,0 +1,67 @@
+"""What is left out of a batch that fails is what fails, and the rest passes."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamreasoner.streaming.isolation import MOST_TRIALS, NOT_TRIED, PARTS, isolate
+
+SETS = st.lists(st.frozensets(st.integers(0, 199), min_size=1, max_size=3), max_size=5)
+
+
+class Batch:
+    """Fails with each of some sets of messages, and counts how often it is asked."""
+
+    def __init__(self, culprits):
+        self.culprits = culprits
+        self.trials = 0
+
+    def __call__(self, accepted, part):
+        """The first set that is among these rows."""
+        self.trials += 1
+        assert part
+        rows = [*accepted, *part]
+        assert rows == sorted(set(rows))
+        there = [culprit for culprit in self.culprits if culprit <= set(rows)]
+        return str(sorted(there[0])) if there else None
+
+
+@given(st.integers(0, 200), SETS)
+def test_the_rest_passes_and_nothing_is_left_out_needlessly(count, culprits):
+    """Each message that is left out fails with those before it that are not."""
+    batch = Batch(culprits)
+    left_out = isolate(count, batch)
+    rest = [row for row in range(count) if row not in left_out]
+    assert not rest or Batch(culprits)([], rest) is None
+    for row, why in left_out.items():
+        before = [one for one in rest if one < row]
+        assert Batch(culprits)(before, [row]) is not None
+        assert why in {str(sorted(one)) for one in culprits}
+
+
+@given(st.integers(1, 10**5), st.data())
+def test_one_message_takes_few_trials(count, data):
+    """Some for each level of parts; and of those that fail one for each level."""
+    culprit = data.draw(st.integers(0, count - 1))
+    failures = 0
+
+    def fails(_, part):
+        nonlocal failures
+        failures += culprit in part
+        return "no" if culprit in part else None
+
+    assert isolate(count, fails) == {culprit: "no"}
+    levels = next(n for n in range(1, 20) if PARTS**n >= count)
+    assert failures <= levels + 1
+
+
+@given(st.integers(1, 3000), st.integers(0, 40))
+def test_the_search_ends(count, most):
+    """Where all fail, all are left out, and those that were not reached say so."""
+    batch = Batch([frozenset({row}) for row in range(count)])
+    left_out = isolate(count, batch, most)
+    assert sorted(left_out) == list(range(count))
+    assert batch.trials <= most
+    assert set(left_out.values()) <= {NOT_TRIED, *(f"[{row}]" for row in range(count))}
+    assert isolate(1, lambda *_: "no", MOST_TRIALS) == {0: "no"}

@@ -1,0 +1,334 @@
+"""A batch that fails is taken apart: the messages it fails with are left out, and only those."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+from control_builders import control, messages
+
+from streamreasoner.analysis import check_text
+from streamreasoner.backends.columnar import layout
+from streamreasoner.errors import (
+    BrokerError,
+    RecursionLimitError,
+    StateError,
+    StateFullError,
+    StreamReasonerError,
+)
+from streamreasoner.reasoner import Reasoner
+from streamreasoner.streaming.attempts import AttemptsFile
+from streamreasoner.streaming.evaluate import Evaluator
+from streamreasoner.streaming.last_resort import LastResort, is_environmental
+from streamreasoner.streaming.ports import NullObserver
+from streamreasoner.streaming.program import ProgramInEffect, stored_text
+
+LIMIT = 50
+RULES = """
+upto(0, ?l) :- ask(?l) .
+upto(?m, ?l) :- upto(?n, ?l), ?n < ?l, ?m = ?n + 1 .
+"""
+ENDLESS = "more(0, ?l) :- ask(?l) . more(?m, ?l) :- more(?n, ?l), ?m = ?n + 1 ."
+DEADLY = 13
+
+
+def ask(limit):
+    """An update that needs as many iterations as it says."""
+    return json.dumps({"predicate": "ask", "args": [limit], "diff": 1}).encode()
+
+
+class DiedError(BaseException):
+    """Ends the process."""
+
+
+class Mortal(Evaluator):
+    """An evaluator whose process ends when it meets a message, or at any evaluation."""
+
+    deadly: tuple[int, ...] = ()
+    always = False
+    rehearsals = 0
+
+    def rehearse(self, program, updates):
+        """End, or do what it should."""
+        self.rehearsals += 1
+        self.die_of(updates)
+        super().rehearse(program, updates)
+
+    def _attempt(self, program, updates, epoch):
+        self.die_of(updates)
+        return super()._attempt(program, updates, epoch)
+
+    def die_of(self, updates):
+        """End if one of the deadly messages is among these."""
+        if self.always or {*updates.column("value").to_pylist()} & {*map(ask, self.deadly)}:
+            raise DiedError
+
+
+class Process:
+    """A process of a pipeline, with its state in memory and a file of attempts.
+
+    Args:
+        directory: Where the file is.
+        replayed: Whether the epoch was begun by a process before.
+        stored: Whether the tables have it.
+    """
+
+    def __init__(self, directory, *, replayed=False, stored=False, deadly=()):
+        program = check_text(RULES)
+        text = stored_text(program)
+        self.reasoner = Reasoner(program, recursion_limit=LIMIT)
+        self.evaluator = Mortal(
+            self.reasoner,
+            ProgramInEffect(program, text, text.arities, 8),
+            "control",
+            10_000,
+            closure=False,
+            observer=NullObserver(),
+        )
+        self.evaluator.deadly = deadly
+        self.path = directory / "attempts.json"
+        self.resort = LastResort(
+            self.evaluator,
+            AttemptsFile(self.path),
+            7 if replayed else None,
+            lambda epoch: stored and epoch == 7,
+        )
+        self.kept_alive = 0
+
+    def keep_alive(self):
+        """Count."""
+        self.kept_alive += 1
+
+    def run(self, limits=(), changes=(), epoch=7):
+        """Evaluate epoch 7, or another one."""
+        batch = messages(control=changes, updates=[ask(limit) for limit in limits])
+        offsets = {"updates": {"0": [0, len(limits)]}}
+        return self.resort.evaluate(batch, epoch, offsets, self.keep_alive)
+
+    def asked(self):
+        """What the state holds."""
+        return {args[0] for args in self.reasoner.facts("ask")}
+
+
+def letters(evaluated):
+    """Dead letters as (topic, offset, class, what is said)."""
+    headers = [dict(letter.headers) for letter in evaluated.dead_letters()]
+    return [
+        (one["topic"].decode(), int(one["offset"]), one["class"].decode(), one["reason"].decode())
+        for one in headers
+    ]
+
+
+def run_to_the_end(directory, limits, **given):
+    """Processes until one of them does not end; it, its result and how many ended before it."""
+    deaths = 0
+    while True:
+        process = Process(directory, replayed=deaths > 0, **given)
+        try:
+            return process, process.run(limits), deaths
+        except DiedError:
+            deaths += 1
+            assert deaths < 20
+
+
+def test_a_message_that_fails_is_left_out(tmp_path, caplog):
+    """It is a dead letter with the error, the others are in the state, and the log says so."""
+    process = Process(tmp_path)
+    with caplog.at_level(logging.WARNING):
+        evaluated = process.run([1, 2, LIMIT + 9, 3])
+    [(topic, offset, kind, said)] = letters(evaluated)
+    assert (topic, offset, kind) == ("updates", 2, "epoch-failed")
+    assert "The epoch fails with this message" in said
+    assert "has not converged" in said or f"{LIMIT}" in said
+    assert process.asked() == {1, 2, 3}
+    assert process.kept_alive == process.evaluator.rehearsals + 1
+    assert "fails with 1 of its 4 messages" in caplog.text
+    assert "offset 2 of partition 0 of updates" in caplog.text
+
+
+def test_a_batch_that_passes_costs_nothing(tmp_path):
+    """No trial and no file; one that is replayed leaves no file behind."""
+    for replayed in (False, True):
+        process = Process(tmp_path, replayed=replayed)
+        assert letters(process.run([1, 2])) == []
+        assert process.evaluator.rehearsals == 0
+        assert not process.path.exists()
+
+
+def test_the_verdict_holds_for_a_replay(tmp_path):
+    """Also where the message would pass by now, and where the tables have the epoch by then."""
+    first = Process(tmp_path)
+    want = letters(first.run([1, LIMIT + 9, 2]))
+    assert first.path.exists()
+    for stored in (False, True):
+        again = Process(tmp_path, replayed=True, stored=stored)
+        again.reasoner.engine._recursion_limit = 1000  # noqa: SLF001 - another configuration
+        assert letters(again.run([1, LIMIT + 9, 2])) == want
+        assert again.evaluator.rehearsals == 0
+        assert again.asked() == first.asked() == {1, 2}
+    again.run([4], epoch=8)
+    assert not again.path.exists()
+
+
+def test_a_message_that_ends_the_process_is_left_out(tmp_path):
+    """It ended four: in the batch, in its replay, and twice by itself. The others are taken."""
+    process, evaluated, deaths = run_to_the_end(tmp_path, [1, 2, DEADLY, 4], deadly=[DEADLY])
+    assert deaths == 4
+    [(topic, offset, kind, said)] = letters(evaluated)
+    assert (topic, offset, kind) == ("updates", 2, "epoch-failed")
+    assert "pipeline.batch_timeout" in said
+    assert process.asked() == {1, 2, 4}
+
+
+def test_a_large_batch_ends_few_processes(tmp_path):
+    """One for each level of parts, and both kinds of failure are met in one search."""
+    limits = [0] * 100 + [DEADLY] + [0] * 60 + [LIMIT + 1] + [0] * 30
+    process, evaluated, deaths = run_to_the_end(tmp_path, limits, deadly=[DEADLY])
+    assert deaths <= 2 + 3 + 2
+    assert [offset for _, offset, *_ in letters(evaluated)] == [100, 161]
+    assert process.asked() == {0}
+
+
+def test_a_process_that_is_killed_anyway_blames_no_message(tmp_path):
+    """Ended twice from outside: the parts pass, so nothing is left out."""
+    for replayed in (False, True):
+        process = Process(tmp_path, replayed=replayed)
+        process.evaluator.always = True
+        with pytest.raises(DiedError):
+            process.run([1, 2])
+    process = Process(tmp_path, replayed=True)
+    assert letters(process.run([1, 2])) == []
+    assert process.evaluator.rehearsals > 0
+    assert process.asked() == {1, 2}
+
+
+def test_an_epoch_that_fails_without_messages_blames_none(tmp_path):
+    """The search ends when the epoch without input ends the process twice."""
+    for attempt in range(4):
+        process = Process(tmp_path, replayed=attempt > 0)
+        process.evaluator.always = True
+        with pytest.raises(DiedError):
+            process.run([1, 2])
+    process = Process(tmp_path, replayed=True)
+    with pytest.raises(StreamReasonerError, match="also without its messages"):
+        process.run([1, 2])
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left"), MemoryError(), StateError("x"),
+                                   BrokerError("x"), StateFullError("x")])  # fmt: skip
+def test_the_environment_is_not_a_message(tmp_path, error):
+    """A full disk, a broker, memory: the process ends with the error, and nothing is noted."""
+
+    class Broken(Mortal):
+        """Meets a failure of the environment."""
+
+        def _attempt(self, *_):
+            raise error
+
+    process = Process(tmp_path, replayed=True)
+    process.evaluator.__class__ = Broken
+    with pytest.raises(type(error)):
+        process.run([1])
+    assert process.evaluator.rehearsals == 0
+    assert not process.path.exists()
+
+
+def test_a_full_state_is_not_a_message(tmp_path):
+    """What the kernels report when there is no room left counts as environment."""
+    process = Process(tmp_path)
+    scalars = process.reasoner.engine._backend._state.scalars  # noqa: SLF001 - no user can do this
+    scalars[layout.CAPACITY] = scalars[layout.TOP]
+    with pytest.raises(StateFullError):
+        process.run([1])
+    assert not is_environmental(RecursionLimitError("x"))
+
+
+def test_a_bug_in_the_codec_is_survived(tmp_path):
+    """Any other exception is what the message fails with; its kind is said."""
+
+    class Buggy(Mortal):
+        """Cannot read one message."""
+
+        def _codec(self, program):
+            codec = super()._codec(program)
+            decode = codec.decode
+            codec.decode = lambda batch: decode(self.checked(batch))
+            return codec
+
+        def checked(self, batch):
+            """The batch, unless the message is in it."""
+            if ask(DEADLY) in batch.column("value").to_pylist():
+                raise KeyError("bug")
+            return batch
+
+    process = Process(tmp_path)
+    process.evaluator.__class__ = Buggy
+    [(_, offset, _, said)] = letters(process.run([1, DEADLY]))
+    assert offset == 1
+    assert "KeyError('bug')" in said
+
+
+def test_a_stored_epoch_is_never_taken_apart(tmp_path):
+    """The tables have it with all its messages, so a failure now is reported as it is."""
+    process = Process(tmp_path, replayed=True, stored=True)
+    with pytest.raises(RecursionLimitError):
+        process.run([1, LIMIT + 9])
+    assert not process.path.exists()
+
+
+def test_a_change_of_program_that_ends_the_process_is_refused(tmp_path):
+    """It is tried without the messages, and refused; they are taken with the program before."""
+    add = [control("add", "late(?x) :- ask(?x) .")]
+
+    class Fragile(Mortal):
+        """Ends with any other program."""
+
+        def rehearse(self, program, updates):
+            """End, or do what it should."""
+            if program is not self.program:
+                raise DiedError
+            super().rehearse(program, updates)
+
+        def _attempt(self, program, updates, epoch):
+            if program is not self.program:
+                raise DiedError
+            return super()._attempt(program, updates, epoch)
+
+    for deaths in range(10):
+        process = Process(tmp_path, replayed=deaths > 0)
+        process.evaluator.__class__ = Fragile
+        try:
+            evaluated = process.run([1, 2], add)
+        except DiedError:
+            continue
+        break
+    assert deaths == 4
+    assert [(topic, kind) for topic, _, kind, _ in letters(evaluated)] == [
+        ("control", "epoch-failed")
+    ]
+    assert process.asked() == {1, 2}
+
+
+def test_a_change_of_program_stays_when_a_message_fails_with_both(tmp_path):
+    """The message fails with either program: it goes, the change holds."""
+    process = Process(tmp_path)
+    evaluated = process.run([1, LIMIT + 9], [control("add", "late(?x) :- ask(?x) .")])
+    assert [(topic, offset) for topic, offset, *_ in letters(evaluated)] == [("updates", 1)]
+    assert evaluated.accepted == 1
+    assert {args[0] for args in process.reasoner.facts("late")} == {1}
+
+
+def test_an_endless_program_is_refused_before_any_search(tmp_path):
+    """A change that fails by itself is refused as ever, without trials."""
+    process = Process(tmp_path)
+    evaluated = process.run([1], [control("add", ENDLESS)])
+    assert [topic for topic, *_ in letters(evaluated)] == ["control"]
+    assert process.evaluator.rehearsals == 0
+
+
+def test_a_damaged_file_is_refused(tmp_path):
+    """The message names it and says what to do."""
+    (tmp_path / "attempts.json").write_text("{")
+    with pytest.raises(StateError, match=r"attempts\.json cannot be read"):
+        Process(tmp_path)
