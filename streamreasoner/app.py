@@ -39,6 +39,7 @@ from streamreasoner.streaming.ports import Observers
 from streamreasoner.streaming.program import ProgramInEffect, stored_text
 from streamreasoner.streaming.progress import Progress
 from streamreasoner.streaming.query import Query
+from streamreasoner.streaming.rejection_log import RejectionLog
 from streamreasoner.streaming.reread import reread
 from streamreasoner.streaming.sink import Sink
 from streamreasoner.streaming.source import read_stream
@@ -92,7 +93,8 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
     """
     with ExitStack() as stack:
         metrics = _metrics(config, stack)
-        watcher = Observers(*(one for one in (metrics, observer) if one is not None))
+        rejections = RejectionLog(config.kafka.dead_letter_topic)
+        watcher = Observers(*(one for one in (metrics, rejections, observer) if one is not None))
         session.check_java()
         program = load_program(config.rules.program)
         admin = administration(config.kafka)
@@ -268,8 +270,6 @@ def _restore(
     return reasoner, in_effect
 
 
-# Terms come before the constants of the program: their ids are those of the tables.
-
 def _evaluation(  # noqa: PLR0917 - in the order of use
     config: Config,
     reasoner: Reasoner,
@@ -293,6 +293,8 @@ def _evaluation(  # noqa: PLR0917 - in the order of use
         lambda epoch: tables.has_begun(epoch) or reasoner.engine.holds(epoch),
     )
 
+
+# Terms come before the constants of the program: their ids are those of the tables.
 
 
 def _in_memory(tables: Tables, point: Resume) -> Store:

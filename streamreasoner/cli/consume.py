@@ -1,4 +1,7 @@
-"""`streamreasoner consume`: committed messages of a topic, one line each."""
+"""`streamreasoner consume`: committed messages of a topic, one line each.
+
+Invariant: standard output has nothing but values, unless headers are asked for.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,15 @@ import sys
 from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path  # noqa: TC003 - typer reads it
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
 from streamreasoner.config import load
 from streamreasoner.streaming.topics import consume as read_topic
+
+if TYPE_CHECKING:
+    from streamreasoner.streaming.output import Header
 
 
 def consume(
@@ -24,11 +30,43 @@ def consume(
     count: Annotated[
         int | None, typer.Option(min=1, help="Stop after this many; default: never.")
     ] = None,
+    headers: Annotated[
+        bool, typer.Option("--headers", help="Print each header before its message: # name: value")
+    ] = False,
 ) -> None:
-    """Print the committed messages of a topic, one a line, until interrupted."""
+    """Print the committed messages of a topic, one a line, until interrupted.
+
+    Why a message is on the dead-letter topic goes to standard error, if headers are not printed.
+    """
     kafka = load(config).kafka
-    messages = read_topic(kafka, topic or kafka.output_topic, from_beginning=from_beginning)
+    name = topic or kafka.output_topic
+    messages = read_topic(kafka, name, from_beginning=from_beginning)
     with closing(messages), suppress(KeyboardInterrupt, BrokenPipeError):
-        for _, value in islice(messages, count):
-            sys.stdout.buffer.write((value if value is not None else b"null") + b"\n")
-            sys.stdout.buffer.flush()
+        for message in islice(messages, count):
+            if headers:
+                for header in message.headers:
+                    _print(sys.stdout.buffer, b"# %b: %b" % _escaped(header))
+            elif name == kafka.dead_letter_topic:
+                _print(sys.stderr.buffer, _why(dict(map(_escaped, message.headers))))
+            _print(sys.stdout.buffer, message.value if message.value is not None else b"null")
+
+
+def _print(stream: BinaryIO, line: bytes) -> None:
+    stream.write(line + b"\n")
+    stream.flush()
+
+
+def _escaped(header: Header) -> tuple[bytes, bytes]:
+    """Name and value of a header, each on one line."""
+    name, value = header
+    return name.encode(), (value or b"").replace(b"\\", b"\\\\").replace(b"\n", b"\\n")
+
+
+def _why(headers: dict[bytes, bytes]) -> bytes:
+    """The place of a rejected message and the reason."""
+    parts = (headers.get(name, b"") for name in (b"topic", b"partition", b"offset"))
+    return b"%b: %b: %b" % (
+        b"/".join(parts),
+        headers.get(b"class", b""),
+        headers.get(b"reason", b""),
+    )

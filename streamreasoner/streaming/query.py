@@ -143,8 +143,9 @@ class Query:
             with self._batch:
                 self._stopping = True
             raise EnvironmentSetupError(
-                "Spark's Java process is gone: it crashed, was killed or ran out of memory. Nothing"
-                " is lost: start again, and look at spark.log in the state directory if it recurs."
+                "Spark's Java process is gone: it crashed, was killed or ran out of memory. "
+                "Nothing is lost. Restart the process; if it recurs, look at spark.log in the "
+                "state directory."
             ) from error
         finally:
             self._watchdog.close()

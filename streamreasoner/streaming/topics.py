@@ -12,6 +12,7 @@ from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError
 
 from streamreasoner.errors import BrokerError
 from streamreasoner.streaming.clients import ANSWER_SECONDS, kafka_python, unreachable
+from streamreasoner.streaming.output import Message
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
@@ -84,6 +85,31 @@ def produce(
     Raises:
         BrokerError: Kafka does not answer, lacks the topic or refuses a message.
     """
+    with _producer(kafka, topic) as producer:
+        last = None
+        for count, (key, value) in enumerate(messages, start=1):
+            last = producer.send(topic, value=value, key=key)
+            if last.failed():
+                break
+            yield count
+        producer.flush()
+        if last is not None:
+            last.get(ANSWER_SECONDS)
+
+
+def produce_one(kafka: KafkaConfig, topic: str, value: bytes) -> int:
+    """Send one message to a topic of one partition; its offset.
+
+    Raises:
+        BrokerError: Kafka does not answer, lacks the topic or refuses the message.
+    """
+    with _producer(kafka, topic) as producer:
+        offset: int = producer.send(topic, value=value).get(ANSWER_SECONDS).offset
+        return offset
+
+
+@contextmanager
+def _producer(kafka: KafkaConfig, topic: str) -> Iterator[KafkaProducer]:
     with _answers(kafka):
         producer = KafkaProducer(
             **kafka_python(kafka),
@@ -97,15 +123,7 @@ def produce(
             producer.partitions_for(topic)
         except KafkaTimeoutError:
             raise _no_topic(kafka, topic) from None
-        last = None
-        for count, (key, value) in enumerate(messages, start=1):
-            last = producer.send(topic, value=value, key=key)
-            if last.failed():
-                break
-            yield count
-        producer.flush()
-        if last is not None:
-            last.get(ANSWER_SECONDS)
+        yield producer
     except KafkaError as error:
         raise BrokerError(f"Kafka did not take a message for {topic}: {_reason(error)}") from None
     finally:
@@ -114,8 +132,8 @@ def produce(
 
 def consume(
     kafka: KafkaConfig, topic: str, *, from_beginning: bool
-) -> Generator[tuple[bytes | None, bytes | None], None, None]:
-    """Committed messages (key, value) of a topic, for ever.
+) -> Generator[Message, None, None]:
+    """Committed messages of a topic, without end.
 
     Raises:
         BrokerError: Kafka does not answer or lacks the topic.
@@ -136,7 +154,7 @@ def consume(
         if from_beginning:
             consumer.seek_to_beginning(*partitions)
         for message in consumer:
-            yield message.key, message.value
+            yield Message(message.value, message.key, message.headers)
     except KafkaError as error:
         raise BrokerError(f"Kafka cannot be read from: {_reason(error)}") from None
     finally:

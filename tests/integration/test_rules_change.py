@@ -12,6 +12,7 @@ import oracle
 import pytest
 from control_builders import control
 from pipelines import (
+    DEADLINE_SECONDS,
     await_published,
     changes,
     committed,
@@ -28,7 +29,7 @@ from typer.testing import CliRunner
 from streamreasoner.analysis import check_text
 from streamreasoner.app import pipeline
 from streamreasoner.cli import app
-from streamreasoner.errors import BrokerError, StateError
+from streamreasoner.errors import BrokerError, ProgramError, StateError
 from streamreasoner.streaming.topics import create_topics
 
 pytestmark = MARKS
@@ -38,12 +39,15 @@ path(?x, ?y) :- edge(?x, ?y) .
 path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
 """
 FAR = "far(?x, ?y) :- path(?x, ?y), not edge(?x, ?y) .\n"
+WAIT = ("--wait", "--timeout", str(DEADLINE_SECONDS))
 DEGREE = "degree(?x, count(?y)) :- edge(?x, ?y), marked(?y) .\n"
 
 
 def command(case, *arguments):
     """Exit code and output of a command of the command line."""
     found = CliRunner().invoke(app, ["rules", *arguments, "--config", str(case.file)])
+    if found.exception is not None:
+        raise found.exception
     return found.exit_code, found.output
 
 
@@ -73,15 +77,14 @@ class Run:
         await_published(self.case, produce(self.case, values, self.topic))
 
     def change(self, operation, rules, name="change.dl"):
-        """Send a control message by the command line and wait for it."""
+        """Change the program by the command line, which waits until it is in effect."""
         file = self.case.directory / name
         file.write_text(rules)
         before = published(self.case, self.topic).get(0, 0)
-        code, said = command(self.case, operation, str(file))
+        code, said = command(self.case, operation, str(file), *WAIT)
         assert code == 0, said
-        (record,) = produce(self.case, [b"not a message"], self.topic)
-        assert record.offset == before + 1
-        await_published(self.case, [record])
+        assert said.endswith("The change is in effect.\n")
+        assert published(self.case, self.topic)[0] == before + 1
 
     def updates(self, seed):
         """Send updates and wait for them."""
@@ -176,6 +179,10 @@ def test_a_restart_goes_on_with_the_changed_program(history, caplog):
         ]
         history.control(*refused)
         history.control(endless)
+        absent = history.case.directory / "absent.dl"
+        absent.write_text("nowhere(?x) :- edge(?x, ?y) .")
+        with pytest.raises(ProgramError, match=r"unknown-rule: .*nowhere"):
+            command(history.case, "remove", str(absent), *WAIT)
         history.rules += "more(?x) :- far(?x, _) . n(0) . n(?m) :- n(?k), ?m = ?k + 1, ?m < 10 .\n"
         history.updates(5)
         history.check()
@@ -183,19 +190,38 @@ def test_a_restart_goes_on_with_the_changed_program(history, caplog):
     (warning,) = [one for one in said if one.startswith("In effect is the program")]
     assert "rules replace" in warning
     assert [one for one in said if check_text(history.rules).hash in one and "From epoch" in one]
+    assert any(one.startswith("Rejected: 1 import-of-a-file, 1 rules-refused") for one in said)
     letters = [
         (dict(letter.headers)["class"].decode(), letter.value)
         for letter in committed(history.case, history.case.kafka.dead_letter_topic)
         if dict(letter.headers)["topic"].decode() == history.topic
     ]
     assert letters == [
-        *[("not-json", b"not a message")] * 3,
         ("rules-refused", refused[0]),
         ("unknown-rule", refused[1]),
         ("import-of-a-file", refused[2]),
         ("unknown-operation", refused[4]),
         ("epoch-failed", endless),
+        ("unknown-rule", control("remove", absent.read_text(), source=absent.name)),
     ]
+
+
+def test_dead_letters_are_shown_with_their_reasons(history):
+    """On standard error beside the values, or as headers; the values are what was sent."""
+    topic = history.case.kafka.dead_letter_topic
+    [first, *_] = committed(history.case, topic)
+    arguments = ["consume", "--config", str(history.case.file), "--topic", topic]
+    arguments += ["--from-beginning", "--count", "1"]
+    plain = CliRunner().invoke(app, arguments)
+    assert plain.stdout_bytes == first.value + b"\n"
+    assert plain.stderr.startswith(f"{history.topic}/0/")
+    assert ": rules-refused: " in plain.stderr
+    *headers, value = CliRunner().invoke(app, [*arguments, "--headers"]).stdout_bytes.splitlines()
+    assert value == first.value
+    found = dict(line.removeprefix(b"# ").split(b": ", 1) for line in headers)
+    assert found[b"class"] == b"rules-refused"
+    assert found[b"topic"] == history.topic.encode()
+    assert found[b"reason"].replace(b"\\n", b"\n") == dict(first.headers)["reason"]
 
 
 def test_a_file_that_was_never_in_effect_is_refused(history):

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from streamreasoner.analysis import check_text
 from streamreasoner.cli import app
-from streamreasoner.errors import ConfigError, ProgramError, StateError
+from streamreasoner.errors import ConfigError, ProgramError, StateError, StreamReasonerError
 from streamreasoner.streaming.control import Operation, read_control
 
 
@@ -79,6 +79,17 @@ def test_a_whole_program_is_sent_with_what_it_imports(case):
     assert "@import" not in found.rules
     same = f"{rules} q(<http://e/x>, ?y) :- p(?y) ."
     assert check_text(found.rules).hash == check_text(same).hash
+
+
+def test_waiting_ends(case):
+    """A pipeline that does not run is reported when the time is over; the message is sent."""
+    before = len(committed(case, case.config.rules.control_topic))
+    (case.directory / "mine.dl").write_text("p(3) .")
+    arguments = ["rules", "add", str(case.directory / "mine.dl"), "--config", str(case.file)]
+    error = CliRunner().invoke(app, [*arguments, "--wait", "--timeout", "0"]).exception
+    assert isinstance(error, StreamReasonerError)
+    assert f"has not read offset {before} of" in str(error)
+    assert len(committed(case, case.config.rules.control_topic)) == before + 1
 
 
 def test_a_pipeline_without_a_control_topic(broker, tmp_path):

@@ -1,0 +1,57 @@
+"""Rejected messages in the log: the first of a class at once, the others in summaries.
+
+Invariant: no content of a message is logged.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from streamreasoner.streaming.ports import NullObserver
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+SUMMARY_SECONDS = 60.0
+_log = logging.getLogger(__name__)
+
+
+class RejectionLog(NullObserver):
+    """Logs how many messages went to the dead-letter topic, and why; never what they hold.
+
+    Args:
+        dead_letter_topic: Where they went.
+        every: Seconds from one summary to the next, at least.
+    """
+
+    def __init__(self, dead_letter_topic: str, every: float = SUMMARY_SECONDS) -> None:
+        self._topic = dead_letter_topic
+        self._every = every
+        self._classes: set[str] = set()
+        self._waiting: Counter[str] = Counter()
+        self._last = time.monotonic()
+
+    def published(
+        self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]
+    ) -> None:
+        """Log what is new or due."""
+        del changes, latencies
+        self._waiting.update(rejected)
+        is_due = time.monotonic() >= self._last + self._every
+        if self._waiting and (is_due or not self._classes.issuperset(rejected)):
+            _log.warning(
+                "Rejected: %s. The headers of the messages on %s say why: streamreasoner consume "
+                "--topic %s --from-beginning --headers.",
+                ", ".join(f"{count} {name}" for name, count in sorted(self._waiting.items())),
+                self._topic,
+                self._topic,
+            )
+            self._classes.update(rejected)
+            self._waiting.clear()
+            self._last = time.monotonic()
