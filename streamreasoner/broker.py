@@ -25,7 +25,7 @@ from kafka.errors import KafkaError
 
 from streamreasoner import jvm
 from streamreasoner.class_data import ClassData
-from streamreasoner.errors import BrokerError
+from streamreasoner.errors import BrokerError, EnvironmentSetupError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -101,9 +101,13 @@ class Broker:
             `stop`.
         properties: Lines for the broker's configuration that win over the ones chosen here;
             `{port}` and `{controller_port}` in them stand for its ports.
+        port: Where clients find it; None means any port that is free.
     """
 
-    def __init__(self, directory: Path | None = None, properties: str = "") -> None:
+    def __init__(
+        self, directory: Path | None = None, properties: str = "", port: int | None = None
+    ) -> None:
+        self._port = port
         self._temporary = directory is None
         self._directory = directory
         # The last of two lines with the same name wins.
@@ -153,7 +157,7 @@ class Broker:
         """Start and wait until the broker answers an administrative request.
 
         Raises:
-            EnvironmentSetupError: Java or the jars are missing.
+            EnvironmentSetupError: Java or the jars are missing, or the port is taken.
             BrokerError: The broker does not come up; the message ends with the log's last lines.
         """
         if self._process is not None:
@@ -165,10 +169,12 @@ class Broker:
         self._directory.mkdir(parents=True, exist_ok=True)
         java = [command, *_JVM_FLAGS, f"-Dlog4j2.configurationFile={self._write_logging()}"]
         java += ["-cp", ":".join(map(str, jars))]
+        if self._ports is None and self._port is not None:
+            _check_free(self._port)
         # Another process can take a free port before Kafka binds it; only a first start may move.
         attempts = 1 if self._ports else _PORT_ATTEMPTS
         for attempt in range(1, attempts + 1):
-            ports = self._ports or (_free_port(), _free_port())
+            ports = self._ports or (self._port or _free_port(), _free_port())
             class_data = ClassData("kafka", command, jars, self._directory)
             self._class_data = class_data
             try:
@@ -280,6 +286,18 @@ class Broker:
         if self._temporary and self._directory is not None:
             shutil.rmtree(self._directory, ignore_errors=True)
             self._directory = None
+
+
+def _check_free(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise EnvironmentSetupError(
+                f"Port {port} cannot be used: {error.strerror}. Choose another one, or stop what "
+                "listens there."
+            ) from None
 
 
 def _free_port() -> int:

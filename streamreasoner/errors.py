@@ -8,8 +8,7 @@ StreamReasonerError
 ├── EngineError          an epoch failed; the state is as it was before it
 │   ├── StateFullError   memory, or what a backend can address, is used up
 │   ├── RecursionLimitError
-│   ├── MultiplicityOverflowError
-│   └── StateFullError
+│   └── MultiplicityOverflowError
 ├── StateError           tables, checkpoint and topics cannot be reconciled by replay
 ├── EnvironmentSetupError  Java, a port, a lock or a directory is not available
 └── BrokerError          Kafka cannot be reached, lacks a topic or refuses a transaction
@@ -64,10 +63,6 @@ class MultiplicityOverflowError(EngineError):
 
     def __init__(self) -> None:
         super().__init__("A multiplicity left the range of ±2^58. The epoch was undone.")
-
-
-class StateFullError(EngineError):
-    """The state does not fit: facts or terms have reached the room that there is for them."""
 
 
 class StateError(StreamReasonerError):

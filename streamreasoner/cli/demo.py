@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import logging
-import signal
 import sys
-from contextlib import contextmanager
 from pathlib import Path  # noqa: TC003 - typer reads it
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from streamreasoner.cli.interrupts import interruptible
 from streamreasoner.demo.dashboard import Dashboard
 from streamreasoner.demo.plain import PlainView
 from streamreasoner.demo.run import run
 from streamreasoner.demo.stream import Options
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _INTERRUPTED = 130
 
@@ -45,24 +41,9 @@ def demo(
     logging.getLogger("streamreasoner").addHandler(logging.NullHandler())
     logging.getLogger("streamreasoner").propagate = False
     try:
-        with _interruptible():
+        with interruptible():
             equal = run(Options(duration, rate, seed, state), view)
     except KeyboardInterrupt:
         print("Interrupted before the comparison was done.", file=sys.stderr)
         raise typer.Exit(_INTERRUPTED) from None
     raise typer.Exit(0 if equal else 1)
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let SIGTERM do what Ctrl-C does, so that servers are stopped either way.
-
-    A shell that starts a command in the background has SIGINT ignored; here it is not.
-    """
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    previous = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)

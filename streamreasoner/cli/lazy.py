@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, str] = {
     "produce": "Send each triple or quad, or each line of JSON as it is, as a message to an"
     " input topic.",
     "consume": "Print the committed messages of a topic, one a line, until interrupted.",
+    "broker": "Run a Kafka broker on this machine, without Docker, until SIGTERM or SIGINT.",
     "topics": "The topics of a pipeline.",
     "rules": "The program of a running pipeline.",
 }

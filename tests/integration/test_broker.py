@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
+from pipelines import spawn
 
 from streamreasoner.broker import Broker
-from streamreasoner.errors import BrokerError
+from streamreasoner.errors import BrokerError, EnvironmentSetupError
 
 
 def test_a_killed_broker_comes_back_with_its_data(tmp_path):
@@ -88,3 +89,33 @@ def is_running(pid):
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_the_command_keeps_topics_across_restarts(tmp_path):
+    """`broker` says where it listens, ends with 0 when it is asked to, and has its topics again."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = ["-m", "streamreasoner", "broker", "--directory", tmp_path / "kafka"]
+    command += ["--port", port]
+    for number, topics in enumerate((set(), {"t"})):
+        with spawn(command, subprocess.PIPE) as process:
+            said = process.stdout.readline().decode()
+            assert said.startswith(f"Kafka listens on 127.0.0.1:{port}."), said
+            admin = KafkaAdminClient(bootstrap_servers=f"127.0.0.1:{port}")
+            assert {one for one in admin.list_topics() if not one.startswith("__")} == topics
+            if not topics:
+                admin.create_topics({"t": {"num_partitions": 1, "replication_factor": 1}})
+            admin.close()
+            process.send_signal((signal.SIGTERM, signal.SIGINT)[number])
+            assert process.wait(60) == 0
+
+
+def test_a_port_that_is_taken_is_named(tmp_path):
+    """The message says what to do; nothing is started."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(EnvironmentSetupError, match=rf"Port {port} cannot be used"):
+            Broker(tmp_path, port=port).start()

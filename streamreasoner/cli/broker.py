@@ -1,0 +1,31 @@
+"""`streamreasoner broker`: Kafka on this machine, without Docker, until SIGTERM or SIGINT."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from pathlib import Path  # noqa: TC003 - typer reads it
+from typing import Annotated
+
+import typer
+
+from streamreasoner.broker import Broker
+from streamreasoner.cli.interrupts import interruptible
+
+_PORT = 9092
+
+
+def broker(
+    directory: Annotated[
+        Path, typer.Option(help="Where topics are kept; the next start goes on with them.")
+    ],
+    port: Annotated[int, typer.Option(min=1, max=65_535, help="Port on 127.0.0.1.")] = _PORT,
+) -> None:
+    """Run a Kafka broker on this machine, without Docker, until SIGTERM or SIGINT.
+
+    It is for trying things out: one node, on 127.0.0.1 only, without copies or access control.
+    """
+    server = Broker(directory.absolute(), port=port)
+    with interruptible(), suppress(KeyboardInterrupt), server as kafka:
+        print(f"Kafka listens on {kafka.bootstrap_servers}. Stop it with Ctrl-C.", flush=True)
+        threading.Event().wait()
