@@ -12,8 +12,10 @@ from pathlib import Path
 import pyspark
 import pytest
 import yaml
+from typer.testing import CliRunner
 
 from streamreasoner.analysis.load import load_program
+from streamreasoner.cli import app
 from streamreasoner.config import load
 
 ROOT = Path(__file__).parents[2]
@@ -24,6 +26,7 @@ FILES = BY_NAME["ConfigMap", "streamreasoner"]["data"]
 SET = BY_NAME["StatefulSet", "streamreasoner"]["spec"]
 POD = SET["template"]["spec"]
 [CONTAINER] = POD["containers"]
+[TOPICS] = POD["initContainers"]
 EXECUTOR = yaml.safe_load(FILES["executor.yml"])
 [EXECUTOR_CONTAINER] = EXECUTOR["spec"]["containers"]
 DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text()
@@ -122,9 +125,31 @@ def test_no_pod_has_privileges(spec):
     security = spec["securityContext"]
     assert security["runAsNonRoot"]
     assert (str(security["runAsUser"]), str(security["runAsGroup"])) == user.groups()
-    [container] = spec["containers"]
-    assert container["securityContext"]["allowPrivilegeEscalation"] is False
-    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    for container in (*spec["containers"], *spec.get("initContainers", ())):
+        assert container["securityContext"]["allowPrivilegeEscalation"] is False
+        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+
+
+def test_topics_are_created_before_the_driver_starts(broker, config, tmp_path):
+    """The pod's first container is a command that creates what the configuration names.
+
+    It runs here on a broker of one node, so with one replica; run again it leaves the topics alone.
+    """
+    assert TOPICS["image"] == CONTAINER["image"]
+    mounts = {one["mountPath"]: one["name"] for one in TOPICS["volumeMounts"]}
+    [option] = [one for one in TOPICS["args"] if one.startswith("--config=")]
+    configured = Path(option.removeprefix("--config="))
+    assert mounts[str(configured.parent)] == "configuration"
+    path = tmp_path / configured.name
+    path.write_text(path.read_text().replace("kafka:9092", broker.bootstrap_servers))
+    words = [f"--config={path}" if one == option else one for one in TOPICS["args"]]
+    words = [re.sub(r"^(--replication)=\d+$", r"\1=1", one) for one in words]
+    for outcome in ("created", "exists"):
+        result = CliRunner().invoke(app, words)
+        assert result.exit_code == 0, result.output
+        said = dict(line.split(": ") for line in result.output.splitlines())
+        assert set(said) >= {*config.kafka.input_topics, config.kafka.output_topic}
+        assert set(said.values()) == {outcome}
 
 
 # What Spark 4 gives a container of an executor; `$` stands for Java's own variables.
