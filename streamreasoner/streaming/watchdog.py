@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import faulthandler
 import os
-import sys
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 EXIT_CODE = 70
+# The file itself: a notebook or a test may have put something else in the place of sys.stderr.
+_STDERR = 2
 
 
 class Watchdog:
@@ -55,7 +56,7 @@ class Watchdog:
 
     def _set(self, batch: tuple[int, float] | None) -> None:
         if batch is not None:
-            faulthandler.dump_traceback_later(self._timeout + self._grace)
+            faulthandler.dump_traceback_later(self._timeout + self._grace, file=_STDERR)
             self._timer.set(self._timeout + 2 * self._grace)
         else:
             faulthandler.cancel_dump_traceback_later()
@@ -73,12 +74,12 @@ class Watchdog:
                 self._condition.wait(min(left, self._timeout))
 
     def _give_up(self, epoch: int) -> None:
-        sys.stderr.write(
+        said = (
             f"Batch {epoch} did not finish within {self._timeout:g} s (pipeline.batch_timeout). "
             "The process ends; a restart repeats the batch. Where it stood:\n"
         )
-        sys.stderr.flush()
-        faulthandler.dump_traceback(all_threads=True)
+        os.write(_STDERR, said.encode())
+        faulthandler.dump_traceback(_STDERR, all_threads=True)
         os._exit(EXIT_CODE)
 
 

@@ -66,7 +66,7 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path):
 
 
 STUCK = """
-    import ctypes, sys, time
+    import ctypes, io, sys, time
     from streamreasoner.streaming.watchdog import Watchdog
     watchdog = Watchdog(1, grace=1)
     for epoch in range(3):
@@ -85,6 +85,15 @@ def test_a_stuck_batch_ends_the_process():
     assert "Batch 7 did not finish" in said
     assert "pipeline.batch_timeout" in said
     assert 'File "<string>", line' in said
+
+
+def test_a_standard_error_that_is_no_file_changes_nothing():
+    """A notebook has one; the stacks go to the file of the process."""
+    wait = "sys.stderr = io.StringIO(); watchdog.guard(8).__enter__(); time.sleep(60)"
+    process = python(STUCK.format(wait=wait), stderr=subprocess.PIPE)
+    said = process.communicate(timeout=30)[1]
+    assert process.returncode == EXIT_CODE
+    assert "Batch 8 did not finish" in said
 
 
 def test_a_batch_stuck_in_native_code_ends_the_process_too():
