@@ -234,7 +234,7 @@ def _recover(
     stack.callback(tables.close)
     checkpoint = Checkpoint.read(config.state.checkpoint_directory)
     in_effect = recovery.programs_before(tables, checkpoint)[-1]
-    recovery.check_file(tables.programs, in_effect, text.hash, config.rules.program)
+    recovery.check_file(tables.programs, in_effect, program, config.rules.program)
     topics.resume(begun=checkpoint.begun)
     output = config.kafka.output_topic
     claim = Claim(output, topics.id(output), config.pipeline.app_id)

@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.errors import StateError
 from streamreasoner.streaming.offsets import check_follows
+from streamreasoner.streaming.program import same_program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from streamreasoner.analysis.check import CheckedProgram
     from streamreasoner.collection.programs import ProgramText
     from streamreasoner.streaming.offsets import Checkpoint
     from streamreasoner.streaming.ports import Offsets, Tables
@@ -107,7 +109,7 @@ def programs_before(tables: Tables, checkpoint: Checkpoint) -> History:
 def check_file(
     programs: Sequence[tuple[int, ProgramText]],
     current: tuple[int, ProgramText],
-    given: str,
+    given: CheckedProgram,
     path: object,
 ) -> None:
     """Compare the program that the configuration names with those that a state has had.
@@ -115,7 +117,7 @@ def check_file(
     Args:
         programs: All of the state, that of an epoch which is replayed too.
         current: The one in effect, with its epoch.
-        given: Hash of the program that the configuration names.
+        given: The program that the configuration names.
         path: What the configuration says about it.
 
     Raises:
@@ -124,23 +126,24 @@ def check_file(
     epoch, in_effect = current
     effective = f"the program {in_effect.hash[:12]}"
     effective += f" of epoch {epoch}" if epoch >= 0 else ", with which the state began"
-    if given not in {program.hash for _, program in programs}:
+    if same_program(in_effect, given):
+        return
+    if not any(same_program(program, given) for _, program in programs):
         raise StateError(
             f"The state belongs to another program: in effect is {effective}, and the one of "
-            f"rules.program ({path}, hash {given[:12]}) never was. Give rules.program the one "
+            f"rules.program ({path}, hash {given.hash[:12]}) never was. Give rules.program the one "
             "that the state began with, and change the program while the pipeline runs, through "
             "rules.control_topic: streamreasoner rules replace FILE --config CONFIG. Or begin anew "
             "with another pipeline.app_id and state.directory."
         )
-    if given != in_effect.hash:
-        _log.warning(
-            "In effect is %s, not the one of rules.program (%s, hash %s). See it with: "
-            "streamreasoner rules show --config CONFIG. Change it with: streamreasoner rules "
-            "replace FILE --config CONFIG.",
-            effective,
-            path,
-            given[:12],
-        )
+    _log.warning(
+        "In effect is %s, not the one of rules.program (%s, hash %s). See it with: "
+        "streamreasoner rules show --config CONFIG. Change it with: streamreasoner rules "
+        "replace FILE --config CONFIG.",
+        effective,
+        path,
+        given.hash[:12],
+    )
 
 
 def _published(marker: Marker | None) -> int:

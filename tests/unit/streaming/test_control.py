@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from control_builders import CONTROL_REASONS, control, messages
 
 from streamreasoner.analysis import check_text
 from streamreasoner.errors import StateError
+from streamreasoner.lang.printer import print_rule
 from streamreasoner.streaming.control import ControlMessage, Operation, read_control, write_control
-from streamreasoner.streaming.program import ProgramInEffect, decide, stored_text
+from streamreasoner.streaming.program import ProgramInEffect, decide, same_program, stored_text
 from streamreasoner.streaming.rejected import Reason, RejectedError
 
 BASE = """
@@ -178,11 +180,24 @@ def test_a_predicate_keeps_its_arity_for_the_life_of_the_state():
     assert ProgramInEffect.restored(history, 8).known == current.known
 
 
+def test_another_printer_makes_no_other_program(monkeypatch):
+    """A state keeps the name of its program; what is compared is what this version reads."""
+    before = in_effect()
+    module = sys.modules["streamreasoner.analysis.check"]
+    monkeypatch.setattr(module, "print_rule", lambda rule: f"{print_rule(rule)} ")
+    again = ProgramInEffect.restored([(-1, before.text)], 8)
+
+    assert again.checked.hash != before.text.hash
+    assert again.text == before.text
+    assert same_program(before.text, again.checked)
+    assert not same_program(before.text, check_text("p(?x) :- q(?x) ."))
+    assert again.after(ControlMessage(Operation.REPLACE, before.text.text)) is again
+
+
 def test_a_program_that_reads_otherwise_now_is_refused():
-    """Hash and predicates of the table must be what this version makes of the text."""
+    """Text and predicates of the table must be what this version can read, and lowers it to."""
     text = in_effect().text
     for broken in (
-        type(text)("0" * 64, text.text, text.predicates),
         type(text)(text.hash, f"{text.text}p(", text.predicates),
         type(text)(text.hash, text.text, (*text.predicates, "x/1")),
     ):
