@@ -20,6 +20,7 @@ from benchmarks import harness, report
 
 # What each is run with if it shall only show that it runs.
 SCRIPTS: dict[str, tuple[str, ...]] = {
+    "startup": ("--rounds", "1", "--commands-only"),
     "encoding": ("--scale", "1"),
     "kernel": ("--scale", "1"),
     "growth": ("--scales", "1", "--largest", "10000"),
