@@ -21,6 +21,8 @@ from streamreasoner.streaming.lock import StateLock
 _OPTIONS = {
     "spark.jars.packages": session.WITH_DELTA["spark.jars.packages"],
     "spark.driver.memory": "2g",
+    # The code of many sessions is more than the cheap compiler's cache is made for.
+    "spark.driver.defaultJavaOptions": "-XX:ReservedCodeCacheSize=240m",
 }
 
 
