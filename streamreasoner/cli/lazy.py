@@ -29,8 +29,7 @@ COMMANDS: Mapping[str, str] = {
     "explain-plan": "Print how the rules are lowered, their delta plans and what these look"
     " facts up in.",
     "shell": "Change facts and rules, and see at once what follows from them.",
-    "produce": "Send each triple or quad, or each line of JSON as it is, as a message to an"
-    " input topic.",
+    "produce": "Send each fact, or each line of JSON as it is, as a message to an input topic.",
     "consume": "Print the committed messages of a topic, one a line, until interrupted.",
     "broker": "Run a Kafka broker on this machine, without Docker, until SIGTERM or SIGINT.",
     "topics": "The topics of a pipeline.",
