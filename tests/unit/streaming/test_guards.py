@@ -91,7 +91,7 @@ def test_a_standard_error_that_is_no_file_changes_nothing():
     """A notebook has one; the stacks go to the file of the process."""
     wait = "sys.stderr = io.StringIO(); watchdog.guard(8).__enter__(); time.sleep(60)"
     process = python(STUCK.format(wait=wait), stderr=subprocess.PIPE)
-    said = process.communicate(timeout=30)[1]
+    said = process.communicate(timeout=300)[1]
     assert process.returncode == EXIT_CODE
     assert "Batch 8 did not finish" in said
 
