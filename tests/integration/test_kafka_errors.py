@@ -167,6 +167,7 @@ def test_the_recipe_runs_a_pipeline(case, secure):
     assert b"staple" not in seen
 
 
+@pytest.mark.usefixtures("joined_jvm")
 def test_a_wrong_password_of_spark_alone_is_explained(case):
     """The other clients are connected by then; the message names the option of Java."""
     options = case.raw["kafka"]["consumer_options"]

@@ -144,6 +144,7 @@ def test_topics_that_are_added_belong_to_the_state_from_then_on(case):
         topic_ids(case).resume(begun=True)
 
 
+@pytest.mark.usefixtures("joined_jvm")
 def test_a_running_pipeline_reads_new_partitions_and_refuses_a_new_topic(broker, tmp_path):
     """Partitions of the same topic are read from their beginning; nothing of another one is."""
     case = new_case(broker, tmp_path, RULES, partitions=1)
