@@ -168,11 +168,14 @@ def check_file(table: Path, added: Action) -> None:
 
 def _replayed(table: Path, start: Checkpoint, *, sealed: bool) -> Snapshot:
     """The snapshot after all commits that follow a checkpoint."""
+    others = checkpoint.versions(table, sealed=False)
     present = log.commits(table)
     # A version without seals keeps the records of epochs in its commits only.
     before = [] if sealed else [file for number, file in present if number <= start.version]
     after = [(number, file) for number, file in present if number > start.version]
     _check_complete(table, start.version, [number for number, _ in after], sealed=sealed)
+    if others and others[-1] > start.version + len(after):
+        _refuse_lost_end(table, start.version, others[-1], sealed=sealed)
     commits = [log.read_commit(file, sealed=sealed) for _, file in after]
     replay = _Replay(table)
     replay.apply(start.actions)
@@ -256,6 +259,24 @@ def _check_complete(table: Path, start: int, present: Sequence[int], *, sealed: 
     raise StateError(
         f"The log of the table {table} has version {present[-1]}, but not version {missing}: the "
         f"file {path} is missing. {log.RESTORE}"
+    )
+
+
+def _refuse_lost_end(table: Path, start: int, newest: int, *, sealed: bool) -> None:
+    """Refuse a log that ends before a checkpoint, which another program may have written.
+
+    Raises:
+        StateError: Names the checkpoint.
+        FileNotFoundError: There is another checkpoint with a seal by now.
+    """
+    path = log.checkpoint_path(table, newest)
+    if sealed and checkpoint.versions(table)[-1:] > [start]:
+        raise FileNotFoundError(path)
+    if start < 0:
+        raise log.UnsealedError(log.unsealed(path))
+    raise StateError(
+        f"The log of the table {table} has the checkpoint {path}, but no commits up to it. "
+        f"{log.RESTORE}"
     )
 
 

@@ -113,3 +113,18 @@ def test_readers_see_files_that_are_in_a_checkpoint(tmp_path):
     assert found.to_pyarrow_table().num_rows == 4
     assert found.transaction_version("test-application") == 3
     assert found.metadata().partition_columns == ["predicate"]
+
+
+def test_a_log_that_ends_before_a_checkpoint_of_another_program_is_refused(tmp_path):
+    """Its last commits were there when that program summed them up."""
+    with open_tables(tmp_path) as tables:
+        for epoch in range(3):
+            commit_one(tables, epoch)
+        tables._tables["trace"].save()  # noqa: SLF001 - checkpoints are not asked for by hand
+        commit_one(tables, 3)
+    DeltaTable(tmp_path / "trace").create_checkpoint()
+    open_tables(tmp_path).close()
+    log.commits(tmp_path / "trace")[-1][1].unlink()
+
+    with pytest.raises(StateError, match=r"4\.checkpoint\.parquet, but no commits up to it"):
+        open_tables(tmp_path)
