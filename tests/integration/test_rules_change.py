@@ -30,6 +30,7 @@ from streamreasoner.analysis import check_text
 from streamreasoner.app import pipeline
 from streamreasoner.cli import app
 from streamreasoner.errors import BrokerError, ProgramError, StateError
+from streamreasoner.streaming.control import Operation, write_control
 from streamreasoner.streaming.topics import create_topics
 
 pytestmark = MARKS
@@ -202,7 +203,7 @@ def test_a_restart_goes_on_with_the_changed_program(history, caplog):
         ("import-of-a-file", refused[2]),
         ("unknown-operation", refused[4]),
         ("epoch-failed", endless),
-        ("unknown-rule", control("remove", absent.read_text(), source=absent.name)),
+        ("unknown-rule", write_control(Operation.REMOVE, absent.read_text(), absent.name)),
     ]
 
 
