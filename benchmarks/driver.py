@@ -100,7 +100,7 @@ class Kernel:
             self._backend.add(batch)
         self.stated = []
         for stratum in range(self._strata + 1):
-            fixpoint(self._backend, stratum, LIMIT)
+            fixpoint(self._backend, stratum, LIMIT, lambda: "facts")
 
     def populate(self, other: Kernel) -> None:
         """Let the system hand out the memory that a load of what another kernel has will take."""

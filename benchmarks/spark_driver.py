@@ -81,7 +81,7 @@ class SparkKernel:
         terms.encode(dictionary.terms(0, len(dictionary)))
         self._backend = SparkBackend(spark, place, plan, terms)
         self._stated = self.columnar.stated
-        self._engine = Engine(self._backend, len(plan.strata), LIMIT, tuple(self._stated))
+        self._engine = Engine(self._backend, plan, LIMIT, tuple(self._stated))
         self._spark = spark
         self._table = str(directory / "state")
         self._meter = Meter(spark, directory / "state")

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
+from operator import index
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
@@ -18,9 +19,9 @@ from streamreasoner.analysis.load import load_program
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.collection.updates import Updates
 from streamreasoner.engine.epoch import DEFAULT_RECURSION_LIMIT, Engine, EpochResult
-from streamreasoner.errors import DataError, EngineError
+from streamreasoner.errors import DataError, EngineError, ProgramError, TermError
 from streamreasoner.explain import Explanation, Fact, Limits, explain, read_fact
-from streamreasoner.lang.ast import TRIPLE, Constant
+from streamreasoner.lang.ast import QUAD, TRIPLE, Constant
 from streamreasoner.plan.lower import lower
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.load import load
@@ -28,7 +29,7 @@ from streamreasoner.rdf.nodes import from_ntriples, to_ntriples
 from streamreasoner.rdf.values import Values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
     from streamreasoner.rdf.nodes import PythonTerm
 
 DEFAULT_LIMITS = Limits()
+_INT64 = 1 << 63
+_KINDS = {"<": "an IRI", "_": "a blank node", '"': "a literal"}
+_PLACES = ("subject", "predicate", "object", "graph")
+_ALLOWED = ("<_", "<", '<_"', "<_")
 NO_PREDICATES: Mapping[str, int] = MappingProxyType({})
 
 
@@ -147,7 +152,7 @@ class Reasoner:
         self.dictionary = store.dictionary
         self._known = plan.arities
         facts = tuple(self._rows(fact.predicate, [_terms(fact)]) for fact in program.facts)
-        self.engine = Engine(store.backend(plan), len(plan.strata), recursion_limit, facts)
+        self.engine = Engine(store.backend(plan), plan, recursion_limit, facts)
         self._epoch = 0
 
     @classmethod
@@ -165,10 +170,21 @@ class Reasoner:
         """Take one epoch of updates, in any order.
 
         Raises:
+            DataError: An update is no fact of the program; the message has its index.
+            EngineError: The epoch failed; the state is as it was before it.
+        """
+        return self._diff(self.take(self._encode(updates)))
+
+    def take(self, updates: Iterable[Updates]) -> EpochResult:
+        """Take one epoch of encoded updates, for callers that speak ids.
+
+        Raises:
             DataError: A predicate is unknown or has another arity.
             EngineError: The epoch failed; the state is as it was before it.
         """
-        return self._run(self._encode(updates))
+        result = self.engine.apply(self._epoch, updates)
+        self._epoch += 1
+        return result
 
     def load(self, *paths: str | Path, header: bool = False) -> Diff:
         """Assert the facts of files, as one epoch; see `rdf.load` for the formats.
@@ -180,7 +196,9 @@ class Reasoner:
         Raises:
             DataError: A file cannot be read or has other predicates than the program.
         """
-        return self._run(batch for path in paths for batch in self.read(path, header=header))
+        return self._diff(
+            self.take(batch for path in paths for batch in self.read(path, header=header))
+        )
 
     def read(self, path: str | Path, *, header: bool = False) -> Iterator[Updates]:
         """The facts of a file, encoded and asserted once each, block by block.
@@ -208,7 +226,7 @@ class Reasoner:
             ProgramError: The rules are refused, alone or with the program; nothing has changed.
             EngineError: The epoch failed; program and state are as they were before it.
         """
-        return self.change_program(with_rules(self.program, rules, source))
+        return self.change_program(with_rules(self.program, _text(rules), source))
 
     def remove_rules(self, rules: str, source: str = "<removed rules>") -> Diff:
         """Take rules and facts out of the program, as one epoch without other input.
@@ -221,7 +239,7 @@ class Reasoner:
             ProgramError: The program has no such rule, or cannot be without it.
             EngineError: The epoch failed; program and state are as they were before it.
         """
-        return self.change_program(without_rules(self.program, rules, source))
+        return self.change_program(without_rules(self.program, _text(rules), source))
 
     def change_program(self, program: CheckedProgram) -> Diff:
         """Go on with another program; what it derives differently is the difference of an epoch.
@@ -295,7 +313,7 @@ class Reasoner:
             ProgramError: The text is not one fact.
             DataError: The predicate is unknown or has another arity.
         """
-        if "(" in fact or "[" in fact:
+        if isinstance(fact, str) and ("(" in fact or "[" in fact):
             asked = read_fact(fact, self.program)
         else:
             self._check(fact, len(args))
@@ -316,11 +334,6 @@ class Reasoner:
         ]
         return plan, facts
 
-    def _run(self, updates: Iterable[Updates]) -> Diff:
-        result = self.engine.apply(self._epoch, updates)
-        self._epoch += 1
-        return self._diff(result)
-
     def _diff(self, result: EpochResult) -> Diff:
         return Diff(
             result.epoch,
@@ -335,15 +348,38 @@ class Reasoner:
 
     def _encode(self, updates: Iterable[Update]) -> Iterator[Updates]:
         # Runs of one predicate: terms get their ids in the order of the input.
-        for predicate, run in groupby(updates, key=lambda update: update.predicate):
+        checked = (self._checked(position, update) for position, update in enumerate(updates))
+        for predicate, run in groupby(checked, key=lambda row: row[0]):
             rows = list(run)
-            for update in rows:
-                self._check(predicate, len(update.args))
-            terms = [[to_ntriples(term) for term in update.args] for update in rows]
-            yield self._rows(predicate, terms, [update.multiplicity for update in rows])
+            yield self._rows(predicate, [row[1] for row in rows], [row[2] for row in rows])
+
+    def _checked(self, position: int, update: Update) -> tuple[str, list[str], int]:
+        """Predicate, canonical terms and multiplicity of an update; or what is wrong with it."""
+        where = f"updates[{position}]: "
+        if not isinstance(update, Update):
+            raise DataError(f"{where}An update is an `Update`; found {type(update).__name__}.")
+        if not isinstance(update.args, tuple | list):
+            raise DataError(
+                f"{where}The arguments are a tuple; found {type(update.args).__name__}."
+            )
+        self._check(update.predicate, len(update.args), where)
+        try:
+            terms = [to_ntriples(term) for term in update.args]
+        except TermError as error:
+            raise DataError(f"{where}{error}") from None
+        for name, term, allowed in zip(_PLACES, terms, _ALLOWED, strict=False):
+            if update.predicate in {TRIPLE, QUAD} and term[0] not in allowed:
+                kinds = " or ".join(_KINDS[start] for start in allowed)
+                raise DataError(
+                    f"{where}The {name} of a {update.predicate} is {kinds}, not {term}."
+                )
+        return update.predicate, terms, _multiplicity(update.multiplicity, where)
 
     def _rows(
-        self, predicate: str, facts: list[list[str]], multiplicities: list[int] | None = None
+        self,
+        predicate: str,
+        facts: Sequence[list[str]],
+        multiplicities: Sequence[int] | None = None,
     ) -> Updates:
         """Facts of canonical terms, encoded; asserted once each if nothing else is said."""
         terms = pa.array(chain.from_iterable(facts), pa.large_string())
@@ -362,6 +398,9 @@ class Reasoner:
 
     def _check(self, predicate: str, arity: int | None, where: str = "") -> None:
         arities = self.program.arities
+        if not isinstance(predicate, str):
+            name = type(predicate).__name__
+            raise DataError(f"{where}The name of a predicate is a str; found {name}.")
         if predicate not in arities:
             known = ", ".join(f"{name}/{n}" for name, n in sorted(arities.items()))
             raise DataError(f"{where}The program has no predicate '{predicate}'; it has {known}.")
@@ -370,6 +409,22 @@ class Reasoner:
                 f"{where}'{predicate}' has {arities[predicate]} arguments in the program,"
                 f" not {arity}."
             )
+
+
+def _text(rules: str) -> str:
+    if not isinstance(rules, str):
+        raise ProgramError(f"Rules to add or remove are text; found {type(rules).__name__}.")
+    return rules
+
+
+def _multiplicity(number: object, where: str) -> int:
+    try:
+        multiplicity = index(number)  # type: ignore[arg-type]
+    except TypeError:
+        raise DataError(f"{where}The multiplicity is an integer, not {number!r}.") from None
+    if multiplicity == 0 or not -_INT64 <= multiplicity < _INT64:
+        raise DataError(f"{where}The multiplicity is not 0 and fits 64 bits; it is {multiplicity}.")
+    return multiplicity
 
 
 def other_arity(predicate: str, arity: int, known: int) -> str:

@@ -83,7 +83,7 @@ def materialize(
     start = time.perf_counter()
     with _progress(console) as progress:
         # Reading and deriving are one epoch: the engine pulls the facts through this iterator.
-        reasoner.engine.apply(0, _read(reasoner, facts, progress, header=header))
+        reasoner.take(_read(reasoner, facts, progress, header=header))
     seconds = time.perf_counter() - start
     generalized = 0
     if output is not None:

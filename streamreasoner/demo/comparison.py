@@ -81,7 +81,7 @@ def compare(given: Iterable[Change], published: Iterable[Change], running: Reaso
     asserted, derived = _sum(given), _sum(published)
     start = time.perf_counter()
     fresh = Reasoner(running.program)
-    fresh.engine.apply(0, [_encoded(asserted, fresh)])
+    fresh.take([_encoded(asserted, fresh)])
     seconds = time.perf_counter() - start
     closure = _texts(fresh.engine.facts(TRIPLE), fresh)
     wanted = {fact: 1 for fact in closure if asserted.get(fact, 0) <= 0}

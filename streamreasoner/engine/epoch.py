@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from streamreasoner.engine.fixpoint import fixpoint
@@ -47,7 +48,7 @@ class Engine:
 
     Args:
         backend: Holds the trace; must be empty or restored.
-        strata: Number of strata of the program, the input's not counted.
+        plan: The program.
         recursion_limit: Iterations after which a stratum is taken not to converge.
         facts: The facts that the program states; they come with the first epoch of all.
     """
@@ -55,12 +56,12 @@ class Engine:
     def __init__(
         self,
         backend: Backend,
-        strata: int,
+        plan: ProgramPlan,
         recursion_limit: int = DEFAULT_RECURSION_LIMIT,
         facts: tuple[Updates, ...] = (),
     ) -> None:
         self._backend = backend
-        self._strata = strata
+        self._plan = plan
         self._recursion_limit = recursion_limit
         self._facts = facts
 
@@ -81,7 +82,7 @@ class Engine:
         self._backend.commit(epoch)
         self._facts = ()
         if plan is not None:
-            self._strata = len(plan.strata)
+            self._plan = plan
         return EpochResult(
             epoch, count, iterations, changes.derived, changes.closure, changes.trace
         )
@@ -104,7 +105,7 @@ class Engine:
     ) -> tuple[int, int, EpochChanges]:
         """Number of updates, of iterations, and the changes, which are not final yet."""
         count = 0
-        strata = self._strata if plan is None else len(plan.strata)
+        program = self._plan if plan is None else plan
         try:
             if plan is not None:
                 self._backend.adopt(plan)
@@ -114,8 +115,13 @@ class Engine:
                 self._backend.add(batch)
                 count += len(batch.multiplicity)
             iterations = sum(
-                fixpoint(self._backend, stratum, self._recursion_limit)
-                for stratum in range(strata + 1)
+                fixpoint(
+                    self._backend,
+                    stratum,
+                    self._recursion_limit,
+                    partial(_derives, program, stratum),
+                )
+                for stratum in range(len(program.strata) + 1)
             )
             return count, iterations, self._backend.changes()
         except BaseException:
@@ -149,3 +155,15 @@ class Engine:
     def statistics(self) -> Statistics:
         """Size of the state."""
         return self._backend.statistics()
+
+
+def _derives(plan: ProgramPlan, stratum: int) -> str:
+    """What a stratum derives by recursion, and where its recursive rules are."""
+    bodies = [rule.body for rule in plan.strata[stratum - 1].rules]
+    own = {body.head.predicate for body in bodies}
+    recursive = [body for body in bodies if own & {one.predicate for one in body.patterns}]
+    predicates = sorted({f"'{body.head.predicate}'" for body in recursive or bodies})
+    places = dict.fromkeys(
+        plan.places[body.rule] for body in recursive or bodies if body.rule is not None
+    )
+    return f"{', '.join(predicates)} by the rules at {', '.join(places)}"

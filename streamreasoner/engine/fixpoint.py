@@ -10,11 +10,21 @@ from typing import TYPE_CHECKING
 from streamreasoner.errors import RecursionLimitError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from streamreasoner.engine.ports import Backend
 
 
-def fixpoint(backend: Backend, stratum: int, recursion_limit: int) -> int:
+def fixpoint(
+    backend: Backend, stratum: int, recursion_limit: int, derives: Callable[[], str]
+) -> int:
     """Bring a stratum up to date with the epoch's input and the strata before it.
+
+    Args:
+        backend: Holds the trace.
+        stratum: Its number.
+        recursion_limit: Iterations after which it is taken not to converge.
+        derives: Says what the stratum derives, and by which rules.
 
     Returns:
         The number of iterations that were touched.
@@ -27,9 +37,9 @@ def fixpoint(backend: Backend, stratum: int, recursion_limit: int) -> int:
     while iteration >= 0:
         if iteration > recursion_limit:
             raise RecursionLimitError(
-                f"Stratum {stratum} has not converged after {recursion_limit} iterations. "
-                "Check the program for rules that make new terms for ever, "
-                "or raise `recursion_limit`. The epoch was undone."
+                f"Stratum {stratum}, which derives {derives()}, has not converged after "
+                f"{recursion_limit} iterations. Check it for rules that create terms without end, "
+                "or raise `recursion_limit`. The epoch was rolled back."
             )
         if backend.settle(iteration):
             backend.derive(iteration)

@@ -436,12 +436,14 @@ class ProgramPlan:
         strata: In dependency order; a stratum reads itself and those before it.
         lattices: What is aggregated in place.
         hidden: Predicates that lowering added; their facts have a trace and are no output.
+        places: Where each rule in normal form is written, for messages.
     """
 
     arities: dict[str, int]
     strata: tuple[StratumPlan, ...]
     lattices: tuple[Lattice, ...] = ()
     hidden: frozenset[str] = frozenset()
+    places: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def constants(self) -> tuple[str, ...]:

@@ -71,6 +71,7 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
         strata=tuple(stratum for stratum in strata if stratum.rules or stratum.reductions),
         lattices=tuple(dict.fromkeys(lattices)),
         hidden=frozenset(hidden),
+        places=tuple(f"{rule.span.source}:{rule.span.line}" for rule in checked.rules),
     )
 
 

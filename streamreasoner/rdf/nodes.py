@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import rdflib
 
+from streamreasoner.errors import TermError
 from streamreasoner.rdf import terms
 from streamreasoner.rdf.terms import Kind, Term, canonical, parse
 from streamreasoner.rdf.valuation import Kind as ValueKind
@@ -49,6 +50,9 @@ def to_ntriples(value: object) -> str:
             return canonical(f"_:{value}")
         case rdflib.Literal():
             return _from_rdflib(value)
+        case rdflib.term.Identifier():
+            # Variables of rdflib are strings to Python.
+            raise TermError(f"An rdflib {type(value).__name__} is not a term of RDF: {value!r}.")
         case str():
             return terms.to_ntriples(str(value))
         case _:

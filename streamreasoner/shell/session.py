@@ -192,7 +192,7 @@ class Session:
             batch for path in paths for batch in self.reasoner.read(path, header=self._header)
         )
         # Files may hold millions of facts, so what they change is counted and not printed.
-        result, took = self._timed(lambda: self.reasoner.engine.apply(0, batches))
+        result, took = self._timed(lambda: self.reasoner.take(batches))
         for name, iri in declared_prefixes(paths).items():
             if name not in self.prefixes:
                 self._declare(Prefix(name, iri, _NOWHERE))

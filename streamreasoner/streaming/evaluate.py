@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamreasoner.collection.blocks import chosen
-from streamreasoner.errors import EngineError
+from streamreasoner.errors import EngineError, ProgramError
 from streamreasoner.streaming import output
 from streamreasoner.streaming.attempts import Verdict
 from streamreasoner.streaming.codec import Codec
@@ -132,7 +132,7 @@ class Evaluator:
             decision = decision.withdrawn(before, verdict.program_refused)
         try:
             decoded, result = self._attempt(decision.program, messages, epoch)
-        except EngineError as error:
+        except (EngineError, ProgramError) as error:
             if decision.program is before:
                 raise
             decision = decision.withdrawn(before, str(error))

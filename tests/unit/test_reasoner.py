@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import numpy as np
 import pytest
-from rdflib import RDF, RDFS, BNode, Literal, URIRef
+from rdflib import RDF, RDFS, BNode, Literal, URIRef, Variable
 
 from streamreasoner import Reasoner, Update
-from streamreasoner.errors import DataError, EngineError, ProgramError
+from streamreasoner.errors import (
+    DataError,
+    EngineError,
+    ProgramError,
+    RecursionLimitError,
+    StreamReasonerError,
+)
 
 EX = "http://example.org/"
 PATHS = "path(?x, ?y) :- edge(?x, ?y).\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z).\n"
@@ -97,6 +104,76 @@ def test_mistakes_are_named():
     with pytest.raises(ProgramError, match="SR"):
         Reasoner.from_rules("path(?x, ?y) :- edge(?x).")
     assert reasoner.facts("edge") == set()
+
+
+A = URIRef(EX + "a")
+WRONG_UPDATES = [
+    (Update.triple("lit", "notiri", 5, 1.5), 'a triple is an IRI or a blank node, not "lit"'),
+    (Update.triple(A, BNode("b"), 5), "predicate of a triple is an IRI, not _:b"),
+    (Update("quad", (A, A, A, "g")), 'graph of a quad is an IRI or a blank node, not "g"'),
+    (Update.triple(A, A, Variable("x")), "rdflib Variable is not a term"),
+    (Update.triple(A, A, None), "NoneType is not a term"),
+    (Update("edge", (1, 10**5000)), "more digits"),
+    (edge(1, 2, 1.5), r"multiplicity is an integer, not 1\.5"),
+    (edge(1, 2, "1"), "multiplicity is an integer, not '1'"),
+    (edge(1, 2, None), "multiplicity is an integer, not None"),
+    (edge(1, 2, 0), "is not 0 and fits 64 bits; it is 0"),
+    (edge(1, 2, 2**70), "is not 0 and fits 64 bits; it is 1180591620717411303424"),
+    (Update("edge", "ab"), "arguments are a tuple; found str"),
+    (Update(7, (1, 2)), "name of a predicate is a str; found int"),
+    (("edge", (1, 2)), "is an `Update`; found tuple"),
+]
+
+
+@pytest.mark.parametrize(("update", "message"), WRONG_UPDATES)
+def test_wrong_updates_are_refused_with_their_place(update, message):
+    """What the codec rejects, the Python API refuses, and says which of the updates it is."""
+    reasoner = Reasoner.from_rules(PATHS + "seen(?g) :- quad(_, _, _, ?g).")
+    with pytest.raises(DataError, match=rf"^updates\[1\]: .*{message}"):
+        reasoner.apply([edge(1, 2), update])
+
+    assert reasoner.facts("edge") == set()
+
+
+def test_multiplicities_are_of_any_integral_type():
+    """Numpy's integers are integers."""
+    reasoner = Reasoner.from_rules(PATHS)
+    reasoner.apply([edge(1, 2, np.int32(2)), edge(1, 2, np.uint8(1))])
+
+    assert reasoner.trace("edge") == {((1, 2), 0, 3)}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        lambda reasoner: reasoner.facts(None),
+        lambda reasoner: reasoner.trace(["edge"]),
+        lambda reasoner: reasoner.explain(None),
+        lambda reasoner: reasoner.explain("edge", None, 1),
+        lambda reasoner: reasoner.add_rules(None),
+        lambda reasoner: reasoner.remove_rules(b"path(1, 2) ."),
+    ],
+)
+def test_wrong_arguments_are_refused(question):
+    """Arguments of a wrong type have a message, not a traceback."""
+    with pytest.raises(StreamReasonerError, match=r"found|not a term"):
+        question(Reasoner.from_rules(PATHS))
+
+
+def test_rules_without_end_are_named():
+    """A program that does not converge says what it derives, and by which rules."""
+    rules = "n(?x + 1) :- n(?x).\nm(?x) :- n(?x)."
+    reasoner = Reasoner.from_rules(rules, recursion_limit=5)
+    with pytest.raises(RecursionLimitError, match=r"derives 'n' by the rules at <rules>:1, has"):
+        reasoner.apply([Update("n", (1,))])
+
+
+def test_epochs_of_encoded_updates_count():
+    """An epoch of updates as ids is followed by the next one."""
+    reasoner = Reasoner.from_rules(PATHS)
+    reasoner.take([])
+
+    assert reasoner.apply([edge(1, 2)]).epoch == 1
 
 
 def test_an_epoch_that_fails_in_the_middle_changes_nothing():

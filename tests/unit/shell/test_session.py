@@ -92,7 +92,7 @@ def test_updates_are_collected_until_they_are_applied_or_forgotten():
 def test_a_failing_epoch_leaves_all_as_it_was():
     """The state is the one before, and the updates are still collected."""
     session = Session(
-        Reasoner(check_text("next(?x + 1) :- next(?x), ?x < 9 .\nbig(?x ** 9) :- next(?x) ."))
+        Reasoner(check_text("next(?x + 1) :- next(?x), ?x != 9 ."), recursion_limit=20)
     )
     session.execute("insert next(8).")
     session.execute("commit")
