@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import Aggregate, Atom, Call, Disjunction, Negation, children, walk
-from streamreasoner.lang.builtins import AGGREGATES, FUNCTIONS, NAMES, TESTS
+from streamreasoner.lang.builtins import AGGREGATES, FUNCTIONS, MOST_ARGUMENTS, NAMES, TESTS
 from streamreasoner.lang.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
@@ -87,6 +87,8 @@ def _count(node: Call | Aggregate, builtin: Builtin, count: int) -> Iterator[Dia
     if not builtin.accepts(count):
         message = f"'{node.function}' takes {builtin}, found {count}"
         hint = f"write `{node.function}({', '.join('…' * builtin.least)})`"
+        if count > MOST_ARGUMENTS:
+            hint = f"nest calls: `{node.function}({node.function}(…), …)`"
         yield Diagnostic("SR231", message, node.span, hint)
 
 

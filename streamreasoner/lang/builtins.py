@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from streamreasoner.lang.kinds import Kinds
 
 
+MOST_ARGUMENTS = 250
+"""How many arguments a built-in without a limit of its own takes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Builtin:
     """What a built-in takes, and what it gives.
@@ -34,7 +38,8 @@ class Builtin:
             less than their number.
         gives: Kinds of its value; a test gives a boolean.
         least: Number of arguments it needs.
-        most: Number of arguments it takes, None if there is no limit: the last kinds are repeated.
+        most: Number of arguments it takes, None if the last kinds are repeated, up to
+            `MOST_ARGUMENTS`.
     """
 
     takes: tuple[Kinds, ...]
@@ -44,11 +49,11 @@ class Builtin:
 
     def accepts(self, count: int) -> bool:
         """Whether `count` arguments are legal."""
-        return self.least <= count and (self.most is None or count <= self.most)
+        return self.least <= count <= (MOST_ARGUMENTS if self.most is None else self.most)
 
     def __str__(self) -> str:
         if self.most is None:
-            return f"{self.least} or more arguments"
+            return f"{self.least} to {MOST_ARGUMENTS} arguments"
         if self.least != self.most:
             return f"{self.least} to {self.most} arguments"
         return "1 argument" if self.least == 1 else f"{self.least} arguments"

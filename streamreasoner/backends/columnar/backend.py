@@ -35,7 +35,7 @@ from streamreasoner.plan.algebra import Extend, Filter
 from streamreasoner.rdf.kernels.compile import is_cached
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -128,34 +128,41 @@ class ColumnarBackend:
 
     def changes(self) -> EpochChanges:
         """What the epoch has changed so far."""
-        sizes = np.zeros((len(self._numbering.relations), 3), np.int64)
+        predicates = list(self._numbering.relations)
+        arities = [self._numbering.arities[predicate] for predicate in predicates]
+        sizes = np.zeros((len(predicates), 3), np.int64)
         journal.count_changes(self._table, sizes)
-        derived, closure, trace = [], [], []
-        for predicate, relation in self._numbering.relations.items():
-            d, c, t = (int(size) for size in sizes[relation])
-            arity = self._numbering.arities[predicate]
-            if (d or c) and predicate not in self._hidden:
-                derived_changes = Changes(predicate, _args(d, arity), np.empty(d, np.int8))
-                closure_changes = Changes(predicate, _args(c, arity), np.empty(c, np.int8))
-                journal.read_changes(
-                    self._table,
-                    relation,
-                    derived_changes.args,
-                    derived_changes.multiplicity,
-                    closure_changes.args,
-                    closure_changes.multiplicity,
-                )
-                if d:
-                    derived.append(derived_changes)
-                if c:
-                    closure.append(closure_changes)
-            if t:
-                rows = _trace_rows(predicate, t, arity)
-                journal.read_trace_changes(
-                    self._table, relation, rows.args, rows.iteration, rows.multiplicity
-                )
-                trace.append(rows)
-        return EpochChanges(tuple(derived), tuple(closure), tuple(trace))
+        derived, closure, trace = (_Blocks(sizes[:, i], arities) for i in range(3))
+        signs = [np.empty(blocks.rows, np.int8) for blocks in (derived, closure)]
+        journal.read_changes(
+            self._table,
+            np.hstack([derived.places, closure.places]),
+            derived.cells,
+            signs[0],
+            closure.cells,
+            signs[1],
+        )
+        iterations = np.empty(trace.rows, np.int32)
+        multiplicities = np.empty(trace.rows, np.int64)
+        journal.read_trace_changes(
+            self._table, trace.places.copy(), trace.cells, iterations, multiplicities
+        )
+        derived_changes, closure_changes = (
+            tuple(
+                Changes(predicates[relation], args, sign[rows])
+                for relation, rows, args in blocks.of_relations()
+                if predicates[relation] not in self._hidden
+            )
+            for blocks, sign in zip((derived, closure), signs, strict=True)
+        )
+        return EpochChanges(
+            derived_changes,
+            closure_changes,
+            tuple(
+                TraceRows(predicates[relation], args, iterations[rows], multiplicities[rows])
+                for relation, rows, args in trace.of_relations()
+            ),
+        )
 
     def commit(self, epoch: int) -> None:  # noqa: ARG002 - the state ends with the process
         """Make the epoch's changes final."""
@@ -343,6 +350,36 @@ def _full(fill: Fill) -> str:
         f"The state is full: the records of its facts take {fill} that {limit}. The epoch was "
         f'rolled back. Set pipeline.backend = "spark", which has no such limit{larger}.'
     )
+
+
+class _Blocks:
+    """Rows of facts of all relations, those of one relation after the other's.
+
+    Attributes:
+        rows: Number of all rows.
+        places: By relation: its first row and its first cell, int64 of shape (n, 2).
+        cells: Arguments, int32.
+
+    Args:
+        sizes: Rows by relation.
+        arities: Arguments by relation.
+    """
+
+    def __init__(self, sizes: NDArray[np.int64], arities: Sequence[int]) -> None:
+        self._sizes, self._arities = sizes, arities
+        both = np.stack([sizes, sizes * np.array(arities, np.int64)], axis=1)
+        ends = np.cumsum(both, axis=0)
+        self.places: NDArray[np.int64] = np.ascontiguousarray(ends - both)
+        self.rows, cells = (int(end) for end in both.sum(axis=0))
+        self.cells: NDArray[np.int32] = np.empty(cells, np.int32)
+
+    def of_relations(self) -> Iterator[tuple[int, slice, NDArray[np.int32]]]:
+        """Relations that have rows: number, rows and arguments, of shape (n, arity)."""
+        for relation in np.flatnonzero(self._sizes).tolist():
+            size, arity = int(self._sizes[relation]), self._arities[relation]
+            row, cell = self.places[relation].tolist()
+            args = self.cells[cell : cell + size * arity].reshape(size, arity)
+            yield relation, slice(row, row + size), args
 
 
 def _args(rows: int, arity: int) -> NDArray[np.int32]:

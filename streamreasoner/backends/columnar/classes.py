@@ -13,7 +13,7 @@ import numpy as np
 
 from streamreasoner.backends.columnar import layout
 from streamreasoner.backends.columnar.slots import mix
-from streamreasoner.errors import EngineError
+from streamreasoner.errors import ProgramError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -171,6 +171,11 @@ class Classes:
         members = sorted(applying(asked.arranged))
         links = layout.CELLS + asked.arities[predicate]
         words = links + 2 * (len(members) + len(lattices))
+        if words > 2 * layout.MAX_RECORD:
+            raise ProgramError(
+                f"Rules look '{predicate}' up by {len(members)} combinations of its arguments;"
+                f" {layout.MAX_RECORD - (links + 1) // 2} fit. Split it into several predicates."
+            )
         self.rows.append(
             [
                 asked.relations[predicate],
@@ -194,8 +199,9 @@ class Classes:
             self.dispatch.extend((len(self.dispatched), len(plans)))
             self.dispatched.extend(plans)
         if len(self.rows) > layout.CLASS_BITS:
-            raise EngineError(
-                f"The program's constants tell more than {layout.CLASS_BITS} kinds of facts apart."
+            raise ProgramError(
+                f"The constants of the program tell more than {layout.CLASS_BITS:,} kinds of facts"
+                " apart. Move constants from rules to facts that the rules join with."
             )
         return len(self.rows) - 1
 

@@ -16,6 +16,7 @@ from streamreasoner.backends.columnar.classes import Asked, Classes
 from streamreasoner.backends.columnar.instructions import (
     Instructions,
     Operands,
+    check_arities,
     check_size,
 )
 from streamreasoner.engine.evaluate import evaluate
@@ -96,8 +97,9 @@ def compile_program(
         before: The program that it follows.
 
     Raises:
-        EngineError: The program is larger than the kernels' tables allow.
+        ProgramError: The program is larger than the kernels' tables allow.
     """
+    check_arities(plan.arities)
     numbering.add_relations(plan.arities)
     change = program_change(before, plan) if before is not None else ProgramChange((), ())
     reductions = [(s, r) for s, p in enumerate(plan.strata, start=1) for r in p.reductions]
@@ -181,6 +183,7 @@ def compile_program(
         layout.DISPATCH: _int32(classes.dispatch),
         layout.DISPATCHED: _int32(classes.dispatched),
         layout.CLASS_SIZES: np.zeros(len(classes.rows), np.int32),
+        layout.CLASS_JOURNALED: np.zeros(2 * len(classes.rows), np.int32),
         layout.REDUCTIONS: _int32(
             x
             for stratum, reduction in reductions

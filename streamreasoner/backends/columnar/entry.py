@@ -33,6 +33,7 @@ from streamreasoner.backends.columnar.layout import (
     FRESH,
     FULL,
     INITIAL_HEADS,
+    JOURNAL_CLASS_SHIFT,
     JOURNAL_ENTRIES,
     JOURNAL_FACTS,
     JOURNAL_WORD,
@@ -141,7 +142,9 @@ def journal_fact(table: Int64s, fact: int) -> None:
     if words[2 * fact + JOURNAL_WORD] == 0:
         scalars = int64_column(table[SCALARS])
         state = state_of(table, fact)
-        int64_column(table[JOURNAL_FACTS])[scalars[JOURNALED_FACTS]] = (state << 32) | fact
+        kind = words[2 * fact] & CLASS_BITS
+        noted = (kind << JOURNAL_CLASS_SHIFT) | (state << 32) | fact
+        int64_column(table[JOURNAL_FACTS])[scalars[JOURNALED_FACTS]] = noted
         scalars[JOURNALED_FACTS] += 1
         words[2 * fact + JOURNAL_WORD] = 1
 
@@ -174,7 +177,8 @@ def begin(
     for j in range(classes[row + CLASS_ARITY]):
         words[base + j] = cells[at + j]
     insert(table, FACT_TABLE, FACT_MASK, tag, fact)
-    int64_column(table[JOURNAL_FACTS])[scalars[JOURNALED_FACTS]] = fact
+    noted = (kind << JOURNAL_CLASS_SHIFT) | fact
+    int64_column(table[JOURNAL_FACTS])[scalars[JOURNALED_FACTS]] = noted
     scalars[JOURNALED_FACTS] += 1
     if classes[row + CLASS_LATTICE] != 0:
         words[2 * fact] |= UNLISTED

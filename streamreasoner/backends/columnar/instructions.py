@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar import layout
 from streamreasoner.backends.columnar.builtins import CODES
-from streamreasoner.errors import EngineError
+from streamreasoner.errors import ProgramError
 from streamreasoner.plan.algebra import (
     Age,
     Antijoin,
@@ -30,7 +30,7 @@ from streamreasoner.plan.algebra import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 # Bits of the comparison results -1, 0, 1 and 2 (not comparable) that satisfy an operator.
 _SATISFYING = {
@@ -215,12 +215,31 @@ class Operands:
 
 
 def check_size(plan: DeltaPlan, fragment: Fragment) -> None:
-    """Refuse a rule that is too large for the kernels' tables."""
-    arity = max(len(p.arguments) for p in (plan.head, *(j.pattern for j in plan.joins)))
-    for found, limit, what in (
-        (arity, layout.MAX_ARITY, "arguments in one atom"),
-        (len(fragment.slots), layout.MAX_VARIABLES, "variables in one rule"),
-        (len(fragment.steps), layout.MAX_STEPS, "body atoms in one rule"),
+    """Refuse a rule that is too large for the kernels' tables.
+
+    Raises:
+        ProgramError: It has more variables or body atoms than fit.
+    """
+    for count, limit, what in (
+        (len(fragment.slots), layout.MAX_VARIABLES, "variables and computed values"),
+        (len(fragment.steps), layout.MAX_STEPS, "body atoms"),
     ):
-        if found > limit:
-            raise EngineError(f"A rule for {plan.head.predicate} has {found} {what}; {limit} fit.")
+        if count > limit:
+            raise ProgramError(
+                f"A rule for '{plan.head.predicate}' has {count} {what}; {limit} fit. Derive a part"
+                " of its body into a predicate of its own."
+            )
+
+
+def check_arities(arities: Mapping[str, int]) -> None:
+    """Refuse predicates that are too wide for the kernels' tables, whether rules use them or not.
+
+    Raises:
+        ProgramError: A predicate has more arguments than fit.
+    """
+    for predicate, arity in arities.items():
+        if arity > layout.MAX_ARITY:
+            raise ProgramError(
+                f"'{predicate}' has {arity} arguments; {layout.MAX_ARITY} fit. Split it into"
+                " several predicates that share a key."
+            )

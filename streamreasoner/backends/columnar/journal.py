@@ -19,6 +19,7 @@ from streamreasoner.backends.columnar.layout import (
     ASSERTED,
     BELOW_ZERO,
     CELLS,
+    CLASS_ARITY,
     CLASS_BITS,
     CLASS_HIDDEN,
     CLASS_LATTICE,
@@ -35,6 +36,7 @@ from streamreasoner.backends.columnar.layout import (
     FRESH,
     INITIAL_HEADS,
     ITERATION,
+    JOURNAL_CLASS_SHIFT,
     JOURNAL_ENTRIES,
     JOURNAL_FACTS,
     JOURNAL_WORD,
@@ -63,7 +65,7 @@ from streamreasoner.backends.columnar.reduce import (
     finish,
     withdraw_matches,
 )
-from streamreasoner.backends.columnar.settle import clear_deltas
+from streamreasoner.backends.columnar.settle import clear_deltas, forget_lists
 from streamreasoner.backends.columnar.slots import LOW
 from streamreasoner.rdf.kernels.compile import inlined, kernel
 from streamreasoner.rdf.kernels.memory import int32_column, int64_column, prefetch
@@ -76,7 +78,10 @@ _AHEAD = 8  # facts between asking for a cache line and reading it
 
 @kernel
 def count_changes(table: Int64s, sizes: Int64s) -> None:
-    """Add, by relation, the rows of derived, closure and trace changes to *sizes* (n, 3)."""
+    """Add, by relation, the rows of derived, closure and trace changes to *sizes* (n, 3).
+
+    Hidden relations have a trace only.
+    """
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
@@ -85,10 +90,12 @@ def count_changes(table: Int64s, sizes: Int64s) -> None:
     entries = int64_column(table[JOURNAL_ENTRIES])
     for i in range(scalars[JOURNALED_FACTS]):
         fact = facts[i] & LOW
-        relation = classes[(words[2 * fact] & CLASS_BITS) * CLASS_WIDTH + CLASS_RELATION]
-        derived, closure = _difference(facts[i] >> 32, state_of(table, fact))
-        sizes[relation, 0] += derived != 0
-        sizes[relation, 1] += closure != 0
+        row = ((facts[i] >> JOURNAL_CLASS_SHIFT) & CLASS_BITS) * CLASS_WIDTH
+        relation = classes[row + CLASS_RELATION]
+        if classes[row + CLASS_HIDDEN] == 0:
+            derived, closure = _difference(facts[i] >> 32, state_of(table, fact))
+            sizes[relation, 0] += derived != 0
+            sizes[relation, 1] += closure != 0
         if words[2 * fact] & FRESH != 0:
             sizes[relation, 2] += _counts(table, fact)
     for i in range(scalars[JOURNALED_ENTRIES]):
@@ -101,61 +108,71 @@ def count_changes(table: Int64s, sizes: Int64s) -> None:
 @kernel
 def read_changes(
     table: Int64s,
-    relation: int,
-    derived_args: Int32s,
+    places: Int64s,
+    derived_cells: Int32s,
     derived_signs: Int8s,
-    closure_args: Int32s,
+    closure_cells: Int32s,
     closure_signs: Int8s,
 ) -> None:
-    """Fill in the changes of one relation, arguments and signs, in the order of the journal."""
+    """Write the changes of all relations, arguments and signs, each in the order of the journal.
+
+    Args:
+        table: The addresses.
+        places: By relation: the next row and cell of derived changes, then of closure changes.
+        derived_cells: Arguments of derived changes, those of one relation after the other's.
+        derived_signs: Their signs.
+        closure_cells: The same of closure changes.
+        closure_signs: Their signs.
+    """
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     classes = int32_column(table[CLASSES])
     facts = int64_column(table[JOURNAL_FACTS])
-    d = 0
-    c = 0
     for i in range(scalars[JOURNALED_FACTS]):
-        fact = facts[i] & LOW
-        if classes[(words[2 * fact] & CLASS_BITS) * CLASS_WIDTH + CLASS_RELATION] != relation:
+        row = ((facts[i] >> JOURNAL_CLASS_SHIFT) & CLASS_BITS) * CLASS_WIDTH
+        if classes[row + CLASS_HIDDEN] != 0:
             continue
+        fact = facts[i] & LOW
+        relation, arity = classes[row + CLASS_RELATION], classes[row + CLASS_ARITY]
         derived, closure = _difference(facts[i] >> 32, state_of(table, fact))
         if derived != 0:
-            _copy_args(words, fact, derived_args, d)
-            derived_signs[d] = derived
-            d += 1
+            derived_signs[places[relation, 0]] = derived
+            places[relation, 0] += 1
+            _copy_args(words, fact, arity, derived_cells, places[relation, 1])
+            places[relation, 1] += arity
         if closure != 0:
-            _copy_args(words, fact, closure_args, c)
-            closure_signs[c] = closure
-            c += 1
+            closure_signs[places[relation, 2]] = closure
+            places[relation, 2] += 1
+            _copy_args(words, fact, arity, closure_cells, places[relation, 3])
+            places[relation, 3] += arity
 
 
 @kernel
 def read_trace_changes(
-    table: Int64s, relation: int, args: Int32s, iterations: Int32s, multiplicities: Int64s
+    table: Int64s, places: Int64s, cells: Int32s, iterations: Int32s, multiplicities: Int64s
 ) -> None:
-    """Fill in the signed trace differences of one relation, in the order of the journal."""
+    """Write the signed trace differences of all relations; *places* as in `read_changes`."""
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
     classes = int32_column(table[CLASSES])
     facts = int64_column(table[JOURNAL_FACTS])
     entries = int64_column(table[JOURNAL_ENTRIES])
-    row = 0
     for i in range(scalars[JOURNALED_FACTS]):
         fact = facts[i] & LOW
-        header = words[2 * fact]
-        if header & FRESH == 0:
+        if words[2 * fact] & FRESH == 0:
             continue
-        if classes[(header & CLASS_BITS) * CLASS_WIDTH + CLASS_RELATION] != relation:
-            continue
+        row = ((facts[i] >> JOURNAL_CLASS_SHIFT) & CLASS_BITS) * CLASS_WIDTH
+        relation, arity = classes[row + CLASS_RELATION], classes[row + CLASS_ARITY]
         entry = fact + 1
         while entry != 0:
             multiplicity = units[entry] >> COUNT_SHIFT
             if multiplicity != 0:
-                _copy_args(words, fact, args, row)
-                iterations[row] = words[2 * entry + 2]
-                multiplicities[row] = multiplicity
-                row += 1
+                iterations[places[relation, 0]] = words[2 * entry + 2]
+                multiplicities[places[relation, 0]] = multiplicity
+                places[relation, 0] += 1
+                _copy_args(words, fact, arity, cells, places[relation, 1])
+                places[relation, 1] += arity
             entry = words[2 * entry + 3]
     for i in range(scalars[JOURNALED_ENTRIES]):
         fact = (entries[2 * i] >> 32) & FACT_BITS
@@ -163,12 +180,13 @@ def read_trace_changes(
         difference = (units[entry] >> COUNT_SHIFT) - entries[2 * i + 1]
         if difference == 0:
             continue
-        if classes[(words[2 * fact] & CLASS_BITS) * CLASS_WIDTH + CLASS_RELATION] != relation:
-            continue
-        _copy_args(words, fact, args, row)
-        iterations[row] = words[2 * entry + 2]
-        multiplicities[row] = difference
-        row += 1
+        row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
+        relation, arity = classes[row + CLASS_RELATION], classes[row + CLASS_ARITY]
+        iterations[places[relation, 0]] = words[2 * entry + 2]
+        multiplicities[places[relation, 0]] = difference
+        places[relation, 0] += 1
+        _copy_args(words, fact, arity, cells, places[relation, 1])
+        places[relation, 1] += arity
 
 
 @kernel
@@ -338,11 +356,11 @@ def _difference(before: int, after: int) -> tuple[int, int]:
     return int(now_derived) - int(was_derived), int(now) - int(was)
 
 
-@kernel
-def _copy_args(words: Int32s, fact: int, target: Int32s, row: int) -> None:
+@inlined
+def _copy_args(words: Int32s, fact: int, arity: int, target: Int32s, at: int) -> None:
     base = 2 * fact + CELLS
-    for j in range(target.shape[1]):
-        target[row, j] = words[base + j]
+    for j in range(arity):
+        target[at + j] = words[base + j]
 
 
 @kernel
@@ -410,6 +428,7 @@ def _tidy(table: Int64s, fact: int) -> None:
 
 @kernel
 def _end(table: Int64s) -> None:
+    forget_lists(table)
     scalars = int64_column(table[SCALARS])
     scalars[JOURNALED_FACTS] = 0
     scalars[JOURNALED_ENTRIES] = 0

@@ -22,7 +22,7 @@ ARENA = 1  # records
 FACT_TABLE = 2  # int64 slots, two buffers: growing rehashes from one into the other
 GROUP_TABLE = 4
 FREE = 6  # int32: first free record by size in units
-JOURNAL_FACTS = 7  # int64: fact | state before the epoch << 32
+JOURNAL_FACTS = 7  # int64: fact | state before the epoch << 32 | class << 40
 JOURNAL_ENTRIES = 8  # int64 pairs: fact << 32 | entry, multiplicity before; not of new facts
 TOUCHED_NODES = 9  # int64: fact | next node << 32
 TOUCHED_HEADS = 10  # int32 by iteration: first node
@@ -48,7 +48,9 @@ REDUCTIONS = 29  # int32 rows of REDUCTION_WIDTH
 ARGUMENTS = 30  # int32: arguments of a built-in that Python evaluates
 CALL = 31  # address of the function that evaluates it
 INDEXES = 32  # int64 by grouping: address of its index, 0 if it has groups
-ADDRESSES = 33
+JOURNAL_NEXT = 33  # int32: number + 1 of the next fact in the journal of the same class, or 0
+CLASS_JOURNALED = 34  # int32 by class: number + 1 of its first and last fact in the journal, or 0
+ADDRESSES = 35
 
 # Mask, buffer and count of a table follow each other: `slots.insert` counts on it.
 # Scalars -----------------------------------------------------------------------------------------
@@ -82,11 +84,14 @@ STRATUM_FIELD = 26  # which stratum of a class is looked at: CLASS_STRATUM or CL
 UNSETTLED_GROUP = 27  # fields of the first lattice group that is to be settled, or -1
 EPOCH = 28  # counts epochs
 CONVERTING = 29  # 1 in an epoch in which lattices come, so that others than winners are present
+LISTED = 30  # facts in the journal that are in the lists by class
+CLASS_COUNT = 31
 SCALAR_COUNT = 32
 
 # Records -----------------------------------------------------------------------------------------
 NOTHING = 1  # a record that stays empty: it stands for a fact that must be absent, and is
 FIRST_RECORD = 8  # 0 is no record
+MAX_RECORD = 1023  # units of the largest record
 CELLS = 6  # first word of a fact's arguments
 CLASS_BITS = 0xFFFF
 ARRANGED = 1 << 16
@@ -98,6 +103,7 @@ DELTA_BITS = 7 << DELTA_SHIFT
 DELTA_ZERO = 3
 
 JOURNAL_WORD = 1
+JOURNAL_CLASS_SHIFT = 40  # of a fact in the journal
 
 # An entry's first unit: multiplicity << 4 | flags | transition + 1
 COUNT_SHIFT = 4

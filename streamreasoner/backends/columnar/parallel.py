@@ -11,13 +11,13 @@ make groups that a hash finds: an index must find those of all lattices, or of a
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from streamreasoner.backends.columnar import derive, intake, layout, pending, slots
+from streamreasoner.backends.columnar.processors import processors
 from streamreasoner.rdf.kernels.compile import kernel
 from streamreasoner.rdf.kernels.memory import store_released
 
@@ -58,7 +58,7 @@ class Threads:
     @staticmethod
     def allowed() -> bool:
         """Whether there is a processor for a second thread."""
-        return len(os.sched_getaffinity(0)) > 1
+        return processors() > 1
 
     @property
     def derives(self) -> bool:

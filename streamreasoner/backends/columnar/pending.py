@@ -26,7 +26,12 @@ from streamreasoner.backends.columnar.layout import (
     SCALARS,
 )
 from streamreasoner.rdf.kernels.compile import kernel
-from streamreasoner.rdf.kernels.memory import int32_column, int64_column, load_acquired
+from streamreasoner.rdf.kernels.memory import (
+    int32_column,
+    int64_column,
+    load_acquired,
+    yield_processor,
+)
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int32s, Int64s
@@ -168,7 +173,7 @@ def _make_room(table: Int64s) -> int:
         return accumulate(table, table)
     owner = int64_column(state)
     while load_acquired(owner[SCALARS] + 8 * BUSY) != 0:
-        pass
+        yield_processor()
     status = accumulate(owner, table)
     share_facts(table, owner)
     return status

@@ -13,6 +13,8 @@ from streamreasoner.backends.columnar.lattice import offer, settle_groups
 from streamreasoner.backends.columnar.layout import (
     ARENA,
     CLASS_BITS,
+    CLASS_COUNT,
+    CLASS_JOURNALED,
     CLASS_LATTICE,
     CLASS_STRATUM,
     CLASS_WIDTH,
@@ -25,9 +27,12 @@ from streamreasoner.backends.columnar.layout import (
     FREE_NODE,
     INITIAL_HEADS,
     ITERATION,
+    JOURNAL_CLASS_SHIFT,
     JOURNAL_FACTS,
+    JOURNAL_NEXT,
     JOURNALED_FACTS,
     LAST_TOUCHED,
+    LISTED,
     SCALARS,
     STRATA,
     STRATUM,
@@ -49,24 +54,63 @@ if TYPE_CHECKING:
 def enter(table: Int64s, stratum: int) -> None:
     """Start a stratum: changes of lower strata that its plans read are deltas at iteration 0."""
     scalars = int64_column(table[SCALARS])
-    words = int32_column(table[ARENA])
     classes = int32_column(table[CLASSES])
     dispatch = int32_column(table[DISPATCH])
     journal = int64_column(table[JOURNAL_FACTS])
+    following = int32_column(table[JOURNAL_NEXT])
+    ends = int32_column(table[CLASS_JOURNALED])
     scalars[STRATUM] = stratum
     scalars[ITERATION] = 0
     scalars[LAST_TOUCHED] = 0
-    if stratum > 0:
-        for i in range(scalars[JOURNALED_FACTS]):
-            fact = journal[i] & LOW
-            kind = words[2 * fact] & CLASS_BITS
-            if classes[kind * CLASS_WIDTH + CLASS_STRATUM] >= stratum:
-                continue
-            if dispatch[2 * (kind * scalars[STRATA] + stratum) + 1] == 0:
-                continue
-            change = presence(table, fact) - ((journal[i] >> 32) & WAS_PRESENT)
+    if stratum == 0:
+        return
+    _list_by_class(table)
+    for kind in range(scalars[CLASS_COUNT]):
+        read = dispatch[2 * (kind * scalars[STRATA] + stratum) + 1] != 0
+        if not read or classes[kind * CLASS_WIDTH + CLASS_STRATUM] >= stratum:
+            continue
+        number = ends[2 * kind]
+        while number != 0:
+            fact = journal[number - 1] & LOW
+            change = presence(table, fact) - ((journal[number - 1] >> 32) & WAS_PRESENT)
             if change != 0:
                 add_delta(table, fact, change)
+            number = following[number - 1]
+
+
+@kernel
+def _list_by_class(table: Int64s) -> None:
+    """Append the facts that were journaled since the last stratum to the lists by class.
+
+    So each stratum looks at the facts it reads, and not at the whole journal.
+    """
+    scalars = int64_column(table[SCALARS])
+    journal = int64_column(table[JOURNAL_FACTS])
+    following = int32_column(table[JOURNAL_NEXT])
+    ends = int32_column(table[CLASS_JOURNALED])
+    for i in range(scalars[LISTED], scalars[JOURNALED_FACTS]):
+        kind = (journal[i] >> JOURNAL_CLASS_SHIFT) & CLASS_BITS
+        last = ends[2 * kind + 1]
+        if last == 0:
+            ends[2 * kind] = i + 1
+        else:
+            following[last - 1] = i + 1
+        ends[2 * kind + 1] = i + 1
+        following[i] = 0
+    scalars[LISTED] = scalars[JOURNALED_FACTS]
+
+
+@kernel
+def forget_lists(table: Int64s) -> None:
+    """Empty the lists by class."""
+    scalars = int64_column(table[SCALARS])
+    journal = int64_column(table[JOURNAL_FACTS])
+    ends = int32_column(table[CLASS_JOURNALED])
+    for i in range(scalars[LISTED]):
+        kind = (journal[i] >> JOURNAL_CLASS_SHIFT) & CLASS_BITS
+        ends[2 * kind] = 0
+        ends[2 * kind + 1] = 0
+    scalars[LISTED] = 0
 
 
 @kernel

@@ -22,7 +22,6 @@ ADDRESSABLE_UNITS = _ID_LIMIT
 _LEAST_FACT = 24  # bytes of a record without arguments and links
 _LEAST_ENTRY = 16  # bytes of an entry, and of a group with a key
 _FIRST_TABLE_SIZE = 1 << 12
-_FREE_SIZES = 1024
 
 
 def arena_units() -> int:
@@ -56,6 +55,7 @@ class State:
             layout.GROUP_TABLE + 1: Reserved(np.int64, 4 * entries, huge_pages=True),
             layout.JOURNAL_FACTS: Reserved(np.int64, facts, huge_pages=True),
             layout.JOURNAL_ENTRIES: Reserved(np.int64, 2 * entries, huge_pages=True),
+            layout.JOURNAL_NEXT: Reserved(np.int32, facts),
             layout.TOUCHED_NODES: Reserved(np.int64, entries + 1, huge_pages=True),
             layout.TOUCHED_HEADS: Reserved(np.int32, _ID_LIMIT),
             layout.DELTAS: Reserved(np.int64, facts, huge_pages=True),
@@ -64,7 +64,7 @@ class State:
         self.scalars = np.zeros(layout.SCALAR_COUNT, np.int64)
         self._arrays: dict[int, NDArray[np.int32] | NDArray[np.int64]] = {
             layout.SCALARS: self.scalars,
-            layout.FREE: np.zeros(_FREE_SIZES, np.int32),
+            layout.FREE: np.zeros(layout.MAX_RECORD + 1, np.int32),
             layout.SCRATCH: np.zeros(layout.SCRATCH_COUNT, np.int32),
             layout.ARGUMENTS: builtins.arguments,
             **pending.columns(pending.BATCH),
@@ -101,6 +101,7 @@ class State:
             self.table[column] = self._arrays[column].ctypes.data
         self.tables = tables
         self.scalars[layout.STRATA] = tables.strata
+        self.scalars[layout.CLASS_COUNT] = len(tables.columns[layout.CLASSES]) // layout.CLASS_WIDTH
         self.scalars[layout.ARRANGEMENT_COUNT] = tables.groupings
         self.scalars[layout.TRIE_MASK] = tables.trie_mask
 
@@ -133,6 +134,7 @@ class State:
         for column in (
             layout.JOURNAL_FACTS,
             layout.JOURNAL_ENTRIES,
+            layout.JOURNAL_NEXT,
             layout.TOUCHED_NODES,
             layout.DELTAS,
             layout.FACT_TABLE + int(idle),

@@ -98,6 +98,19 @@ def store_released(typingctx, address, value):
 
 
 @intrinsic
+def yield_processor(typingctx):
+    """Let another thread run: for loops that wait for one."""
+
+    def codegen(context, builder, signature, arguments):
+        declared = ir.FunctionType(ir.IntType(32), [])
+        function = cgutils.get_or_insert_function(builder.module, declared, "sched_yield")
+        builder.call(function, [])
+        return context.get_dummy_value()
+
+    return types.none(), codegen
+
+
+@intrinsic
 def load_half(typingctx, address):
     """The four bytes at an address of any alignment, as uint64."""
 
