@@ -14,7 +14,7 @@ from examples.test_examples import CASES, SIZES, generated, messages
 from spark_backend import MARKS, THOROUGH
 
 from streamreasoner.backends.spark import state
-from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.rdf.nodes import to_ntriples
 
 pytestmark = MARKS
 

@@ -6,7 +6,7 @@ import pytest
 from oracle import closure, evaluate, total
 from programs.cases import read_all
 
-from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.rdf.nodes import to_ntriples
 from streamreasoner.reasoner import Reasoner
 
 CASES = {name: case for name, case in read_all().items() if "quad" in case.checked.arities}

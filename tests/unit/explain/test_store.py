@@ -6,7 +6,7 @@ import numpy as np
 
 from streamreasoner import Reasoner, Update
 from streamreasoner.explain.store import Store
-from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.rdf.nodes import to_ntriples
 
 RULES = (
     "path(?x, ?y) :- edge(?x, ?y, _) .\npath(?x, ?z) :- path(?x, ?y), path(?y, ?z) .\n"
