@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from pathlib import Path
 
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -44,10 +45,13 @@ def test_jars_stay_where_they_are_and_settings_out_of_sight(spark):
     """A start copies no jar into the state directory, and the command line has no settings."""
     place = Path(spark.conf.get("spark.local.dir"))
     assert list(place.rglob("*.jar")) == []
-    process = spark.sparkContext._gateway.proc  # noqa: SLF001 - PySpark shows no gateway
-    command = Path(f"/proc/{process.pid}/cmdline").read_bytes()
-    assert b"SparkSubmit" in command
-    assert b"spark.sql" not in command
+    port = spark.sparkContext._gateway.gateway_parameters.port  # noqa: SLF001 - not shown elsewhere
+    listening = (item for item in psutil.net_connections("tcp") if item.status == "LISTEN")
+    command = psutil.Process(
+        next(item.pid for item in listening if item.laddr.port == port)
+    ).cmdline()
+    assert "org.apache.spark.deploy.SparkSubmit" in command
+    assert "spark.sql" not in " ".join(command)
 
 
 def everything(driver):
