@@ -116,7 +116,7 @@ def measure(name: str, edges: int, count: int, seed: int = 0) -> dict[str, Any]:
         "facts": len(before),
         "facts_after": len(after),
         "held": size.facts,
-        "counts": size.counts,
+        "counts": size.trace_rows,
         "load": load,
         "peer": peer,
         "bytes_per_fact": size.bytes / size.facts,

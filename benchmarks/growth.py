@@ -128,7 +128,7 @@ def grow(
         "add": float(np.median(adds)),
         "delete_p99": float(np.percentile(deletes, 99)),
         "add_p99": float(np.percentile(adds, 99)),
-        "same": (after.present, after.counts) == (size.present, size.counts),
+        "same": (after.present, after.trace_rows) == (size.present, size.trace_rows),
         "epochs": epochs,
     }
 

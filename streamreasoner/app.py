@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner import jvm, warmup
 from streamreasoner.analysis.load import load_program
-from streamreasoner.backends.choice import Limit, Place
+from streamreasoner.backends.choice import BackendKind, Limit
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.dictionary import DistributedDictionary
@@ -115,7 +115,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         tables, checkpoint, point = _recover(config, program, topics, sink, stack)
         store = (
             _in_spark(config, tables, point, starting.result())
-            if place is Place.SPARK
+            if place is BackendKind.SPARK
             else _in_memory(tables, point)
         )
         reasoner, in_effect = _restore(config, tables, point, store)
@@ -189,7 +189,7 @@ def run(config: Config, observer: PipelineObserver | None = None) -> None:
             outgrown = _run_once(config, observer, running)
             if stopping or not outgrown:
                 return
-            spark = replace(config.pipeline, backend=Place.SPARK.value)
+            spark = replace(config.pipeline, backend=BackendKind.SPARK.value)
             config = replace(config, pipeline=spark)
     finally:
         for number, handler in previous.items():
@@ -325,25 +325,25 @@ def _in_spark(config: Config, tables: Tables, point: Resume, session: session.Se
     return Store(dictionary, backend)
 
 
-def _place(config: Config) -> Place:
+def _place(config: Config) -> BackendKind:
     """Where the state is to be: as configured, or as its size asks for."""
     last = config.state.directory / "backend"
     if config.pipeline.backend == "auto":
         place = Limit(config.pipeline.max_state_bytes).choose(
             *Tables.rows(config.state.tables),
-            in_spark=last.exists() and last.read_bytes() == Place.SPARK.value.encode(),
+            in_spark=last.exists() and last.read_bytes() == BackendKind.SPARK.value.encode(),
         )
     else:
-        place = Place(config.pipeline.backend)
+        place = BackendKind(config.pipeline.backend)
     last.write_text(place.value)
     return place
 
 
 def _growth(
-    config: Config, place: Place, reasoner: Reasoner, stop: Callable[[], None]
+    config: Config, place: BackendKind, reasoner: Reasoner, stop: Callable[[], None]
 ) -> Growth | None:
     """Who watches the size of a state that may move."""
-    if place is not Place.COLUMNAR or config.pipeline.backend != "auto":
+    if place is not BackendKind.COLUMNAR or config.pipeline.backend != "auto":
         return None
     limit = Limit(config.pipeline.max_state_bytes)
     return Growth(
@@ -351,16 +351,16 @@ def _growth(
     )
 
 
-def _settings(config: Config, place: Place) -> dict[str, str]:
+def _settings(config: Config, place: BackendKind) -> dict[str, str]:
     """What Spark is told where the state is."""
-    if place is Place.COLUMNAR:
+    if place is BackendKind.COLUMNAR:
         return {}
     remote = not config.spark_state.startswith("file:")
     return {**session.WITH_DELTA, **(session.WITH_REMOTE_FILES if remote else {})}
 
 
 def _start_spark(
-    config: Config, place: Place, lock: StateLock, stack: ExitStack
+    config: Config, place: BackendKind, lock: StateLock, stack: ExitStack
 ) -> Future[session.Session]:
     kin = jvm.Kin()
     stack.callback(kin.close)

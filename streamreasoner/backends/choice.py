@@ -28,7 +28,7 @@ _BACK = 0.5
 """A state in Spark comes back when it needs less than this part of the limit: not to and fro."""
 
 
-class Place(Enum):
+class BackendKind(Enum):
     """Where a state is."""
 
     COLUMNAR = "columnar"
@@ -50,7 +50,7 @@ class Limit:
         """The limit of memory, in bytes."""
         return self.bytes or int(physical_memory() * _SHARE)
 
-    def choose(self, facts: int, terms: int, *, in_spark: bool) -> Place:
+    def choose(self, facts: int, terms: int, *, in_spark: bool) -> BackendKind:
         """Where a state is to be taken up.
 
         Args:
@@ -62,7 +62,7 @@ class Limit:
         records = Fill(facts * _RECORD_BYTES, UNIT_BYTES * arena_units())
         part = _BACK if in_spark else 1
         fits = needed <= limit * part and records.ratio <= _FULL * part
-        place = Place.COLUMNAR if fits else Place.SPARK
+        place = BackendKind.COLUMNAR if fits else BackendKind.SPARK
         _log.info(
             "The backend is %s: in memory the state of %d facts and %d terms would take about "
             "%d MiB, and may take %d; its records would fill %s.",

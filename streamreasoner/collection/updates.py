@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MAX_MULTIPLICITY = 1 << 58
 """How far from 0 a multiplicity may be."""
-HISTORY = 1_000
+TRACE_EPOCHS = 1_000
 """Epochs, at least, that a stored trace tells apart; what is further back may be summed up."""
 
 

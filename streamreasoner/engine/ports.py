@@ -45,7 +45,7 @@ class Statistics:
         present: Facts present: the closure.
         asserted: Facts whose asserted multiplicity is positive.
         below_zero: Facts whose multiplicities sum to less than zero.
-        counts: (fact, iteration) pairs with a multiplicity.
+        trace_rows: (fact, iteration) pairs with a multiplicity.
         bytes: Memory of the state in use.
         overflows: Results of expressions and aggregates since the start that had no value because
             they did not fit 64 bits.
@@ -56,7 +56,7 @@ class Statistics:
     present: int
     asserted: int
     below_zero: int
-    counts: int
+    trace_rows: int
     bytes: int
     overflows: int
     fill: Fill

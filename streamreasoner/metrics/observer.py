@@ -249,7 +249,7 @@ class PrometheusObserver:
         self._asserted.set(state.asserted)
         self._held.set(state.facts)
         self._below_zero.set(state.below_zero)
-        self._counts.set(state.counts)
+        self._counts.set(state.trace_rows)
         self._state_bytes.set(state.bytes)
         self._overflows.inc(state.overflows - self._overflowed)
         self._overflowed = state.overflows

@@ -107,7 +107,7 @@ class Questions:
             "facts asserted": numbers.asserted,
             "facts held, present or not": numbers.facts,
             "facts below zero": numbers.below_zero,
-            "multiplicities, by fact and iteration": numbers.counts,
+            "multiplicities, by fact and iteration": numbers.trace_rows,
             "terms": len(self.reasoner.dictionary),
         }
         lines = [Line(f"{name}: {number:,}") for name, number in shown.items()]

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from streamreasoner.collection.updates import HISTORY
+from streamreasoner.collection.updates import TRACE_EPOCHS
 from streamreasoner.errors import StateError
 from streamreasoner.storage import commit, layout, log, programs, restore, rows, table
 from streamreasoner.storage.maintain import Maintenance
@@ -77,7 +77,7 @@ class Tables:
         max_arity: int,
         *,
         create: bool = True,
-        history: int = HISTORY,
+        history: int = TRACE_EPOCHS,
     ) -> Tables:
         """Open the tables of an application, creating those of a new one.
 

@@ -80,7 +80,8 @@ def test_a_restored_reasoner_goes_on_alike(scenario, data):
     heir.inherit(original, lambda rows: _shuffled(rows, data))
 
     assert heir.trace() == original.trace()
-    assert heir.reasoner.engine.statistics().counts == original.reasoner.engine.statistics().counts
+    sizes = [driver.reasoner.engine.statistics().trace_rows for driver in (heir, original)]
+    assert sizes[0] == sizes[1]
     for epoch in scenario.epochs[cut:]:
         (one,), (other,) = original.run([epoch]), heir.run([epoch])
         for name in ("closure", "derived"):

@@ -65,4 +65,4 @@ def test_statistics_count_the_trace(scenario):
     assert statistics.present == len(driver.closure())
     assert statistics.asserted == sum(counts.get(0, 0) > 0 for counts in trace.values())
     assert statistics.below_zero == sum(sum(counts.values()) < 0 for counts in trace.values())
-    assert statistics.counts == sum(len(counts) for counts in trace.values())
+    assert statistics.trace_rows == sum(len(counts) for counts in trace.values())

@@ -70,7 +70,7 @@ def test_retracting_everything_at_the_end(case, cut):
 
     assert driver.trace() == left
     if not left:
-        assert (statistics.facts, statistics.counts, statistics.present) == (0, 0, 0)
+        assert (statistics.facts, statistics.trace_rows, statistics.present) == (0, 0, 0)
 
 
 @every_case

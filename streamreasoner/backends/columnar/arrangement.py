@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.fact import allocate, release
-from streamreasoner.backends.columnar.history import forget
 from streamreasoner.backends.columnar.layout import (
     ARENA,
     ARRANGED,
@@ -47,6 +46,7 @@ from streamreasoner.backends.columnar.layout import (
     UNLISTED,
 )
 from streamreasoner.backends.columnar.slots import LOW, delete, hash_cells, insert
+from streamreasoner.backends.columnar.winners import forget_winners
 from streamreasoner.rdf.kernels.compile import inlined, kernel
 from streamreasoner.rdf.kernels.memory import int32_column, int64_column
 
@@ -272,7 +272,7 @@ def delist(table: Int64s, fact: int) -> None:
     arrangement = int32_column(table[CLASSES])[row + CLASS_LATTICE] - 1
     link = 2 * fact + link_offset(table, words[2 * fact], arrangement)
     if words[link] == 0 and words[link + 1] == 0:
-        forget(table, fields_of(table, group_of(table, arrangement, fact)))
+        forget_winners(table, fields_of(table, group_of(table, arrangement, fact)))
     _unlink(table, fact, arrangement, link, LATTICE_UNITS)
     words[2 * fact] |= UNLISTED
 

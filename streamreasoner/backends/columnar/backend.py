@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.backends.columnar import (
-    census,
     derive,
     fact,
-    intake,
+    ingest,
     journal,
     layout,
     migrate,
     reduce,
+    scan,
     settle,
     slots,
 )
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.backends.columnar.compile import ProgramTables, Whole
+    from streamreasoner.backends.columnar.compile import FullEvaluation, ProgramTables
     from streamreasoner.collection.updates import Updates
     from streamreasoner.plan.algebra import ProgramPlan
     from streamreasoner.rdf.dictionary import Dictionary
@@ -80,7 +80,7 @@ class ColumnarBackend:
         if threads is not None:
             self._check(threads.add(relation, arity, cells, updates.multiplicity))
         else:
-            self._check(intake.add(self._table, relation, arity, cells, updates.multiplicity))
+            self._check(ingest.add(self._table, relation, arity, cells, updates.multiplicity))
 
     def adopt(self, plan: ProgramPlan) -> None:
         """Go on with another program; what it derives differently is settled in this epoch."""
@@ -92,8 +92,8 @@ class ColumnarBackend:
         self._extend_values()
         migrate.unsettle(self._table, effects)
         self._state.scalars[layout.CONVERTING] = int((effects == migrate.CONVERTED).any())
-        starts, items = _drivers(tables.wholes, sizes)
-        self._check(migrate.evaluate_whole(self._table, self._values.table, starts, items))
+        starts, items = _drivers(tables.full_evaluations, sizes)
+        self._check(migrate.evaluate_in_full(self._table, self._values.table, starts, items))
         for row in _missing_reductions(former, plan):
             self._check(reduce.retire(self._table, gone, row))
         del kept  # what `gone` points to
@@ -209,7 +209,7 @@ class ColumnarBackend:
         if (effects == migrate.RELINKED).any():
             values = self._values
             values.extend()
-            self._check(migrate.restore_histories(self._table, values.table, effects))
+            self._check(migrate.restore_winners(self._table, values.table, effects))
         del kept, scalars  # what `gone` and `coming` point to
         return sizes, effects
 
@@ -227,7 +227,7 @@ class ColumnarBackend:
             relation, arity = self._relation(batch.predicate, batch.args)
             cells = np.ascontiguousarray(batch.args, dtype=np.int32).reshape(-1)
             self._check(
-                intake.add_trace(
+                ingest.add_trace(
                     self._table, relation, arity, cells, batch.iteration, batch.multiplicity
                 )
             )
@@ -238,17 +238,17 @@ class ColumnarBackend:
     def trace(self, predicate: str) -> TraceRows:
         """Every (fact, iteration, multiplicity) of a predicate, in no particular order."""
         relation = self._numbering.relations[predicate]
-        _, counts = census.count(self._table, relation)
+        _, counts = scan.count(self._table, relation)
         rows = _trace_rows(predicate, counts, self._numbering.arities[predicate])
-        census.read_trace(self._table, relation, rows.args, rows.iteration, rows.multiplicity)
+        scan.read_trace(self._table, relation, rows.args, rows.iteration, rows.multiplicity)
         return rows
 
     def facts(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""
         relation = self._numbering.relations[predicate]
-        present, _ = census.count(self._table, relation)
+        present, _ = scan.count(self._table, relation)
         args = _args(present, self._numbering.arities[predicate])
-        census.read_facts(self._table, relation, args)
+        scan.read_facts(self._table, relation, args)
         return args
 
     def select(
@@ -264,13 +264,13 @@ class ColumnarBackend:
             records = np.array([record] if record else [], np.int32)
         else:
             none = np.empty(0, np.int32)
-            found = census.select(self._table, relation, positions, ids, none)
+            found = scan.select(self._table, relation, positions, ids, none)
             records = np.empty(found, np.int32)
-            census.select(self._table, relation, positions, ids, records)
+            scan.select(self._table, relation, positions, ids, records)
         args = _args(len(records), arity)
         times = np.empty((len(records), 3), np.int32)
         sums = np.empty((len(records), 2), np.int64)
-        census.describe(self._table, records, iteration, args, times, sums)
+        scan.describe(self._table, records, iteration, args, times, sums)
         return Selection(args, *times.T, *sums.T)
 
     def statistics(self) -> Statistics:
@@ -281,7 +281,7 @@ class ColumnarBackend:
             present=int(scalars[layout.PRESENT]),
             asserted=int(scalars[layout.ASSERTED]),
             below_zero=int(scalars[layout.BELOW_ZERO]),
-            counts=int(scalars[layout.COUNTS]),
+            trace_rows=int(scalars[layout.TRACE_ROWS]),
             overflows=self._builtins.overflows,
             bytes=self._state.bytes(len(self._dictionary)),
             fill=self._state.fill,
@@ -409,15 +409,15 @@ def _missing_reductions(plan: ProgramPlan, other: ProgramPlan) -> list[int]:
 
 
 def _drivers(
-    wholes: Sequence[Whole], sizes: NDArray[np.int64]
+    full_evaluations: Sequence[FullEvaluation], sizes: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """By class, the plans that evaluate whole rules, each driven by its rarest atom.
 
     Returns:
-        Where the items of each class start, and the items, as `migrate.evaluate_whole` takes them.
+        Offsets of each class in the items, and the items, as for `migrate.evaluate_in_full`.
     """
     by_class: list[list[tuple[int, int, int, int]]] = [[] for _ in sizes]
-    for whole in wholes:
+    for whole in full_evaluations:
         plan, classes = min(whole.plans, key=lambda item: sum(sizes[c] for c in item[1]))
         field = layout.CLASS_STRATUM if whole.sign > 0 else layout.CLASS_OLD_STRATUM
         for number in classes:

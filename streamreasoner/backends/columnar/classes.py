@@ -29,7 +29,7 @@ Constants: TypeAlias = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ClassQueries:
     """What a program asks of a fact by its constants, each (predicate, constants, what follows).
 
     Attributes:
@@ -40,7 +40,7 @@ class Asked:
         arranged: The arrangement that a fact is a member of.
         lattices: The lattice that a fact is a candidate of, with its number.
         driven: (stratum, plan) that its delta drives.
-        told_apart: Nothing, but facts that match are to be known.
+        distinguished: Nothing, but facts that match are to be known.
         reductions: By predicate: the reduction that counts its facts, + 1.
         hidden: Predicates that lowering added.
         strata: Number of strata, with that of the input.
@@ -54,7 +54,7 @@ class Asked:
     arranged: Sequence[tuple[str, Constants, int]]
     lattices: Sequence[tuple[str, Constants, tuple[int, Lattice]]]
     driven: Sequence[tuple[str, Constants, tuple[int, int]]]
-    told_apart: Sequence[tuple[str, Constants, None]]
+    distinguished: Sequence[tuple[str, Constants, None]]
     reductions: Mapping[str, int]
     hidden: frozenset[str]
     strata: int
@@ -70,7 +70,7 @@ class Classes:
         roots: By predicate, the trie node to start from.
     """
 
-    asked: Asked
+    asked: ClassQueries
     rows: list[list[int]] = field(default_factory=list)
     roots: dict[str, int] = field(default_factory=dict)
     nodes: list[tuple[int, int]] = field(default_factory=list)
@@ -84,7 +84,7 @@ class Classes:
         asked = self.asked
         everything = (
             *asked.heads, *asked.old_heads, *asked.arranged, *asked.lattices, *asked.driven,
-            *asked.told_apart,
+            *asked.distinguished,
         )  # fmt: skip
         for predicate in asked.relations:
             patterns = frozenset(c for name, c, _ in everything if name == predicate and c)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.backends.columnar import layout
-from streamreasoner.backends.columnar.classes import Asked, Classes
+from streamreasoner.backends.columnar.classes import Classes, ClassQueries
 from streamreasoner.backends.columnar.instructions import (
     Instructions,
     Operands,
@@ -43,7 +43,7 @@ _FUNCTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class FullEvaluation:
     """A rule to be evaluated as a whole, once, when the program changes.
 
     Attributes:
@@ -69,7 +69,7 @@ class ProgramTables:
         indexed: The groupings whose groups an index by id finds.
         group_units: The most units that the groups of one fact take if all of them are new.
         lattices_indexed: Whether an index finds the groups of every lattice.
-        wholes: Rules to be evaluated as a whole.
+        full_evaluations: Rules to be evaluated as a whole.
     """
 
     columns: dict[int, NDArray[np.int32] | NDArray[np.int64]]
@@ -79,7 +79,7 @@ class ProgramTables:
     indexed: tuple[int, ...]
     group_units: int
     lattices_indexed: bool
-    wholes: tuple[Whole, ...]
+    full_evaluations: tuple[FullEvaluation, ...]
 
 
 def compile_program(
@@ -131,7 +131,7 @@ def compile_program(
     for _, reduction in reductions:
         numbering.grouping(reduction)
     classes = Classes(
-        Asked(
+        ClassQueries(
             arities=numbering.arities,
             relations=numbering.relations,
             heads=heads(plan),
@@ -148,7 +148,7 @@ def compile_program(
                 (d.delta.pattern.predicate, encode(d.delta.pattern), (stratum, index))
                 for index, (stratum, d) in enumerate(plans)
             ],
-            told_apart=[
+            distinguished=[
                 (d.delta.pattern.predicate, encode(d.delta.pattern), None)
                 for d in everything[len(plans) :]
             ],
@@ -159,13 +159,13 @@ def compile_program(
         )
     )
 
-    def whole(sign: int, stratum: int, first: int, rule: RulePlan) -> Whole:
+    def whole(sign: int, stratum: int, first: int, rule: RulePlan) -> FullEvaluation:
         drivers = tuple(
             (first + i, tuple(classes.matching(d.delta.pattern.predicate, encode(d.delta.pattern))))
             for i, d in enumerate(rule.plans)
             if not d.delta.negated
         )
-        return Whole(sign, stratum, drivers)
+        return FullEvaluation(sign, stratum, drivers)
 
     starts = dict(zip(map(id, (r for _, r in rules)), _starts([r for _, r in rules]), strict=True))
     operands = Operands()
@@ -209,7 +209,7 @@ def compile_program(
         group_units=_group_units(numbering, classes),
         lattices_indexed=all(numbering.grouping(x) in numbering.indexed for x in plan.lattices),
         trie_mask=len(trie_slots) // 2 - 1,
-        wholes=(
+        full_evaluations=(
             *(
                 whole(-1, stratum, len(plans) + start, rule)
                 for (stratum, rule), start in zip(change.withdrawn, _starts(gone), strict=True)

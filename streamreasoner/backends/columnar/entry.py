@@ -21,7 +21,6 @@ from streamreasoner.backends.columnar.layout import (
     CLASS_UNITS,
     CLASS_WIDTH,
     CLASSES,
-    COUNT_SHIFT,
     DELTA_COUNT,
     DELTA_SHIFT,
     DELTA_ZERO,
@@ -41,6 +40,7 @@ from streamreasoner.backends.columnar.layout import (
     JOURNALED_ENTRIES,
     JOURNALED_FACTS,
     LAST_TOUCHED,
+    MULTIPLICITY_SHIFT,
     OK,
     OVERFLOW,
     QUIET,
@@ -100,7 +100,7 @@ def state_of(table: Int64s, fact: int) -> int:
     total = 0
     asserted = 0
     while entry != 0:
-        count = units[entry] >> COUNT_SHIFT
+        count = units[entry] >> MULTIPLICITY_SHIFT
         present += (units[entry] & TRANSITION_BITS) - 1
         total += count
         if words[2 * entry + 2] == 0:
@@ -171,7 +171,7 @@ def begin(
         return FULL
     words[2 * fact] = kind | FRESH
     words[2 * fact + JOURNAL_WORD] = 1
-    int64_column(table[ARENA])[fact + 1] = (multiplicity << COUNT_SHIFT) | EMPTY_ENTRY
+    int64_column(table[ARENA])[fact + 1] = (multiplicity << MULTIPLICITY_SHIFT) | EMPTY_ENTRY
     words[2 * (fact + 1) + 2] = iteration
     base = 2 * fact + CELLS
     for j in range(classes[row + CLASS_ARITY]):
@@ -190,7 +190,7 @@ def begin(
 
 
 @kernel
-def add_count(table: Int64s, fact: int, iteration: int, multiplicity: int) -> int:
+def add_multiplicity(table: Int64s, fact: int, iteration: int, multiplicity: int) -> int:
     """Add to a fact's multiplicity at an iteration, and touch it there; returns a status."""
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
@@ -199,7 +199,7 @@ def add_count(table: Int64s, fact: int, iteration: int, multiplicity: int) -> in
     entry = entry_at(table, fact, iteration)
     if entry == 0:
         return FULL
-    count = units[entry] >> COUNT_SHIFT
+    count = units[entry] >> MULTIPLICITY_SHIFT
     if (words[2 * fact] & FRESH) == 0 and units[entry] & JOURNALED == 0:
         entries = int64_column(table[JOURNAL_ENTRIES])
         row = 2 * scalars[JOURNALED_ENTRIES]
@@ -210,7 +210,7 @@ def add_count(table: Int64s, fact: int, iteration: int, multiplicity: int) -> in
     count += multiplicity
     if count > MAX_MULTIPLICITY or count < -MAX_MULTIPLICITY:
         return OVERFLOW
-    units[entry] += multiplicity << COUNT_SHIFT
+    units[entry] += multiplicity << MULTIPLICITY_SHIFT
     if units[entry] & TOUCHED == 0 and scalars[QUIET] == 0:
         touch(table, fact, entry)
     return OK

@@ -14,11 +14,11 @@ from streamreasoner.backends.columnar.layout import (
     CLASS_UNITS,
     CLASS_WIDTH,
     CLASSES,
-    COUNT_SHIFT,
     FACT_BUFFER,
     FACT_MASK,
     FACT_TABLE,
     FREE,
+    MULTIPLICITY_SHIFT,
     RELATIONS,
     SCALARS,
     TOP,
@@ -89,14 +89,14 @@ def tag_of(table: Int64s, relation: int, cells: Int32s, at: int) -> int:
 
 
 @inlined
-def expect_slot(table: Int64s, tag: int) -> None:
+def prefetch_slot(table: Int64s, tag: int) -> None:
     """Ask in advance for the first slot of *tag*."""
     scalars = int64_column(table[SCALARS])
     prefetch(table[FACT_TABLE + scalars[FACT_BUFFER]] + 8 * (tag & scalars[FACT_MASK]))
 
 
 @inlined
-def expect(table: Int64s, tag: int) -> None:
+def prefetch_record(table: Int64s, tag: int) -> None:
     """Ask in advance for the record that the first slot of *tag* names."""
     scalars = int64_column(table[SCALARS])
     slot = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])[tag & scalars[FACT_MASK]]
@@ -137,13 +137,13 @@ def find(table: Int64s, relation: int, cells: Int32s, at: int) -> int:
 
 
 @inlined
-def foresee_drop(table: Int64s, fact: int) -> None:
+def prefetch_drop_slot(table: Int64s, fact: int) -> None:
     """Ask in advance for the slot of a fact, if its first multiplicity is 0: it may be dropped."""
     words = int32_column(table[ARENA])
-    if int64_column(table[ARENA])[fact + 1] >> COUNT_SHIFT == 0:
+    if int64_column(table[ARENA])[fact + 1] >> MULTIPLICITY_SHIFT == 0:
         row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
         relation = int32_column(table[CLASSES])[row + CLASS_RELATION]
-        expect_slot(table, tag_of(table, relation, words, 2 * fact + CELLS))
+        prefetch_slot(table, tag_of(table, relation, words, 2 * fact + CELLS))
 
 
 @kernel

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.arrangement import arrange, delist, withdraw
 from streamreasoner.backends.columnar.entry import presents, state_of
-from streamreasoner.backends.columnar.fact import drop, foresee_drop, release
+from streamreasoner.backends.columnar.fact import drop, prefetch_drop_slot, release
 from streamreasoner.backends.columnar.lattice import forget_offers, restore_group, unmark_group
 from streamreasoner.backends.columnar.layout import (
     ARENA,
@@ -27,8 +27,6 @@ from streamreasoner.backends.columnar.layout import (
     CLASS_WIDTH,
     CLASSES,
     CONVERTING,
-    COUNT_SHIFT,
-    COUNTS,
     EMPTY_ENTRY,
     EPOCH,
     FACT_BITS,
@@ -44,6 +42,7 @@ from streamreasoner.backends.columnar.layout import (
     JOURNALED_ENTRIES,
     JOURNALED_FACTS,
     LAST_TOUCHED,
+    MULTIPLICITY_SHIFT,
     OK,
     PRESENT,
     SCALARS,
@@ -52,6 +51,7 @@ from streamreasoner.backends.columnar.layout import (
     TOUCHED_COUNT,
     TOUCHED_HEADS,
     TOUCHED_NODES,
+    TRACE_ROWS,
     TRANSITION_BITS,
     UNLISTED,
     WAS_ASSERTED,
@@ -99,7 +99,7 @@ def count_changes(table: Int64s, sizes: Int64s) -> None:
         if words[2 * fact] & FRESH != 0:
             sizes[relation, 2] += _counts(table, fact)
     for i in range(scalars[JOURNALED_ENTRIES]):
-        if units[entries[2 * i] & LOW] >> COUNT_SHIFT != entries[2 * i + 1]:
+        if units[entries[2 * i] & LOW] >> MULTIPLICITY_SHIFT != entries[2 * i + 1]:
             fact = (entries[2 * i] >> 32) & FACT_BITS
             relation = classes[(words[2 * fact] & CLASS_BITS) * CLASS_WIDTH + CLASS_RELATION]
             sizes[relation, 2] += 1
@@ -166,7 +166,7 @@ def read_trace_changes(
         relation, arity = classes[row + CLASS_RELATION], classes[row + CLASS_ARITY]
         entry = fact + 1
         while entry != 0:
-            multiplicity = units[entry] >> COUNT_SHIFT
+            multiplicity = units[entry] >> MULTIPLICITY_SHIFT
             if multiplicity != 0:
                 iterations[places[relation, 0]] = words[2 * entry + 2]
                 multiplicities[places[relation, 0]] = multiplicity
@@ -177,7 +177,7 @@ def read_trace_changes(
     for i in range(scalars[JOURNALED_ENTRIES]):
         fact = (entries[2 * i] >> 32) & FACT_BITS
         entry = entries[2 * i] & LOW
-        difference = (units[entry] >> COUNT_SHIFT) - entries[2 * i + 1]
+        difference = (units[entry] >> MULTIPLICITY_SHIFT) - entries[2 * i + 1]
         if difference == 0:
             continue
         row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
@@ -201,17 +201,17 @@ def commit(table: Int64s) -> None:
     for i in range(scalars[JOURNALED_ENTRIES]):
         entry = entries[2 * i] & LOW
         units[entry] &= ~JOURNALED
-        scalars[COUNTS] += (units[entry] >> COUNT_SHIFT != 0) - (entries[2 * i + 1] != 0)
+        scalars[TRACE_ROWS] += (units[entry] >> MULTIPLICITY_SHIFT != 0) - (entries[2 * i + 1] != 0)
     count = scalars[JOURNALED_FACTS]
     for i in range(count):
         if i + 2 * _AHEAD < count:
             prefetch(table[ARENA] + 8 * (facts[i + 2 * _AHEAD] & LOW))
-            foresee_drop(table, facts[i + _AHEAD] & LOW)
+            prefetch_drop_slot(table, facts[i + _AHEAD] & LOW)
         fact = facts[i] & LOW
         before = facts[i] >> 32
         after = state_of(table, fact)
         if words[2 * fact] & FRESH != 0:
-            scalars[COUNTS] += _counts(table, fact)
+            scalars[TRACE_ROWS] += _counts(table, fact)
             words[2 * fact] &= ~FRESH
         row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
         if classes[row + CLASS_HIDDEN] == 0:
@@ -238,15 +238,15 @@ def rollback(table: Int64s, values: Int64s) -> int:
     status = withdraw_matches(table, values)
     for i in range(scalars[JOURNALED_ENTRIES]):
         entry = entries[2 * i] & LOW
-        flags = units[entry] & ~JOURNALED & ((1 << COUNT_SHIFT) - 1)
-        units[entry] = (entries[2 * i + 1] << COUNT_SHIFT) | flags
+        flags = units[entry] & ~JOURNALED & ((1 << MULTIPLICITY_SHIFT) - 1)
+        units[entry] = (entries[2 * i + 1] << MULTIPLICITY_SHIFT) | flags
     for i in range(scalars[JOURNALED_FACTS]):
         fact = facts[i] & LOW
         if words[2 * fact] & FRESH != 0:
             words[2 * fact] &= ~FRESH
             entry = fact + 1
             while entry != 0:
-                units[entry] &= (1 << COUNT_SHIFT) - 1
+                units[entry] &= (1 << MULTIPLICITY_SHIFT) - 1
                 entry = words[2 * entry + 3]
     status = max(status, _retransition_all(table, values))
     for i in range(scalars[JOURNALED_FACTS]):
@@ -318,7 +318,7 @@ def retransition(table: Int64s, fact: int) -> int:
         upto = 0
         other = fact + 1
         while other != 0:
-            count = units[other] >> COUNT_SHIFT
+            count = units[other] >> MULTIPLICITY_SHIFT
             if words[2 * other + 2] <= when:
                 upto += count
                 if words[2 * other + 2] < when:
@@ -341,7 +341,7 @@ def _counts(table: Int64s, fact: int) -> int:
     found = 0
     entry = fact + 1
     while entry != 0:
-        found += units[entry] >> COUNT_SHIFT != 0
+        found += units[entry] >> MULTIPLICITY_SHIFT != 0
         entry = words[2 * entry + 3]
     return found
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.arrangement import fields_of, group_of, link_offset
 from streamreasoner.backends.columnar.entry import add_delta, entry_at, journal_fact, touch
-from streamreasoner.backends.columnar.history import forget, history_at, note
 from streamreasoner.backends.columnar.layout import (
     ARENA,
     CELLS,
@@ -27,25 +26,26 @@ from streamreasoner.backends.columnar.layout import (
     CLASS_WIDTH,
     CLASSES,
     CONVERTING,
-    COUNT_SHIFT,
     EPOCH,
     FULL,
     GROUP_FIRST,
-    HISTORY_ITERATION,
-    HISTORY_NEXT,
-    HISTORY_WINNER,
     LATTICE_BEST,
     LATTICE_EPOCH,
     LATTICE_FLOOR,
     LATTICE_NEXT,
     LATTICE_OLD,
     MARKED,
+    MULTIPLICITY_SHIFT,
     OK,
     SCALARS,
     TOUCHED,
     TRANSITION_BITS,
     UNSETTLED_GROUP,
+    WINNER_FACT,
+    WINNER_ITERATION,
+    WINNER_NEXT,
 )
+from streamreasoner.backends.columnar.winners import forget_winners, record_winner, winner_before
 from streamreasoner.rdf.kernels.compile import inlined, kernel
 from streamreasoner.rdf.kernels.memory import int32_column, int64_column
 from streamreasoner.rdf.kernels.ordering import order
@@ -72,7 +72,7 @@ def offer(table: Int64s, values: Int64s, fact: int, iteration: int) -> None:
             if units[entry] & TOUCHED == 0:
                 touch(table, fact, entry)
         else:
-            upto += units[entry] >> COUNT_SHIFT
+            upto += units[entry] >> MULTIPLICITY_SHIFT
             if when == iteration:
                 units[entry] &= ~TOUCHED
         entry = words[2 * entry + 3]
@@ -113,16 +113,16 @@ def _settle_group(  # noqa: C901 - one decision after the other
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
-    node, before = history_at(table, at, iteration)
+    node, before = winner_before(table, at, iteration)
     if units[at + LATTICE_EPOCH] != scalars[EPOCH]:
         units[at + LATTICE_EPOCH] = scalars[EPOCH]
         units[at + LATTICE_OLD] = before
         units[at + LATTICE_FLOOR] = 0
     old_before = units[at + LATTICE_OLD]
     old = old_before
-    if node != 0 and words[2 * node + HISTORY_ITERATION] == iteration:
-        old = words[2 * node + HISTORY_WINNER]
-        node = words[2 * node + HISTORY_NEXT]
+    if node != 0 and words[2 * node + WINNER_ITERATION] == iteration:
+        old = words[2 * node + WINNER_FACT]
+        node = words[2 * node + WINNER_NEXT]
     units[at + LATTICE_OLD] = old
     lost = False
     for winner in (before, old):
@@ -138,10 +138,10 @@ def _settle_group(  # noqa: C901 - one decision after the other
     if old != 0 and best != old and (best == 0 or _better(table, values, old, best)):
         _watch(table, values, at, member, best, iteration)
     if node != 0:
-        _touch_history(table, node, best if best != 0 else before)
+        _touch_winner(table, node, best if best != 0 else before)
     if scalars[CONVERTING] != 0:
         _clear_others(table, member, best, before, iteration)
-    if not note(table, at, iteration, best, before):
+    if not record_winner(table, at, iteration, best, before):
         return FULL
     return _change(table, best, before, old, old_before, iteration)
 
@@ -237,7 +237,7 @@ def restore_group(  # noqa: C901 - two passes over the candidates
             entry = words[2 * entry + 3]
         candidate = _next(table, candidate, arrangement)
     at = fields_of(table, group_of(table, arrangement, fact))
-    forget(table, at)
+    forget_winners(table, at)
     winner = 0
     iteration = -1
     while True:
@@ -245,7 +245,7 @@ def restore_group(  # noqa: C901 - two passes over the candidates
         if iteration == _NEVER:
             return OK
         best = _best(table, values, first, arrangement, iteration)
-        if not note(table, at, iteration, best, winner):
+        if not record_winner(table, at, iteration, best, winner):
             return FULL
         if best != winner:
             for candidate, transition in ((winner, -1), (best, 1)):
@@ -283,14 +283,14 @@ def forget_offers(table: Int64s) -> None:
 
 
 @inlined
-def _touch_history(table: Int64s, node: int, before: int) -> None:
+def _touch_winner(table: Int64s, node: int, before: int) -> None:
     """Touch who has a transition at a node of the history: its winner, or the one that loses."""
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
-    candidate = words[2 * node + HISTORY_WINNER]
+    candidate = words[2 * node + WINNER_FACT]
     if candidate == 0:
         candidate = before
-    entry = _entry(table, candidate, words[2 * node + HISTORY_ITERATION])
+    entry = _entry(table, candidate, words[2 * node + WINNER_ITERATION])
     if entry != 0 and units[entry] & TOUCHED == 0:
         touch(table, candidate, entry)
 
@@ -308,7 +308,7 @@ def _following_iteration(table: Int64s, first: int, arrangement: int, iteration:
     while candidate != 0:
         entry = candidate + 1
         while entry != 0:
-            if units[entry] >> COUNT_SHIFT != 0 and iteration < words[2 * entry + 2] < found:
+            if units[entry] >> MULTIPLICITY_SHIFT != 0 and iteration < words[2 * entry + 2] < found:
                 found = words[2 * entry + 2]
             entry = words[2 * entry + 3]
         candidate = _next(table, candidate, arrangement)
@@ -338,7 +338,7 @@ def _upto(table: Int64s, fact: int, iteration: int) -> int:
     entry = fact + 1
     while entry != 0:
         if words[2 * entry + 2] <= iteration:
-            total += units[entry] >> COUNT_SHIFT
+            total += units[entry] >> MULTIPLICITY_SHIFT
         entry = words[2 * entry + 3]
     return total
 

@@ -75,7 +75,7 @@ TRIE_MASK = 17
 PRESENT = 18
 ASSERTED = 19
 BELOW_ZERO = 20
-COUNTS = 21
+TRACE_ROWS = 21
 BUSY = 22  # 1 while another thread than the caller's accumulates
 FREE_NODE = 23  # first node of touched lists that was used up
 CHANGED_GROUP = 24  # first of the groups whose aggregate is to be computed again, or -1
@@ -106,7 +106,7 @@ JOURNAL_WORD = 1
 JOURNAL_CLASS_SHIFT = 40  # of a fact in the journal
 
 # An entry's first unit: multiplicity << 4 | flags | transition + 1
-COUNT_SHIFT = 4
+MULTIPLICITY_SHIFT = 4
 TRANSITION_BITS = 3
 TOUCHED = 4
 JOURNALED = 8
@@ -126,7 +126,7 @@ GROUP_FIRST = 1
 GROUP_KEY = 2
 
 # Lattice groups, in units after the key
-LATTICE_HISTORY = 0  # first node of the winners by iteration, least first
+LATTICE_WINNERS = 0  # first node of the winners by iteration, least first
 LATTICE_BEST = 1  # best of the candidates that were touched at the iteration to be settled
 LATTICE_NEXT = 2  # next group to be settled, -1 at the end of the list, 0 if not on it
 LATTICE_EPOCH = 3  # the epoch that the next two are of
@@ -135,8 +135,8 @@ LATTICE_FLOOR = 5  # candidates better than this one are touched wherever they h
 LATTICE_UNITS = 6
 
 # Nodes of a history: words
-HISTORY_ITERATION, HISTORY_NEXT, HISTORY_WINNER = range(3)
-HISTORY_UNITS = 2
+WINNER_ITERATION, WINNER_NEXT, WINNER_FACT = range(3)
+WINNER_UNITS = 2
 
 # Accumulators of a reduction, in units after the key
 SUM_NEXT = 0  # next changed group, -1 at the end of the list, 0 if not changed

@@ -157,7 +157,7 @@ def join(table: Int64s) -> int:
 
 
 @kernel
-def restore_histories(table: Int64s, values: Int64s, effects: Int32s) -> int:
+def restore_winners(table: Int64s, values: Int64s, effects: Int32s) -> int:
     """Let the groups of moved candidates have their histories back; returns a status."""
     scalars = int64_column(table[SCALARS])
     slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
@@ -187,7 +187,7 @@ def unsettle(table: Int64s, effects: Int32s) -> None:
 
 
 @kernel
-def evaluate_whole(table: Int64s, values: Int64s, starts: Int32s, items: Int32s) -> int:
+def evaluate_in_full(table: Int64s, values: Int64s, starts: Int32s, items: Int32s) -> int:
     """Add, or take away, all that some rules derive from the state as it is; returns a status.
 
     Args:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.backends.columnar import derive, intake, layout, pending, slots
+from streamreasoner.backends.columnar import derive, ingest, layout, pending, slots
 from streamreasoner.backends.columnar.processors import processors
 from streamreasoner.rdf.kernels.compile import kernel
 from streamreasoner.rdf.kernels.memory import store_released
@@ -67,12 +67,12 @@ class Threads:
         return tables.group_units == 0 or tables.lattices_indexed
 
     def add(self, relation: int, arity: int, cells: Int32s, multiplicities: Int64s) -> int:
-        """As `intake.add`."""
+        """As `ingest.add`."""
 
         def stage(start: int) -> Callable[[Int64s], int]:
             rows = slice(start, start + CHUNK)
             some = cells[start * arity : (start + CHUNK) * arity]
-            return lambda table: intake.stage(table, relation, arity, some, multiplicities[rows])
+            return lambda table: ingest.stage(table, relation, arity, some, multiplicities[rows])
 
         count = len(multiplicities)
         slots.reserve(self._state.table, layout.FACT_TABLE, layout.FACT_MASK, count)

@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.backends.columnar.entry import add_count, begin
-from streamreasoner.backends.columnar.fact import classify, expect, expect_slot, find_tagged, tag_of
+from streamreasoner.backends.columnar.entry import add_multiplicity, begin
+from streamreasoner.backends.columnar.fact import (
+    classify,
+    find_tagged,
+    prefetch_record,
+    prefetch_slot,
+    tag_of,
+)
 from streamreasoner.backends.columnar.layout import (
     BUSY,
     FACT_BUFFER,
@@ -145,16 +151,16 @@ def accumulate(table: Int64s, source: Int64s) -> int:
     forget_pending(source)
     for i in range(count + 2 * _AHEAD):
         if i < count:
-            expect_slot(table, rows[_ROWS + _ROW * i + 2])
+            prefetch_slot(table, rows[_ROWS + _ROW * i + 2])
         if _AHEAD <= i < count + _AHEAD:
-            expect(table, rows[_ROWS + _ROW * (i - _AHEAD) + 2])
+            prefetch_record(table, rows[_ROWS + _ROW * (i - _AHEAD) + 2])
         if i >= 2 * _AHEAD:
             row = _ROWS + _ROW * (i - 2 * _AHEAD)
             relation, at, tag = rows[row], rows[row + 1], rows[row + 2]
             arity = arities[2 * relation]
             fact = find_tagged(table, relation, waiting, at, arity, tag)
             if fact != 0:
-                status = add_count(table, fact, rows[row + 3], rows[row + 4])
+                status = add_multiplicity(table, fact, rows[row + 3], rows[row + 4])
             else:
                 kind = rows[row + 5]
                 if kind == UNKNOWN:

@@ -25,7 +25,6 @@ from streamreasoner.backends.columnar.layout import (
     CLASS_REDUCTION,
     CLASS_WIDTH,
     CLASSES,
-    COUNT_SHIFT,
     COUNT_UNITS,
     DELTAS,
     FACT_BITS,
@@ -47,6 +46,7 @@ from streamreasoner.backends.columnar.layout import (
     JOURNAL_FACTS,
     JOURNALED_ENTRIES,
     JOURNALED_FACTS,
+    MULTIPLICITY_SHIFT,
     OK,
     OPERANDS,
     QUIET,
@@ -136,7 +136,7 @@ def _account(table: Int64s, values: Int64s, stratum: int, undo: bool) -> int:  #
     for i in range(scalars[JOURNALED_FACTS]):
         fact = facts[i] & LOW
         if words[2 * fact] & FRESH != 0 and _concerns(table, fact, facts[i], stratum, undo):
-            now = units[fact + 1] >> COUNT_SHIFT
+            now = units[fact + 1] >> MULTIPLICITY_SHIFT
             status = _accumulate(table, values, fact, 0, now, undo)
             if status != OK:
                 return status
@@ -144,7 +144,7 @@ def _account(table: Int64s, values: Int64s, stratum: int, undo: bool) -> int:  #
     for i in range(scalars[JOURNALED_ENTRIES]):
         fact = (entries[2 * i] >> 32) & FACT_BITS
         if _concerns(table, fact, entries[2 * i], stratum, undo):
-            now = units[entries[2 * i] & LOW] >> COUNT_SHIFT
+            now = units[entries[2 * i] & LOW] >> MULTIPLICITY_SHIFT
             status = _accumulate(table, values, fact, entries[2 * i + 1], now, undo)
             if status != OK:
                 return status
@@ -246,7 +246,7 @@ def recount(table: Int64s, values: Int64s, reduction: int) -> int:
     for i in range(scalars[FACT_MASK] + 1):
         fact = slots[i] & LOW
         if fact != 0 and _reduction(table, fact) == reduction:
-            now = units[fact + 1] >> COUNT_SHIFT
+            now = units[fact + 1] >> MULTIPLICITY_SHIFT
             status = _accumulate(table, values, fact, 0, now, undo=False)
             if status != OK:
                 return status

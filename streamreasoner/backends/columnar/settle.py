@@ -19,7 +19,6 @@ from streamreasoner.backends.columnar.layout import (
     CLASS_STRATUM,
     CLASS_WIDTH,
     CLASSES,
-    COUNT_SHIFT,
     DELTA_BITS,
     DELTA_COUNT,
     DELTAS,
@@ -33,6 +32,7 @@ from streamreasoner.backends.columnar.layout import (
     JOURNALED_FACTS,
     LAST_TOUCHED,
     LISTED,
+    MULTIPLICITY_SHIFT,
     SCALARS,
     STRATA,
     STRATUM,
@@ -156,7 +156,7 @@ def settle(  # noqa: C901 - one loop, and the hottest
         entry = fact + 1
         here = 0
         while entry != 0:
-            count = units[entry] >> COUNT_SHIFT
+            count = units[entry] >> MULTIPLICITY_SHIFT
             when = words[2 * entry + 2]
             if when <= iteration:
                 upto += count

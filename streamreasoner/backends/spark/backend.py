@@ -217,7 +217,7 @@ class SparkBackend:
             f" FROM (SELECT {fact}, {ITERATION}, {MULTIPLICITY}, 0 AS {TRANSITION} FROM counts"
             f" UNION ALL SELECT {fact}, {ITERATION}, {MULTIPLICITY}, {TRANSITION} FROM known)"
             f" GROUP BY {fact}",
-            counts=counts,
+            trace_rows=counts,
             known=known,
         )
         change = f"CAST(upto > 0 AS BIGINT) - CAST(before > 0 AS BIGINT) - {TRANSITION}"
@@ -256,7 +256,7 @@ class SparkBackend:
             # To Spark, the columns of USING are the first of all.
             f"SELECT {names} FROM counts SEMI JOIN near USING ({place}) WHERE {LATTICE} = {_PLAIN}"
             f" UNION ALL SELECT {names} FROM counts WHERE {LATTICE} != {_PLAIN}",
-            counts=counts,
+            trace_rows=counts,
             near=near,
         )
 
@@ -494,7 +494,7 @@ class SparkBackend:
             rows = self._runner.query(
                 f"SELECT {place}, {MULTIPLICITY}, 0 AS {TRANSITION} FROM counts UNION ALL"
                 f" SELECT {place}, 0 AS {MULTIPLICITY}, {TRANSITION} FROM transitions",
-                counts=self._counts.everything(),
+                trace_rows=self._counts.everything(),
                 transitions=self._transitions.everything(),
             )
             differences = self._runner.materialize(self._runner.consolidated(rows, self._width))

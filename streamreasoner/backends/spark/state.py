@@ -3,7 +3,7 @@
 What epochs change by little is kept in the driver until it is more than a little, and is then
 written at once: a commit of Spark costs as much for one row as for a thousand. Nothing depends on
 those rows: they are in the trace, from which a start takes them again. A trace may have summed up
-what is further back than `HISTORY`, so the table is never that far behind.
+what is further back than `TRACE_EPOCHS`, so the table is never that far behind.
 
 Arrangements of few rows, as those of a schema are, are read once and stay in the driver too.
 """
@@ -22,7 +22,7 @@ from streamreasoner.backends.spark.columns import (
     fact,
 )
 from streamreasoner.backends.spark.patterns import members
-from streamreasoner.collection.updates import HISTORY
+from streamreasoner.collection.updates import TRACE_EPOCHS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 RECENT = 10_000
 """Rows of the last epochs that are in the driver alone."""
-EPOCHS = HISTORY // 2
+EPOCHS = TRACE_EPOCHS // 2
 """Epochs, at most, whose rows are."""
 
 
@@ -138,7 +138,7 @@ class State:
             The first epoch whose rows are missing; 0 if all are, or if too many are.
         """
         since = self._stored.open(before)
-        self._written = since if before - since <= HISTORY else 0
+        self._written = since if before - since <= TRACE_EPOCHS else 0
         self.last = self._written - 1
         return self._written
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streamreasoner.backends import choice
-from streamreasoner.backends.choice import Limit, Place
+from streamreasoner.backends.choice import BackendKind, Limit
 from streamreasoner.engine.ports import Statistics
 from streamreasoner.rdf import memory
 from streamreasoner.rdf.memory import Fill, physical_memory
@@ -15,11 +15,11 @@ from streamreasoner.streaming.growth import Growth
 def test_a_state_that_does_not_fit_is_in_spark():
     """What would take more than the limit goes to Spark; with room to spare it comes back."""
     limit = Limit(1_000_000)
-    assert limit.choose(1_000, 1_000, in_spark=False) is Place.COLUMNAR
-    assert limit.choose(1_000, 1_000, in_spark=True) is Place.COLUMNAR
-    assert limit.choose(8_000, 1_000, in_spark=False) is Place.COLUMNAR
-    assert limit.choose(8_000, 1_000, in_spark=True) is Place.SPARK
-    assert limit.choose(20_000, 1_000, in_spark=False) is Place.SPARK
+    assert limit.choose(1_000, 1_000, in_spark=False) is BackendKind.COLUMNAR
+    assert limit.choose(1_000, 1_000, in_spark=True) is BackendKind.COLUMNAR
+    assert limit.choose(8_000, 1_000, in_spark=False) is BackendKind.COLUMNAR
+    assert limit.choose(8_000, 1_000, in_spark=True) is BackendKind.SPARK
+    assert limit.choose(20_000, 1_000, in_spark=False) is BackendKind.SPARK
 
 
 @pytest.mark.parametrize(("gibibytes", "facts"), [(64, 214_000_000), (128, 214_000_000)])
@@ -29,9 +29,9 @@ def test_records_that_cannot_be_addressed_are_no_state_in_memory(monkeypatch, gi
         monkeypatch.setattr(module, "physical_memory", lambda: gibibytes << 30)
     limit = Limit(0)
     assert limit.value > 38 << 30
-    assert limit.choose(facts, 0, in_spark=False) is Place.COLUMNAR
-    assert limit.choose(facts + 1_000_000, 0, in_spark=False) is Place.SPARK
-    assert limit.choose(facts // 2 + 1_000_000, 0, in_spark=True) is Place.SPARK
+    assert limit.choose(facts, 0, in_spark=False) is BackendKind.COLUMNAR
+    assert limit.choose(facts + 1_000_000, 0, in_spark=False) is BackendKind.SPARK
+    assert limit.choose(facts // 2 + 1_000_000, 0, in_spark=True) is BackendKind.SPARK
 
 
 def test_without_a_number_the_limit_is_a_share_of_the_memory():

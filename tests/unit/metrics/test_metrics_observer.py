@@ -87,7 +87,7 @@ def test_sizes_are_shown_from_the_start_and_after_each_batch():
         present=7,
         asserted=4,
         below_zero=1,
-        counts=12,
+        trace_rows=12,
         bytes=4096,
         overflows=3,
         fill=Fill(3, 4),

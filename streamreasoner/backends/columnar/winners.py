@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from streamreasoner.backends.columnar.fact import allocate, release
 from streamreasoner.backends.columnar.layout import (
     ARENA,
-    HISTORY_ITERATION,
-    HISTORY_NEXT,
-    HISTORY_UNITS,
-    HISTORY_WINNER,
-    LATTICE_HISTORY,
+    LATTICE_WINNERS,
+    WINNER_FACT,
+    WINNER_ITERATION,
+    WINNER_NEXT,
+    WINNER_UNITS,
 )
 from streamreasoner.rdf.kernels.compile import inlined, kernel
 from streamreasoner.rdf.kernels.memory import int32_column, int64_column
@@ -24,58 +24,58 @@ if TYPE_CHECKING:
 
 
 @inlined
-def history_at(table: Int64s, at: int, iteration: int) -> tuple[int, int]:
+def winner_before(table: Int64s, at: int, iteration: int) -> tuple[int, int]:
     """The first node of an iteration or later, or 0, and the winner before the iteration."""
     words = int32_column(table[ARENA])
-    node = int64_column(table[ARENA])[at + LATTICE_HISTORY]
+    node = int64_column(table[ARENA])[at + LATTICE_WINNERS]
     before = 0
-    while node != 0 and words[2 * node + HISTORY_ITERATION] < iteration:
-        before = words[2 * node + HISTORY_WINNER]
-        node = words[2 * node + HISTORY_NEXT]
+    while node != 0 and words[2 * node + WINNER_ITERATION] < iteration:
+        before = words[2 * node + WINNER_FACT]
+        node = words[2 * node + WINNER_NEXT]
     return node, before
 
 
 @kernel
-def note(table: Int64s, at: int, iteration: int, winner: int, before: int) -> bool:
+def record_winner(table: Int64s, at: int, iteration: int, winner: int, before: int) -> bool:
     """Write the winner at an iteration into a history; whether there was memory for it."""
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
     previous = 0
-    node = units[at + LATTICE_HISTORY]
-    while node != 0 and words[2 * node + HISTORY_ITERATION] < iteration:
+    node = units[at + LATTICE_WINNERS]
+    while node != 0 and words[2 * node + WINNER_ITERATION] < iteration:
         previous = node
-        node = words[2 * node + HISTORY_NEXT]
-    known = node != 0 and words[2 * node + HISTORY_ITERATION] == iteration
+        node = words[2 * node + WINNER_NEXT]
+    known = node != 0 and words[2 * node + WINNER_ITERATION] == iteration
     if known and winner != before:
-        words[2 * node + HISTORY_WINNER] = winner
+        words[2 * node + WINNER_FACT] = winner
         return True
     if known:
-        following = words[2 * node + HISTORY_NEXT]
-        release(table, node, HISTORY_UNITS)
+        following = words[2 * node + WINNER_NEXT]
+        release(table, node, WINNER_UNITS)
     elif winner != before:
-        following = allocate(table, HISTORY_UNITS)
+        following = allocate(table, WINNER_UNITS)
         if following == 0:
             return False
-        words[2 * following + HISTORY_ITERATION] = iteration
-        words[2 * following + HISTORY_NEXT] = node
-        words[2 * following + HISTORY_WINNER] = winner
+        words[2 * following + WINNER_ITERATION] = iteration
+        words[2 * following + WINNER_NEXT] = node
+        words[2 * following + WINNER_FACT] = winner
     else:
         return True
     if previous == 0:
-        units[at + LATTICE_HISTORY] = following
+        units[at + LATTICE_WINNERS] = following
     else:
-        words[2 * previous + HISTORY_NEXT] = following
+        words[2 * previous + WINNER_NEXT] = following
     return True
 
 
 @kernel
-def forget(table: Int64s, at: int) -> None:
+def forget_winners(table: Int64s, at: int) -> None:
     """Release the history of a group whose fields start at a unit."""
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
-    node = units[at + LATTICE_HISTORY]
-    units[at + LATTICE_HISTORY] = 0
+    node = units[at + LATTICE_WINNERS]
+    units[at + LATTICE_WINNERS] = 0
     while node != 0:
-        following = words[2 * node + HISTORY_NEXT]
-        release(table, node, HISTORY_UNITS)
+        following = words[2 * node + WINNER_NEXT]
+        release(table, node, WINNER_UNITS)
         node = following

@@ -16,10 +16,10 @@ from streamreasoner.backends.columnar.layout import (
     CLASS_STRATUM,
     CLASS_WIDTH,
     CLASSES,
-    COUNT_SHIFT,
     FACT_BUFFER,
     FACT_MASK,
     FACT_TABLE,
+    MULTIPLICITY_SHIFT,
     SCALARS,
     TRANSITION_BITS,
 )
@@ -50,7 +50,7 @@ def count(table: Int64s, relation: int) -> tuple[int, int]:
         present += presence(table, fact)
         entry = fact + 1
         while entry != 0:
-            counts += units[entry] >> COUNT_SHIFT != 0
+            counts += units[entry] >> MULTIPLICITY_SHIFT != 0
             entry = words[2 * entry + 3]
     return present, counts
 
@@ -95,7 +95,7 @@ def read_trace(
             continue
         entry = fact + 1
         while entry != 0:
-            multiplicity = units[entry] >> COUNT_SHIFT
+            multiplicity = units[entry] >> MULTIPLICITY_SHIFT
             if multiplicity != 0:
                 for j in range(args.shape[1]):
                     args[row, j] = words[2 * fact + CELLS + j]
@@ -160,7 +160,7 @@ def describe(
         until = -1
         entry = fact + 1
         while entry != 0:
-            count = units[entry] >> COUNT_SHIFT
+            count = units[entry] >> MULTIPLICITY_SHIFT
             transition = (units[entry] & TRANSITION_BITS) - 1
             when = words[2 * entry + 2]
             total += count
