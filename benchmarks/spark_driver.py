@@ -49,15 +49,15 @@ USUAL = {
 @contextmanager
 def started(directory: Path, settings: Mapping[str, str]) -> Iterator[SparkSession]:
     """A Spark whose files are in a folder, with a JVM of its own."""
-    lock, kin = StateLock(directory), jvm.Kin()
+    lock, process_group = StateLock(directory), jvm.ProcessGroup()
     found = None
     try:
-        found = session.start("benchmark", directory, settings, lock.descriptor, kin)
+        found = session.start("benchmark", directory, settings, lock.descriptor, process_group)
         yield found.spark
     finally:
         if found is not None:
             found.stop()
-        kin.close()
+        process_group.close()
         lock.close()
 
 

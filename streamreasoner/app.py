@@ -362,8 +362,8 @@ def _settings(config: Config, place: BackendKind) -> dict[str, str]:
 def _start_spark(
     config: Config, place: BackendKind, lock: StateLock, stack: ExitStack
 ) -> Future[session.Session]:
-    kin = jvm.Kin()
-    stack.callback(kin.close)
+    process_group = jvm.ProcessGroup()
+    stack.callback(process_group.close)
     starter = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="spark-start"))
     starting = starter.submit(
         session.start,
@@ -371,16 +371,16 @@ def _start_spark(
         config.state.directory,
         {**_settings(config, place), **config.spark.options},
         lock.descriptor,
-        kin,
+        process_group,
     )
-    stack.callback(_stop_spark, starting, kin)
+    stack.callback(_stop_spark, starting, process_group)
     return starting
 
 
-def _stop_spark(starting: Future[session.Session], kin: jvm.Kin) -> None:
+def _stop_spark(starting: Future[session.Session], process_group: jvm.ProcessGroup) -> None:
     if not starting.done():
         # The start was refused meanwhile; nobody waits for a Spark that has nothing to do.
-        kin.close()
+        process_group.close()
     if starting.exception() is None:
         starting.result().stop()
 

@@ -1,6 +1,6 @@
-"""A single-node Kafka for demos, tests and benchmarks, on loopback, with no container.
+"""A single-node Kafka on loopback for demos, tests and benchmarks, without a container.
 
-Invariant: the broker does not outlive the process that started it, even one killed by SIGKILL.
+Invariant: the broker does not outlive the process that started it, even after SIGKILL.
 
     with Broker() as broker:
         produce_to(broker.bootstrap_servers)
@@ -36,14 +36,14 @@ _COORDINATES = (
     f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}",
     "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4",
 )
-# One core's worth of JVM: start-up time and memory matter here, peak throughput does not.
+# Flags for short start-up and little memory, at the expense of peak throughput.
 _JVM_FLAGS = ("-Xms64m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _READY_SECONDS = 300.0
 _STOP_SECONDS = 15.0
-# A broker that has recorded its classes writes them when it exits.
+# A broker that records its classes writes the archive when it exits.
 _RECORDING_STOP_SECONDS = 120.0
 _PORT_ATTEMPTS = 3
-# Of a broker that stopped as it was asked to: Java's for SIGTERM.
+# Java's exit code after SIGTERM.
 _STOPPED = 143
 
 _PROPERTIES = """\
@@ -93,15 +93,15 @@ def is_downloaded() -> bool:
 class Broker:
     """An embedded single-node KRaft broker as a context manager.
 
-    The ports are chosen at the first start and kept, so that clients survive `kill` and `start`.
+    The ports are chosen at the first start and reused, so clients survive `kill` and `start`.
 
     Args:
-        directory: Where data, configuration and log are kept; a broker started on a directory of
-            an earlier one continues its topics. None means a temporary directory, removed by
+        directory: Where data, configuration and log are kept; a broker started on an earlier one's
+            directory continues its topics. None means a temporary directory, removed by
             `stop`.
-        properties: Lines for the broker's configuration that win over the ones chosen here;
-            `{port}` and `{controller_port}` in them stand for its ports.
-        port: Where clients find it; None means any port that is free.
+        properties: Lines that override the configuration chosen here; `{port}` and
+            `{controller_port}` in them stand for the broker's ports.
+        port: Port for clients; None means any free port.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Broker:
         self._properties = _PROPERTIES + properties
         self._ports: tuple[int, int] | None = None
         self._process: subprocess.Popen[bytes] | None = None
-        self._kin: jvm.Kin | None = None
+        self._process_group: jvm.ProcessGroup | None = None
         self._class_data: ClassData | None = None
 
     def __enter__(self) -> Self:
@@ -145,7 +145,7 @@ class Broker:
 
     @property
     def log_file(self) -> Path:
-        """What the broker printed, over all its starts."""
+        """The broker's output, over all its starts."""
         return self.directory / "broker.log"
 
     @property
@@ -158,10 +158,10 @@ class Broker:
 
         Raises:
             EnvironmentSetupError: Java or the jars are missing, or the port is taken.
-            BrokerError: The broker does not come up; the message ends with the log's last lines.
+            BrokerError: The broker does not start; the message ends with the log's last lines.
         """
         if self._process is not None:
-            raise BrokerError("The embedded broker is running already.")
+            raise BrokerError("The embedded broker is already running.")
         command = jvm.java()
         jars = sorted(jvm.jars(f"kafka-{KAFKA_VERSION}", _COORDINATES).glob("*.jar"))
         if self._directory is None:
@@ -193,44 +193,44 @@ class Broker:
                 return
 
     def stop(self) -> None:
-        """Stop gracefully, by force after a deadline; removes a temporary directory."""
+        """Stop gracefully, or by force after a deadline; removes a temporary directory."""
         if self._process is not None and self._process.poll() is None:
             self._process.terminate()
             recording = self._class_data is not None and self._class_data.recording
-            patience = _RECORDING_STOP_SECONDS if recording else _STOP_SECONDS
+            timeout = _RECORDING_STOP_SECONDS if recording else _STOP_SECONDS
             try:
-                self._process.wait(patience)
+                self._process.wait(timeout)
             except subprocess.TimeoutExpired:
-                _log.warning("The broker did not stop within %s s: killing it.", patience)
+                _log.warning("The broker did not stop within %s s: killing it.", timeout)
         self.kill()
         self._remove_if_temporary()
 
     def kill(self) -> None:
-        """Kill the broker at once (SIGKILL); its data stay, and `start` continues with them."""
-        if self._kin is not None:
-            self._kin.close()
+        """Kill the broker at once (SIGKILL); its data remain, and `start` continues with them."""
+        if self._process_group is not None:
+            self._process_group.close()
         code = None if self._process is None else self._process.wait()
         if self._class_data is not None:
             self._class_data.close(exited=code == _STOPPED)
-        self._process = self._kin = self._class_data = None
+        self._process = self._process_group = self._class_data = None
 
     def _launch(self, java: list[str], ports: tuple[int, int], class_data: ClassData) -> None:
         properties = self._write_properties(ports)
-        self._kin = jvm.Kin()
+        self._process_group = jvm.ProcessGroup()
         with self.log_file.open("ab") as log:
-            group = self._kin.group
+            group = self._process_group.id
             if not (self.directory / "data" / "meta.properties").exists():
                 cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-                form = [
+                format_storage = [
                     *java,
                     *class_data.flags_of_readers,
                     "kafka.tools.StorageTool",
                     "format",
                     f"--cluster-id={cluster}",
                 ]
-                form += ["-c", str(properties)]
+                format_storage += ["-c", str(properties)]
                 result = subprocess.run(
-                    form,
+                    format_storage,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -238,7 +238,7 @@ class Broker:
                     process_group=group,
                 )
                 if result.returncode != 0:
-                    raise self._failure("Formatting the embedded broker's storage failed")
+                    raise self._failure("Cannot format the embedded broker's storage")
             self._process = subprocess.Popen(
                 [*java, *class_data.flags, "kafka.Kafka", str(properties)],
                 stdin=subprocess.DEVNULL,
@@ -253,7 +253,7 @@ class Broker:
         host, port = address.split(":")
         while time.monotonic() < deadline:
             if self._process is not None and self._process.poll() is not None:
-                raise self._failure("The embedded broker stopped while starting")
+                raise self._failure("The embedded broker exited during start-up")
             with contextlib.suppress(OSError, KafkaError):
                 # The client backs off for seconds when refused, so it asks only an open port.
                 socket.create_connection((host, int(port)), timeout=1).close()
@@ -279,8 +279,8 @@ class Broker:
 
     def _failure(self, what: str) -> BrokerError:
         lines = self.log_file.read_text(errors="replace").splitlines()
-        said = [line for line in lines if not line.startswith("\tat ")][-12:]
-        return BrokerError(f"{what}. The end of {self.log_file}:\n" + "\n".join(said))
+        tail = [line for line in lines if not line.startswith("\tat ")][-12:]
+        return BrokerError(f"{what}. The end of {self.log_file}:\n" + "\n".join(tail))
 
     def _remove_if_temporary(self) -> None:
         if self._temporary and self._directory is not None:
@@ -295,8 +295,8 @@ def _check_free(port: int) -> None:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
             raise EnvironmentSetupError(
-                f"Port {port} cannot be used: {error.strerror}. Choose another one, or stop what "
-                "listens there."
+                f"Port {port} cannot be used: {error.strerror}. Choose another, or stop the "
+                "process that listens there."
             ) from None
 
 

@@ -1,11 +1,11 @@
-"""The Java side: which `java` runs, where its jars come from and where they are kept.
+"""Java and its jars: which `java` to run, where jars are downloaded from and cached.
 
-Invariant: a directory of jars that this module returns is complete; a download that is cut short is
-never seen, because jars are retrieved next to the cache and renamed into it.
+Invariant: a directory of jars that this module returns is complete. An interrupted download is
+never visible, because jars are downloaded beside the cache and renamed into it.
 
 Environment variables:
     STREAMREASONER_CACHE_DIR: where jars are kept; default `$XDG_CACHE_HOME/streamreasoner`.
-    STREAMREASONER_MAVEN_REPOSITORY: the one Maven repository that is asked; default Maven Central.
+    STREAMREASONER_MAVEN_REPOSITORY: the only repository to download from; default Maven Central.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MAVEN_CENTRAL = "https://repo1.maven.org/maven2/"
 OLDEST_JAVA = 17
 
 _RESOLVE_SECONDS = 600
-# The watcher leads the process group; its pipe closes when the starter is gone, however it died.
+# The watcher leads the group; its pipe closes when this process ends, however it ends.
 _WATCHER = ("/bin/sh", "-c", "read -r _; kill -9 0")
 _log = logging.getLogger(__name__)
 
@@ -45,10 +45,10 @@ def java(*, newest: int | None = None) -> str:
     """Path of the `java` command, from JAVA_HOME or else PATH.
 
     Args:
-        newest: The newest major version that the caller can run on; None means any.
+        newest: The newest major version that the caller supports; None means any.
 
     Raises:
-        EnvironmentSetupError: There is none, or its version is not supported.
+        EnvironmentSetupError: Java is missing, or its version is not supported.
     """
     allowed = f"{OLDEST_JAVA} or newer" if newest is None else f"{OLDEST_JAVA} to {newest}"
     advice = f"Install a Java runtime, version {allowed}, and put it on PATH or set JAVA_HOME."
@@ -56,39 +56,39 @@ def java(*, newest: int | None = None) -> str:
     command = shutil.which("java", path=str(Path(home, "bin"))) if home else shutil.which("java")
     if command is None:
         where = f"JAVA_HOME is {home}, which has no bin/java" if home else "no java on PATH"
-        raise EnvironmentSetupError(f"Java is missing: {where}. {advice}")
+        raise EnvironmentSetupError(f"Java was not found: {where}. {advice}")
     try:
         result = subprocess.run(
             [command, "-version"], capture_output=True, text=True, check=False, timeout=60
         )
-        said = result.stderr
+        banner = result.stderr
     except (OSError, subprocess.TimeoutExpired) as error:
         raise EnvironmentSetupError(f"Java at {command} does not run: {error}. {advice}") from None
-    version = re.search(r'version "(?:1\.)?(\d+)', said)
+    version = re.search(r'version "(?:1\.)?(\d+)', banner)
     if version is None:
-        raise EnvironmentSetupError(f"{command} -version does not name a Java version. {advice}")
+        raise EnvironmentSetupError(f"{command} -version printed no Java version. {advice}")
     major = int(version[1])
     if major < OLDEST_JAVA or (newest is not None and major > newest):
         raise EnvironmentSetupError(f"Java {major} at {command} is not supported. {advice}")
     return command
 
 
-class Kin:
-    """A process group that dies with this process, even if that is killed by SIGKILL.
+class ProcessGroup:
+    """A process group that dies with this process, even when SIGKILL ends it.
 
-    Children join it with `Popen(..., process_group=kin.group)`.
+    Children join it with `Popen(..., process_group=group.id)`.
     """
 
     def __init__(self) -> None:
         self._watcher = subprocess.Popen(_WATCHER, stdin=subprocess.PIPE, process_group=0)
 
     @property
-    def group(self) -> int:
-        """Id of the process group."""
+    def id(self) -> int:
+        """Id to pass as `process_group`."""
         return self._watcher.pid
 
     def close(self) -> None:
-        """Kill what is left of the group; the second time does nothing."""
+        """Kill the group; a second call does nothing."""
         if self._watcher.returncode is not None:
             return
         with contextlib.suppress(ProcessLookupError):
@@ -99,14 +99,14 @@ class Kin:
 
 
 def cache_directory() -> Path:
-    """The user's cache directory of this program; it need not exist yet."""
+    """This program's cache directory; it may not exist yet."""
     if chosen := os.environ.get(CACHE_VARIABLE):
         return Path(chosen)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "streamreasoner"
 
 
 def ivy_settings() -> Path:
-    """An Ivy settings file that asks one repository only, so nothing else can supply a jar.
+    """An Ivy settings file with a single repository, so that no other can supply a jar.
 
     Raises:
         EnvironmentSetupError: The cache directory cannot be written.
@@ -127,7 +127,7 @@ def ivy_settings() -> Path:
 
 
 def jars(name: str, coordinates: Sequence[str]) -> Path:
-    """A directory with the jars of some Maven modules and of all they depend on.
+    """A directory with the jars of some Maven modules and of all their dependencies.
 
     Args:
         name: Readable part of the directory's name.
@@ -137,20 +137,20 @@ def jars(name: str, coordinates: Sequence[str]) -> Path:
         EnvironmentSetupError: Java is missing, the repository cannot be reached, or the cache
             directory cannot be written.
     """
-    wanted = jars_directory(name, coordinates)
-    if wanted.is_dir():
-        return wanted
+    target = jars_directory(name, coordinates)
+    if target.is_dir():
+        return target
     cache = _writable_cache()
     with _locked(cache / ".lock"):
-        if not wanted.is_dir():
-            _log.info("Downloading %s and its dependencies into %s.", name, wanted)
+        if not target.is_dir():
+            _log.info("Downloading %s and its dependencies into %s.", name, target)
             scratch = Path(tempfile.mkdtemp(prefix=".download-", dir=cache))
             try:
                 _retrieve(coordinates, scratch)
-                (scratch / "jars").rename(wanted)
+                (scratch / "jars").rename(target)
             finally:
                 shutil.rmtree(scratch, ignore_errors=True)
-    return wanted
+    return target
 
 
 def jars_directory(name: str, coordinates: Sequence[str]) -> Path:
@@ -186,17 +186,17 @@ def _retrieve(coordinates: Sequence[str], scratch: Path) -> None:
         last = "\n".join((result.stdout + result.stderr).strip().splitlines()[-8:])
         raise EnvironmentSetupError(
             f"Cannot download {', '.join(coordinates)} from {repository}. Check the network, or "
-            f"set {REPOSITORY_VARIABLE} to a mirror. Ivy said:\n{last}"
+            f"set {REPOSITORY_VARIABLE} to a mirror. Ivy reported:\n{last}"
         )
 
 
 def _ivy_jar() -> Path:
     spec = importlib.util.find_spec("pyspark")
     roots = [] if spec is None else list(spec.submodule_search_locations or [])
-    found = [jar for root in roots for jar in Path(root, "jars").glob("ivy-*.jar")]
-    if not found:
-        raise EnvironmentSetupError("PySpark's jars are missing: reinstall the package pyspark.")
-    return found[0]
+    ivy = [jar for root in roots for jar in Path(root, "jars").glob("ivy-*.jar")]
+    if not ivy:
+        raise EnvironmentSetupError("PySpark's jars are missing. Reinstall the package pyspark.")
+    return ivy[0]
 
 
 def _writable_cache() -> Path:
@@ -208,7 +208,7 @@ def _writable_cache() -> Path:
     except OSError as error:
         raise EnvironmentSetupError(
             f"The cache directory {cache} cannot be written ({error.strerror}). "
-            f"Set {CACHE_VARIABLE} to a directory that can."
+            f"Set {CACHE_VARIABLE} to a writable directory."
         ) from None
 
 

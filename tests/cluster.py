@@ -72,10 +72,12 @@ def executor_id(process):
 @contextmanager
 def cluster(directory):
     """A cluster whose files are in a directory."""
-    kin = jvm.Kin()
+    process_group = jvm.ProcessGroup()
     started = []
     try:
-        master = _spawn(kin, directory / "master.log", "master.Master", "--webui-port", "0")
+        master = _spawn(
+            process_group, directory / "master.log", "master.Master", "--webui-port", "0"
+        )
         started.append(master)
         url = _said(directory / "master.log", r"Starting Spark master at (spark://\S+)")
         for number in range(WORKERS):
@@ -83,7 +85,7 @@ def cluster(directory):
             options = ("--cores", "1", "--memory", "1g", "--work-dir", str(work))
             log = directory / f"worker-{number}.log"
             ports = ("--webui-port", "0")
-            started.append(_spawn(kin, log, "worker.Worker", *ports, *options, url))
+            started.append(_spawn(process_group, log, "worker.Worker", *ports, *options, url))
         for number in range(WORKERS):
             _said(directory / f"worker-{number}.log", r"Successfully registered with master")
         yield Cluster(url, started[1:])
@@ -91,10 +93,10 @@ def cluster(directory):
         for process in reversed(started):
             process.terminate()
             process.wait(DEADLINE_SECONDS)
-        kin.close()
+        process_group.close()
 
 
-def _spawn(kin, log, name, *arguments):
+def _spawn(process_group, log, name, *arguments):
     environment = {
         **os.environ,
         "SPARK_LOCAL_IP": "127.0.0.1",
@@ -108,7 +110,7 @@ def _spawn(kin, log, name, *arguments):
             stdout=output,
             stderr=output,
             env=environment,
-            process_group=kin.group,
+            process_group=process_group.id,
         )
 
 

@@ -33,15 +33,15 @@ THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 def spark_session(directory, options=()):
     """A session whose files are in a directory, with more options if given."""
     options = {**session.WITH_DELTA, **dict(options)}
-    lock, kin = StateLock(directory), jvm.Kin()
+    lock, process_group = StateLock(directory), jvm.ProcessGroup()
     started = None
     try:
-        started = session.start("tests", directory, options, lock.descriptor, kin)
+        started = session.start("tests", directory, options, lock.descriptor, process_group)
         yield started.spark
     finally:
         if started is not None:
             started.stop()
-        kin.close()
+        process_group.close()
         lock.close()
 
 

@@ -29,9 +29,9 @@ _OPTIONS = {
 @contextmanager
 def spark_jvm(directory):
     """A JVM with the jars of pipelines, as the environment of those who join it."""
-    lock, kin = StateLock(directory), jvm.Kin()
+    lock, process_group = StateLock(directory), jvm.ProcessGroup()
     try:
-        started = session.start("tests", directory, _OPTIONS, lock.descriptor, kin)
+        started = session.start("tests", directory, _OPTIONS, lock.descriptor, process_group)
         started.spark.stop()
         parameters = SparkContext._gateway.gateway_parameters  # noqa: SLF001 - not said elsewhere
         yield {
@@ -40,7 +40,7 @@ def spark_jvm(directory):
         }
         started.stop()
     finally:
-        kin.close()
+        process_group.close()
         lock.close()
 
 

@@ -1,4 +1,4 @@
-"""What the pipeline tells the outside: metrics for Prometheus, whether it is alive and ready."""
+"""Observability of the pipeline: Prometheus metrics, liveness and readiness."""
 
 from __future__ import annotations
 

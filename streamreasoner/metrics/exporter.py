@@ -1,4 +1,4 @@
-"""An HTTP server for Prometheus and for supervisors. Invariant: it only answers, it never changes.
+"""An HTTP server for Prometheus and for supervisors. Invariant: every endpoint is read-only.
 
 | path       | answers                                                              |
 |------------|----------------------------------------------------------------------|
@@ -35,11 +35,11 @@ class Exporter:
 
     Args:
         observer: What to serve.
-        host: Address to listen on; loopback unless a container or a firewall guards it.
-        port: Port to listen on; 0 chooses a free one.
+        host: Address to listen on; use loopback unless a firewall or container guards it.
+        port: Port to listen on; 0 picks a free one.
 
     Raises:
-        EnvironmentSetupError: The port is in use or the address is not one of this machine.
+        EnvironmentSetupError: The port is in use, or the address is not local.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Exporter:
         except OSError as error:
             raise EnvironmentSetupError(
                 f"Metrics cannot be served on {host}:{port} ({error.strerror}). Choose another "
-                "metrics.host or metrics.port, or set metrics.port to 0 for no metrics."
+                "metrics.host or metrics.port, or set metrics.port to 0 to disable metrics."
             ) from error
         self._server.observer = observer
         self._thread = threading.Thread(
@@ -69,7 +69,7 @@ class Exporter:
         return int(self._server.server_address[1])
 
     def close(self) -> None:
-        """Stop answering and free the port."""
+        """Stop the server and free the port."""
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
@@ -105,19 +105,19 @@ class _Handler(BaseHTTPRequestHandler):
                 encode, kind = choose_encoder(self.headers.get("Accept", ""))
                 self._answer(HTTPStatus.OK, kind, encode(observer.registry))
             case "/healthz":
-                self._say(*observer.health.is_alive())
+                self._answer_health(*observer.health.is_alive())
             case "/readyz":
-                self._say(*observer.health.is_ready())
+                self._answer_health(*observer.health.is_ready())
             case _:
-                paths = "There are /metrics, /healthz and /readyz.\n"
+                paths = "Paths: /metrics, /healthz, /readyz.\n"
                 self._answer(HTTPStatus.NOT_FOUND, TEXT, paths.encode())
 
     def do_HEAD(self) -> None:
         """Answer one request without its body."""
         self.do_GET()
 
-    def _say(self, is_well: bool, line: str) -> None:  # noqa: FBT001  # the pair of a Health answer
-        status = HTTPStatus.OK if is_well else HTTPStatus.SERVICE_UNAVAILABLE
+    def _answer_health(self, is_healthy: bool, line: str) -> None:  # noqa: FBT001 - a Health pair
+        status = HTTPStatus.OK if is_healthy else HTTPStatus.SERVICE_UNAVAILABLE
         self._answer(status, TEXT, f"{line}\n".encode())
 
     def _answer(self, status: HTTPStatus, kind: str, body: bytes) -> None:
@@ -129,5 +129,5 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the inherited name
-        """Scrapes are not worth a line, except to those who look for one."""
+        """Log requests at debug level only: scrapes are frequent."""
         _logger.debug(format, *args)

@@ -1,4 +1,4 @@
-"""Alive and ready. Invariant: alive means that no batch is stuck, ready that batches are taken."""
+"""Liveness and readiness. Invariant: alive means no batch is stuck; ready means batches run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 
 class Health:
-    """What `/healthz` and `/readyz` answer from; set by one thread, read by others.
+    """The state behind `/healthz` and `/readyz`; set by one thread, read by others.
 
     Args:
         batch_timeout: Seconds after which a batch counts as stuck.
@@ -18,7 +18,7 @@ class Health:
         self._started: tuple[int, float] | None = None
 
     def ready(self, *, is_ready: bool) -> None:
-        """Say that the state is restored and the query runs, or that it no longer does."""
+        """Record whether the state is restored and the query runs."""
         self._ready = is_ready
 
     def batch_started(self, epoch: int) -> None:
@@ -30,7 +30,7 @@ class Health:
         self._started = None
 
     def is_alive(self) -> tuple[bool, str]:
-        """Whether no batch is stuck, and one line that says what is the case."""
+        """Whether no batch is stuck, and a one-line status."""
         started = self._started
         if started is None:
             return True, "ok: no batch is running"
@@ -41,7 +41,7 @@ class Health:
         return True, f"ok: batch {epoch} is running"
 
     def is_ready(self) -> tuple[bool, str]:
-        """Whether the query takes batches, and one line that says what is the case."""
+        """Whether the query takes batches, and a one-line status."""
         if not self._ready:
             return False, "the state is being restored, or the query has stopped"
         return True, "ok: the query is running"

@@ -1,4 +1,4 @@
-"""A histogram that takes a whole batch at once. Invariant: cost is per batch, not per message."""
+"""A histogram fed one batch at a time. Invariant: the cost is per batch, not per message."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class BatchHistogram(Collector):
         self._lock = threading.Lock()
 
     def observe(self, values: NDArray[np.float64]) -> None:
-        """Count every value in the bucket it belongs to; a bound belongs to its bucket."""
+        """Count every value in its bucket; an upper bound is inclusive."""
         buckets = np.searchsorted(self._bounds, values, side="left")
         counts = np.bincount(buckets, minlength=len(self._counts))
         total = float(values.sum())
@@ -43,7 +43,7 @@ class BatchHistogram(Collector):
             self._sum += total
 
     def collect(self) -> Iterator[Metric]:
-        """The metric in Prometheus's terms: cumulative counts and the sum."""
+        """The metric as Prometheus expects it: cumulative counts and the sum."""
         with self._lock:
             cumulative = np.cumsum(self._counts).tolist()
             total = self._sum

@@ -1,8 +1,8 @@
-"""What happens in the pipeline as Prometheus metrics. Invariant: no label holds a term.
+"""The pipeline's Prometheus metrics. Invariant: no label holds a term.
 
 Names begin with `streamreasoner_` and end in their base unit; labels are few and bounded: stage,
-sign, class of rejection, outcome, hash of the program, topic and partition. Each observer has a
-registry of its own, so that several pipelines in one process do not mix.
+sign, class of rejection, outcome, hash of the program, topic and partition. Each observer has its
+own registry, so that pipelines in one process do not share metrics.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ STAGES: Final = ("read", "decode", "evaluate", "store", "publish")
 
 
 class StorageSizes(Protocol):
-    """The part of `streamreasoner.storage.StorageStatistics` that is shown."""
+    """The part of `streamreasoner.storage.StorageStatistics` that is exported."""
 
     @property
     def bytes(self) -> int:
@@ -53,11 +53,11 @@ class StorageSizes(Protocol):
 
     @property
     def maintenance_failures(self) -> int:
-        """Maintenance runs that were given up."""
+        """Maintenance runs that failed."""
 
 
 class Terms(Sized, Protocol):
-    """The part of a dictionary that is shown."""
+    """The part of a dictionary that is exported."""
 
     @property
     def fill(self) -> Fill:
@@ -66,14 +66,14 @@ class Terms(Sized, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where sizes come from.
+    """Where gauges read their values.
 
     Attributes:
-        state: Size of the engine's state; asked after each batch, on its thread.
-        terms: The dictionary; asked for its length and how full it is after each batch.
-        storage: Size of the tables; asked after each batch.
-        lag: Messages not yet read: (topic, partition) -> number; asked at each scrape, on the
-            exporter's thread, so it must be safe to call there and must not wait long.
+        state: Size of the engine's state; read after each batch, on the batch's thread.
+        terms: The dictionary; its length and fill are read after each batch.
+        storage: Size of the tables; read after each batch.
+        lag: Messages not yet read: (topic, partition) -> number; called at each scrape, on the
+            exporter's thread, so it must be thread-safe and must not block for long.
     """
 
     state: Callable[[], Statistics]
@@ -83,7 +83,7 @@ class Sources:
 
 
 class PrometheusObserver:
-    """Observes a pipeline; `registry` holds its metrics and `health` its state.
+    """Observes a pipeline; `registry` holds its metrics, `health` its liveness.
 
     Args:
         batch_timeout: Seconds after which a batch counts as stuck.
@@ -102,7 +102,7 @@ class PrometheusObserver:
         self.registry.register(_Lag(self))
         self._build = self._gauge(
             "build_info",
-            "Always 1; the labels say what is running.",
+            "Always 1; the labels describe the running build.",
             "version",
             "python",
             "backend",
@@ -139,13 +139,13 @@ class PrometheusObserver:
             "rejected", "Messages on the dead-letter topic, by class of mistake.", "class"
         )
         self._control = self._counter(
-            "control_messages", "Control messages followed or refused.", "outcome"
+            "control_messages", "Control messages applied or rejected.", "outcome"
         )
         self._program = self._gauge(
-            "program_info", "Always 1; the label says which program is in effect.", "hash"
+            "program_info", "Always 1; the label identifies the program in effect.", "hash"
         )
         self._batches = self._counter("batches", "Batches finished.")
-        self._epoch = self._gauge("epoch", "The last epoch that is finished.")
+        self._epoch = self._gauge("epoch", "The last finished epoch.")
         self._event_lag = self._gauge(
             "event_time_lag_seconds", "Time of the batch minus the largest event time in it."
         )
@@ -166,25 +166,21 @@ class PrometheusObserver:
         self._counts = self._gauge("counts", "Pairs of fact and iteration with a multiplicity.")
         self._terms = self._gauge("terms", "Terms in the dictionary.")
         self._state_bytes = self._gauge("state_bytes", "Memory of the engine's state.")
-        self._fill = self._gauge(
-            "fill_ratio", "Part of what can be held that is in use, 0 to 1.", "store"
-        )
+        self._fill = self._gauge("fill_ratio", "Used fraction of the capacity, 0 to 1.", "store")
         self._storage_bytes = self._gauge("storage_bytes", "Data files of the Delta tables.")
         self._overflows = self._counter(
-            "overflows", "Results of rules without a value, because they did not fit 64 bits."
+            "overflows", "Rule expressions without a value because the result exceeds 64 bits."
         )
         self._compactions = self._counter("compactions", "Merges of data files.")
-        self._failures = self._counter(
-            "maintenance_failures", "Maintenance runs that were given up."
-        )
+        self._failures = self._counter("maintenance_failures", "Maintenance runs that failed.")
 
     def backend(self, name: str) -> None:
-        """This backend is chosen."""
+        """The pipeline runs on this backend."""
         self._build.clear()
         self._build.labels(_version(), platform.python_version(), name).set(1)
 
     def watch(self, sources: Sources) -> None:
-        """Show sizes from now on; shows them once right away, before the first batch."""
+        """Export sizes from now on, starting before the first batch."""
         self._sources = sources
         self._sample()
 
@@ -194,11 +190,11 @@ class PrometheusObserver:
         self._messages.inc(rows)
 
     def stage(self, name: str, seconds: float) -> None:
-        """A stage of the batch took this long."""
+        """A stage of the batch has taken this long."""
         self._stages.labels(name).observe(seconds)
 
     def epoch_evaluated(self, result: EpochResult) -> None:
-        """The engine has taken the epoch."""
+        """The engine has applied the epoch."""
         self._updates.inc(result.updates)
         self._iterations.observe(result.iterations)
         for changes in result.derived:
@@ -220,10 +216,10 @@ class PrometheusObserver:
         self._program.clear()
         self._program.labels(program_hash).set(1)
 
-    def control_messages(self, accepted: int, refused: int) -> None:
-        """Control messages were followed, or written to the dead-letter topic."""
-        self._control.labels("accepted").inc(accepted)
-        self._control.labels("refused").inc(refused)
+    def control_messages(self, applied: int, rejected: int) -> None:
+        """Control messages were applied, or rejected to the dead-letter topic."""
+        self._control.labels("accepted").inc(applied)
+        self._control.labels("refused").inc(rejected)
 
     def event_time(self, ts: int) -> None:
         """The largest event time of the batch, in milliseconds since 1970-01-01 UTC."""
@@ -238,7 +234,7 @@ class PrometheusObserver:
         self.health.batch_finished()
 
     def lag(self) -> Mapping[tuple[str, str], int]:
-        """Messages not yet read, by topic and partition; empty if nobody says."""
+        """Messages not yet read, by topic and partition; empty without a source."""
         return {} if self._sources is None else self._sources.lag()
 
     def _sample(self) -> None:
@@ -278,7 +274,7 @@ class PrometheusObserver:
 
 
 class _Lag(Collector):
-    """Asks for the consumer's lag when Prometheus asks."""
+    """Reads the consumer's lag at each scrape."""
 
     def __init__(self, observer: PrometheusObserver) -> None:
         self._observer = observer

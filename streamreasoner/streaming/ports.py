@@ -1,4 +1,4 @@
-"""What a pipeline needs from its neighbours. Invariant: no Spark, Kafka or Delta is known here."""
+"""What a pipeline requires of its neighbours. Invariant: imports no Spark, Kafka or Delta."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 
 class PipelineObserver(Protocol):
-    """Told what happens, on the thread that does it; it must not raise and must not block."""
+    """Called on the thread that does the work; must not raise and must not block."""
 
     def batch_started(self, epoch: int, rows: int) -> None:
         """A batch of `rows` messages begins."""
 
     def stage(self, name: str, seconds: float) -> None:
-        """A stage took this long: `read`, `decode`, `evaluate`, `store` or `publish`."""
+        """A stage has taken this long: `read`, `decode`, `evaluate`, `store` or `publish`."""
 
     def epoch_evaluated(self, result: EpochResult) -> None:
-        """The engine has taken the epoch; nothing of it is durable yet."""
+        """The engine has applied the epoch; nothing of it is durable yet."""
 
     def published(
         self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]
@@ -46,14 +46,14 @@ class PipelineObserver(Protocol):
         """
 
     def program(self, program_hash: str) -> None:
-        """This program is in effect: told at the start, and when another one has come.
+        """This program is in effect: called at the start and after each change of program.
 
         Args:
             program_hash: Hash of the program.
         """
 
-    def control_messages(self, accepted: int, refused: int) -> None:
-        """Control messages were followed, or written to the dead-letter topic."""
+    def control_messages(self, applied: int, rejected: int) -> None:
+        """Control messages were applied, or rejected to the dead-letter topic."""
 
     def event_time(self, ts: int) -> None:
         """The largest event time of the batch, in milliseconds since 1970-01-01 UTC."""
@@ -63,7 +63,7 @@ class PipelineObserver(Protocol):
 
 
 class NullObserver:
-    """An observer that looks away."""
+    """An observer that does nothing."""
 
     def batch_started(self, epoch: int, rows: int) -> None:
         """Do nothing."""
@@ -82,7 +82,7 @@ class NullObserver:
     def program(self, program_hash: str) -> None:
         """Do nothing."""
 
-    def control_messages(self, accepted: int, refused: int) -> None:
+    def control_messages(self, applied: int, rejected: int) -> None:
         """Do nothing."""
 
     def event_time(self, ts: int) -> None:
@@ -94,7 +94,7 @@ class NullObserver:
 
 @contextmanager
 def timed(observer: PipelineObserver, stage: str) -> Iterator[None]:
-    """Tell an observer how long a stage takes; one that fails is not told of."""
+    """Report how long a stage takes; a stage that fails is not reported."""
     start = time.perf_counter()
     yield
     observer.stage(stage, time.perf_counter() - start)
@@ -104,53 +104,53 @@ class Observers:
     """Several observers as one.
 
     Args:
-        observers: Told in this order.
+        observers: Called in this order.
     """
 
     def __init__(self, *observers: PipelineObserver) -> None:
         self._observers = observers
 
     def batch_started(self, epoch: int, rows: int) -> None:
-        """Tell all."""
-        for one in self._observers:
-            one.batch_started(epoch, rows)
+        """Forward to every observer."""
+        for observer in self._observers:
+            observer.batch_started(epoch, rows)
 
     def stage(self, name: str, seconds: float) -> None:
-        """Tell all."""
-        for one in self._observers:
-            one.stage(name, seconds)
+        """Forward to every observer."""
+        for observer in self._observers:
+            observer.stage(name, seconds)
 
     def epoch_evaluated(self, result: EpochResult) -> None:
-        """Tell all."""
-        for one in self._observers:
-            one.epoch_evaluated(result)
+        """Forward to every observer."""
+        for observer in self._observers:
+            observer.epoch_evaluated(result)
 
     def published(
         self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]
     ) -> None:
-        """Tell all."""
-        for one in self._observers:
-            one.published(changes, rejected, latencies)
+        """Forward to every observer."""
+        for observer in self._observers:
+            observer.published(changes, rejected, latencies)
 
     def program(self, program_hash: str) -> None:
-        """Tell all."""
-        for one in self._observers:
-            one.program(program_hash)
+        """Forward to every observer."""
+        for observer in self._observers:
+            observer.program(program_hash)
 
-    def control_messages(self, accepted: int, refused: int) -> None:
-        """Tell all."""
-        for one in self._observers:
-            one.control_messages(accepted, refused)
+    def control_messages(self, applied: int, rejected: int) -> None:
+        """Forward to every observer."""
+        for observer in self._observers:
+            observer.control_messages(applied, rejected)
 
     def event_time(self, ts: int) -> None:
-        """Tell all."""
-        for one in self._observers:
-            one.event_time(ts)
+        """Forward to every observer."""
+        for observer in self._observers:
+            observer.event_time(ts)
 
     def batch_finished(self, epoch: int, seconds: float) -> None:
-        """Tell all."""
-        for one in self._observers:
-            one.batch_finished(epoch, seconds)
+        """Forward to every observer."""
+        for observer in self._observers:
+            observer.batch_finished(epoch, seconds)
 
 
 class Tables(Protocol):
@@ -168,7 +168,7 @@ class Tables(Protocol):
 
     @property
     def programs(self) -> Sequence[tuple[int, ProgramText]]:
-        """Every program that was in effect, with the epoch it came with, oldest first."""
+        """Every program that was in effect, with its first epoch, oldest first."""
 
     def commit(  # noqa: PLR0917 - the interface of storage.Tables
         self,
@@ -180,10 +180,10 @@ class Tables(Protocol):
         offsets: Offsets,
         program: ProgramText | None,
     ) -> None:
-        """Append an epoch to every table that does not have it; durable when it returns."""
+        """Append an epoch to every table that does not have it; durable on return."""
 
     def maintain_if_due(self) -> bool:
-        """Start background maintenance when enough was written; say whether."""
+        """Start background maintenance once enough was written; returns whether it started."""
 
     def close(self) -> None:
         """Wait for writers and maintenance."""

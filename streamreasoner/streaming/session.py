@@ -154,7 +154,7 @@ def start(
     directory: Path,
     options: Mapping[str, str],
     lock_descriptor: int,
-    kin: jvm.Kin,
+    process_group: jvm.ProcessGroup,
 ) -> Session:
     """Start Spark; the connector's jars are downloaded once.
 
@@ -163,7 +163,7 @@ def start(
         directory: Where the JVM's log and temporary files go.
         options: `spark.*` settings over the ones chosen here, and under those of spark-submit.
         lock_descriptor: The state lock, which the JVM inherits.
-        kin: The process group of the JVM; closing it ends a start that is under way.
+        process_group: The process group of the JVM; closing it ends a start that is under way.
 
     Raises:
         EnvironmentSetupError: Java is missing or too old, or Spark does not start.
@@ -175,7 +175,7 @@ def start(
     found = (
         _join(app_id, options)
         if submitted()
-        else _launch(app_id, directory, options, lock_descriptor, kin)
+        else _launch(app_id, directory, options, lock_descriptor, process_group)
     )
     try:
         _check_classes(found.spark, options)
@@ -228,7 +228,7 @@ def _launch(
     directory: Path,
     options: Mapping[str, str],
     lock_descriptor: int,
-    kin: jvm.Kin,
+    process_group: jvm.ProcessGroup,
 ) -> Session:
     """A session in a JVM of its own."""
     java = jvm.java(newest=NEWEST_JAVA)
@@ -260,7 +260,7 @@ def _launch(
     log_file = directory / "spark.log"
     with log_file.open("wb") as log:
         try:
-            gateway = launch.start(how, temporary, log, lock_descriptor, kin.group)
+            gateway = launch.start(how, temporary, log, lock_descriptor, process_group.id)
             context = SparkContext(conf=conf, gateway=gateway)
         except (PySparkRuntimeError, Py4JError, OSError) as error:
             if how.class_data is not None:

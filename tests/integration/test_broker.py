@@ -51,7 +51,7 @@ def test_a_broker_that_cannot_start_says_why(tmp_path):
     """The message ends with what Kafka said."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "meta.properties").write_text("version=1\ncluster.id=x\nnode.id=7\n")
-    with pytest.raises(BrokerError, match=r"stopped while starting(.|\n)*node id"):
+    with pytest.raises(BrokerError, match=r"exited during start-up(.|\n)*node id"):
         Broker(tmp_path).start()
 
 

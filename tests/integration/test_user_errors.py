@@ -83,7 +83,7 @@ def test_missing_rules(case):
 def test_missing_java(case, monkeypatch, tmp_path):
     """The message says which Java is needed and where it was looked for."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    assert_refused(run(case, monkeypatch, PATH=str(tmp_path)), "Java is missing", "17")
+    assert_refused(run(case, monkeypatch, PATH=str(tmp_path)), "Java was not found", "17")
 
 
 def test_port_in_use(case):

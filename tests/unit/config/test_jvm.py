@@ -1,4 +1,4 @@
-"""Java is found and judged before anything needs it; downloads are whole or absent."""
+"""Java is found and its version checked before use; a download is complete or absent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streamreasoner.errors import EnvironmentSetupError
 
 @pytest.fixture
 def java(tmp_path, monkeypatch):
-    """Puts a `java` on an otherwise empty PATH that says it is of some version."""
+    """Installs a fake `java` that reports some version as the only command on PATH."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
 
@@ -26,7 +26,7 @@ def java(tmp_path, monkeypatch):
 
 
 def test_no_java(java, monkeypatch, tmp_path):
-    """The message says what to install and where it was looked for."""
+    """The message says what to install and where Java was searched for."""
     assert java
     with pytest.raises(EnvironmentSetupError, match=r"no java on PATH.*17 to 23"):
         jvm.java(newest=23)
@@ -44,22 +44,22 @@ def test_a_good_java(java, version):
 
 @pytest.mark.parametrize("version", ["1.8.0_292", "11.0.2", "24"])
 def test_too_old_or_too_new(java, version):
-    """The message names the version that was found."""
+    """The message names the version."""
     java(version)
     with pytest.raises(EnvironmentSetupError, match=r"Java (8|11|24) at .* not supported"):
         jvm.java(newest=23)
 
 
-def test_something_else_called_java(java, tmp_path):
-    """A `java` that says nothing is refused."""
+def test_a_java_that_reports_no_version(java, tmp_path):
+    """A `java` that prints nothing is refused."""
     java("17")
     (tmp_path / "java").write_text("#!/bin/sh\n")
-    with pytest.raises(EnvironmentSetupError, match="does not name a Java version"):
+    with pytest.raises(EnvironmentSetupError, match="printed no Java version"):
         jvm.java()
 
 
 def test_a_failed_download_leaves_nothing(monkeypatch, tmp_path):
-    """No repository: the message names it, and the next attempt starts anew."""
+    """No repository: the message names it, and the next attempt starts afresh."""
     monkeypatch.setenv(jvm.CACHE_VARIABLE, str(tmp_path))
     monkeypatch.setenv(jvm.REPOSITORY_VARIABLE, "http://127.0.0.1:1/")
     with pytest.raises(
@@ -78,12 +78,12 @@ def test_a_cache_that_cannot_be_written_is_named(monkeypatch, tmp_path):
         jvm.ivy_settings()
 
 
-def test_kin_dies_with_close(tmp_path):
-    """Closing the group kills its members."""
+def test_closing_a_process_group_kills_its_members(tmp_path):
+    """A child that joined the group is gone after `close`."""
     import subprocess  # noqa: PLC0415
 
-    kin = jvm.Kin()
-    child = subprocess.Popen(["/bin/sleep", "60"], process_group=kin.group, cwd=tmp_path)
-    assert os.getpgid(child.pid) == kin.group
-    kin.close()
+    process_group = jvm.ProcessGroup()
+    child = subprocess.Popen(["/bin/sleep", "60"], process_group=process_group.id, cwd=tmp_path)
+    assert os.getpgid(child.pid) == process_group.id
+    process_group.close()
     assert child.wait(10) == -9

@@ -42,12 +42,12 @@ def test_metrics_are_in_prometheus_text(exporter, observer):
 
     assert status == 200
     assert kind.startswith("text/plain")
-    found = {family.name: family for family in text_string_to_metric_families(body)}
-    assert found["streamreasoner_input_messages"].samples[0].value == 4
+    families = {family.name: family for family in text_string_to_metric_families(body)}
+    assert families["streamreasoner_input_messages"].samples[0].value == 4
 
 
-def test_openmetrics_is_served_to_those_who_ask(exporter):
-    """The scraper chooses the format."""
+def test_openmetrics_is_served_on_request(exporter):
+    """The Accept header selects the format."""
     _, kind, body = _get(exporter, "/metrics", Accept="application/openmetrics-text; version=1.0.0")
 
     assert kind.startswith("application/openmetrics-text")
@@ -55,7 +55,7 @@ def test_openmetrics_is_served_to_those_who_ask(exporter):
 
 
 def test_health_and_readiness_have_their_own_status(exporter, observer):
-    """A supervisor sees alive and ready apart."""
+    """Liveness and readiness are reported separately."""
     assert _get(exporter, "/healthz")[0] == 200
     assert _get(exporter, "/readyz")[0] == 503
     observer.health.ready(is_ready=True)
@@ -68,8 +68,8 @@ def test_head_answers_without_a_body(exporter):
 
 
 def test_other_paths_and_methods_are_refused(exporter):
-    """Nothing can be changed through the exporter, and an unknown path names the known ones."""
-    assert _get(exporter, "/admin")[::2] == (404, "There are /metrics, /healthz and /readyz.\n")
+    """The exporter is read-only; an unknown path lists the known ones."""
+    assert _get(exporter, "/admin")[::2] == (404, "Paths: /metrics, /healthz, /readyz.\n")
     assert _get(exporter, "/metrics", "POST")[0] == 501
 
 
@@ -79,7 +79,7 @@ def test_only_loopback_listens_by_default(exporter):
 
 
 def test_a_port_in_use_is_one_message(observer):
-    """A busy port is named together with the keys that change it."""
+    """The message names the port and the keys that change it."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(EnvironmentSetupError, match=rf"127\.0\.0\.1:{port} .*metrics\.port"):
@@ -87,13 +87,13 @@ def test_a_port_in_use_is_one_message(observer):
 
 
 def test_a_foreign_address_is_one_message(observer):
-    """An address that is not this machine's is refused like a busy port."""
+    """An address of another machine is refused like a port in use."""
     with pytest.raises(EnvironmentSetupError, match=r"metrics\.host"):
         Exporter(observer, host="192.0.2.1", port=0)
 
 
 def test_the_port_is_free_after_closing(observer):
-    """Closing returns when the port can be taken again."""
+    """After `close` the port can be bound again."""
     with Exporter(observer, port=0) as first:
         port = first.port
     with Exporter(observer, port=port) as second:

@@ -1,4 +1,4 @@
-"""The observer: what happened is what the registry says."""
+"""The observer: metrics match the events of the pipeline."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def observer():
     ],
 )
 def test_a_batch_is_counted_once(observer, name, labels, value):
-    """Each thing that happened in a batch moves its metric by exactly that much."""
+    """Each event of a batch changes its metric by exactly its amount."""
     assert _value(observer, name, **labels) == value
 
 
@@ -81,7 +81,7 @@ def test_event_time_lag_is_measured_from_now(observer):
 
 
 def test_sizes_are_shown_from_the_start_and_after_each_batch():
-    """Sizes come from the engine, the dictionary and the tables, at once and again each batch."""
+    """Sizes of engine, dictionary and tables are exported at the start and after each batch."""
     state = Statistics(
         facts=9,
         present=7,
@@ -130,7 +130,7 @@ def test_sizes_are_shown_from_the_start_and_after_each_batch():
     assert _value(observer, "maintenance_failures_total") == 1
 
 
-def test_the_program_is_shown_and_no_other(observer):
+def test_only_the_program_in_effect_is_exported(observer):
     """One hash has the value 1: that of the program in effect."""
     for program in ("first", "second"):
         observer.program(program)
@@ -144,13 +144,13 @@ def test_the_program_is_shown_and_no_other(observer):
 
 
 def test_observers_do_not_share_metrics(observer):
-    """Two pipelines in one process each have their own numbers."""
+    """Two pipelines in one process have separate metrics."""
     assert _value(observer, "batches_total") == 1
     assert _value(PrometheusObserver(), "batches_total") == 0
 
 
 def test_names_follow_the_rules_of_prometheus(observer):
-    """Own metrics have the prefix, base units, and no label that could hold a term."""
+    """Our metrics have the prefix, base units, and no label that could hold a term."""
     allowed = {"stage", "sign", "class", "topic", "partition", "le", "version", "python", "backend"}
     allowed |= {"outcome", "hash"}
     own = [metric for metric in observer.registry.collect() if "process_" not in metric.name]
@@ -186,8 +186,8 @@ def test_a_batch_of_values_counts_like_single_values(batches):
     assert samples(ours) == pytest.approx(samples(theirs))
 
 
-def test_health_tells_a_stuck_batch():
-    """Alive turns to stuck when a batch takes longer than its timeout, and back when it ends."""
+def test_a_stuck_batch_is_unhealthy():
+    """A batch that exceeds its timeout makes the process unhealthy until the batch ends."""
     observer = PrometheusObserver(batch_timeout=0.0)
     assert observer.health.is_alive()[0]
 
@@ -201,8 +201,8 @@ def test_health_tells_a_stuck_batch():
     assert observer.health.is_alive() == (True, "ok: no batch is running")
 
 
-def test_readiness_is_what_the_pipeline_says():
-    """Not ready before the query runs, ready then, not ready after."""
+def test_readiness_follows_the_query():
+    """Ready while the query runs, not before and not after."""
     health = PrometheusObserver().health
     answers = [health.is_ready()[0]]
     for state in (True, False):
@@ -213,7 +213,7 @@ def test_readiness_is_what_the_pipeline_says():
 
 
 def test_the_backend_is_the_one_that_was_chosen_last():
-    """Before the choice no backend is named, and after a hand-over the one before is not."""
+    """No backend is named before the choice; after a hand-over only the new one is."""
     observer = PrometheusObserver()
 
     def backends():
@@ -232,7 +232,7 @@ def test_the_backend_is_the_one_that_was_chosen_last():
 
 
 def test_the_trigger_interval_is_a_metric():
-    """Alerts on latency follow it."""
+    """Latency alerts depend on it."""
     observer = PrometheusObserver(trigger_interval=30.0)
 
     assert _value(observer, "trigger_interval_seconds") == 30

@@ -105,12 +105,12 @@ def test_settings_reach_the_process_in_a_private_file(tmp_path):
     )
     script.chmod(0o755)
     how = launch.Launch((str(script),), {"spark.secret key": "p:ä=s\\w#\nd!"})
-    kin = jvm.Kin()
+    process_group = jvm.ProcessGroup()
     try:
         with (tmp_path / "log").open("wb") as log, pytest.raises(Exception, match="gateway"):
-            launch.start(how, tmp_path, log, log.fileno(), kin.group)
+            launch.start(how, tmp_path, log, log.fileno(), process_group.id)
     finally:
-        kin.close()
+        process_group.close()
     assert shown.read_text() == "spark.secret\\ key=p\\:ä\\=s\\\\w\\#\\nd\\!\n"
     assert stat.S_IMODE(shown.stat().st_mode) == 0o600
     assert not list(tmp_path.glob("tmp*"))
