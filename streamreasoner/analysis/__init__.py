@@ -1,4 +1,4 @@
-"""What is known about a program before it runs: it is safe, typed and stratified, or refused."""
+"""Static analysis: a program is safe, typed and stratified before it runs, or it is refused."""
 
 from __future__ import annotations
 

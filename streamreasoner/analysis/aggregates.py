@@ -1,7 +1,7 @@
 """Aggregates of a head. Invariant: a min or max is a lattice exactly where it is alone in its head.
 
-Of the facts of a lattice that agree on the other arguments only the best is present. Every other
-combination of aggregates is computed once the facts below it are complete.
+Only the best of the facts of a lattice that agree on the other arguments is present. Every other
+combination of aggregates is computed once the strata below are complete.
 """
 
 from __future__ import annotations
@@ -22,5 +22,5 @@ def aggregates(head: Atom) -> tuple[Aggregate, ...]:
 
 def is_lattice(head: Atom) -> bool:
     """Whether a head chooses the best of its own facts, so that it may be recursive."""
-    found = aggregates(head)
-    return len(found) == 1 and found[0].function in MONOTONE_AGGREGATES
+    items = aggregates(head)
+    return len(items) == 1 and items[0].function in MONOTONE_AGGREGATES

@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Program, Signature, Span
 
 _BRACKETS = (
-    "write `[?s, ?p, ?o]`, or `[?s, ?p, ?o, ?g]` in a graph, with `_` where any term will do"
+    "write `[?s, ?p, ?o]`, or `[?s, ?p, ?o, ?g]` in a graph, with `_` where any term matches"
 )
 
 
 def arities(programs: Sequence[Program]) -> dict[str, int]:
-    """Return the arity each predicate has where it is used first; `triple` is always there."""
-    found = {TRIPLE: ARITIES[TRIPLE]}
+    """Return the arity of the first use of each predicate; `triple` is always included."""
+    result = {TRIPLE: ARITIES[TRIPLE]}
     for predicate, arity, _ in _uses(programs):
-        found.setdefault(predicate, ARITIES.get(predicate, arity))
-    return found
+        result.setdefault(predicate, ARITIES.get(predicate, arity))
+    return result
 
 
 def arity_clashes(programs: Sequence[Program]) -> Iterator[Diagnostic]:
-    """Report uses of a predicate with another arity than its first use."""
+    """Report uses of a predicate whose arity differs from that of its first use."""
     first: dict[str, tuple[int, Span | None]] = {
         predicate: (arity, None) for predicate, arity in ARITIES.items()
     }
@@ -44,12 +44,12 @@ def arity_clashes(programs: Sequence[Program]) -> Iterator[Diagnostic]:
                 f"'{predicate}' has {_arguments(arity)} here and {expected} in"
                 f" {line_of(place, span)}",
                 span,
-                "a predicate has one arity; give one of the two another name",
+                "a predicate has one arity; rename one of the two",
             )
 
 
 def unknown_signatures(programs: Sequence[Program]) -> Iterator[Diagnostic]:
-    """Report predicates that only a directive names, without their arity."""
+    """Report predicates that appear only in a directive, without an arity."""
     known = arities(programs)
     for signature in _signatures(programs):
         if signature.predicate not in known:
@@ -57,10 +57,9 @@ def unknown_signatures(programs: Sequence[Program]) -> Iterator[Diagnostic]:
             hint = f"did you mean '{close[0]}'? If not, " if close else ""
             yield Diagnostic(
                 "SR211",
-                f"no rule uses '{signature.predicate}', so its arity is not known",
+                f"no rule uses '{signature.predicate}', so its arity is unknown",
                 signature.span,
-                f"{hint}declare an input that no rule uses with its arity:"
-                f" @input {signature.predicate}/2 .",
+                f"{hint}declare an unused input with its arity: @input {signature.predicate}/2 .",
             )
 
 

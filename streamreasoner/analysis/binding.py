@@ -1,7 +1,7 @@
-"""What binds the variables of a rule. Invariant: an assignment needs only what is bound before.
+"""How rules bind variables. Invariant: an assignment reads only variables bound before it.
 
-A variable is bound by a positive atom that has it as an argument, or else by an equality whose
-other side is bound: `path(?x, ?d), ?e = ?d + 1` binds ?x, ?d and ?e. All else in a body filters.
+A variable is bound by a positive atom that has it as an argument, or by an equality whose other
+side is bound: `path(?x, ?d), ?e = ?d + 1` binds ?x, ?d and ?e. All other literals are filters.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bindings:
-    """The body of a rule in normal form, but for its positive atoms.
+    """The body of a rule in normal form, without its positive atoms.
 
     Attributes:
-        assignments: Variable names and the expressions that give them their values, in an order in
-            which each needs only variables of positive atoms and of assignments before it.
-        filters: The other literals (Comparison, Negation, Call), in the order of the text.
+        assignments: Variable names and their expressions, ordered so that each reads only variables
+            of positive atoms and of earlier assignments.
+        filters: The other literals (Comparison, Negation, Call), in textual order.
     """
 
     assignments: tuple[tuple[str, Expression], ...]
@@ -32,16 +32,16 @@ class Bindings:
 
 
 def bindings(rule: Rule) -> Bindings:
-    """Tell the assignments of a rule in normal form from its filters.
+    """Separate the assignments of a rule in normal form from its filters.
 
-    The first equality in the order of the text that can bind a variable does, as often as there is
-    one. In a rule that is not safe, equalities that never can are among the filters.
+    Repeatedly, the first equality in textual order that can bind a variable becomes an assignment.
+    In an unsafe rule, equalities that bind nothing end up among the filters.
     """
     bound = set(bound_by_atoms(rule))
     rest = [literal for literal in rule.body if not isinstance(literal, Atom)]
     assignments: list[tuple[str, Expression]] = []
-    while (found := _first(rest, bound)) is not None:
-        index, name, expression = found
+    while (assignment := _first(rest, bound)) is not None:
+        index, name, expression = assignment
         del rest[index]
         bound.add(name)
         assignments.append((name, expression))
@@ -59,7 +59,7 @@ def bound_by_atoms(rule: Rule) -> frozenset[str]:
 
 
 def definitions(literal: Literal, bound: Collection[str]) -> Iterator[tuple[str, Expression]]:
-    """Yield what an equality says about unbound variables: ?x is `?y + 1` in `?x = ?y + 1`."""
+    """Yield the unbound variables an equality defines: `?x = ?y + 1` defines ?x as `?y + 1`."""
     if isinstance(literal, Comparison) and literal.operator == "=":
         for side, other in ((literal.left, literal.right), (literal.right, literal.left)):
             if isinstance(side, Variable) and side.name not in bound:

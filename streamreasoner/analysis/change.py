@@ -1,4 +1,4 @@
-"""Programs with rules more or less. Invariant: what results is checked as a whole, or refused."""
+"""Programs with rules added or removed. Invariant: the result is checked as a whole, or refused."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import TYPE_CHECKING
 
+from streamreasoner.analysis.canonical_text import canonical_text
 from streamreasoner.analysis.check import check_all, check_text
-from streamreasoner.analysis.whole import whole
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.parser import parse, read
 from streamreasoner.lang.printer import print_rule
@@ -19,63 +19,64 @@ if TYPE_CHECKING:
 
 
 def with_rules(checked: CheckedProgram, text: str, source: str) -> CheckedProgram:
-    """A program with the statements of another text.
+    """Return a program extended by the statements of another text.
 
     Args:
-        checked: The program so far.
-        text: Rules, facts and directives, with prefixes of their own.
+        checked: The current program.
+        text: Rules, facts and directives, with their own prefixes.
         source: Name of the text in diagnostics.
 
     Raises:
-        ProgramError: With a diagnostic for every mistake of the text, alone or with the program.
+        ProgramError: With a diagnostic for every mistake in the text, or in the combined program.
     """
     return check_all(checked.programs, read(text, _unused(source, checked)))
 
 
 def without_rules(checked: CheckedProgram, text: str, source: str) -> CheckedProgram:
-    """A program without the rules and facts of a text, each as it is written in the program.
+    """Return a program without the rules and facts of a text.
 
-    Names of variables and spelling of constants count, spaces and prefixes do not.
+    A rule matches if it is written alike: variable names and the spelling of constants count, white
+    space and prefixes do not.
 
     Raises:
-        ProgramError: The text has mistakes, or a rule that the program has not.
+        ProgramError: The text has mistakes, or holds a rule that the program does not.
     """
-    gone = Counter(parse(text, source).rules)
-    programs = tuple(_without(program, gone) for program in checked.programs)
-    missing = [rule for rule, count in gone.items() if count > 0]
+    removed = Counter(parse(text, source).rules)
+    programs = tuple(_without(program, removed) for program in checked.programs)
+    missing = [rule for rule, count in removed.items() if count > 0]
     if missing:
         rules = "\n".join(f"  {print_rule(rule)}" for rule in missing)
         raise ProgramError(
             f"The program has no such rule:\n{rules}\n"
-            "Write a rule as the program does, with the same variables."
+            "Write each rule as it stands in the program, with the same variables."
         )
     return check_all(programs)
 
 
 def in_one_text(checked: CheckedProgram, source: str) -> CheckedProgram:
-    """The same program, read from its canonical text.
+    """Return the same program, read from its canonical text.
 
-    What it was made of cannot be told from it: changing it has one outcome, wherever it came from.
+    The result does not depend on the files it came from, so a later change of it has one outcome.
 
     Args:
         checked: Any program.
         source: Name of the text in diagnostics.
     """
-    return check_text(whole(checked.programs), source)
+    return check_text(canonical_text(checked.programs), source)
 
 
 def _unused(source: str, checked: CheckedProgram) -> str:
-    """A name that no text of the program has, so that diagnostics show the right one."""
+    """Return a name that no text of the program has, so that diagnostics quote the right text."""
     names = {program.source for program in checked.programs}
     numbered = (f"{source} ({number})" for number in count(2))
     return next(name for name in chain([source], numbered) if name not in names)
 
 
-def _without(program: Program, gone: Counter[Rule]) -> Program:
-    kept = []
+def _without(program: Program, removed: Counter[Rule]) -> Program:
+    rules = []
     for rule in program.rules:
-        if gone[rule] > 0:
-            gone[rule] -= 1
+        if removed[rule] > 0:
+            removed[rule] -= 1
         else:
-            kept.append(rule)
-    return replace(program, rules=tuple(kept))
+            rules.append(rule)
+    return replace(program, rules=tuple(rules))

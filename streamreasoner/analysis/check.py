@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.arity import arities, arity_clashes, unknown_signatures
+from streamreasoner.analysis.canonical_text import common_prefixes
 from streamreasoner.analysis.contradictions import contradictions
 from streamreasoner.analysis.dependency import dependencies
 from streamreasoner.analysis.functions import misused_builtins
@@ -26,7 +27,6 @@ from streamreasoner.analysis.warnings import (
     single_use,
     unused,
 )
-from streamreasoner.analysis.whole import common_prefixes
 from streamreasoner.lang.ast import Input, Output
 from streamreasoner.lang.diagnostic import in_order, refuse
 from streamreasoner.lang.memory import without_collections
@@ -44,16 +44,16 @@ if TYPE_CHECKING:
     CheckAll: TypeAlias = Callable[[Sequence[Program]], Iterator[Diagnostic]]
 
 CHECKS: tuple[Check, ...] = (unsafe, misused_builtins, type_errors, invalid_patterns)
-"""What each statement must satisfy; these run even if other statements cannot be read."""
+"""Checks of single statements; they run even if other statements cannot be read."""
 
 SIZES: tuple[Check, ...] = (too_large, beyond_limits)
-"""What bounds the work of the other checks, so that they run only on programs that satisfy it."""
+"""Size limits, which bound the work of the other checks and therefore run first."""
 
 WARNINGS: tuple[Check, ...] = (single_use, cartesian_products, contradictions)
-"""What is reported about each statement of a program that is accepted."""
+"""Warnings about single statements of an accepted program."""
 
 WARNINGS_OF_ALL: tuple[CheckAll, ...] = (misspelt, unused, duplicates)
-"""What is reported about the files of a program together."""
+"""Warnings that need all files of a program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +61,18 @@ class CheckedProgram:
     """A program without mistakes.
 
     Attributes:
-        programs: The program as written, then the files it imports, one Program each.
+        programs: The program as written, then one Program for each file it imports.
         rules: Rules of all files in normal form: one head; a body of Atom, Negation, Comparison and
             Call literals with at least one Atom. Arguments of a head are Constant, Variable,
             an expression, or an Aggregate on its own; those of body atoms also Wildcard.
-            `bindings` tells how every variable gets its value.
-        facts: Facts of all files, each once: atoms that hold constants only.
-        arities: Number of arguments of every predicate; `triple` is always there.
+            `bindings` gives the source of every variable's value.
+        facts: Distinct facts of all files: atoms that hold constants only.
+        arities: Number of arguments of every predicate; `triple` is always included.
         strata: Indexes into `rules`: strongly connected components in dependency order. Rules
             whose heads can be the same fact are in one stratum.
-        inputs: Predicates declared with @input, in the order of the text.
-        outputs: Predicates declared with @output, in the order of the text; empty means all.
-        warnings: What is legal and probably a mistake, in the order of the text.
+        inputs: Predicates declared with @input, in textual order.
+        outputs: Predicates declared with @output, in textual order; empty means all.
+        warnings: Constructs that are legal but probably mistakes, in textual order.
     """
 
     programs: tuple[Program, ...]
@@ -86,19 +86,19 @@ class CheckedProgram:
 
     @property
     def program(self) -> Program:
-        """The program as written, without what it imports."""
+        """The program as written, without its imports."""
         return self.programs[0]
 
     @property
     def texts(self) -> Mapping[str, str]:
-        """Name of each file, as spans and diagnostics have it, to its text."""
+        """Maps the name of each file, as used in spans and diagnostics, to its text."""
         return _texts(self.programs)
 
     @property
     def hash(self) -> str:
-        """SHA-256, in hex, of the canonical text of what decides the state.
+        """SHA-256, in hex, of the canonical text of everything that determines the state.
 
-        Comments, prefixes, the order of statements, their files and @output do not.
+        Comments, prefixes, @output, and the order and files of statements do not matter.
         """
         lines = sorted(print_rule(rule) for rule in self.rules)
         lines += sorted(print_literal(fact) for fact in self.facts)
@@ -107,7 +107,7 @@ class CheckedProgram:
 
 
 def check(program: Program) -> CheckedProgram:
-    """Check a program that was parsed without mistakes, with the files it imports.
+    """Check a program that parsed without mistakes, and the files it imports.
 
     Raises:
         ProgramError: With a diagnostic for every mistake.
@@ -116,12 +116,12 @@ def check(program: Program) -> CheckedProgram:
 
 
 def check_text(text: str, source: str = "<rules>") -> CheckedProgram:
-    """Read and check a rule text; mistakes of syntax and of meaning are reported together.
+    """Read and check a rule text; syntax errors and semantic errors are reported together.
 
     Args:
         text: The rules.
-        source: Name of the text in diagnostics, such as the path of its file. What it imports is
-            looked for in the folder of this path.
+        source: Name of the text in diagnostics, such as the path of its file. Imports are resolved
+            against the folder of this path.
 
     Raises:
         ProgramError: With a diagnostic for every mistake.
@@ -130,7 +130,7 @@ def check_text(text: str, source: str = "<rules>") -> CheckedProgram:
 
 
 def check_all(programs: Sequence[Program], added: Reading | None = None) -> CheckedProgram:
-    """Check files that were read already, and one more with what it imports.
+    """Check files that were already read, and one more with its imports.
 
     Raises:
         ProgramError: With a diagnostic for every mistake.
@@ -138,7 +138,9 @@ def check_all(programs: Sequence[Program], added: Reading | None = None) -> Chec
     readings = [Reading(program, (), complete=True) for program in programs]
     known = {program.source for program in programs}
     if added is not None:
-        readings += (one for one in with_imports(added) if one.program.source not in known)
+        readings += (
+            reading for reading in with_imports(added) if reading.program.source not in known
+        )
     return _check_readings(readings)
 
 
@@ -160,7 +162,7 @@ def _check_readings(readings: Sequence[Reading]) -> CheckedProgram:
     parts = [part for program in programs for rule in program.rules for part in normal_form(rule)]
     rules = tuple(part for part in parts if part.body)
     graph = dependencies(rules)
-    # A constant that could not be read would unify with others of its kind.
+    # The placeholders of unreadable constants would unify with each other.
     if not unread:
         prefixes = common_prefixes(programs)
         errors += unstratifiable(rules, graph, prefixes)

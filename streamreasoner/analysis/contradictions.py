@@ -1,6 +1,6 @@
-"""Rules that never match. Invariant: a rule that is reported derives nothing, whatever the facts.
+"""Rules that never match. Invariant: a reported rule derives nothing, whatever the facts.
 
-Found are a literal that never holds, and two that never hold together; not three or more.
+Detects single literals that never hold and pairs that never hold together, not larger sets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Expression, Literal, Program
     from streamreasoner.lang.kinds import Kinds
 
-# Results of `compare` with which an operator holds; None is that of values without an order.
+# Results of `compare` for which an operator holds; None: the values have no order.
 _HOLDS: Mapping[str, frozenset[int | None]] = {
     "=": frozenset({0}),
     "!=": frozenset({-1, 1, None}),
@@ -31,7 +31,7 @@ _HOLDS: Mapping[str, frozenset[int | None]] = {
     ">": frozenset({1}),
     ">=": frozenset({1, 0}),
 }
-_TURNED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _AT_MOST = frozenset({"=", "<", "<="})
 _AT_LEAST = frozenset({"=", ">", ">="})
 
@@ -55,7 +55,7 @@ def contradictions(program: Program) -> Iterator[Diagnostic]:
 
 
 def _comparable(body: Sequence[Literal]) -> Iterator[tuple[Literal, Literal]]:
-    """Yield pairs that are about the same predicate, test or value, in the order of the text."""
+    """Yield pairs about the same predicate, test or value, in textual order."""
     groups: dict[object, list[Literal]] = {}
     for literal in body:
         for subject in _subjects(literal):
@@ -95,7 +95,11 @@ def _exclude(literal: Literal, other: Literal) -> bool:
         case Call(), Negation(Call() as negated):
             return negated == literal
         case Comparison(), Comparison():
-            return any(_apart(one, two) for one in _readings(literal) for two in _readings(other))
+            return any(
+                _disjoint(first, second)
+                for first in _orientations(literal)
+                for second in _orientations(other)
+            )
         case _:
             return False
 
@@ -103,23 +107,23 @@ def _exclude(literal: Literal, other: Literal) -> bool:
 def _matches(negated: Atom, atom: Atom) -> bool:
     """Whether every fact that matches `atom` also matches `negated`."""
     return (negated.predicate, negated.arity) == (atom.predicate, atom.arity) and all(
-        isinstance(wanted, Wildcard) or (wanted == given and not isinstance(given, Wildcard))
-        for wanted, given in zip(negated.arguments, atom.arguments, strict=True)
+        isinstance(left, Wildcard) or (left == right and not isinstance(right, Wildcard))
+        for left, right in zip(negated.arguments, atom.arguments, strict=True)
     )
 
 
-def _readings(comparison: Comparison) -> tuple[tuple[Expression, str, Expression], ...]:
+def _orientations(comparison: Comparison) -> tuple[tuple[Expression, str, Expression], ...]:
     """Return a comparison from left to right and from right to left."""
     left, operator, right = comparison.left, comparison.operator, comparison.right
-    return (left, operator, right), (right, _TURNED[operator], left)
+    return (left, operator, right), (right, _MIRRORED[operator], left)
 
 
-def _apart(
-    one: tuple[Expression, str, Expression], other: tuple[Expression, str, Expression]
+def _disjoint(
+    first: tuple[Expression, str, Expression], second: tuple[Expression, str, Expression]
 ) -> bool:
-    """Whether no value satisfies both, where they are about one expression."""
-    (subject, first, limit), (same, second, bound) = one, other
-    if subject != same:
+    """Whether two comparisons with one left side exclude each other for every value."""
+    (subject, first_operator, limit), (other_subject, second_operator, bound) = first, second
+    if subject != other_subject:
         return False
     if limit == bound:
         order: int | None = 0
@@ -128,8 +132,10 @@ def _apart(
     else:
         return False
     if order is None:
-        return "!=" not in (first, second)
+        return "!=" not in (first_operator, second_operator)
     if order == 0:
-        return not _HOLDS[first] & _HOLDS[second]
-    lower, upper = (first, second) if order < 0 else (second, first)
+        return not _HOLDS[first_operator] & _HOLDS[second_operator]
+    lower, upper = (
+        (first_operator, second_operator) if order < 0 else (second_operator, first_operator)
+    )
     return lower in _AT_MOST and upper in _AT_LEAST

@@ -1,7 +1,7 @@
-"""Which rule needs which. Invariant: rules that can derive a common fact depend on each other.
+"""Dependencies between rules. Invariant: rules that can derive a common fact depend on each other.
 
-The graph is between atoms, not predicates: two atoms depend on each other only if their constants
-unify, so that triples with different predicates stay apart.
+The graph relates atoms, not predicates: a body atom depends on a head only if their constants
+unify, so triples with different predicates stay independent.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Dependency:
     Attributes:
         rule: Index of the rule that depends.
         on: Index of the rule it depends on.
-        through: How.
+        through: The kind of dependency.
         atom: The atom of `rule` that unifies with the head of `on`.
     """
 
@@ -47,10 +47,10 @@ class Dependency:
 
 
 def unifies(first: Atom, second: Atom) -> bool:
-    """Whether the constants of both atoms agree; their variables are unrelated.
+    """Whether the constants of both atoms agree; variables match anything.
 
-    Repeated variables are not looked at: a fact belongs to a stratum by its constants alone, which
-    is what a backend can tell from the fact (docs/decisions/0008).
+    Repeated variables are ignored: the stratum of a fact follows from its constants alone, which is
+    what a backend can determine from the fact (docs/decisions/0008).
     """
     if first.predicate != second.predicate or first.arity != second.arity:
         return False
@@ -62,10 +62,11 @@ def unifies(first: Atom, second: Atom) -> bool:
 
 
 def dependencies(rules: Sequence[Rule]) -> tuple[tuple[Dependency, ...], ...]:
-    """Return for each rule, in normal form, what it depends on.
+    """Return the dependencies of each rule in normal form.
 
-    Rules with equal heads are in one stratum anyway: dependencies on any of them lead to the first,
-    which depends on the others. This keeps the graph small when a disjunction becomes many rules.
+    Rules with equal heads share a stratum anyway, so a dependency on any of them points to the
+    first, which depends on the others. This keeps the graph small when a disjunction expands to
+    many rules.
     """
     first: dict[Atom, int] = {}
     by_shape: dict[tuple[str, int], list[Atom]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Use of the built-ins. Invariant: in a checked program each stands where it means something."""
+"""Use of the built-ins. Invariant: in a checked program each stands where it is allowed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import Aggregate, Atom, Call, Disjunction, Negation, children, walk
-from streamreasoner.lang.builtins import AGGREGATES, FUNCTIONS, MOST_ARGUMENTS, NAMES, TESTS
+from streamreasoner.lang.builtins import AGGREGATES, FUNCTIONS, MAX_ARGUMENTS, NAMES, TESTS
 from streamreasoner.lang.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def misused_builtins(program: Program) -> Iterator[Diagnostic]:
-    """Report built-ins that are unknown, in a wrong place or with wrong arguments."""
+    """Report built-ins that are unknown, misplaced or have the wrong number of arguments."""
     for rule in program.rules:
         for head in rule.heads:
             yield from _reserved(head)
@@ -86,8 +86,8 @@ def _unknown(node: Call | Aggregate, name: str) -> Diagnostic:
 def _count(node: Call | Aggregate, builtin: Builtin, count: int) -> Iterator[Diagnostic]:
     if not builtin.accepts(count):
         message = f"'{node.function}' takes {builtin}, found {count}"
-        hint = f"write `{node.function}({', '.join('…' * builtin.least)})`"
-        if count > MOST_ARGUMENTS:
+        hint = f"write `{node.function}({', '.join('…' * builtin.min_args)})`"
+        if count > MAX_ARGUMENTS:
             hint = f"nest calls: `{node.function}({node.function}(…), …)`"
         yield Diagnostic("SR231", message, node.span, hint)
 

@@ -1,7 +1,7 @@
 """The files a program is made of. Invariant: each file is read once, however often it is imported.
 
-A name is that of a packaged ruleset, or a path relative to the file that imports it. Files may
-import each other in a circle: a program is the rules of its files, in whatever order.
+An import names a packaged ruleset, or a path relative to the importing file. Cyclic imports are
+fine: a program is the set of rules of its files, in any order.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 def with_imports(main: Reading) -> tuple[Reading, ...]:
-    """Return `main` and what it imports, directly or not, nearest first.
+    """Return `main` and everything it imports, directly or transitively, breadth first.
 
-    A file that cannot be read is a diagnostic of the one that imports it.
+    A file that cannot be read is a diagnostic of the file that imports it.
     """
     seen = {_key(main.program.source)}
     queue = deque([main])
-    found = []
+    readings = []
     while queue:
         reading = queue.popleft()
         failures = []
@@ -49,8 +49,8 @@ def with_imports(main: Reading) -> tuple[Reading, ...]:
         if failures:
             diagnostics = (*reading.diagnostics, *failures)
             reading = replace(reading, diagnostics=diagnostics, complete=False)
-        found.append(reading)
-    return tuple(found)
+        readings.append(reading)
+    return tuple(readings)
 
 
 def _source(name: str, importer: str) -> str:
@@ -59,7 +59,7 @@ def _source(name: str, importer: str) -> str:
 
 
 def _key(source: str) -> str:
-    """Return the same text for every way to name a file."""
+    """Return one key for all names of a file."""
     try:
         return str(Path(source).resolve())
     except (OSError, ValueError):
@@ -76,7 +76,7 @@ def _failure(directive: Import, source: str, error: OSError | ValueError) -> Dia
     known = rulesets.names()
     message = f"there is no file '{source}'"
     if not Path(directive.name).suffix:
-        message += " and no ruleset of this name"
+        message += " and no ruleset with that name"
     files = (path.name for path in Path(source).parent.glob("*.dl"))
     close = get_close_matches(Path(directive.name).name, sorted({*known, *files}), 1)
     hint = f"a path is relative to the file that imports it; the rulesets are {', '.join(known)}"

@@ -1,4 +1,4 @@
-"""What an expression can be. Invariant: its value, if it has one, is of one of these kinds."""
+"""Kinds an expression can have. Invariant: its value, if it has one, is of one of these kinds."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Expression, Rule
 
 PLACES: Mapping[str, Mapping[int, Kinds]] = {TRIPLE: {1: IRIS}, QUAD: {1: IRIS, 3: NODES}}
-"""What triples and quads have at positions where RDF does not allow every term."""
+"""Kinds allowed at the positions of triples and quads that RDF restricts."""
 
 _PROMOTION = (Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE)
 _NUMBERS = {Type.INTEGER: Kind.INTEGER, Type.DECIMAL: Kind.DECIMAL, Type.DOUBLE: Kind.DOUBLE}
@@ -50,7 +50,7 @@ _VALUES = {
 
 
 def kinds_of_variables(rule: Rule) -> dict[str, Kinds]:
-    """Return what is known of the variables of a rule in normal form, others being anything."""
+    """Return the kinds of the restricted variables of a rule in normal form."""
     known: dict[str, Kinds] = {}
     for atom in rule.atoms:
         for position, kinds in PLACES.get(atom.predicate, {}).items():
@@ -65,7 +65,7 @@ def kinds_of_variables(rule: Rule) -> dict[str, Kinds]:
 
 
 def kinds_of(expression: Expression, known: Mapping[str, Kinds]) -> Kinds:  # noqa: PLR0911
-    """Return the kinds that the value of an expression can be of, given those of variables."""
+    """Return the possible kinds of an expression, given those of its variables."""
     match expression:
         case Constant(term):
             return ANYTHING if term == UNREADABLE else frozenset({kind_of(term)})
@@ -80,12 +80,12 @@ def kinds_of(expression: Expression, known: Mapping[str, Kinds]) -> Kinds:  # no
         case Call("abs", (operand,)):
             return _numbers(operand, known)
         case Call("min" | "max", arguments) if arguments:
-            found = frozenset(kind for each in arguments for kind in kinds_of(each, known))
-            return (found & ORDERED) or ORDERED
+            kinds = frozenset(kind for argument in arguments for kind in kinds_of(argument, known))
+            return (kinds & ORDERED) or ORDERED
         case Call(name, _):
-            return FUNCTIONS[name].gives if name in FUNCTIONS else ANYTHING
+            return FUNCTIONS[name].returns if name in FUNCTIONS else ANYTHING
         case Aggregate(name, _):
-            return AGGREGATES[name].gives if name in AGGREGATES else ANYTHING
+            return AGGREGATES[name].returns if name in AGGREGATES else ANYTHING
         case _:
             assert_never(expression)
 
@@ -94,23 +94,25 @@ def kind_of(term: str) -> Kind:
     """Return the kind of a canonical term."""
     if term.startswith("<"):
         return Kind.IRI
-    found = literal(term)
-    if found is None:
+    parsed = literal(term)
+    if parsed is None:
         return Kind.BLANK_NODE
-    if found.language is not None:
+    if parsed.language is not None:
         return Kind.TAGGED
     value = number(term)
-    return _VALUES.get(found.value.kind, Kind.OTHER) if value is None else _NUMBERS[value.type]
+    return _VALUES.get(parsed.value.kind, Kind.OTHER) if value is None else _NUMBERS[value.type]
 
 
 def _numbers(operand: Expression, known: Mapping[str, Kinds]) -> Kinds:
-    """Return the numbers an operand can be; one that is none is a mistake of its own."""
+    """Return the numeric kinds of an operand; a non-number is reported elsewhere."""
     return (kinds_of(operand, known) & NUMBERS) or NUMBERS
 
 
 def _operation(operator: str, left: Kinds, right: Kinds) -> Kinds:
-    """Return the numbers that an operation gives: its operands are promoted to the greater type."""
-    promoted = frozenset(max(one, other, key=_PROMOTION.index) for one in left for other in right)
+    """Return the numeric kinds of a result: operands are promoted to the greater type."""
+    promoted = frozenset(
+        max(first, second, key=_PROMOTION.index) for first in left for second in right
+    )
     match operator:
         case "/":
             return frozenset(Kind.DECIMAL if kind is Kind.INTEGER else kind for kind in promoted)

@@ -1,4 +1,4 @@
-"""Heads that aggregate. Invariant: equal aggregates put a fact into one group at most."""
+"""Aggregating heads. Invariant: equal aggregates put a fact into at most one group."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def lattice_clashes(rules: Sequence[Rule], prefixes: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """Report aggregated heads of rules in normal form that put one fact into different groups."""
+    """Report aggregating heads of rules in normal form that put one fact into different groups."""
     earlier: dict[tuple[str, int], dict[Atom, None]] = defaultdict(dict)
     for rule in rules:
         head = rule.head
@@ -37,19 +37,22 @@ def _clash(head: Atom, other: Atom, prefixes: Mapping[str, str]) -> Diagnostic |
     pairs = tuple(zip(head.arguments, other.arguments, strict=True))
     where = f"{print_literal(other, prefixes)} in {line_of(other.span, head.span)}"
     message = f"this head and {where} can be the same fact, and differ in"
-    apart = "or derive one of them into a predicate of its own"
-    if any(_function(one) != _function(two) for one, two in pairs):
+    separate = "or derive one of them into a predicate of its own"
+    if any(_function(left) != _function(right) for left, right in pairs):
         if not is_lattice(head) and not is_lattice(other):
-            return None  # two aggregates, whose results are united
+            return None  # two reductions, whose results are united
         return Diagnostic(
-            "SR234", f"{message} their aggregates", head.span, f"aggregate alike in both, {apart}"
+            "SR234",
+            f"{message} their aggregates",
+            head.span,
+            f"use the same aggregate in both, {separate}",
         )
-    if any(isinstance(one, Constant) is not isinstance(two, Constant) for one, two in pairs):
+    if any(isinstance(left, Constant) is not isinstance(right, Constant) for left, right in pairs):
         return Diagnostic(
             "SR234",
             f"{message} their constants",
             head.span,
-            f"write the same constants in both, {apart}",
+            f"write the same constants in both, {separate}",
         )
     return None
 

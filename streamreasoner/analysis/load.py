@@ -1,4 +1,4 @@
-"""Rules by text, path or ruleset name. Invariant: every way in ends in the same checks."""
+"""Rules by text, path or ruleset name. Invariant: all of them pass the same checks."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 def load_program(rules: str | Path) -> CheckedProgram:
     """Read and check rules.
 
-    What the rules import is looked for in the folder of their file, or in the working directory.
+    Imports are resolved against the folder of the rule file, or the working directory.
 
     Args:
         rules: A path, the name of a packaged ruleset such as `rho-df`, or the text itself. A str
-            is text if it is empty or holds white space, a parenthesis or a bracket; else it is a
-            ruleset if one has this name, else a path.
+            is text if it is empty or contains white space, a parenthesis or a bracket; otherwise
+            it is a ruleset if one has this name, otherwise a path.
 
     Raises:
         ProgramError: The rules have mistakes, or there is no such file or ruleset.
@@ -41,7 +41,7 @@ def load_program(rules: str | Path) -> CheckedProgram:
 
 
 def _text_or_path(rules: str) -> CheckedProgram:
-    """A path may hold blanks or parentheses too; text on one line never ends in `.dl`."""
+    """Load a str with blanks or parentheses; text on one line never ends in `.dl`, a path does."""
     if "\n" not in rules and rules.endswith(".dl"):
         return check_text(read_rules(Path(rules)), rules)
     return check_text(rules)
@@ -53,7 +53,7 @@ def _unknown(name: str) -> str:
     hint = f" Did you mean '{close[0]}'?" if close else ""
     return (
         f"There is no ruleset and no rule file '{name}'.{hint}"
-        f" The rulesets are {', '.join(known)}; a rule file is named by its path."
+        f" The rulesets are {', '.join(known)}; a rule file is given by its path."
     )
 
 

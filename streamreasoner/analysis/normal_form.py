@@ -1,4 +1,4 @@
-"""Rules with one head and a conjunctive body. Invariant: derives what the rules of the text derive.
+"""Rules with one head and a conjunctive body. Invariant: they derive the same facts as the text.
 
 `p, q :- a, (b | c) .` is four rules: `p :- a, b`, `p :- a, c`, `q :- a, b` and `q :- a, c`.
 """
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from streamreasoner.lang.ast import Literal, Program
 
-MOST_RULES = 1_000
-"""How many rules one rule of the text may stand for."""
+MAX_RULES = 1_000
+"""Maximum number of rules in normal form per rule of the text."""
 
-MOST_LITERALS = 20_000
-"""How many literals these rules may have."""
+MAX_LITERALS = 20_000
+"""Maximum number of literals of these rules."""
 
 
 def normal_form(rule: Rule) -> tuple[Rule, ...]:
@@ -35,29 +35,29 @@ def is_small(rule: Rule) -> bool:
     """Whether the normal form of a rule is within the limits."""
     count, literals = _size(rule.body)
     heads = len(rule.heads)
-    return heads * count <= MOST_RULES and heads * literals <= MOST_LITERALS
+    return heads * count <= MAX_RULES and heads * literals <= MAX_LITERALS
 
 
 def too_large(program: Program) -> Iterator[Diagnostic]:
-    """Report rules whose normal form is larger than `MOST_RULES` or `MOST_LITERALS`."""
+    """Report rules whose normal form is larger than `MAX_RULES` or `MAX_LITERALS`."""
     for rule in program.rules:
         if not is_small(rule):
-            count, literals = (len(rule.heads) * each for each in _size(rule.body))
-            found = (
-                f"{count} rules, more than {MOST_RULES}"
-                if count > MOST_RULES
-                else f"rules of {literals} literals, more than {MOST_LITERALS}"
+            count, literals = (len(rule.heads) * size for size in _size(rule.body))
+            excess = (
+                f"{count} rules, more than {MAX_RULES}"
+                if count > MAX_RULES
+                else f"rules of {literals} literals, more than {MAX_LITERALS}"
             )
             yield Diagnostic(
                 "SR206",
-                f"the heads and disjunctions of this rule stand for {found}",
+                f"the heads and disjunctions of this rule expand to {excess}",
                 rule.span,
                 "derive each disjunction into a predicate of its own",
             )
 
 
 def _size(body: tuple[Literal, ...]) -> tuple[int, int]:
-    """Return how many conjunctions a body stands for, and how many literals they have in all."""
+    """Return the number of conjunctions a body expands to, and their total number of literals."""
     parts = [
         tuple(map(sum, zip(*map(_size, literal.alternatives), strict=True)))
         if isinstance(literal, Disjunction)
@@ -70,7 +70,11 @@ def _size(body: tuple[Literal, ...]) -> tuple[int, int]:
 
 def _conjunctions(body: tuple[Literal, ...]) -> tuple[tuple[Literal, ...], ...]:
     choices = [
-        tuple(each for alternative in literal.alternatives for each in _conjunctions(alternative))
+        tuple(
+            conjunction
+            for alternative in literal.alternatives
+            for conjunction in _conjunctions(alternative)
+        )
         if isinstance(literal, Disjunction)
         else ((literal,),)
         for literal in body

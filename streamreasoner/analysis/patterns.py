@@ -1,4 +1,4 @@
-"""Constant regular expressions. Invariant: those of a checked program compile."""
+"""Constant regular expressions. Invariant: all of them in a checked program compile."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Program, Span
 
 _SYNTAX = "patterns have the syntax of RE2; in a string, a backslash is written `\\\\`"
-_LOOKING = "RE2 has no look-around: write a second `matches` or `not matches`"
+_LOOK_AROUND = "RE2 has no look-around: write a second `matches` or `not matches`"
 _HINTS = (
-    *((start, _LOOKING) for start in ("(?=", "(?!", "(?<")),
+    *((start, _LOOK_AROUND) for start in ("(?=", "(?!", "(?<")),
     *((f"\\{digit}", "RE2 has no back-references") for digit in range(1, 10)),
-    ("{", "a repetition counts to at most 1,000; counts of nested repetitions multiply"),
+    ("{", "a repetition count is at most 1,000; nested counts multiply"),
     ("\\Z", "the end of the text is written `$` or `\\\\z`"),
 )
-"""What to do, by the start of the part that is wrong."""
+"""Hints, by the start of the offending part."""
 
 
 def invalid_patterns(program: Program) -> Iterator[Diagnostic]:
-    """Report constant patterns of `matches` that are no regular expressions."""
+    """Report constant patterns of `matches` that are not regular expressions."""
     for rule in program.rules:
         for literal in rule.body:
             for node in walk(literal):
                 match node:
                     case Call("matches", (_, Constant(term) as constant)) if term.startswith('"'):
-                        yield from _refused(plain_value(constant), constant, program.text)
+                        yield from _check(plain_value(constant), constant, program.text)
                     case _:
                         pass
 
 
-def _refused(pattern: str, constant: Constant, text: str) -> Iterator[Diagnostic]:
+def _check(pattern: str, constant: Constant, text: str) -> Iterator[Diagnostic]:
     try:
         regex.check(pattern)
     except regex.PatternError as error:
         message = f"not a regular expression: {error.reason}"
         if error.part:
             message += f": `{error.part}`"
-        span = _inside(constant.span, pattern, error.part, text)
+        span = _span_of(constant.span, pattern, error.part, text)
         yield Diagnostic("SR243", message, span, _hint(error.part))
 
 
@@ -53,8 +53,8 @@ def _hint(part: str) -> str:
     return next((hint for start, hint in _HINTS if part.startswith(start)), _SYNTAX)
 
 
-def _inside(span: Span, pattern: str, part: str, text: str) -> Span:
-    """Return the place of a part of the pattern; of all of it if that cannot be told."""
+def _span_of(span: Span, pattern: str, part: str, text: str) -> Span:
+    """Return the span of a part of the pattern, or of the constant if that is ambiguous."""
     if text[span.start + 1 : span.end - 1] != pattern or not part or pattern.count(part) != 1:
         return span
     offset = pattern.index(part) + 1

@@ -1,7 +1,7 @@
-"""Safety. Invariant: in a checked program every variable of a rule is bound, and facts are ground.
+"""Safety. Invariant: in a checked program every variable is bound, and every fact is ground.
 
 A variable is bound by a positive atom or by an assignment (`binding`), so every body has finitely
-many matches. In a rule that is not safe, each unbound variable is reported once.
+many matches. In an unsafe rule, each unbound variable is reported once.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.binding import bindings, bound_by_atoms
-from streamreasoner.analysis.circles import Circles
+from streamreasoner.analysis.cycles import Cycles
 from streamreasoner.analysis.normal_form import normal_form
 from streamreasoner.lang.ast import (
     Aggregate,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def unsafe(program: Program) -> Iterator[Diagnostic]:
-    """Report variables that nothing binds, and wildcards that stand for no argument."""
+    """Report unbound variables, and wildcards outside the arguments of body atoms."""
     for rule in program.rules:
         if not rule.body:
             yield from (item for head in rule.heads for item in _not_ground(head))
@@ -59,30 +59,30 @@ def _not_ground(fact: Atom) -> Iterator[Diagnostic]:
 
 
 def _unbound(rule: Rule, prefixes: Mapping[str, str]) -> Iterator[Diagnostic]:
-    found = bindings(rule)
-    bound = bound_by_atoms(rule) | {name for name, _ in found.assignments}
+    parts = bindings(rule)
+    bound = bound_by_atoms(rule) | {name for name, _ in parts.assignments}
     occurrences: dict[str, tuple[Variable, Literal]] = {}
-    # In an atom an unbound variable is part of an expression, which is the mistake to explain.
+    # An unbound variable in an atom is part of an expression: report that first.
     for literal in (*rule.atoms, rule.head, *rule.body):
         for variable in variables(literal):
             if variable.name not in bound:
                 occurrences.setdefault(variable.name, (variable, literal))
-    circles = Circles(found.filters, bound)
-    loose = [name for name in occurrences if name not in circles.equalities]
-    for name in loose:
+    cycles = Cycles(parts.filters, bound)
+    undefined = [name for name in occurrences if name not in cycles.equalities]
+    for name in undefined:
         variable, literal = occurrences[name]
-        yield _loose(variable, literal, in_head=literal is rule.head)
-    yield from circles.report(loose, prefixes)
+        yield _undefined(variable, literal, in_head=literal is rule.head)
+    yield from cycles.report(undefined, prefixes)
     if not rule.atoms and not occurrences:
         yield Diagnostic(
             "SR204",
             "no positive atom in this body",
             rule.body[0].span,
-            "add an atom to the body that says when the rule applies",
+            "add an atom to the body to state when the rule applies",
         )
 
 
-def _loose(variable: Variable, literal: Literal, *, in_head: bool) -> Diagnostic:
+def _undefined(variable: Variable, literal: Literal, *, in_head: bool) -> Diagnostic:
     name = f"?{variable.name}"
     if in_head:
         message = f"variable '{name}' of the head is not bound in the body"
@@ -93,16 +93,14 @@ def _loose(variable: Variable, literal: Literal, *, in_head: bool) -> Diagnostic
         case Negation(Atom(_, arguments)) if variable in arguments:
             hint += ", or write `_` if any value will do"
         case Atom():
-            message = (
-                f"variable '{name}' is bound by nothing; an expression in an atom binds nothing"
-            )
+            message = f"variable '{name}' is not bound; an expression in an atom binds nothing"
             hint = (
                 f"name the argument and compute from it: `{literal.predicate}(…, ?v), {name} = …`"
             )
             return Diagnostic("SR202", message, variable.span, hint)
         case _:
             pass
-    message = f"variable '{name}' is bound by no positive atom and no assignment"
+    message = f"variable '{name}' is not bound by a positive atom or an assignment"
     return Diagnostic("SR202", message, variable.span, hint)
 
 
@@ -113,14 +111,14 @@ def _wildcards(literal: Literal, *, in_head: bool) -> Iterator[Diagnostic]:
         if isinstance(node, Atom) and not in_head
         for argument in node.arguments
     }
-    counted = {
+    aggregated = {
         id(inner) for node in walk(literal) if isinstance(node, Aggregate) for inner in walk(node)
     }
     for node in walk(literal):
         if isinstance(node, Wildcard) and id(node) not in legal:
             place = "a head" if in_head else "a comparison, function or test"
             hint = "name the variable and bind it in an atom of the body"
-            if id(node) in counted:
+            if id(node) in aggregated:
                 place = "an aggregate"
-                hint = "name a variable of the body; `count(?x)` counts matches, whatever ?x is"
+                hint = "name a variable of the body: `count(?x)` counts matches for any value of ?x"
             yield Diagnostic("SR203", f"wildcard `_` in {place} has no value", node.span, hint)

@@ -1,4 +1,4 @@
-"""Sizes of rules. Invariant: what is not reported fits the kernels and is planned in seconds."""
+"""Sizes of rules. Invariant: a rule that is not reported fits the kernels and plans in seconds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def beyond_limits(program: Program) -> Iterator[Diagnostic]:
                 if (signature.arity or 0) > limits.ARGUMENTS:
                     yield _wide(signature.predicate, signature.span)
     for rule in program.rules:
-        # Whatever is counted takes a character at least.
+        # Everything counted takes at least one character.
         is_long = rule.span.end - rule.span.start > min(limits.ATOMS, limits.VARIABLES)
         if is_long and is_small(rule):
             for part in normal_form(rule):
@@ -50,16 +50,16 @@ def _beyond(rule: Rule) -> Iterator[Diagnostic]:
     for atom in (rule.head, *atoms):
         if atom.arity > limits.ARGUMENTS:
             yield _wide(atom.predicate, atom.span)
-    yield from _more(atoms, limits.ATOMS, "a body has at most {} atoms, and this is one more")
+    yield from _more(atoms, limits.ATOMS, "a body has at most {} atoms, and this is the next")
     yield from _more(
         conditions,
         limits.CONDITIONS,
-        "a body has at most {} comparisons, assignments and tests, and this is one more",
+        "a body has at most {} comparisons, assignments and tests, and this is the next",
     )
     yield from _more(
         _columns(rule, atoms),
         limits.VARIABLES,
-        "a rule has at most {} variables and operations, and this is one more",
+        "a rule has at most {} variables and operations, and this is the next",
     )
 
 
@@ -74,9 +74,9 @@ def _atom(literal: Literal) -> Atom | None:
 
 
 def _columns(rule: Rule, atoms: Iterable[Atom]) -> Iterator[Expression]:
-    """The first place of each value that a match holds: of variables and of what is computed.
+    """Yield the first occurrence of each column of a match: variables and computed values.
 
-    A variable that is nowhere but in one atom is no more than a wildcard.
+    A variable that occurs only once, in an atom, is a wildcard.
     """
     tests = {
         id(literal.atom if isinstance(literal, Negation) else literal) for literal in rule.body

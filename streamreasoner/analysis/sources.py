@@ -1,4 +1,4 @@
-"""Rule texts from files. Invariant: what is wrong with a file is said in words, never an errno."""
+"""Rule texts from files. Invariant: errors are described in words, never by an errno."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def read_file(path: Path) -> str:
 
     Raises:
         OSError: The file cannot be read.
-        ValueError: It is too large or not UTF-8, or the path is not one; `reason` has the words.
+        ValueError: It is too large or not UTF-8, or the path is invalid; `reason` describes which.
     """
     if path.stat().st_size > limits.FILE_BYTES:
         raise ValueError(
@@ -26,7 +26,7 @@ def read_file(path: Path) -> str:
 
 
 def reason(error: OSError | ValueError) -> str:
-    """Return what an error of `read_file` says about the file, as the end of a sentence."""
+    """Return an error of `read_file` as a predicate: `cannot be read: ...`."""
     match error:
         case UnicodeDecodeError():
             return f"is not UTF-8 text (byte {error.start}); save it as UTF-8"

@@ -1,4 +1,4 @@
-"""Strata. Invariant: a rule depends only on rules of its own and of earlier strata."""
+"""Strata. Invariant: a rule depends only on rules of its own stratum and earlier ones."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from streamreasoner.analysis.dependency import Dependency
     from streamreasoner.lang.ast import Rule, Span
 
-_REFUSED = {
+_FORBIDDEN = {
     Through.NEGATION: ("SR301", "its own negation", "not "),
     Through.AGGREGATE: ("SR302", "itself through an aggregate", "aggregate over "),
 }
 
 
 def strata(graph: Sequence[Sequence[Dependency]]) -> tuple[tuple[int, ...], ...]:
-    """Return the strongly connected components, each sorted, what is depended on first.
+    """Return the strongly connected components, each sorted, dependencies first.
 
-    Tarjan's algorithm (SIAM J. Comput. 1, 1972) without recursion: chains of rules may be long.
+    Tarjan's algorithm (SIAM J. Comput. 1, 1972) without recursion, as chains of rules may be long.
     """
     order: dict[int, int] = {}
     low: dict[int, int] = {}
     open_rules: list[int] = []
     is_open = [False] * len(graph)
-    found: list[tuple[int, ...]] = []
+    components: list[tuple[int, ...]] = []
     for start in range(len(graph)):
         if start in order:
             continue
@@ -59,8 +59,8 @@ def strata(graph: Sequence[Sequence[Dependency]]) -> tuple[tuple[int, ...], ...]
                     del open_rules[-len(component) :]
                     for member in component:
                         is_open[member] = False
-                    found.append(tuple(sorted(component)))
-    return tuple(found)
+                    components.append(tuple(sorted(component)))
+    return tuple(components)
 
 
 def unstratifiable(
@@ -71,15 +71,15 @@ def unstratifiable(
     """Report negation and non-monotone aggregates inside a stratum, with the cycle."""
     stratum = {rule: index for index, members in enumerate(strata(graph)) for rule in members}
     for edge in (edge for edges in graph for edge in edges):
-        if edge.through not in _REFUSED or stratum[edge.rule] != stratum[edge.on]:
+        if edge.through not in _FORBIDDEN or stratum[edge.rule] != stratum[edge.on]:
             continue
-        code, how, _ = _REFUSED[edge.through]
+        code, how, _ = _FORBIDDEN[edge.through]
         head = rules[edge.rule].head
         hint = "break the cycle"
-        is_one_of_many = edge.through is Through.AGGREGATE and any(
-            found.function in MONOTONE_AGGREGATES for found in aggregates(head)
+        is_combined = edge.through is Through.AGGREGATE and any(
+            item.function in MONOTONE_AGGREGATES for item in aggregates(head)
         )
-        if is_one_of_many:
+        if is_combined:
             hint = "break the cycle, or give its `min` or `max` a head of its own"
         name = print_literal(head, prefixes) if head.predicate in ARITIES else head.predicate
         cycle = "; ".join(
@@ -95,7 +95,7 @@ def unstratifiable(
 
 
 def _path(graph: Sequence[Sequence[Dependency]], start: int, goal: int) -> list[Dependency]:
-    """Return a shortest path of dependencies from `start` to `goal`, both in one stratum."""
+    """Return a shortest path of dependencies from `start` to `goal`, in the same stratum."""
     reached: dict[int, Dependency | None] = {start: None}
     queue = deque([start])
     while goal not in reached:
@@ -120,5 +120,5 @@ def _step(rules: Sequence[Rule], edge: Dependency, prefixes: Mapping[str, str], 
             f"{head} and {print_literal(other.head, prefixes)}"
             f" ({line_of(other.span, here)}) can be the same fact"
         )
-    how = _REFUSED[edge.through][2] if edge.through in _REFUSED else ""
+    how = _FORBIDDEN[edge.through][2] if edge.through in _FORBIDDEN else ""
     return f"{head} needs {how}{print_literal(edge.atom, prefixes)}"

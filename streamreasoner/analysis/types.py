@@ -1,7 +1,7 @@
-"""Types. Invariant: in a checked program no expression is known to have no value.
+"""Types. Invariant: in a checked program no expression is statically known to have no value.
 
-A value of a wrong type is no mistake at run time: the literal just does not match. What is known of
-the text alone, from constants and from what built-ins give, is refused, for it never matches.
+At run time a value of a wrong type is not an error: the literal does not match. A literal whose
+constants and built-ins show that it never matches is refused.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _EXTREMES = frozenset({"min", "max"})
 
 
 def type_errors(program: Program) -> Iterator[Diagnostic]:
-    """Report expressions that can have no value, and terms where no triple can have them."""
+    """Report expressions that cannot have a value, and terms at positions RDF does not allow."""
     for rule in program.rules:
         for part in normal_form(rule):
             types = _Types(kinds_of_variables(part), program.prefixes)
@@ -57,19 +57,19 @@ def type_errors(program: Program) -> Iterator[Diagnostic]:
 
 
 def families(kinds: Kinds) -> Kinds:
-    """Return `kinds` with one in place of all numbers: values of other kinds are never equal."""
+    """Merge the numeric kinds: values of different families are never equal."""
     return frozenset(Kind.DECIMAL if kind in NUMBERS else kind for kind in kinds)
 
 
 class _Types:
-    """Checks of the nodes of one rule, given what is known of its variables."""
+    """Checks of the nodes of one rule, given the kinds of its variables."""
 
     def __init__(self, known: Mapping[str, Kinds], prefixes: Mapping[str, str]) -> None:
         self._known = known
         self._prefixes = prefixes
 
     def check(self, node: Expression | Literal) -> Iterator[Diagnostic]:
-        """Report what is wrong with this node, not with those below it."""
+        """Report the errors of this node, not of those below it."""
         match node:
             case Comparison(left, operator, right) if operator in _ORDER_OPERATORS:
                 yield from self._ordered(node, operator, (left, right))
@@ -94,29 +94,31 @@ class _Types:
         for side in wrong:
             yield Diagnostic(
                 "SR240",
-                f"`{operator}` with {self._named(side)}, which has no order",
+                f"`{operator}` with {self._describe(side)}, which has no order",
                 side.span,
                 "numbers, strings, booleans, dates and times are ordered;"
                 " all terms can be compared with `=` and `!=`",
             )
-        ordered = [found & ORDERED for found in kinds]
-        if not wrong and not frozenset.intersection(*(families(found) for found in ordered)):
-            known = dict.fromkeys(described(_whole(found)) for found in ordered if found != ORDERED)
+        ordered = [operand & ORDERED for operand in kinds]
+        if not wrong and not frozenset.intersection(*(families(operand) for operand in ordered)):
+            known = dict.fromkeys(
+                described(_with_all_numbers(operand)) for operand in ordered if operand != ORDERED
+            )
             never = "never holds" if isinstance(node, Comparison) else "has no value"
             message = f"`{operator}` between {' and '.join(known)} {never}"
             hint = "compare values of one kind"
-            if any(found <= NUMBERS for found in ordered) and STRINGS in ordered:
+            if any(operand <= NUMBERS for operand in ordered) and STRINGS in ordered:
                 hint += "; to_number(…) reads a number from a string"
             yield Diagnostic("SR240", message, node.span, hint)
 
     def _arithmetic(self, node: BinaryOperation | UnaryMinus) -> Iterator[Diagnostic]:
         for operand in (node.operand,) if isinstance(node, UnaryMinus) else (node.left, node.right):
-            found = self._kinds(operand)
-            if not found & NUMBERS:
+            kinds = self._kinds(operand)
+            if not kinds & NUMBERS:
                 hint = "numbers are written 5, 0.5 or 5e-1"
-                if found <= TEXTS:
+                if kinds <= TEXTS:
                     hint += "; to_number(…) reads one from a string, concat(…, …) joins strings"
-                message = f"arithmetic with {self._named(operand)}, which is not a number"
+                message = f"arithmetic with {self._describe(operand)}, which is not a number"
                 yield Diagnostic("SR241", message, operand.span, hint)
         match node:
             case BinaryOperation("/" | "%" as operator, _, Constant(term) as divisor):
@@ -131,13 +133,13 @@ class _Types:
     def _arguments(
         self, name: str, builtin: Builtin, arguments: Sequence[Expression]
     ) -> Iterator[Diagnostic]:
-        last = len(builtin.takes) - 1
+        last = len(builtin.parameters) - 1
         for position, argument in enumerate(arguments):
-            takes = builtin.takes[min(position, last)]
-            found = self._kinds(argument)
-            if not found & takes:
-                message = f"'{name}' takes {described(takes)}, not {self._named(argument)}"
-                yield Diagnostic("SR244", message, argument.span, _conversion(found, takes))
+            expected = builtin.parameters[min(position, last)]
+            kinds = self._kinds(argument)
+            if not kinds & expected:
+                message = f"'{name}' takes {described(expected)}, not {self._describe(argument)}"
+                yield Diagnostic("SR244", message, argument.span, _conversion(kinds, expected))
 
     def _places(self, atom: Atom, places: Mapping[int, Kinds]) -> Iterator[Diagnostic]:
         for position, allowed in places.items():
@@ -146,7 +148,7 @@ class _Types:
                     place = "predicate" if allowed == IRIS else "graph"
                     yield Diagnostic(
                         "SR242",
-                        f"{self._named(argument)} as the {place} of a {atom.predicate},"
+                        f"{self._describe(argument)} as the {place} of a {atom.predicate},"
                         f" which is {described(allowed)}",
                         argument.span,
                         "a triple is `[subject, predicate, object]`,"
@@ -156,8 +158,8 @@ class _Types:
     def _kinds(self, expression: Expression) -> Kinds:
         return kinds_of(expression, self._known)
 
-    def _named(self, expression: Expression) -> str:
-        """Return an expression and what it is known to be, for the middle of a sentence."""
+    def _describe(self, expression: Expression) -> str:
+        """Describe an expression and its kinds, for use within a sentence."""
         kinds = self._kinds(expression)
         text = print_expression(expression, self._prefixes)
         if not isinstance(expression, Constant):
@@ -169,18 +171,18 @@ class _Types:
         return f"the {'blank node' if kinds == {Kind.BLANK_NODE} else 'literal'} {text}"
 
 
-def _whole(kinds: Kinds) -> Kinds:
-    """Return `kinds`, all numbers if there is one: they are compared with each other."""
+def _with_all_numbers(kinds: Kinds) -> Kinds:
+    """Return `kinds`, with all numeric kinds if it has one: they compare with each other."""
     return kinds | NUMBERS if kinds & NUMBERS else kinds
 
 
-def _conversion(found: Kinds, takes: Kinds) -> str | None:
-    if takes == INTEGERS and found <= NUMBERS:
+def _conversion(kinds: Kinds, expected: Kinds) -> str | None:
+    if expected == INTEGERS and kinds <= NUMBERS:
         return "positions and lengths are integers, and `/` gives a decimal or a double"
-    if takes == TEXTS and found == IRIS:
+    if expected == TEXTS and kinds == IRIS:
         return "str(…) gives the text of an IRI"
-    if takes == TEXTS:
+    if expected == TEXTS:
         return "to_string(…) gives the text of a literal"
-    if takes == NUMBERS and found <= TEXTS:
+    if expected == NUMBERS and kinds <= TEXTS:
         return "to_number(…) reads a number from a string"
     return None

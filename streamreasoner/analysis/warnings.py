@@ -1,4 +1,4 @@
-"""What is legal and probably a mistake. Invariant: never refuses a program."""
+"""Legal constructs that are probably mistakes. Invariant: a warning never refuses a program."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Literal, Program, Rule
 
 _CLOSE = 0.75
-# Programs with more names are generated: comparing all pairs would take longer than running them.
-_MOST_COMPARED = 300
-_BY_VALUE = "`=` is tested on every pair; to join, write one side in place of the other"
+# Programs with more names are generated, and comparing all pairs would take too long.
+_MAX_COMPARED = 300
+_BY_VALUE = "`=` is evaluated for every pair; to join, substitute one side for the other"
 _DIGITS = re.compile(r"[0-9]")
 
 
 def single_use(program: Program) -> Iterator[Diagnostic]:
     """Report variables that occur once in their rule; names that begin with `_` are exempt."""
     for rule in program.rules:
-        found = [item for part in (*rule.heads, *rule.body) for item in variables(part)]
-        uses = Counter(variable.name for variable in found)
-        for variable in found:
+        occurrences = [item for part in (*rule.heads, *rule.body) for item in variables(part)]
+        uses = Counter(variable.name for variable in occurrences)
+        for variable in occurrences:
             if uses[variable.name] > 1 or variable.name.startswith("_"):
                 continue
             close = get_close_matches(variable.name, sorted(uses.keys() - {variable.name}), 1)
-            hint = "write `_` if any value will do, or check its spelling"
+            hint = "write `_` if any value will do, or check the spelling"
             if close:
                 hint = f"did you mean '?{close[0]}'? If not, {hint}"
             message = f"variable '?{variable.name}' occurs once in its rule"
@@ -52,7 +52,7 @@ def single_use(program: Program) -> Iterator[Diagnostic]:
 
 
 def misspelt(programs: Sequence[Program]) -> Iterator[Diagnostic]:
-    """Report predicates that nothing defines and that look like another, a test or a function."""
+    """Report undefined predicates whose names resemble another predicate, a test or a function."""
     rules = [rule for program in programs for rule in program.rules]
     defined = {head.predicate for rule in rules for head in rule.heads}
     defined |= _declared(programs, Input)
@@ -62,9 +62,9 @@ def misspelt(programs: Sequence[Program]) -> Iterator[Diagnostic]:
             if atom.predicate not in defined | ARITIES.keys():
                 used.setdefault(atom.predicate, []).append(atom)
     shapes = {_shape(name): name for name in sorted(defined | TESTS.keys())}
-    if len(shapes.keys() | {_shape(name) for name in used}) > _MOST_COMPARED:
+    if len(shapes.keys() | {_shape(name) for name in used}) > _MAX_COMPARED:
         return
-    # Of two names that nothing defines, the one with more uses is taken to be right.
+    # Of two undefined names, the one with more uses is assumed to be right.
     for predicate in sorted(used, key=lambda name: -len(used[name])):
         hint = _meant(predicate, shapes)
         shapes.setdefault(_shape(predicate), predicate)
@@ -83,7 +83,7 @@ def cartesian_products(program: Program) -> Iterator[Diagnostic]:
             for atom in groups[1:]:
                 first = print_literal(groups[0], program.prefixes)
                 message = f"this atom and {first} share no variable: a cartesian product"
-                hint = "join them on a variable, or move one into a rule of its own"
+                hint = "join them on a variable, or move one into a separate rule"
                 if any(_equates(literal) for literal in bindings(part).filters):
                     hint = _BY_VALUE
                 yield Diagnostic("SR503", message, atom.span, hint)
@@ -96,12 +96,12 @@ def duplicates(programs: Sequence[Program]) -> Iterator[Diagnostic]:
         earlier = first.setdefault(rule, rule)
         if earlier is not rule:
             kind = "rule" if rule.body else "fact"
-            message = f"the {kind} of {line_of(earlier.span, rule.span)} again"
+            message = f"this {kind} repeats {line_of(earlier.span, rule.span)}"
             yield Diagnostic("SR504", message, rule.span, "remove one of the two")
 
 
 def unused(programs: Sequence[Program]) -> Iterator[Diagnostic]:
-    """Report predicates of the first program that are neither published nor needed by another."""
+    """Report predicates of the first program that are neither output nor used by another."""
     published = _declared(programs, Output)
     if not published:
         return
@@ -126,7 +126,7 @@ def unused(programs: Sequence[Program]) -> Iterator[Diagnostic]:
 
 
 def _meant(predicate: str, shapes: Mapping[str, str]) -> str | None:
-    """Return what a predicate may stand for; `shapes` maps a shape to a known name that has it."""
+    """Suggest what a predicate may have meant; `shapes` maps shapes to known names."""
     if predicate in FUNCTIONS:
         return f"did you mean the function, as in `?v = {predicate}(…)`?"
     shape = _shape(predicate)
@@ -135,7 +135,7 @@ def _meant(predicate: str, shapes: Mapping[str, str]) -> str | None:
 
 
 def _shape(name: str) -> str:
-    """Return a name without its digits: names that differ in these alone are a series."""
+    """Return a name without its digits: names that differ only in digits form a series."""
     return _DIGITS.sub("", name)
 
 
@@ -150,7 +150,7 @@ def _declared(programs: Sequence[Program], kind: type[Input | Output]) -> set[st
 
 
 def _atoms(rule: Rule) -> Iterator[Atom]:
-    """Yield the atoms of a body, negated ones and those in disjunctions too."""
+    """Yield the atoms of a body, including negated ones and those in disjunctions."""
     for literal in rule.body:
         for node in walk(literal):
             if isinstance(node, Atom):
@@ -168,13 +168,13 @@ def _equates(literal: Literal) -> bool:
 def _groups(rule: Rule) -> list[Atom]:
     """Return the first atom of each group of atoms that are connected by variables.
 
-    An atom with an expression is joined on its value, so it is connected with the atoms that bind
-    the variables of the expression, directly or through assignments.
+    An atom with an expression joins on its value, so it is connected to the atoms that bind the
+    variables of the expression, directly or through assignments.
     """
     sources: dict[str, frozenset[str]] = {}
     for name, expression in bindings(rule).assignments:
         used = (variable.name for variable in variables(expression))
-        sources[name] = frozenset().union(*(sources.get(each, {each}) for each in used))
+        sources[name] = frozenset().union(*(sources.get(variable, {variable}) for variable in used))
     groups: list[tuple[Atom, frozenset[str]]] = []
     for atom in rule.atoms:
         names = frozenset(
@@ -182,7 +182,7 @@ def _groups(rule: Rule) -> list[Atom]:
             for variable in variables(atom)
             for source in sources.get(variable.name, {variable.name})
         )
-        # A ground atom is a condition, not a factor.
+        # A ground atom is a condition, not a factor of the product.
         if not names and not any(isinstance(item, Wildcard) for item in atom.arguments):
             continue
         joined = [group for group in groups if group[1] & names]

@@ -1,1 +1,1 @@
-"""The rule language: text to values and back, and what is said about a text that is wrong."""
+"""The rule language: parsing, printing and diagnostics."""

@@ -1,7 +1,7 @@
-"""The rule language as values. Invariant: equality of nodes ignores their spans.
+"""The AST of the rule language. Invariant: equality of nodes ignores their spans.
 
-Every node keeps the span it was read from, for diagnostics. Constants are canonical N-Triples text,
-so two spellings of one term are one value.
+Every node has the span it was read from, for diagnostics. Constants are canonical N-Triples text,
+so all spellings of a term are equal.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TRIPLE = "triple"
-"""The predicate of `[?s, ?p, ?o]`; its arity is always 3."""
+"""The predicate of `[?s, ?p, ?o]`; its arity is 3."""
 
 QUAD = "quad"
-"""The predicate of `[?s, ?p, ?o, ?g]`, a triple in the graph ?g; its arity is always 4."""
+"""The predicate of `[?s, ?p, ?o, ?g]`, a triple in the graph ?g; its arity is 4."""
 
 ARITIES = {TRIPLE: 3, QUAD: 4}
-"""Number of arguments of the predicates that are written in brackets."""
+"""Number of arguments of the bracketed predicates."""
 
 
 def bracketed(count: int) -> str:
-    """Return the predicate of `count` terms in brackets."""
+    """Return the predicate of a bracketed atom with `count` terms."""
     return QUAD if count == ARITIES[QUAD] else TRIPLE
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a rule text; lines and columns count from 1 and `end_column` is exclusive.
+    """A range of a rule text; lines and columns count from 1 and `end_column` is exclusive.
 
     Attributes:
-        source: Name of the text, as diagnostics print it.
+        source: Name of the text in diagnostics.
         line: First line.
         column: First column.
         end_line: Last line.
@@ -68,7 +68,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Wildcard:
-    """The anonymous variable `_`; each occurrence is a variable of its own."""
+    """The anonymous variable `_`; each occurrence is a distinct variable."""
 
     span: Span = field(compare=False, repr=False)
 
@@ -173,12 +173,12 @@ class Rule:
 
     @property
     def atoms(self) -> tuple[Atom, ...]:
-        """The positive atoms of the body, in the order of the text (not those in disjunctions)."""
+        """The positive atoms of the body in textual order, without those in disjunctions."""
         return tuple(literal for literal in self.body if isinstance(literal, Atom))
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """The comparisons of the body, in the order of the text (not those in disjunctions)."""
+        """The comparisons of the body in textual order, without those in disjunctions."""
         return tuple(literal for literal in self.body if isinstance(literal, Comparison))
 
 
@@ -193,7 +193,7 @@ class Prefix:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """`@base <iri> .`, against which the relative IRIs after it are resolved."""
+    """`@base <iri> .`, which resolves the relative IRIs after it."""
 
     iri: str
     span: Span = field(compare=False, repr=False)
@@ -210,7 +210,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """`@input edge/2, node/1 .`: predicates whose facts come from outside."""
+    """`@input edge/2, node/1 .`: predicates whose facts come from the input."""
 
     signatures: tuple[Signature, ...]
     span: Span = field(compare=False, repr=False)
@@ -218,7 +218,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """`@output path, lonely .`: predicates whose changes are published; without one, all are."""
+    """`@output path, lonely .`: predicates whose changes are published; by default all are."""
 
     signatures: tuple[Signature, ...]
     span: Span = field(compare=False, repr=False)
@@ -240,10 +240,10 @@ class Program:
     """A rule file.
 
     Attributes:
-        source: Name of the text, as diagnostics print it.
-        text: The text itself.
-        directives: Directives in the order of the text.
-        rules: Rules and facts in the order of the text.
+        source: Name of the text in diagnostics.
+        text: The source text.
+        directives: Directives in textual order.
+        rules: Rules and facts in textual order.
     """
 
     source: str = field(compare=False)
@@ -258,7 +258,7 @@ class Program:
 
 
 def children(node: Expression | Literal) -> tuple[Expression | Literal, ...]:
-    """Return the nodes directly below `node`, in the order of the text."""
+    """Return the nodes directly below `node`, in textual order."""
     match node:
         case Constant() | Variable() | Wildcard():
             return ()
@@ -277,14 +277,14 @@ def children(node: Expression | Literal) -> tuple[Expression | Literal, ...]:
 
 
 def walk(node: Expression | Literal) -> Iterator[Expression | Literal]:
-    """Yield `node` and every node below it, in the order of the text."""
+    """Yield `node` and every node below it, in textual order."""
     yield node
     for child in children(node):
         yield from walk(child)
 
 
 def variables(node: Expression | Literal) -> Iterator[Variable]:
-    """Yield every occurrence of a named variable in `node`, in the order of the text."""
+    """Yield every occurrence of a named variable in `node`, in textual order."""
     for item in walk(node):
         if isinstance(item, Variable):
             yield item

@@ -1,7 +1,7 @@
-"""Parse tree to AST. Invariant: the place where an application stands decides its kind.
+"""Parse tree to AST. Invariant: the context of an application decides its kind.
 
-`name(arguments)` is an atom, a test, a function or an aggregate, and a group in parentheses an
-expression, a conjunction or a disjunction: the node above knows.
+`name(arguments)` is an atom, a test, a function or an aggregate, and a group in parentheses is an
+expression, a conjunction or a disjunction: the parent node decides.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from streamreasoner.lang.constants import ConstantReader
 
 
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True)
 class _Application:
-    """`name(arguments)`, an atom or a call: where it stands decides."""
+    """`name(arguments)`, an atom or a call, depending on the context."""
 
     name: str
     arguments: tuple[Expression, ...]
@@ -55,7 +55,7 @@ class _Application:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """`( … | … )`, a disjunction, a conjunction or an expression: where it stands decides."""
+    """`( … | … )`, a disjunction, a conjunction or an expression, depending on the context."""
 
     alternatives: tuple[tuple[_Item, ...], ...]
     span: Span
@@ -65,7 +65,7 @@ _Item: TypeAlias = "Expression | Literal | _Application | _Group"
 
 
 class Builder:
-    """One method per rule of the grammar: (span, values of the children) to the node's value."""
+    """One method per grammar rule, from the span and the children's values to the node's value."""
 
     def __init__(self, constants: ConstantReader, diagnostics: list[Diagnostic]) -> None:
         self._constants = constants
@@ -98,8 +98,8 @@ class Builder:
             case [name]:
                 return Signature(str(name), None, span)
             case [name, *_, arity]:
-                # An arity of very many digits is too large, however large it is.
-                return Signature(str(name), int(arity[:_MOST_DIGITS]), span)
+                # An arity with this many digits is too large anyway.
+                return Signature(str(name), int(arity[:_MAX_DIGITS]), span)
             case _:
                 raise AssertionError("A signature has a name.")
 
@@ -107,7 +107,7 @@ class Builder:
         """Read `heads :- body .` or `heads .`."""
         heads, items = (*children, ())[:2]
         body = self._literals(items)
-        # Without the literals that were refused, the rule would look like a fact.
+        # With all literals refused, the rule would look like a fact.
         return None if items and not body else Rule(heads, body, span)
 
     def heads(self, _: Span, children: list[Atom | _Application]) -> tuple[Atom, ...]:
@@ -150,14 +150,14 @@ class Builder:
             if position != 1:
                 self._report(
                     "SR107",
-                    "`a` means rdf:type, and only as the predicate of a triple or quad",
+                    "`a` means rdf:type only as the predicate of a triple or quad",
                     child,
                     "a variable is written `?a`",
                 )
         return Atom(bracketed(len(arguments)), tuple(arguments), span)
 
     def type(self, span: Span, _: list[str]) -> Span:
-        """Read `a`, to be rdf:type in its place; the span marks it until then."""
+        """Read `a`, which becomes rdf:type in `triple`; until then its span represents it."""
         return span
 
     def arguments(self, _: Span, children: list[_Item]) -> tuple[Expression, ...]:
@@ -228,9 +228,9 @@ class Builder:
         if item.distinct:
             self._report(
                 "SR107",
-                f"`distinct` stands only in aggregates, and '{item.name}' is a predicate here",
+                f"`distinct` is allowed only in aggregates, and '{item.name}' is a predicate here",
                 item.span,
-                "leave `distinct` out: a predicate is a set",
+                "omit `distinct`: a predicate is a set",
             )
         return Atom(item.name, item.arguments, item.span)
 

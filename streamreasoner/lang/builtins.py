@@ -1,4 +1,4 @@
-"""The built-ins of the rule language. Invariant: a name and a number of arguments decide the kind.
+"""The built-ins of the rule language. Invariant: name and number of arguments decide the kind.
 
 `min(?d)` is an aggregate and `min(?a, ?b)` a function; the names of tests are reserved, so that
 `contains(?x, "a")` in a body is never an atom.
@@ -25,46 +25,46 @@ if TYPE_CHECKING:
     from streamreasoner.lang.kinds import Kinds
 
 
-MOST_ARGUMENTS = 250
-"""How many arguments a built-in without a limit of its own takes."""
+MAX_ARGUMENTS = 250
+"""Maximum number of arguments of a variadic built-in."""
 
 
 @dataclass(frozen=True, slots=True)
 class Builtin:
-    """What a built-in takes, and what it gives.
+    """The signature of a built-in.
 
     Attributes:
-        takes: Kinds of each argument that it has a value for; the last are optional if `least` is
-            less than their number.
-        gives: Kinds of its value; a test gives a boolean.
-        least: Number of arguments it needs.
-        most: Number of arguments it takes, None if the last kinds are repeated, up to
-            `MOST_ARGUMENTS`.
+        parameters: Kinds accepted for each argument; the last are optional if `min_args` is less
+            than their number.
+        returns: Kinds of its value; a test returns a boolean.
+        min_args: Minimum number of arguments.
+        max_args: Maximum number of arguments; None if the last parameter repeats, up to
+            `MAX_ARGUMENTS`.
     """
 
-    takes: tuple[Kinds, ...]
-    gives: Kinds
-    least: int
-    most: int | None
+    parameters: tuple[Kinds, ...]
+    returns: Kinds
+    min_args: int
+    max_args: int | None
 
     def accepts(self, count: int) -> bool:
-        """Whether `count` arguments are legal."""
-        return self.least <= count <= (MOST_ARGUMENTS if self.most is None else self.most)
+        """Whether it can be called with `count` arguments."""
+        return self.min_args <= count <= (MAX_ARGUMENTS if self.max_args is None else self.max_args)
 
     def __str__(self) -> str:
-        if self.most is None:
-            return f"{self.least} to {MOST_ARGUMENTS} arguments"
-        if self.least != self.most:
-            return f"{self.least} to {self.most} arguments"
-        return "1 argument" if self.least == 1 else f"{self.least} arguments"
+        if self.max_args is None:
+            return f"{self.min_args} to {MAX_ARGUMENTS} arguments"
+        if self.min_args != self.max_args:
+            return f"{self.min_args} to {self.max_args} arguments"
+        return "1 argument" if self.min_args == 1 else f"{self.min_args} arguments"
 
 
-def _exactly(takes: tuple[Kinds, ...], gives: Kinds) -> Builtin:
-    return Builtin(takes, gives, len(takes), len(takes))
+def _exactly(parameters: tuple[Kinds, ...], returns: Kinds) -> Builtin:
+    return Builtin(parameters, returns, len(parameters), len(parameters))
 
 
-def _at_least(least: int, takes: Kinds, gives: Kinds) -> Builtin:
-    return Builtin((takes,), gives, least, None)
+def _at_least(min_args: int, parameter: Kinds, returns: Kinds) -> Builtin:
+    return Builtin((parameter,), returns, min_args, None)
 
 
 _TRUTH: Kinds = frozenset({Kind.BOOLEAN})
@@ -114,7 +114,7 @@ AGGREGATES = {
 """Built-ins that are arguments of a head; only `count` takes `distinct`."""
 
 MONOTONE_AGGREGATES = frozenset({"min", "max"})
-"""Aggregates that may be used through recursion, where they are alone in their head."""
+"""Aggregates that may be recursive, if they are the only aggregate of their head."""
 
 NAMES = frozenset(FUNCTIONS) | frozenset(TESTS) | frozenset(AGGREGATES)
 

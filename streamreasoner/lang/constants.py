@@ -1,6 +1,6 @@
-"""Tokens of the rule language to canonical terms. Invariant: one RDF term has one Constant.
+"""Tokens of the rule language to canonical terms. Invariant: an RDF term has one Constant.
 
-A mistake becomes a diagnostic and the constant a placeholder, so that reading goes on.
+An invalid constant is reported and replaced by a placeholder, so that reading continues.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ WELL_KNOWN = {
     "time": "http://www.w3.org/2006/time#",
     "vcard": "http://www.w3.org/2006/vcard/ns#",
 }
-"""Prefixes that a help text can spell out."""
+"""Prefixes whose declarations a hint can suggest."""
 
 RDF_TYPE = f"<{vocabulary.RDF_TYPE}>"
 UNREADABLE = "<urn:unreadable>"
-"""Stands for a constant that a diagnostic has refused; no checked program holds it."""
+"""Placeholder of an invalid constant; never part of a checked program."""
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _IN_STRING = re.compile(r'\\.|["\n\r]', re.DOTALL)
-# The position is left out: it counts in the N-Triples text, not in the rule text.
+# Without the position, which refers to the N-Triples text, not to the rule text.
 _REASON = re.compile(r" is not valid: (.*?)(?: \(at character \d+\))?\.$", re.DOTALL)
 _LOCAL_ESCAPE = re.compile(r"\\(.)")
 _BARE_LITERAL = re.compile(
@@ -58,25 +58,25 @@ _QUOTED_CHARACTER = {'"': '\\"', "\n": "\\n", "\r": "\\r"}
 
 
 class ConstantReader:
-    """Reads constants under the prefixes and the base declared so far, collecting diagnostics."""
+    """Reads constants with the prefixes and base declared so far, collecting diagnostics."""
 
     def __init__(self, diagnostics: list[Diagnostic], *, prefixes_lost: bool = False) -> None:
         self._diagnostics = diagnostics
         self._prefixes: dict[str, str] = {}
         self._base: str | None = None
-        # A broken @prefix statement would make every use of its name a second mistake.
+        # Uses of a prefix whose @prefix statement is broken are not reported again.
         self._prefixes_lost = prefixes_lost
         self._unknown: set[str] = set()
 
     def prefix(self, token: str, iri: str, span: Span) -> Prefix:
-        """Declare `token` (`ex:`) to stand for `iri` (`<...>`)."""
+        """Declare `token` (`ex:`) as the prefix of `iri` (`<...>`)."""
         name = token[:-1]
         target = self.iri(iri, span).term[1:-1]
         known = self._prefixes.setdefault(name, target)
         if known != target:
             self._report(
                 "SR221",
-                f"prefix '{token}' already stands for <{known}>",
+                f"prefix '{token}' is already declared as <{known}>",
                 span,
                 "choose another name, or remove one of the two declarations",
             )
@@ -96,7 +96,7 @@ class ConstantReader:
                     "SR106",
                     f"relative IRI {token} without a base",
                     span,
-                    "write the IRI in full, or declare `@base <http://…/> .` before it",
+                    "write the full IRI, or declare `@base <http://…/> .` before it",
                 )
                 return Constant(UNREADABLE, span)
             token = f"<{urljoin(self._base, reference)}>"
@@ -123,7 +123,7 @@ class ConstantReader:
         return self._canonical(f'"{text}"{suffix}', span)
 
     def number(self, kind: str, token: str, span: Span) -> Constant:
-        """Read a number; `kind` is INTEGER, DECIMAL or DOUBLE."""
+        """Read a number; `kind` is integer, decimal or double."""
         return Constant(f'"{token}"^^<{vocabulary.XSD}{kind.lower()}>', span)
 
     def boolean(self, token: str, span: Span) -> Constant:
@@ -138,7 +138,7 @@ class ConstantReader:
         known = get_close_matches(name, WELL_KNOWN, 1)
         if known and not close:
             line = f"@prefix {known[0]}: <{WELL_KNOWN[known[0]]}> ."
-            return f"did you mean '{known[0]}:'? Then add the line `{line}`"
+            return f"did you mean '{known[0]}:'? Then add `{line}`"
         return (f"did you mean '{close[0]}:'? If not, " if close else "") + hint.format("http://…")
 
     def _canonical(self, text: str, span: Span) -> Constant:

@@ -1,7 +1,7 @@
-"""What is wrong with a rule text. Invariant: every code is in the catalogue, with its rule.
+"""Diagnostics of rule texts. Invariant: every code is in the catalogue, with its rule.
 
 SR1xx syntax · SR2xx safety, arity, types, prefixes, imports, built-ins · SR3xx stratification ·
-SR5xx warnings. A code never changes its meaning.
+SR5xx warnings. The meaning of a code never changes.
 """
 
 from __future__ import annotations
@@ -18,51 +18,51 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Span
 
 CATALOGUE = {
-    "SR101": "A rule file is a sequence of rules, facts and directives, each ended by a dot.",
+    "SR101": "A rule file is a sequence of rules, facts and directives, each terminated by a dot.",
     "SR102": "The text ends inside a statement, for example because its dot is missing.",
     "SR103": "A string or an IRI has no closing quotation mark or angle bracket.",
     "SR104": "A constant is not a valid RDF term.",
     "SR105": "The directives are @prefix, @base, @input, @output and @import.",
     "SR106": "A relative IRI needs a @base before it.",
-    "SR107": "An expression stands where a literal is expected, or the other way round.",
+    "SR107": "An expression stands where a literal is expected, or vice versa.",
     "SR108": "Expressions and groups are nested at most 100 deep.",
     "SR201": "Every variable of a head is bound in the body.",
     "SR202": "Every variable of a comparison, negation, test or expression is bound elsewhere.",
-    "SR203": "The wildcard `_` stands only in atoms of the body.",
+    "SR203": "The wildcard `_` is allowed only in atoms of the body.",
     "SR204": "A rule has at least one positive atom in its body.",
     "SR205": "A fact holds constants only.",
-    "SR206": "A rule stands for at most 1,000 rules in normal form, with 20,000 literals.",
+    "SR206": "A rule expands to at most 1,000 rules in normal form, with 20,000 literals.",
     "SR207": "No variable is computed from itself.",
     "SR208": "Atoms, bodies and rules are within the limits of the language.",
     "SR210": "A predicate has one arity; `triple` has three arguments and `quad` four.",
     "SR211": "A predicate named by a directive is used by a rule or declared with its arity.",
     "SR220": "A prefix is declared before it is used.",
-    "SR221": "A prefix stands for one IRI.",
-    "SR222": "An imported file exists and holds rules in UTF-8.",
+    "SR221": "A prefix has one IRI.",
+    "SR222": "An imported file exists and contains rules in UTF-8.",
     "SR230": "A function is one of the built-ins.",
-    "SR231": "A built-in takes the number of arguments it is made for.",
-    "SR232": "A test is a literal of a body; its name cannot be a predicate, nor it a value.",
-    "SR233": "An aggregate is an argument of a head, on its own; only count takes distinct.",
+    "SR231": "A built-in is called with the number of arguments it takes.",
+    "SR232": "A test is a literal of a body; it is not a value, and its name is not a predicate.",
+    "SR233": "An aggregate is itself an argument of a head; only count takes distinct.",
     "SR234": "Heads with a min or max that can be the same fact aggregate it in the same way.",
     "SR240": "Only numbers, strings, booleans, dates and times are ordered.",
-    "SR241": "Arithmetic is on numbers.",
+    "SR241": "The operands of arithmetic are numbers.",
     "SR242": "The predicate of a triple or quad is an IRI; a graph may also be a blank node.",
     "SR243": "A regular expression has the syntax of RE2, and compiles into 2 MiB.",
-    "SR244": "An argument of a built-in is of a type that it has a value for.",
+    "SR244": "An argument of a built-in has a type that the built-in accepts.",
     "SR245": "No exact number is divided by the constant zero.",
     "SR301": "No predicate depends on its own negation.",
-    "SR302": "No predicate depends on itself through an aggregate, but for min or max on its own.",
-    "SR501": "A variable that occurs once only constrains nothing.",
-    "SR502": "A predicate is derived by no rule, not declared as input, and close to another name.",
+    "SR302": "No predicate depends on itself through an aggregate, except a min or max on its own.",
+    "SR501": "A variable that occurs only once constrains nothing.",
+    "SR502": "A predicate that no rule derives and no @input declares resembles another name.",
     "SR503": "Atoms that share no variable make a cartesian product.",
-    "SR504": "A rule that is written twice derives every fact twice; a fact counts once.",
-    "SR505": "A derived predicate is used by another, or named by @output where there is one.",
+    "SR504": "A rule written twice derives every fact twice; a fact written twice counts once.",
+    "SR505": "A derived predicate is used by another one or, if there is an @output, named by it.",
     "SR506": "A rule whose literals contradict each other derives nothing.",
 }
 """Code to the rule behind it; docs/diagnostics.md explains each with an example."""
 
 
-_MOST_COLUMNS = 120
+_MAX_COLUMNS = 120
 
 
 class Severity(Enum):
@@ -74,7 +74,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One mistake: what was found, where, and what is allowed or to be done."""
+    """One mistake: what was found, where, and what is allowed or how to fix it."""
 
     code: str
     message: str
@@ -87,20 +87,20 @@ class Diagnostic:
 
     @property
     def severity(self) -> Severity:
-        """Warnings are SR5xx; all else is an error."""
+        """WARNING for SR5xx, ERROR for all others."""
         return Severity.WARNING if self.code.startswith("SR5") else Severity.ERROR
 
     def render(self, text: str) -> str:
-        """Position, code and message, the line of `text` with a caret under the span, the help."""
+        """Render position, code and message, the line of `text` with carets, and the help."""
         span = self.span
         lines = [f"{span.source}:{span.line}:{span.column}: {self.code} {self.message}"]
         before = span.column - 1
         line = text[span.start - before :].partition("\n")[0].rstrip("\r")
         last = span.end_column - 1 if span.end_line == span.line else len(line)
-        # Tabs become one blank each, so that the caret stays under its column.
+        # Each tab becomes one blank, so that carets align with their columns.
         line = line.replace("\t", " ")
-        cut = max(0, before - _MOST_COLUMNS // 2) if len(line) > _MOST_COLUMNS else 0
-        line = line[cut : cut + _MOST_COLUMNS]
+        cut = max(0, before - _MAX_COLUMNS // 2) if len(line) > _MAX_COLUMNS else 0
+        line = line[cut : cut + _MAX_COLUMNS]
         width = min(last - cut, len(line)) - (before - cut)
         lines.append(f"  {line}".rstrip())
         lines.append("  " + " " * (before - cut) + "^" * max(1, width))
@@ -110,12 +110,12 @@ class Diagnostic:
 
 
 def render(diagnostics: Iterable[Diagnostic], texts: Mapping[str, str]) -> str:
-    """Render all diagnostics in the order given; `texts` maps the sources of spans to texts."""
+    """Render all diagnostics in the given order; `texts` maps the sources of spans to texts."""
     return "\n".join(item.render(texts[item.span.source]) for item in diagnostics)
 
 
 def in_order(diagnostics: Iterable[Diagnostic], texts: Mapping[str, str]) -> tuple[Diagnostic, ...]:
-    """Sort by text, in the order of `texts`, position and code; equal ones are kept once."""
+    """Sort by text, in the order of `texts`, then position and code, and drop duplicates."""
     rank = {source: index for index, source in enumerate(texts)}
     return tuple(
         sorted(
@@ -132,12 +132,12 @@ def in_order(diagnostics: Iterable[Diagnostic], texts: Mapping[str, str]) -> tup
 
 
 def refuse(diagnostics: Iterable[Diagnostic], texts: Mapping[str, str]) -> ProgramError:
-    """Return the error that refuses a program, with every diagnostic in order of position."""
+    """Return the error that refuses a program, with all diagnostics sorted by position."""
     ordered = in_order(diagnostics, texts)
     return ProgramError(render(ordered, texts), ordered)
 
 
 def line_of(span: Span, here: Span) -> str:
-    """Return where `span` is in words, for a message that points to `here`."""
+    """Describe the line of `span`, for a message that points to `here`."""
     elsewhere = "" if span.source == here.source else f" of {span.source}"
     return f"line {span.line}{elsewhere}"

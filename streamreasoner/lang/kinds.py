@@ -1,6 +1,6 @@
-"""Kinds of terms, and words for sets of them. Invariant: every term is of exactly one kind.
+"""Kinds of terms, and names for sets of kinds. Invariant: every term is of exactly one kind.
 
-What a built-in takes and gives is a set of kinds; it has no value for a term of any other.
+The parameters and the result of a built-in are sets of kinds; for other kinds it has no value.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 
 class Kind(Enum):
-    """What a term is; the value is its name in messages."""
+    """The kind of a term; the value is its name in messages."""
 
     IRI = "an IRI"
     BLANK_NODE = "a blank node"
@@ -46,7 +46,7 @@ _WORDS = (
 
 
 def described(kinds: Kinds) -> str:
-    """Return what a term of these kinds is, in words: `a number or a string`."""
+    """Describe a set of kinds in words: `a number or a string`."""
     names = []
     for words, group in _WORDS:
         if group <= kinds:

@@ -1,7 +1,7 @@
-"""Memory while large values are built. Invariant: Python collects garbage afterwards as before.
+"""Garbage collection while programs are built. Invariant: its previous state is restored.
 
-Trees of a program hold no circles, but each collection would walk all of them: of a text of 250 kB
-that is more than half of the time.
+The trees of a program hold no reference cycles, but every collection traverses them, which takes
+more than half of the time for a text of 250 kB.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _Result = TypeVar("_Result")
 
 
 def without_collections(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Let no garbage be collected while a function runs; what holds no circle is freed anyway."""
+    """Disable the cyclic collector while a function runs; reference counts still free objects."""
 
     @wraps(function)
     def run(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:

@@ -1,6 +1,6 @@
-"""Text to Program. Invariant: every mistake is a diagnostic with a span; no other error leaves.
+"""Text to Program. Invariant: every mistake is a diagnostic with a span; no other error escapes.
 
-The grammar is `datalog.lark`; this is the one module that knows lark.
+The grammar is `datalog.lark`; this is the only module that knows lark.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from streamreasoner.lang.statements import blank, statements
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_MOST_SYNTAX_ERRORS = 20
-_MOST_READ_AGAIN = 200_000  # characters
+_MAX_SYNTAX_ERRORS = 20
+_MAX_REREAD = 200_000  # characters
 
 _NESTED = frozenset({"group", "application", "distinct", "operation", "negative"})
 _KEYWORDS = frozenset({"TRUE", "FALSE"})
@@ -36,12 +36,12 @@ _OPERATORS = frozenset({"PLUS", "MINUS", "TIMES", "DIVIDE", "MODULO", "POWER"})
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What could be read of a text, and the diagnostics for the rest.
+    """The readable part of a text, and the diagnostics of the rest.
 
     Attributes:
         program: The statements that could be read.
-        diagnostics: Mistakes, in no particular order.
-        complete: Whether no statement is left out of `program`.
+        diagnostics: In no particular order.
+        complete: Whether `program` has all statements of the text.
     """
 
     program: Program
@@ -57,7 +57,7 @@ def parse(text: str, source: str = "<rules>") -> Program:
         source: Name of the text in diagnostics, such as its file name.
 
     Raises:
-        ProgramError: With a diagnostic for every mistake of syntax, term or prefix.
+        ProgramError: With a diagnostic for every mistake in syntax, terms or prefixes.
     """
     reading = read(text, source)
     if reading.diagnostics:
@@ -71,16 +71,16 @@ def read(text: str, source: str) -> Reading:
     diagnostics: list[Diagnostic] = []
     remaining = text
     lost_prefixes = False
-    # What comes before a mistake is read again for each, so a long text is given up earlier.
-    read_again = 0
+    # Each mistake rereads the text before it, so a long text allows fewer of them.
+    reread = 0
     spans: list[tuple[int, int]] = []
-    while len(diagnostics) < _MOST_SYNTAX_ERRORS and read_again < _MOST_READ_AGAIN:
+    while len(diagnostics) < _MAX_SYNTAX_ERRORS and reread < _MAX_REREAD:
         try:
             tree = _grammar().parse(remaining)
             break
         except UnexpectedInput as error:
             diagnostics.append(_syntax_diagnostic(error, remaining, source))
-            read_again += diagnostics[-1].span.start
+            reread += diagnostics[-1].span.start
             spans = spans or statements(text)
             start, end = _statement_around(spans, diagnostics[-1].span)
             lost_prefixes |= "prefix" in text[start:end].lower()
@@ -109,14 +109,14 @@ def _grammar() -> Lark:
 
 @cache
 def _tokens_with_text() -> frozenset[str]:
-    """Return the names of the tokens that say more than where they stand."""
+    """Return the names of the tokens whose text matters."""
     named = {terminal.name for terminal in _grammar().terminals} - _literal_tokens().keys()
     return frozenset(named | _OPERATORS | _KEYWORDS)
 
 
 @cache
 def _literal_tokens() -> dict[str, str]:
-    """Return the names lark gives to tokens that are fixed text, mapped to that text."""
+    """Map the names that lark gives to fixed tokens to their text."""
     return {
         terminal.name: terminal.pattern.value
         for terminal in _grammar().terminals
@@ -154,7 +154,7 @@ def _syntax_diagnostic(error: UnexpectedInput, text: str, source: str) -> Diagno
 
 
 def _bare_name(name: str, span: Span, text: str) -> Diagnostic:
-    """Point at the name, not at what stands where its parenthesis is missing."""
+    """Point at the name, not at the token after it."""
     start = text.rindex(name, 0, span.start)
     line = text.count("\n", 0, start) + 1
     column = start - text.rfind("\n", 0, start)
@@ -163,13 +163,13 @@ def _bare_name(name: str, span: Span, text: str) -> Diagnostic:
     directive = syntax_error.directive_like(name, text[start + len(name) : start + 1000])
     if directive is not None:
         hint = f"write `{directive}`"
-        return Diagnostic("SR105", f"`{name}` is how SPARQL writes a directive", at_name, hint)
+        return Diagnostic("SR105", f"`{name}` is a SPARQL directive", at_name, hint)
     hint = f"a predicate is written `{name}(…)`, a variable `?{name}`, an IRI `ex:{name}`"
     return Diagnostic("SR101", f"name `{name}` without parentheses", at_name, hint)
 
 
 def _end_of_text(token: Token, names: set[str], source: str, text: str) -> Diagnostic:
-    """Point behind the last token, where the missing text belongs."""
+    """Point to the end of the last token, where the missing text belongs."""
     end = max(token.end_pos or 0, 0)
     line, column = token.end_line or 1, token.end_column or 1
     start = max(end - 1, 0)
@@ -181,12 +181,12 @@ def _end_of_text(token: Token, names: set[str], source: str, text: str) -> Diagn
 
 
 class _TooDeepError(Exception):
-    """Nesting is deeper than what is read."""
+    """The nesting exceeds `limits.NESTING`."""
 
     def __init__(self, span: Span) -> None:
         super().__init__()
         message = f"expressions and groups are nested more than {limits.NESTING} deep here"
-        hint = "give parts of it names: `?part = …`, or a predicate of their own"
+        hint = "move parts of it into variables, `?part = …`, or into predicates"
         self.diagnostic = Diagnostic("SR108", message, span, hint)
 
 
@@ -198,12 +198,12 @@ class _Walk:
     places: Places
 
     def statements(self, root: Tree[Token]) -> list[Any]:
-        """Return the values of the statements; those of which too little is left go."""
+        """Return the values of the statements, without those that could not be built."""
         values = (self._value(child, 0)[0] for child in root.children if isinstance(child, Tree))
         return [value for value in values if value is not None]
 
     def _value(self, tree: Tree[Token], depth: int) -> tuple[Any, int, int]:
-        """Return the value of a node, and where its text begins and ends."""
+        """Return the value of a node, and the offsets of its start and end."""
         depth += tree.data in _NESTED
         if depth > limits.NESTING:
             raise _TooDeepError(self.places.span(*_first_token(tree)))

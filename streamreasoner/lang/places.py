@@ -1,4 +1,4 @@
-"""Offsets of a text to lines and columns. Invariant: both count from 1; a newline ends a line."""
+"""Text offsets to lines and columns. Invariant: both count from 1; a newline ends a line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Places:
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def span(self, start: int, end: int) -> Span:
-        """Return the stretch from one offset to another."""
+        """Return the span from one offset to another."""
         line, column = self._place(start)
         if line < len(self._starts) and end > self._starts[line]:
             return Span(self._source, line, column, *self._place(end), start, end)

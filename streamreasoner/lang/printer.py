@@ -1,6 +1,6 @@
 """AST to text. Invariant: parse(print_program(p)) == p.
 
-The text is canonical: one spelling for each node, with IRIs shortened by the prefixes given.
+The text is canonical: each node has one spelling, with IRIs shortened by the given prefixes.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ _STRENGTH = {
 
 
 def print_program(program: Program) -> str:
-    """Print the directives, then the rules, one statement a line; empty for an empty program."""
+    """Print the directives, then the rules, one statement per line."""
     lines = [print_directive(directive) for directive in program.directives]
     lines += [print_rule(rule, program.prefixes) for rule in program.rules]
     return "".join(f"{line}\n" for line in lines)
 
 
 def print_directive(directive: Directive) -> str:
-    """Print one directive, with its dot."""
+    """Print a directive, with its dot."""
     match directive:
         case Prefix(name, iri):
             return f"@prefix {name}: <{iri}> ."
@@ -72,13 +72,13 @@ def print_directive(directive: Directive) -> str:
 
 
 def print_rule(rule: Rule, prefixes: Mapping[str, str] | None = None) -> str:
-    """Print one rule or fact, with its dot; without prefixes, IRIs are in full."""
+    """Print a rule or fact, with its dot; without prefixes, IRIs are printed in full."""
     heads = ", ".join(print_literal(head, prefixes) for head in rule.heads)
     return f"{heads} :- {_conjunction(rule.body, prefixes)} ." if rule.body else f"{heads} ."
 
 
 def print_literal(literal: Literal, prefixes: Mapping[str, str] | None = None) -> str:
-    """Print one literal of a body, or a head."""
+    """Print a literal of a body, or a head."""
     match literal:
         case Atom(predicate, arguments) if arguments and predicate == bracketed(len(arguments)):
             printed = [print_expression(argument, prefixes) for argument in arguments]
@@ -95,7 +95,7 @@ def print_literal(literal: Literal, prefixes: Mapping[str, str] | None = None) -
                 f"{print_expression(left, prefixes)} {operator} {print_expression(right, prefixes)}"
             )
         case Disjunction(alternatives):
-            return f"({' | '.join(_conjunction(each, prefixes) for each in alternatives)})"
+            return f"({' | '.join(_conjunction(literals, prefixes) for literals in alternatives)})"
         case _:
             assert_never(literal)
 
@@ -105,7 +105,7 @@ def print_expression(
     prefixes: Mapping[str, str] | None = None,
     strength: int = _ADDITION,
 ) -> str:
-    """Print one expression, in parentheses if it binds weaker than `strength`."""
+    """Print an expression, in parentheses if it binds more weakly than `strength`."""
     match expression:
         case Constant(term):
             text = _constant(term, prefixes or {})
@@ -116,7 +116,7 @@ def print_expression(
             return "_"
         case BinaryOperation(operator, left, right):
             own = _STRENGTH[operator]
-            # `**` binds to the right and its right side may carry a sign; the others to the left.
+            # `**` is right associative, and its right side may have a sign.
             sides = (_OPERAND, _SIGN) if own == _POWER else (own, own + 1)
             text = (
                 f"{print_expression(left, prefixes, sides[0])} {operator} "

@@ -1,7 +1,7 @@
-"""Where statements begin and end. Invariant: the spans cover the text without a gap.
+"""Boundaries of statements. Invariant: the spans cover the text without gaps.
 
-Used to go on after a syntax mistake: the broken statement is blanked and the rest read again, so
-that one reading reports all mistakes of a file.
+Used for error recovery: a broken statement is blanked and the rest parsed again, so that all
+mistakes of a file are reported at once.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ _PIECE = re.compile(
 
 
 def statements(text: str) -> list[tuple[int, int]]:
-    """Return (start, end) offsets of the statements; blanks and comments belong to the next one."""
+    """Return (start, end) offsets of statements; blanks and comments belong to the next one."""
     spans = []
     start = 0
-    fresh = True
+    at_start = True
     position = 0
     while (piece := _PIECE.search(text, position)) is not None:
         position = piece.end()
-        if piece["percent"] is not None and not fresh:
+        if piece["percent"] is not None and not at_start:
             position = piece.start() + 1
         elif piece["dot"] is not None:
             spans.append((start, position))
             start = position
-            fresh = True
+            at_start = True
         elif piece["comment"] is None and piece["percent"] is None:
-            fresh = False
+            at_start = False
     if start < len(text) or not spans:
         spans.append((start, len(text)))
     return spans
 
 
 def blank(text: str, start: int, end: int) -> str:
-    """Return `text` with blanks for `text[start:end]`; offsets and lines stay the same."""
+    """Return `text` with `text[start:end]` blanked, keeping offsets and lines."""
     return text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]

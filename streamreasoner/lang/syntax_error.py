@@ -1,4 +1,4 @@
-"""The words for a syntax mistake. Invariant: says what was found and what may stand there."""
+"""Messages of syntax errors. Invariant: they state what was found and what was expected."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
 _TERM = frozenset({"VARIABLE", "IRI", "PREFIXED", "STRING", "INTEGER"})
-_NAMED = (
+_NAMED_TOKENS = (
     ("VARIABLE", "a term"),
     ("COMPARATOR", "a comparison operator"),
     ("PREFIX_NAME", "a prefix such as `ex:`"),
 )
-_UNLESS_TERM = (
+_TERM_TOKENS = (
     ("NAME", "a predicate"),
     ("IRI", "an IRI in angle brackets"),
     ("STRING", "a quoted name"),
@@ -31,9 +31,12 @@ _HINTS = (
     (re.compile(r"\^(?!\^)"), "a power is written `?x ** 2`"),
     (re.compile(r"(?:mod|div)\b"), "the operators are `+ - * / % **`"),
     (re.compile(r"and\b"), "the literals of a body are separated by commas"),
-    (re.compile(r"\*\s*\)"), "name what is counted: `count(?x)` counts matches, whatever ?x is"),
+    (
+        re.compile(r"\*\s*\)"),
+        "name a variable: `count(?x)` counts matches for any value of ?x",
+    ),
     (re.compile(r"\?-"), "there are no queries: derive a predicate, and name it in @output"),
-    (re.compile(r"\.[a-z]"), "there are no declarations but @input and @output"),
+    (re.compile(r"\.[a-z]"), "the only declarations are @input and @output"),
     (re.compile(r"==|=\s*="), "equality is written with one `=`"),
     (re.compile(r"!|~|¬"), "negation is written `not edge(?x, ?y)`"),
     (re.compile(r"<>"), "inequality is written `!=`"),
@@ -47,7 +50,7 @@ _HINTS = (
     (re.compile(r":-"), "end the rule before this one with a dot"),
 )
 _AFTER_NOT = (
-    (re.compile(r"\("), "derive what is in parentheses into a predicate, and negate that"),
+    (re.compile(r"\("), "derive the part in parentheses into a predicate, and negate that"),
     (
         re.compile(""),
         "`not` stands before an atom or a test; the opposite of `=` is `!=`, of `<` is `>=`",
@@ -63,7 +66,7 @@ _SPARQL = re.compile(r"\s*(?P<name>[\w.\-]*:)?\s*(?P<iri><[^<>\s]*>)")
 
 
 def code(text: str, position: int, expected: Collection[str]) -> str:
-    """Return the code of a mistake at `position` of `text`."""
+    """Return the diagnostic code of a mistake at `position` of `text`."""
     rest = text[position:]
     if rest.startswith("@") and "@prefix" in expected:
         return "SR105"
@@ -73,9 +76,9 @@ def code(text: str, position: int, expected: Collection[str]) -> str:
 
 
 def unclosed(text: str, position: int) -> str:
-    """Return the message for a string or IRI that does not end."""
+    """Return the message for an unterminated string or IRI."""
     if text[position] == "<":
-        return "this IRI has no closing `>` on its line"
+        return "this IRI has no closing `>` on this line"
     return f"this string has no closing `{text[position]}`"
 
 
@@ -84,11 +87,11 @@ def message(found: str, expected: Collection[str]) -> str:
     shown = found if len(found) <= _SHOWN else found[:_SHOWN] + "…"
     names = _expected(expected)
     listed = " or ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-    return f"found `{shown}`, expected {listed}" if names else f"`{shown}` cannot stand here"
+    return f"found `{shown}`, expected {listed}" if names else f"`{shown}` is not allowed here"
 
 
 def hint(text: str, position: int, expected: AbstractSet[str]) -> str | None:
-    """Return what to do about the mistake at `position`, if it is a well-known one."""
+    """Return a hint for the mistake at `position`, if it is a common one."""
     rest = text[position:]
     if text[position - 1 : position + 1] in ("==", "=<", "=>", "<>", "||"):
         rest = text[position - 1] + rest
@@ -118,19 +121,19 @@ def directive_like(name: str, rest: str) -> str | None:
 
 
 def name_before(text: str, position: int) -> str | None:
-    """Return the name that ends before `position`, blanks in between, if there is one."""
-    # Only the last characters: a search would try each character of a long text.
+    """Return the name that ends before `position`, ignoring blanks, if any."""
+    # Only the last characters, as a search would try every position of a long text.
     match = _NAME_BEFORE.search(text[:position].rstrip()[-_LONGEST_NAME:])
     return None if match is None else match[0]
 
 
 def _expected(expected: Collection[str]) -> list[str]:
     is_term = _TERM.issubset(expected)
-    names = [words for name, words in _NAMED if name in expected]
+    names = [words for name, words in _NAMED_TOKENS if name in expected]
     if "not" in expected:
         names = ["a literal"]
     if not is_term:
-        names += [words for name, words in _UNLESS_TERM if name in expected]
+        names += [words for name, words in _TERM_TOKENS if name in expected]
     if "@prefix" in expected:
         return ["a rule or a directive"]
     marks = [mark for mark in _PUNCTUATION if mark in expected and not (mark == "(" and is_term)]

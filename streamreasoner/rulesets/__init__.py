@@ -1,6 +1,6 @@
-"""Packaged rulesets. Invariant: a ruleset is a program in the rule language, shipped as a file.
+"""Packaged rulesets. Invariant: a ruleset is a rule file in this folder.
 
-The file of ruleset `rho-df` is `rho_df.dl` in this folder.
+Ruleset `rho-df` is the file `rho_df.dl`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def text(name: str) -> str:
     """Return the rules of a packaged ruleset.
 
     Raises:
-        KeyError: There is no ruleset of this name.
+        KeyError: There is no such ruleset.
     """
     if name not in names():
         raise KeyError(name)

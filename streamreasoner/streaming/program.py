@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner import rulesets
+from streamreasoner.analysis.canonical_text import canonical_text
 from streamreasoner.analysis.change import in_one_text, with_rules, without_rules
 from streamreasoner.analysis.check import check_text
-from streamreasoner.analysis.whole import whole
 from streamreasoner.collection.programs import ProgramText
 from streamreasoner.errors import ProgramError, StateError
 from streamreasoner.lang.ast import Import
@@ -206,7 +206,7 @@ def stored_text(checked: CheckedProgram) -> ProgramText:
     """A program as it is stored."""
     arities = lower(checked).arities
     predicates = sorted(f"{predicate}/{arity}" for predicate, arity in arities.items())
-    return ProgramText(checked.hash, whole(checked.programs), tuple(predicates))
+    return ProgramText(checked.hash, canonical_text(checked.programs), tuple(predicates))
 
 
 def _refuse_files(message: ControlMessage) -> None:

@@ -56,8 +56,8 @@ TERMS = st.sampled_from(DOMAIN + SPECIAL) | NUMBERS | st.text(max_size=5).map(st
 def calls(draw, names):
     """A built-in and as many terms as it may take."""
     name = draw(st.sampled_from(sorted(names)))
-    most = names[name].most or names[name].least + 2
-    return name, draw(st.lists(TERMS, min_size=names[name].least, max_size=most))
+    most = names[name].max_args or names[name].min_args + 2
+    return name, draw(st.lists(TERMS, min_size=names[name].min_args, max_size=most))
 
 
 @given(calls(FUNCTIONS))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from strategies import checked, programs
 
+from streamreasoner.analysis.canonical_text import canonical_text
 from streamreasoner.analysis.change import in_one_text
 from streamreasoner.analysis.load import load_program
-from streamreasoner.analysis.whole import whole
 from streamreasoner.plan.lower import lower
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ def assert_same(program):
     """The text is a fixpoint, and leads to the same rules, facts, predicates and declarations."""
     one = in_one_text(program, "stored")
     assert len(one.programs) == 1
-    assert whole(one.programs) == whole(program.programs)
+    assert canonical_text(one.programs) == canonical_text(program.programs)
     assert one.hash == program.hash
     assert (one.rules, one.facts) == (program.rules, program.facts)
     assert (one.inputs, one.outputs) == (program.inputs, program.outputs)
@@ -56,7 +56,7 @@ def test_files_that_disagree_on_a_prefix(tmp_path):
     )
     program = load_program(tmp_path / "main.dl")
     assert_same(program)
-    lines = whole(program.programs).splitlines()
+    lines = canonical_text(program.programs).splitlines()
     assert lines[0] == "@prefix e: <http://e/> ."
     assert not any("x:" in line or "@base" in line or "@import" in line for line in lines)
     assert "r(?x) :- q(?x), [?x, <http://other/b>, e:c] ." in lines

@@ -11,7 +11,7 @@ from weakref import WeakMethod
 
 import numpy as np
 
-from streamreasoner.lang.builtins import FUNCTIONS, MOST_ARGUMENTS, TESTS
+from streamreasoner.lang.builtins import FUNCTIONS, MAX_ARGUMENTS, TESTS
 from streamreasoner.plan.expressions import COPY, NEGATE
 from streamreasoner.rdf import functions
 
@@ -58,14 +58,14 @@ class Builtins:
     Attributes:
         address: What kernels call, with a code and a number of arguments; gives a term id, 0 or 1
             for a test, NO_VALUE or FAILURE.
-        arguments: Term ids, int32 of shape (MOST_ARGUMENTS,), written by kernels.
+        arguments: Term ids, int32 of shape (MAX_ARGUMENTS,), written by kernels.
         overflows: Results that had no value because they did not fit 64 bits.
     """
 
     def __init__(
         self, dictionary: Dictionary, values: Values, result: Callable[[int], str | None]
     ) -> None:
-        self.arguments: NDArray[np.int32] = np.zeros(MOST_ARGUMENTS, np.int32)
+        self.arguments: NDArray[np.int32] = np.zeros(MAX_ARGUMENTS, np.int32)
         self.overflows = 0
         self._dictionary = dictionary
         self._values = values

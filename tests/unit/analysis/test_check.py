@@ -115,7 +115,7 @@ def test_rules_are_given_as_path_name_or_text(tmp_path):
     ("given", "words"),
     [
         ("rho_df", "There is no ruleset and no rule file 'rho_df'. Did you mean 'rho-df'?"),
-        ("nonsense", "The rulesets are rdfs, rho-df; a rule file is named by its path."),
+        ("nonsense", "The rulesets are rdfs, rho-df; a rule file is given by its path."),
         ("missing/rules.dl", "There is no rule file 'missing/rules.dl'."),
         (".", "Rule file '.' cannot be read: Is a directory."),
     ],

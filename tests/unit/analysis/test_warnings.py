@@ -103,7 +103,7 @@ def test_rules_and_facts_that_are_written_twice_are_told_apart():
     found = check_text("p(1) .\np(1) .\np(?x) :- q(?x) .\np(?x) :- q(?x) .")
 
     assert [item.message for item in found.warnings] == [
-        "the fact of line 1 again",
-        "the rule of line 3 again",
+        "this fact repeats line 1",
+        "this rule repeats line 3",
     ]
     assert (len(found.facts), len(found.rules)) == (1, 2)

@@ -192,7 +192,7 @@ def test_every_built_in_is_known():
     """Whatever the language has can be called, with any terms in any place."""
     for term in KINDS:
         for name, builtin in FUNCTIONS.items():
-            found = apply(name, [term] * builtin.least)
+            found = apply(name, [term] * builtin.min_args)
             assert found is None or canonical(found) == found
         for name, builtin in TESTS.items():
-            assert functions.test(name, [term] * builtin.least) in (True, False, None)
+            assert functions.test(name, [term] * builtin.min_args) in (True, False, None)

@@ -212,7 +212,7 @@ def test_a_mistake_in_words_is_one_sentence(text, message):
         (
             "@prefix ex: <http://other/> .",
             (
-                "<input>:1:1: SR221 prefix 'ex:' already stands for <http://example.org/>\n"
+                "<input>:1:1: SR221 prefix 'ex:' is already declared as <http://example.org/>\n"
                 "  @prefix ex: <http://other/> .\n"
                 "  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^"
             ),

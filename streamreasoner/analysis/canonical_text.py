@@ -1,4 +1,4 @@
-"""A program of many files as one text. Invariant: it is checked to the same hash and @output."""
+"""A program of many files as one text. Invariant: that text has the same hash and @output."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     _Declaration = TypeVar("_Declaration", Input, Output)
 
 
-def whole(programs: Sequence[Program]) -> str:
-    """Print the statements of all files; what they import is among them already.
+def canonical_text(programs: Sequence[Program]) -> str:
+    """Print the statements of all files, imported ones included.
 
     IRIs are shortened by the prefixes that mean the same in all files that have them.
     """
@@ -38,13 +38,15 @@ def common_prefixes(programs: Sequence[Program]) -> dict[str, str]:
 
 
 def _declaration(programs: Sequence[Program], kind: type[_Declaration]) -> Iterator[_Declaration]:
-    """The declarations of one kind as one, if there are any."""
-    found = [
+    """Merge the declarations of one kind into one, if there are any."""
+    directives = [
         directive
         for program in programs
         for directive in program.directives
         if isinstance(directive, kind)
     ]
-    if found:
-        signatures = dict.fromkeys(one for directive in found for one in directive.signatures)
-        yield kind(tuple(signatures), found[0].span)
+    if directives:
+        signatures = dict.fromkeys(
+            item for directive in directives for item in directive.signatures
+        )
+        yield kind(tuple(signatures), directives[0].span)

@@ -1,7 +1,7 @@
-"""Assignments in a circle. Invariant: each unbound variable is explained by one mistake.
+"""Cyclic assignments. Invariant: each unbound variable is explained by one diagnostic.
 
-A variable whose equality needs an unbound variable is unbound itself. Following what is needed ends
-at a variable that nothing defines, which safety reports, or comes round: that is a circle.
+A variable whose equality needs an unbound variable is unbound itself. Following these needs leads
+either to a variable that nothing defines, which `safety` reports, or into a cycle.
 """
 
 from __future__ import annotations
@@ -19,54 +19,58 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Literal
 
 
-class Circles:
-    """The equalities of a rule that bind nothing, as what they need has no value either.
+class Cycles:
+    """The equalities of a rule that bind nothing because they need unbound variables.
 
     Attributes:
-        equalities: Unbound variable to its equalities, with the unbound variables that each needs.
+        equalities: Unbound variable to its equalities, each with the unbound variables it needs.
 
     Args:
         filters: Literals of the body that are neither positive atoms nor assignments.
-        bound: Variables that are bound.
+        bound: Bound variables.
     """
 
     def __init__(self, filters: tuple[Literal, ...], bound: frozenset[str]) -> None:
         self.equalities: dict[str, list[tuple[Literal, list[str]]]] = {}
         for literal in filters:
             for name, expression in definitions(literal, bound):
-                needs = [each.name for each in variables(expression) if each.name not in bound]
+                needs = [
+                    variable.name
+                    for variable in variables(expression)
+                    if variable.name not in bound
+                ]
                 self.equalities.setdefault(name, []).append((literal, needs))
 
-    def report(self, loose: list[str], prefixes: Mapping[str, str]) -> Iterator[Diagnostic]:
-        """Report each circle once; variables that need a `loose` one are explained by that."""
-        explained = set(loose)
+    def report(self, undefined: list[str], prefixes: Mapping[str, str]) -> Iterator[Diagnostic]:
+        """Report each cycle once; variables that need an `undefined` one are explained by that."""
+        explained = set(undefined)
         for name in self.equalities:
             self._spread(explained)
             if name not in explained:
-                members, equalities = self._circle(name)
+                members, equalities = self._cycle(name)
                 explained.update(members)
                 yield _circular(members, equalities, prefixes)
 
     def _spread(self, explained: set[str]) -> None:
-        """Add the variables that need an explained one, however far."""
-        grown = True
-        while grown:
+        """Add the variables that need an explained one, transitively."""
+        changed = True
+        while changed:
             dependent = {
                 name
                 for name, equalities in self.equalities.items()
                 if any(explained.intersection(needs) for _, needs in equalities)
             }
-            grown = not dependent <= explained
+            changed = not dependent <= explained
             explained |= dependent
 
-    def _circle(self, name: str) -> tuple[list[str], list[Literal]]:
-        """Follow what is needed from `name` on until it comes round."""
+    def _cycle(self, name: str) -> tuple[list[str], list[Literal]]:
+        """Follow the needs of `name` until a variable repeats."""
         path: list[str] = []
         used: list[Literal] = []
         while name not in path:
             path.append(name)
-            # `?x = ?y` leads from ?x to ?y and back: another equality says more.
-            others = [each for each in self.equalities[name] if each[0] not in used[-1:]]
+            # `?x = ?y` leads from ?x to ?y and straight back, so prefer another equality.
+            others = [pair for pair in self.equalities[name] if pair[0] not in used[-1:]]
             literal, needs = (others or self.equalities[name])[0]
             used.append(literal)
             name = needs[0]
