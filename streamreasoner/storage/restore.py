@@ -50,7 +50,7 @@ def restore_terms(table: Table, dictionary: TermDictionary) -> int:
     order = np.argsort(ids)
     if not np.array_equal(ids[order], np.arange(len(ids))):
         raise StateError(
-            f"The ids of {table.directory} are not 0 to {len(ids) - 1} without gap or double. "
+            f"The ids of {table.directory} are not 0 to {len(ids) - 1} without gap or duplicate. "
             f"{log.RESTORE}"
         )
     terms = everything.column("term").cast(pa.large_string())

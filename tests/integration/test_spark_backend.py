@@ -250,7 +250,7 @@ def test_facts_are_selected_and_counted(store):
         selected.append(sorted(zip(facts, *(one.tolist() for one in columns), strict=True)))
     assert selected[0] == selected[1]
     one, other = (driver.reasoner.engine.statistics() for driver in drivers)
-    names = ("facts", "present", "asserted", "below_zero", "counts")
+    names = ("facts", "present", "asserted", "below_zero", "trace_rows")
     assert [getattr(one, n) for n in names] == [getattr(other, n) for n in names]
     assert other.bytes > 0
 

@@ -76,7 +76,7 @@ def step(driver, checked, updates):
 def state(driver):
     """Trace and size, hidden predicates and those of programs before too."""
     found = driver.reasoner.engine.statistics()
-    names = ("facts", "present", "asserted", "below_zero", "counts")
+    names = ("facts", "present", "asserted", "below_zero", "trace_rows")
     return driver.trace(driver.predicates), [getattr(found, name) for name in names]
 
 
@@ -159,5 +159,5 @@ def test_a_restart_goes_on_with_the_state(started, tmp_path):
     driver = start(programs[1], 2, known=known)
     assert_from_scratch(driver, programs[1], first + second)
     driver = start(programs[0], 1)
-    with pytest.raises(StateError, match="Start again"):
+    with pytest.raises(StateError, match="Restart the process"):
         driver.apply(second)

@@ -1,1 +1,1 @@
-"""State spread over a Spark cluster: the leaves as DataFrame operations over Delta tables."""
+"""State distributed over a Spark cluster: plan leaves as DataFrame operations on Delta tables."""

@@ -1,8 +1,8 @@
-"""Lattices and reductions. Invariant: what a group says follows from its candidates alone.
+"""Lattices and reductions. Invariant: the result of a group depends on its candidates alone.
 
-A lattice's winner at an iteration is the best candidate whose multiplicities up to there sum to
-more than nothing. A reduction's result is the aggregate of its candidates, each as often as its
-multiplicity says.
+A lattice's winner at an iteration is the best candidate whose multiplicities up to that iteration
+sum to more than 0. A reduction's result is the aggregate of its candidates, each repeated by its
+multiplicity.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from streamreasoner.backends.spark.columns import ITERATION, MULTIPLICITY, PREDICATE, argument
 from streamreasoner.backends.spark.patterns import quoted
@@ -40,28 +40,28 @@ _RESULT = "result"
 _TIMES = (OLD, MULTIPLICITY)
 _PART = "part"
 _PARTS = 64
-_COUNTS: dict[str, Callable[[int], int]] = {
+_COUNTING: dict[str, Callable[[int], int]] = {
     "count": lambda times: times,
     "count distinct": lambda times: int(times > 0),
 }
 
 
 def group_of_lattice(lattice: Lattice) -> Arrangement:
-    """Its candidates by all arguments but the one that decides."""
+    """The candidates of a lattice, keyed by all arguments but the compared one."""
     return Arrangement(lattice.pattern.predicate, lattice.pattern.constants, lattice.key)
 
 
 def group_of_reduction(reduction: Reduction) -> Arrangement:
-    """Its candidates by the columns of the group."""
+    """The candidates of a reduction, keyed by the columns of the group."""
     return Arrangement(reduction.candidates, (), reduction.key)
 
 
 def with_ranks(runner: QueryRunner, terms: Terms, rows: Relation, column: str) -> Relation:
-    """Rows with one more column: bytes that compare as the terms of a column do."""
+    """Rows with a column of ranks added: bytes that compare as the terms of *column* do."""
     if rows.table is not None:
         ids = rows.table[column].to_pylist()
-        known = {one: rank(text) for one, text in terms.texts(ids).items()}
-        ranks = pa.array([known[one] for one in ids], pa.binary())
+        rank_of = {term_id: rank(text) for term_id, text in terms.texts(ids).items()}
+        ranks = pa.array([rank_of[term_id] for term_id in ids], pa.binary())
         return runner.from_table(rows.table.append_column(RANK, ranks))
     frame = terms.attach(rows.frame, column, _TEXT)
     return runner.from_frame(frame.withColumn(RANK, F.udf(rank, "binary")(_TEXT)))
@@ -70,32 +70,32 @@ def with_ranks(runner: QueryRunner, terms: Terms, rows: Relation, column: str) -
 def results(
     runner: QueryRunner, terms: Terms, reduction: Reduction, candidates: Relation, width: int
 ) -> Relation:
-    """The head facts that come or go because candidates changed.
+    """The head facts that appear or disappear because candidates changed.
 
     Args:
         runner: Runs the queries.
         terms: Terms of ids.
         reduction: The reduction.
-        candidates: All candidates of the groups that changed, each once: arguments, multiplicity
+        candidates: All candidates of the changed groups, each once: arguments, multiplicity
             before the epoch and now.
-        width: Columns of arguments.
+        width: Number of argument columns.
 
     Returns:
-        Head facts, iteration 1, at which a reduction derives, and 1 or -1.
+        Head facts, iteration 1 (where reductions derive) and multiplicity 1 or -1.
     """
     keys = [argument(position) for position in reduction.key]
     value = argument(len(keys))
     if candidates.table is not None:
         changed = runner.from_table(_in_driver(terms, reduction, candidates.table, keys, value))
-    elif reduction.function in _COUNTS:
+    elif reduction.function in _COUNTING:
         changed = runner.materialize(runner.from_frame(_counted(reduction, candidates.frame, keys)))
     else:
         changed = runner.materialize(
             runner.from_frame(_summed(terms, reduction, candidates.frame, keys, value))
         )
     cells = ["0"] * width
-    for position, one in enumerate(reduction.head.arguments):
-        match one:
+    for position, operand in enumerate(reduction.head.arguments):
+        match operand:
             case Column(name):
                 cells[position] = _RESULT if name == RESULT else argument(int(name[1:]))
             case Value(term):
@@ -111,18 +111,18 @@ def results(
 def aggregate(
     function: str, candidates: Iterable[tuple[str, int]], overflowed: Callable[[], object]
 ) -> str | None:
-    """The aggregate of terms, each so many times, as a canonical term; None if it has no value."""
-    if function in _COUNTS:
-        counted = _COUNTS[function]
+    """The aggregate of (term, multiplicity) as a canonical term; None if it has no value."""
+    if function in _COUNTING:
+        counted = _COUNTING[function]
         total = sum(counted(times) for _, times in candidates)
         return to_ntriples(total) if total > 0 else None
     return _term(function, sum_of(candidates), overflowed)
 
 
-def _term(function: str, found: Sum, overflowed: Callable[[], object]) -> str | None:
-    if found.count == 0:
+def _term(function: str, total: Sum, overflowed: Callable[[], object]) -> str | None:
+    if total.count == 0:
         return None
-    term = found.term(average=function == "avg")
+    term = total.term(average=function == "avg")
     if term is None:
         overflowed()
     return term
@@ -131,15 +131,19 @@ def _term(function: str, found: Sum, overflowed: Callable[[], object]) -> str | 
 def _in_driver(
     terms: Terms, reduction: Reduction, table: pa.Table, keys: Sequence[str], value: str
 ) -> pa.Table:
-    """Keys, terms and signs of results that change, from few candidates."""
-    ids = table[value].to_pylist() if reduction.function not in _COUNTS else [0] * table.num_rows
-    texts = terms.texts(ids) if reduction.function not in _COUNTS else {0: ""}
+    """Keys, terms and signs of changed results, from few candidates."""
+    ids = table[value].to_pylist() if reduction.function not in _COUNTING else [0] * table.num_rows
+    texts = terms.texts(ids) if reduction.function not in _COUNTING else {0: ""}
     groups: dict[tuple[int, ...], list[tuple[str, int, int]]] = defaultdict(list)
-    # A group without key has no columns, so rows are told by their number.
-    of = zip(*(table[key].to_pylist() for key in keys)) if keys else repeat((), table.num_rows)  # noqa: B905 - all of one table
+    # A reduction without a key has one group: an empty key for each row.
+    group_keys = (
+        zip(*(table[key].to_pylist() for key in keys), strict=True)
+        if keys
+        else repeat((), table.num_rows)
+    )
     times = (table[OLD].to_pylist(), table[MULTIPLICITY].to_pylist())
-    for key, one, old, new in zip(of, ids, *times, strict=True):
-        groups[key].append((texts[one], old, new))
+    for key, term_id, old, new in zip(group_keys, ids, *times, strict=True):
+        groups[key].append((texts[term_id], old, new))
     changed = []
     for key, group in groups.items():
         before, after = (
@@ -158,11 +162,11 @@ def _in_driver(
 
 
 def _counted(reduction: Reduction, frame: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """The same from many, for counts."""
-    one = "{0}" if reduction.function == "count" else "CAST({0} > 0 AS BIGINT)"
+    """Keys, terms and signs of changed counts, from many candidates."""
+    counted = "{0}" if reduction.function == "count" else "CAST({0} > 0 AS BIGINT)"
     opening, closing = map(quoted, to_ntriples(0).split("0", 1))
     totals = frame.groupBy(*keys).agg(
-        *(F.expr(f"sum({one.format(name)}) AS {name}") for name in (OLD, MULTIPLICITY))
+        *(F.expr(f"sum({counted.format(name)}) AS {name}") for name in (OLD, MULTIPLICITY))
     )
     terms = (f"IF({name} > 0, concat({opening}, {name}, {closing}), NULL)" for name in _TIMES)
     return _changed(totals.selectExpr(*keys, *map("{} AS {}".format, terms, _TIMES)), keys)
@@ -171,7 +175,7 @@ def _counted(reduction: Reduction, frame: DataFrame, keys: Sequence[str]) -> Dat
 def _summed(
     terms: Terms, reduction: Reduction, frame: DataFrame, keys: Sequence[str], value: str
 ) -> DataFrame:
-    """The same from many, for sums: a group may be more than one executor holds, so in parts."""
+    """Keys, terms and signs of changed sums. A group may not fit one executor: sum it in parts."""
     function, overflowed = reduction.function, terms.overflowed
     part = F.udf(lambda rows: pickle.dumps(sum_of(rows)), "binary")
     whole = F.udf(
@@ -181,21 +185,21 @@ def _summed(
     parts = rows.groupBy(*keys, F.expr(f"{value} % {_PARTS}").alias(_PART)).agg(
         *(part(F.collect_list(F.struct(_TEXT, name))).alias(name) for name in _TIMES)
     )
-    found = parts.groupBy(*keys).agg(*(whole(F.collect_list(name)).alias(name) for name in _TIMES))
-    return _changed(found, keys)
+    summed = parts.groupBy(*keys).agg(*(whole(F.collect_list(name)).alias(name) for name in _TIMES))
+    return _changed(summed, keys)
 
 
 def _sum(part: bytes) -> Sum:
-    found = pickle.loads(part)  # noqa: S301 - what an executor has made of a part
-    assert isinstance(found, Sum)  # noqa: S101 - see above
-    return found
+    partial = pickle.loads(part)  # noqa: S301 - pickled by an executor, in `_summed`
+    assert isinstance(partial, Sum)  # noqa: S101 - see above
+    return partial
 
 
 def _changed(frame: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Keys, terms and signs, from the terms that were and those that are."""
+    """Keys, terms and signs, from the terms before and after."""
     signed = (
         f"explode(array(named_struct('{_TEXT}', {OLD}, '{MULTIPLICITY}', -1L),"
-        f" named_struct('{_TEXT}', {MULTIPLICITY}, '{MULTIPLICITY}', 1L))) AS one"
+        f" named_struct('{_TEXT}', {MULTIPLICITY}, '{MULTIPLICITY}', 1L))) AS entry"
     )
     rows = frame.filter(f"NOT {OLD} <=> {MULTIPLICITY}").selectExpr(*keys, signed)
-    return rows.selectExpr(*keys, "one.*").filter(F.col(_TEXT).isNotNull())
+    return rows.selectExpr(*keys, "entry.*").filter(F.col(_TEXT).isNotNull())

@@ -1,14 +1,13 @@
-"""Arranged rows in a Delta table. Invariant: rows of epochs not committed yet are not read.
+"""Arrangements in a Delta table. Invariant: rows of uncommitted epochs are not read.
 
-Every arrangement is a partition: the facts that have its constants, in buckets by its key, so that
-a probe with few keys reads few files, and of each the few pages that have them: rows are in order
-of the key. Rows are differences: the sums by fact and iteration are the multiplicities and
-transitions. A bucket is a weighted sum of ids, which are dense, so driver and executors agree on it
-without a hash function that both would have to have.
+Every arrangement is a partition: the facts with its constants, in buckets by its key and sorted by
+it within a file, so that a probe with few keys reads few pages of few files. Rows are differences:
+their sums by fact and iteration are the multiplicities and transitions. A bucket is a weighted sum
+of ids, which are dense, so driver and executors need not share a hash function.
 
-A program that follows another may have other arrangements. Until the first commit with it, what is
-not there yet is read from an arrangement that has all its facts; that commit adds the one and takes
-away what is needed no more, at once with the epoch.
+A new program may need other arrangements. Until its first commit, a missing arrangement is read
+from one that has all its facts. That commit adds the missing ones and removes those no longer
+needed, atomically with the epoch.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.columns import (
@@ -53,30 +52,30 @@ _WEIGHT = 31
 _APPLICATION = "streamreasoner"
 _ORDER = "order"
 MANY = 16
-"""Files of a bucket that are merged."""
-_MERGED = 32  # buckets that are merged at once; more if there are many files
-_FEW_KEYS = 100  # of a column, to be looked for page by page
+"""Files of a bucket that trigger a merge."""
+_MERGED = 32  # buckets merged at once; more if there are many files
+_FEW_KEYS = 100  # distinct keys of a column that are pushed down to the reader
 FEW_FILES = 100
-"""Files that are named one by one; more are found by Delta."""
+"""Files that a probe names itself; Delta finds larger numbers of files."""
 _LAYOUT = {
-    # Small pages, none of which needs a dictionary that is as large as all of them.
+    # Small pages without a dictionary, which would be as large as all of them.
     "parquet.page.row.count.limit": "2000",
     "parquet.writer.version": "v2",
     "parquet.enable.dictionary": "false",
 }
-"""Settings of writing, which Delta takes from the session only."""
+"""Settings for writing, which Delta takes only from the session."""
 
 _PROPERTIES = {
-    # The log is read at every commit, so it says little of a file, and nothing of the past.
+    # The log is read at every commit, so keep few statistics per file and a short past.
     "delta.dataSkippingStatsColumns": EPOCH,
     "delta.logRetentionDuration": "interval 1 hour",
 }
-"""Properties of the table, once it is made."""
+"""Properties of the table, set at its creation."""
 ONLY_REPLACED = "spark.databricks.delta.replaceWhere.constraintCheck.enabled"
 
 
 def primary(predicate: str, arity: int) -> Arrangement:
-    """The arrangement in which every fact of a predicate is."""
+    """The arrangement with every fact of a predicate."""
     return Arrangement(predicate, (), (0,) if arity > 0 else ())
 
 
@@ -84,10 +83,10 @@ class ArrangedTable:
     """Reads and appends the arranged trace.
 
     Args:
-        runner: Of a session with Delta Lake.
-        path: Where the table is, or will be.
+        runner: Runs the queries, on a session with Delta Lake.
+        path: The table's folder, which may not exist yet.
         intern: Gives the id of a term.
-        buckets: Number of buckets of an arrangement.
+        buckets: Number of buckets per arrangement.
     """
 
     def __init__(
@@ -104,23 +103,23 @@ class ArrangedTable:
         self._intern = intern
         self._frame: DataFrame | None = None
         self._before = 0
-        # What the table has: its arrangements, their columns and meaning; and what an epoch means
-        # that it has already.
-        self._kept: tuple[Arrangement, ...] = ()
+        # Arrangements, columns and meaning of the table; and the meaning of an epoch that it has
+        # ahead of the trace.
+        self._present: tuple[Arrangement, ...] = ()
         self._columns: frozenset[str] = frozenset()
         self._meant = ""
         self._ahead: dict[int, str] = {}
         self._files = DataFiles(spark, path)
-        self._gone: list[str] = []
+        self._removed: list[str] = []
         spark.conf.set("spark.sql.parquet.pushdown.inFilterThreshold", _FEW_KEYS)
 
     def use(self, width: int, arrangements: Sequence[Arrangement], meaning: str) -> None:
-        """Say what to open, and to have from the next commit on.
+        """Choose what to open, and what to maintain from the next commit on.
 
         Args:
             width: Number of columns of arguments.
-            arrangements: All that are maintained, those of whole facts among them.
-            meaning: What rows mean besides: a state that means something else is not read.
+            arrangements: All maintained ones, including those of whole facts.
+            meaning: Text for whatever else rows depend on; a state of another meaning is not read.
         """
         self._width = width
         self._arrangements = tuple(arrangements)
@@ -134,8 +133,8 @@ class ArrangedTable:
         return self._frame is None
 
     def count(self, arrangement: Arrangement) -> int | None:
-        """The number of rows of an arrangement, None if it is not one of the table's."""
-        if arrangement not in self._kept:
+        """The number of rows of an arrangement, None if the table does not have it."""
+        if arrangement not in self._present:
             return None
         return self._files.count(self._name(arrangement))
 
@@ -145,10 +144,10 @@ class ArrangedTable:
         """The rows of an arrangement, None if there are none.
 
         Args:
-            arrangement: Any; those that are maintained take less reading.
+            arrangement: Any; a maintained one needs less reading.
             keys: If given, only rows that have one of them.
-            names: Columns of *keys* by position of the fact: those of the arrangement's key, and
-                maybe others.
+            names: Columns of *keys* by position of the fact: the arrangement's key, and possibly
+                others.
         """
         source = self._source(arrangement)
         if self._frame is None or source is None:
@@ -161,13 +160,13 @@ class ArrangedTable:
         if keys is not None and source == arrangement:
             return self._probe(self._frame, arrangement, keys)
         rows = self._frame.filter(f"{ARRANGEMENT} = {quoted(self._name(source))}")
-        found = self._rows(arrangement, rows)
+        rows = self._rows(arrangement, rows)
         if source != arrangement:
-            found = found.filter(condition(arrangement.predicate, self._constants(arrangement)))
-        return self._with_keys(found, keys) if keys is not None else self._runner.from_frame(found)
+            rows = rows.filter(condition(arrangement.predicate, self._constants(arrangement)))
+        return self._with_keys(rows, keys) if keys is not None else self._runner.from_frame(rows)
 
     def _probe(self, rows: DataFrame, arrangement: Arrangement, keys: pa.Table) -> Relation | None:
-        """The rows of one of the table's arrangements with one of some keys, None if none has."""
+        """The rows with these keys in an arrangement of the table, None if there are none."""
         name = self._name(arrangement)
         buckets = np.zeros(keys.num_rows, np.int64)
         for position in arrangement.key:
@@ -176,20 +175,20 @@ class ArrangedTable:
         paths = self._files.of(name, buckets.tolist())
         if not paths:
             return None
-        wanted = [
+        conditions = [
             f"{column} IN ({_listed(distinct)})"
             for column in self._columns.intersection(keys.column_names)
             if len(distinct := np.unique(keys[column].to_numpy())) <= _FEW_KEYS
         ]
         if len(paths) <= FEW_FILES:
             rows = self._spark.read.schema(self._schema).parquet(*paths)
-            wanted.append(f"{EPOCH} < {self._before}")
+            conditions.append(f"{EPOCH} < {self._before}")
         else:
-            wanted += [f"{ARRANGEMENT} = {quoted(name)}", f"{BUCKET} IN ({_listed(buckets)})"]
-        found = self._rows(arrangement, rows.filter(" AND ".join(wanted)))
+            conditions += [f"{ARRANGEMENT} = {quoted(name)}", f"{BUCKET} IN ({_listed(buckets)})"]
+        matching = self._rows(arrangement, rows.filter(" AND ".join(conditions)))
         if keys.num_rows > (_FEW_KEYS if keys.num_columns == 1 else 1):
-            return self._with_keys(found, keys)
-        return self._runner.from_frame(found)
+            return self._with_keys(matching, keys)
+        return self._runner.from_frame(matching)
 
     def _with_keys(self, rows: DataFrame, keys: pa.Table) -> Relation:
         few = F.broadcast(to_frame(self._spark, keys))
@@ -207,21 +206,21 @@ class ArrangedTable:
     def missing(self) -> Relation | None:
         """The rows of arrangements that the table does not have yet, None if it has all."""
         parts = [
-            self._placed(self._runner.consolidated(rows, self._width).frame, (one,))
-            for one in self._arrangements
-            if self._wider or one not in self._kept
-            if (rows := self.read(one, None, {})) is not None
+            self._placed(self._runner.consolidated(rows, self._width).frame, (arrangement,))
+            for arrangement in self._arrangements
+            if self._wider or arrangement not in self._present
+            if (rows := self.read(arrangement, None, {})) is not None
         ]
         if not parts:
             return None
-        return self._runner.from_frame(reduce(lambda one, other: one.unionAll(other), parts))
+        return self._runner.from_frame(reduce(lambda left, right: left.unionAll(right), parts))
 
     def holds(self, epoch: int) -> bool:
-        """Whether the table has the rows of an epoch that is to come."""
+        """Whether the table already has the rows of a coming epoch."""
         return epoch in self._ahead
 
     def needs(self, epoch: int) -> bool:
-        """Whether an epoch cannot wait: its program is new, or the table has its rows already."""
+        """Whether an epoch must be written now: its program is new, or the table has its rows."""
         return self.holds(epoch) or self._meant not in ("", self._meaning)
 
     def append(self, rows: Relation, epoch: int) -> None:
@@ -232,16 +231,16 @@ class ArrangedTable:
             epoch: The last of them.
 
         Raises:
-            StateError: It is there from a process that died, but with another program.
+            StateError: A process that died wrote the epoch with another program.
         """
         if self._ahead.get(epoch, self._meaning) != self._meaning:
             self.clear()
             raise StateError(
-                f"The Spark state had epoch {epoch} already, with another program than it has now. "
-                "It is deleted. Restart the process: the state is built from the trace."
+                f"The Spark state already had epoch {epoch}, of another program. It has been "
+                "deleted. Restart the process: the state is rebuilt from the trace."
             )
-        # What the table has is the trace's too by now: nobody goes back behind it.
-        self._files.delete(self._gone)
+        # The trace has every epoch of the table by now, so no process reads an earlier version.
+        self._files.delete(self._removed)
         if not self._ahead and self._meant == self._meaning:
             self._merge(self._before - 1)
         placed = self._placed(rows.frame, self._arrangements)
@@ -254,39 +253,39 @@ class ArrangedTable:
             .option("txnAppId", _APPLICATION)
             .option("txnVersion", epoch)
         )
-        gone = [one for one in self._kept if self._wider or one not in self._arrangements]
+        obsolete = [old for old in self._present if self._wider or old not in self._arrangements]
         settings = _LAYOUT
-        if gone:
-            # One commit takes away what is gone and appends the rest, which is somewhere else.
+        if obsolete:
+            # One commit removes the obsolete partitions and appends to the others.
             settings = {**_LAYOUT, ONLY_REPLACED: "false"}
-            names = ", ".join(quoted(self._name(one)) for one in gone)
+            names = ", ".join(quoted(self._name(arrangement)) for arrangement in obsolete)
             writer = writer.mode("overwrite").option("replaceWhere", f"{ARRANGEMENT} IN ({names})")
         with _set(self._spark, settings):
             writer.save(self._path)
-        self._gone = self._files.follow()
+        self._removed = self._files.follow()
         self._ahead.pop(epoch, None)
         self._read(epoch + 1)
 
     def _writer(self, rows: DataFrame, epoch: int) -> DataFrameWriter:
-        """Writes placed rows, those of a bucket in order of their key: to one file if they are few.
+        """A writer of placed rows, sorted by key within a bucket, one file per bucket if few.
 
-        A bucket may have most rows of all, as that of a frequent class has. If Spark plans for
-        many, it has such a bucket written by several tasks.
+        One bucket, such as that of a frequent class, may have most of the rows. If Spark plans for
+        many rows, several tasks write such a bucket.
         """
         keys = " ".join(
-            f"WHEN {quoted(self._name(one))} THEN {argument(one.key[0])}"
-            for one in self._arrangements
-            if one.key
+            f"WHEN {quoted(self._name(arrangement))} THEN {argument(arrangement.key[0])}"
+            for arrangement in self._arrangements
+            if arrangement.key
         )
         order = F.expr(f"CASE {ARRANGEMENT} {keys} ELSE 0 END" if keys else "0")
         ordered = rows.withColumn(_ORDER, order)
-        together = (
+        shuffled = (
             ordered.hint("rebalance", F.col(ARRANGEMENT), F.col(BUCKET))
             if self._runner.many
             else ordered.repartition(ARRANGEMENT, BUCKET)
         )
         return (
-            together.sortWithinPartitions(
+            shuffled.sortWithinPartitions(
                 ARRANGEMENT, BUCKET, _ORDER, *arguments(self._width), ITERATION
             )
             .drop(_ORDER)
@@ -297,10 +296,10 @@ class ArrangedTable:
         )
 
     def _merge(self, epoch: int) -> None:
-        """Sum the rows of the latest files of the buckets with most of them, into one file each.
+        """Merge the latest files of the most fragmented buckets, into one file each.
 
-        All epochs up to *epoch*, the last, are the trace's too, and none of them is taken back. The
-        commit is marked as of that epoch, so that a start takes it for the same state.
+        The trace has all epochs up to *epoch*, the last, and none of them is rolled back. The
+        commit is marked with that epoch, so that a start reads it as the same state.
         """
         most = max(_MERGED, len(self._files) // MANY**2)
         fragmented = self._files.fragmented(MANY)[:most]
@@ -327,44 +326,44 @@ class ArrangedTable:
         """Read the rows of the epochs below *before* from now on.
 
         Returns:
-            The first epoch whose rows are not there; 0 if there are none: the table is of another
-            meaning, or has a later epoch than one that a process that died was about to finish.
+            The first epoch whose rows are missing; 0 if the table cannot be used: it has another
+            meaning, or an epoch later than *before*.
         """
         if not files.exists(self._spark, f"{self._path}/_delta_log"):
             return 0
-        found = self._spark.sql(f"DESCRIBE HISTORY delta.`{self._path}` LIMIT 2").collect()
-        notes = [(one.version, *one.userMetadata.split()) for one in found if one.userMetadata]
-        commits = {int(epoch): (version, meaning) for version, epoch, meaning in reversed(notes)}
-        epoch = max((one for one in commits if one < before), default=-1)
-        version, meaning = commits.get(epoch, (0, None))
-        if meaning != self._meaning or max(commits) > before:
+        commits = self._spark.sql(f"DESCRIBE HISTORY delta.`{self._path}` LIMIT 2").collect()
+        notes = [(row.version, *row.userMetadata.split()) for row in commits if row.userMetadata]
+        epochs = {int(epoch): (version, meaning) for version, epoch, meaning in reversed(notes)}
+        last = max((epoch for epoch in epochs if epoch < before), default=-1)
+        version, meaning = epochs.get(last, (0, None))
+        if meaning != self._meaning or max(epochs) > before:
             return 0
-        self._read(epoch + 1, version if before in commits else None)
-        self._ahead = {before: commits[before][1]} if before in commits else {}
+        self._read(last + 1, version if before in epochs else None)
+        self._ahead = {before: epochs[before][1]} if before in epochs else {}
         self._files.open(version, self._table(version))
-        return epoch + 1
+        return last + 1
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Delete the table and forget it."""
         files.delete(self._spark, self._path)
-        self._files, self._gone = DataFiles(self._spark, self._path), []
+        self._files, self._removed = DataFiles(self._spark, self._path), []
         self._frame = None
         self._ahead = {}
-        self._kept = ()
+        self._present = ()
         self._meant = ""
 
     def _read(self, before: int, version: int | None = None) -> None:
-        # A later version may lack arrangements that the program of an earlier one has.
+        # A later version may lack arrangements of an earlier program.
         self._before = before
         self._frame = self._table(version).filter(f"{EPOCH} < {before}")
         self._columns = frozenset(self._frame.columns)
         ids = [name for name in arguments(self._width) if name in self._columns]
         longs = (*ids, MULTIPLICITY, TRANSITION, EPOCH)
         self._schema = ", ".join((*(f"{name} BIGINT" for name in longs), f"{ITERATION} INT"))
-        self._kept, self._meant = self._arrangements, self._meaning
+        self._present, self._meant = self._arrangements, self._meaning
 
     def _table(self, version: int | None = None) -> DataFrame:
-        """Rows of all epochs, in the last version or another."""
+        """Rows of all epochs, in a version of the table, the last by default."""
         reader = self._spark.read.format("delta")
         if version is not None:
             reader = reader.option("versionAsOf", version)
@@ -375,16 +374,16 @@ class ArrangedTable:
         return self._files.bytes
 
     def _source(self, arrangement: Arrangement) -> Arrangement | None:
-        """An arrangement in the table that has all facts of another, few others if possible."""
-        if arrangement in self._kept:
+        """The narrowest arrangement of the table that contains all facts of another."""
+        if arrangement in self._present:
             return arrangement
-        wanted = frozenset(arrangement.constants)
-        able = (
-            one
-            for one in self._kept
-            if one.predicate == arrangement.predicate and wanted.issuperset(one.constants)
+        constants = frozenset(arrangement.constants)
+        containing = (
+            source
+            for source in self._present
+            if source.predicate == arrangement.predicate and constants.issuperset(source.constants)
         )
-        return max(able, key=lambda one: len(one.constants), default=None)
+        return max(containing, key=lambda source: len(source.constants), default=None)
 
     @property
     def _wider(self) -> bool:
@@ -396,7 +395,7 @@ class ArrangedTable:
         return name if name in self._columns else f"0L AS {name}"
 
     def _placed(self, rows: DataFrame, arrangements: Iterable[Arrangement]) -> DataFrame:
-        """Rows as the table has them, in each arrangement that they are members of."""
+        """Rows as the table stores them, once for each arrangement that they belong to."""
         places = ", ".join(map(self._place, arrangements))
         columns = (*arguments(self._width), ITERATION, MULTIPLICITY, TRANSITION)
         columns += (EPOCH,) if EPOCH in rows.columns else ()
@@ -410,10 +409,10 @@ class ArrangedTable:
         return tuple((p, self._intern(term)) for p, term in arrangement.constants)
 
     def _place(self, arrangement: Arrangement) -> str:
-        """SQL for where a row belongs in an arrangement, null if it is not a member."""
+        """SQL for a row's place in an arrangement, null if it does not belong to it."""
         constants = self._constants(arrangement)
         bucket = reduce(
-            lambda one, position: f"({one} * {_WEIGHT} + {argument(position)})",
+            lambda total, position: f"({total} * {_WEIGHT} + {argument(position)})",
             arrangement.key,
             "0L",
         )
@@ -424,7 +423,7 @@ class ArrangedTable:
         )
 
     def _name(self, arrangement: Arrangement) -> str:
-        """How an arrangement is called; constants by id, as terms would not do in paths."""
+        """The name of an arrangement, with ids for constants: terms are not valid in paths."""
         constants = "".join(f"-{p}.{term}" for p, term in self._constants(arrangement))
         key = "".join(f"+{position}" for position in arrangement.key)
         return f"{arrangement.predicate}{constants}{key}"
@@ -432,7 +431,7 @@ class ArrangedTable:
 
 @contextmanager
 def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Give a session settings for one write: what a step writes is read as a whole."""
+    """Change settings of a session for one write; intermediate files need no such layout."""
     before = {name: spark.conf.get(name, None) for name in settings}
     for name, value in settings.items():
         spark.conf.set(name, value)

@@ -1,8 +1,8 @@
-"""The engine's port over DataFrames. Invariant: the state is never in the driver.
+"""The engine's port over DataFrames. Invariant: the driver never holds the whole state.
 
 An epoch keeps two logs of differences: of multiplicities, and of the transitions that follow from
-them. Both are by fact and iteration; the state that was committed before the epoch is only read.
-Every iteration is settled once, in ascending order: multiplicities up to it are final then.
+them. Both are by fact and iteration; the state committed before the epoch is only read. Iterations
+are settled once each, in ascending order: multiplicities up to a settled iteration are final.
 """
 
 from __future__ import annotations
@@ -69,11 +69,11 @@ class SparkBackend:
 
     Args:
         spark: A session with Delta Lake.
-        directory: Where the state and the files of an epoch are, as a Hadoop path; all executors
-            must reach it.
+        directory: A Hadoop path for the state and the files of an epoch; all executors must
+            reach it.
         plan: The program.
         dictionary: Terms and their ids.
-        buckets: Buckets of an arrangement.
+        buckets: Number of buckets per arrangement.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class SparkBackend:
         self._begin()
 
     def _use(self, plan: ProgramPlan) -> None:
-        """Read and keep the state as a program needs it, from an epoch's beginning on."""
+        """Read and maintain the state as a program needs it; call at the start of an epoch."""
         intern = self._dictionary.intern
         self._constants = pa.array(plan.constants, pa.large_string())
         self._dictionary.encode(self._constants)
@@ -105,33 +105,33 @@ class SparkBackend:
         self._strata = heads(plan, intern)
         self._stratum_of = first_that_holds(self._strata, 0)
         self._lattices = [
-            (one.pattern.predicate, encode(one.pattern, intern), number)
-            for number, one in enumerate(plan.lattices)
+            (lattice.pattern.predicate, encode(lattice.pattern, intern), number)
+            for number, lattice in enumerate(plan.lattices)
         ]
         meaning = repr((StateVersion.current(), self._strata, self._lattices, plan.lattices))
         self._state.use(self._width, _arrangements(plan), meaning)
         self._reading = Reading(self._runner, self._state, plan, self._stratum_of, self._width)
 
     def _begin(self) -> None:
-        """Forget what an epoch has found; the dictionary may have forgotten the constants."""
+        """Reset for a new epoch; the dictionary may have evicted the constants."""
         self._before: ProgramPlan | None = None
         self._dictionary.encode(self._constants)
         self._runner.begin()
         self._input: list[pa.Table] = []
         place = (*self._fact, STRATUM, LATTICE, ITERATION)
-        self._counts = DifferenceLog(self._runner, (*place, MULTIPLICITY))
+        self._multiplicities = DifferenceLog(self._runner, (*place, MULTIPLICITY))
         self._transitions = DifferenceLog(self._runner, (*place, TRANSITION))
         # The state of the facts, and of the groups of lattices, that the epoch touches.
         self._known = DifferenceLog(self._runner, (*place, MULTIPLICITY, TRANSITION))
         self._logs = {
-            "counts": self._counts,
+            "counts": self._multiplicities,
             "transitions": self._transitions,
             "known": self._known,
         }
         self._result: Outcome | None = None
         self._stratum = 0
-        # Which epoch it is, if its progress is noted, with the number of terms after its input; and
-        # how far it was when it was taken up.
+        # If progress is recorded: the epoch's digest, with the number of terms after its input. If
+        # the epoch was resumed: the stratum and iteration it had reached.
         self._purpose: tuple[str, int] | None = None
         self._resumed: tuple[int, int] | None = None
         self._progress.begin()
@@ -152,7 +152,7 @@ class SparkBackend:
 
     @files.explained
     def adopt(self, plan: ProgramPlan) -> None:
-        """Go on with another program; what it derives differently is settled in this epoch."""
+        """Switch to another program; this epoch settles what it derives differently."""
         before = self._plan
         self._use(following(before, plan))
         self._begin()
@@ -168,11 +168,11 @@ class SparkBackend:
             width=self._width,
         )
         derived = self._runner.union(change.derived(), (*self._fact, ITERATION, MULTIPLICITY))
-        self._add_counts(derived)
+        self._add_multiplicities(derived)
         lattice = first_that_holds(self._lattices, _PLAIN)
-        judged = change.judged_otherwise()
+        regrouped = change.regrouped()
         self._remember(
-            self._runner.query(f"SELECT *, {lattice} AS {LATTICE} FROM rows", rows=judged)
+            self._runner.query(f"SELECT *, {lattice} AS {LATTICE} FROM rows", rows=regrouped)
         )
         if (missing := self._state.missing()) is not None:
             self._runner.collect_if_small(missing)
@@ -181,7 +181,7 @@ class SparkBackend:
 
     @files.explained
     def enter(self, stratum: int) -> int:
-        """Start a stratum with the final changes of those before it as deltas at iteration 0."""
+        """Start a stratum; the final changes of lower strata are its deltas at iteration 0."""
         self._stratum = stratum
         if self._input:
             self._take_input()
@@ -197,27 +197,30 @@ class SparkBackend:
 
     @files.explained
     def settle(self, iteration: int) -> int:
-        """Step 1: transitions at *iteration* from the counts; returns the number of deltas."""
+        """Step 1: transitions at *iteration* from multiplicities; returns the delta's size."""
         self._iteration = iteration
         own = range(self._stratum, self._stratum + 1)
         now = range(iteration, iteration + 1)
-        touched = self._counts.select(own, now)
+        touched = self._multiplicities.select(own, now)
         self._load_state_of(touched)
         place = (*self._fact, LATTICE)
-        near = self._runner.union((touched, self._known.select(own, now)), place).distinct(place)
-        if near.empty:
+        affected = self._runner.union((touched, self._known.select(own, now)), place)
+        affected = affected.distinct(place)
+        if affected.empty:
             return self._delta_of((), iteration)
-        counts = self._within(near, self._counts.select(own, range(iteration + 1)))
+        logged = self._multiplicities.select(own, range(iteration + 1))
+        multiplicities = self._restrict(affected, logged)
         known = self._known.select(own, range(iteration + 1))
         here, fact = f"{ITERATION} = {iteration}", ", ".join(place)
         rows = self._runner.query(
             f"SELECT {fact}, {total(MULTIPLICITY, 'upto')},"
             f" {total(f'IF({here}, 0, {MULTIPLICITY})', 'before')},"
             f" {total(f'IF({here}, {TRANSITION}, 0)', TRANSITION)}"
-            f" FROM (SELECT {fact}, {ITERATION}, {MULTIPLICITY}, 0 AS {TRANSITION} FROM counts"
-            f" UNION ALL SELECT {fact}, {ITERATION}, {MULTIPLICITY}, {TRANSITION} FROM known)"
+            f" FROM (SELECT {fact}, {ITERATION}, {MULTIPLICITY}, 0 AS {TRANSITION}"
+            f" FROM multiplicities UNION ALL"
+            f" SELECT {fact}, {ITERATION}, {MULTIPLICITY}, {TRANSITION} FROM known)"
             f" GROUP BY {fact}",
-            trace_rows=counts,
+            multiplicities=multiplicities,
             known=known,
         )
         change = f"CAST(upto > 0 AS BIGINT) - CAST(before > 0 AS BIGINT) - {TRANSITION}"
@@ -230,11 +233,12 @@ class SparkBackend:
             )
         ]
         for number, lattice in enumerate(self._plan.lattices):
-            if any(not relation.where(lattice=number).empty for relation in (counts, known)):
+            logs = multiplicities, known
+            if any(not log.where(lattice=number).empty for log in logs):
                 candidates = self._runner.materialize(rows.where(lattice=number))
                 changed.append(self._pick_winners(lattice, candidates))
         overflow = f"abs(upto - before) > {MAX_MULTIPLICITY}"
-        found = self._runner.materialize(
+        transitions = self._runner.materialize(
             self._runner.query(
                 f"SELECT {fact}, {self._stratum} AS {STRATUM}, {iteration} AS {ITERATION},"
                 f" {TRANSITION}, {overflow} AS overflow FROM changed"
@@ -242,26 +246,27 @@ class SparkBackend:
                 changed=self._runner.union(changed, names),
             )
         )
-        self._check_overflow(found)
-        self._transitions.add(found)
-        return self._delta_of((found,), iteration)
+        self._check_overflow(transitions)
+        self._transitions.add(transitions)
+        return self._delta_of((transitions,), iteration)
 
-    def _within(self, near: Relation, counts: Relation) -> Relation:
-        """Counts without the many of facts that an iteration cannot change; groups stay whole."""
-        if near.table is None or counts.table is not None:
-            return counts
+    def _restrict(self, affected: Relation, multiplicities: Relation) -> Relation:
+        """Drop multiplicities of facts an iteration cannot change; lattice groups stay whole."""
+        if affected.table is None or multiplicities.table is not None:
+            return multiplicities
         place = ", ".join((*self._fact, LATTICE))
-        names = ", ".join(self._counts.names)
+        names = ", ".join(self._multiplicities.names)
         return self._runner.query(
-            # To Spark, the columns of USING are the first of all.
-            f"SELECT {names} FROM counts SEMI JOIN near USING ({place}) WHERE {LATTICE} = {_PLAIN}"
-            f" UNION ALL SELECT {names} FROM counts WHERE {LATTICE} != {_PLAIN}",
-            trace_rows=counts,
-            near=near,
+            # Spark puts the columns of USING first, so the columns are named.
+            f"SELECT {names} FROM multiplicities SEMI JOIN affected USING ({place})"
+            f" WHERE {LATTICE} = {_PLAIN}"
+            f" UNION ALL SELECT {names} FROM multiplicities WHERE {LATTICE} != {_PLAIN}",
+            multiplicities=multiplicities,
+            affected=affected,
         )
 
     def _delta_of(self, own: Iterable[Relation], iteration: int) -> int:
-        """Keep what `derive` is driven by, at iteration 0 lower strata too; returns its size."""
+        """Set the delta for `derive`, at iteration 0 with lower strata; returns its size."""
         below = self._transitions.select(range(self._stratum if iteration == 0 else 0), _ALL)
         self._delta = self._runner.union((*own, below), (*self._fact, TRANSITION))
         if self._delta.table is not None:
@@ -270,7 +275,7 @@ class SparkBackend:
 
     @files.explained
     def derive(self, iteration: int) -> None:
-        """Steps 2 and 3: the deltas through the stratum's plans, heads touched later on."""
+        """Steps 2 and 3: run the deltas through the stratum's plans; log the derived heads."""
         if self._stratum == 0:
             return
         leaves = Leaves(
@@ -284,11 +289,13 @@ class SparkBackend:
             iteration=iteration,
             width=self._width,
         )
-        found = [evaluate(plan, leaves) for plan in self._plan.strata[self._stratum - 1].plans]
-        self._add_counts(self._runner.union(found, (*self._fact, ITERATION, MULTIPLICITY)))
+        derived = [evaluate(plan, leaves) for plan in self._plan.strata[self._stratum - 1].plans]
+        self._add_multiplicities(
+            self._runner.union(derived, (*self._fact, ITERATION, MULTIPLICITY))
+        )
 
     def _take_input(self) -> None:
-        """Begin with the input, or where an earlier process died in the same epoch."""
+        """Start from the input, or resume where an earlier process died in the same epoch."""
         rows = pa.concat_tables(self._input)
         self._input = []
         many = len(rows) > relation.MAX_DRIVER_ROWS
@@ -303,10 +310,10 @@ class SparkBackend:
             if (note := self._progress.find(self._purpose[0])) is not None:
                 self._resume(note)
                 return
-        self._add_counts(self._runner.from_table(rows))
+        self._add_multiplicities(self._runner.from_table(rows))
 
     def _resume(self, note: Note) -> None:
-        """Continue from the note of an earlier process."""
+        """Continue from the progress that an earlier process recorded."""
         self._dictionary.encode(pa.array(note.terms, pa.large_string()))
         self._runner.resume(*note.generations)
         for name, log in self._logs.items():
@@ -324,29 +331,29 @@ class SparkBackend:
             purpose, known = self._purpose
             terms = self._dictionary.terms(known, len(self._dictionary)).to_pylist()
             self._progress.note(purpose, (self._stratum, self._iteration), terms, self._logs)
-        logs = (self._counts, self._known)
+        logs = (self._multiplicities, self._known)
         later = [log.following(self._stratum, self._iteration) for log in logs]
-        return min((one for one in later if one >= 0), default=-1)
+        return min((iteration for iteration in later if iteration >= 0), default=-1)
 
-    def _add_counts(self, rows: Relation) -> None:
+    def _add_multiplicities(self, rows: Relation) -> None:
         """Sum differences of multiplicities by fact and iteration, and log them."""
         if rows.empty:
             return
         place = ", ".join((*self._fact, ITERATION))
-        found = self._runner.materialize(
+        summed = self._runner.materialize(
             self._runner.query(
                 f"SELECT {place}, {self._stratum_of} AS {STRATUM},"
                 f" {first_that_holds(self._lattices, _PLAIN)} AS {LATTICE},"
                 f" CAST(IF(abs(total) > {MAX_MULTIPLICITY}, 0, total) AS BIGINT) AS {MULTIPLICITY},"
                 f" abs(total) > {MAX_MULTIPLICITY} AS overflow FROM"
-                # Wider than a multiplicity, so that what is too large is seen.
+                # Wider than a multiplicity, to detect overflow.
                 f" (SELECT {place}, sum(CAST({MULTIPLICITY} AS DECIMAL(38, 0))) AS total"
                 f" FROM rows GROUP BY {place}) WHERE total != 0",
                 rows=rows,
             )
         )
-        self._check_overflow(found)
-        self._counts.add(found)
+        self._check_overflow(summed)
+        self._multiplicities.add(summed)
 
     def _load_state_of(self, touched: Relation) -> None:
         """Load the state of touched facts, or of their groups, unless it is loaded already."""
@@ -370,17 +377,17 @@ class SparkBackend:
             if fresh.empty:
                 continue
             for part in self._state.read(arrangement, fresh.table, names):
-                # What the state has read by few keys, it has read of these keys only.
+                # Given few keys, Spark reads rows with these keys only.
                 exact = part.table is None and fresh.table is not None
-                near = part if exact else self._joined("SEMI", part, fresh, on)
+                rows = part if exact else self._joined("SEMI", part, fresh, on)
                 parts.append(
-                    self._runner.query(f"SELECT *, {lattice} AS {LATTICE} FROM part", part=near)
+                    self._runner.query(f"SELECT *, {lattice} AS {LATTICE} FROM part", part=rows)
                 )
         columns = (*self._fact, LATTICE, ITERATION, MULTIPLICITY, TRANSITION)
         self._remember(self._runner.gather(parts, columns))
 
     def _joined(self, kind: str, rows: Relation, keys: Relation, on: Sequence[str]) -> Relation:
-        """The rows that have one of the keys (`SEMI`), or none of them (`ANTI`)."""
+        """Semi-join (`SEMI`) or anti-join (`ANTI`) of rows with keys."""
         return self._runner.query(
             f"SELECT rows.* FROM rows {kind} JOIN keys USING ({', '.join(on)})",
             rows=rows,
@@ -392,16 +399,16 @@ class SparkBackend:
         if rows.empty:
             return
         place = ", ".join((*self._fact, LATTICE, ITERATION))
-        found = self._runner.query(
+        known = self._runner.query(
             f"SELECT {place}, {self._stratum_of} AS {STRATUM}, {MULTIPLICITY}, {TRANSITION} FROM"
             f" (SELECT {place}, {total(MULTIPLICITY)}, {total(TRANSITION)} FROM rows"
             f" GROUP BY {place}) WHERE {MULTIPLICITY} != 0 OR {TRANSITION} != 0",
             rows=rows,
         )
-        self._known.add(self._runner.materialize(found))
+        self._known.add(self._runner.materialize(known))
 
     def _groupings(self) -> Iterable[tuple[Arrangement, int]]:
-        """The arrangements that facts, or the groups of lattices, are found in."""
+        """Arrangements to look up facts in, or groups of lattices, with the lattice's number."""
         for predicate, arity in self._plan.arities.items():
             yield primary(predicate, arity), _PLAIN
         for number, lattice in enumerate(self._plan.lattices):
@@ -431,9 +438,9 @@ class SparkBackend:
         )
 
     def _reduce(self, stratum: int) -> None:
-        """Bring the aggregates that a stratum derives up to date."""
+        """Update the aggregates that a stratum derives."""
         for reduction in self._plan.strata[stratum - 1].reductions:
-            changed = self._counts.select(range(stratum), _ALL).where(
+            changed = self._multiplicities.select(range(stratum), _ALL).where(
                 predicate=reduction.candidates
             )
             if changed.empty:
@@ -442,8 +449,8 @@ class SparkBackend:
             key = [argument(p) for p in reduction.key]
             touched = changed.distinct(key) if key else changed
             cells = ", ".join(arguments(self._width))
-            kept = self._state.read(group, touched.table, {p: argument(p) for p in reduction.key})
-            members = self._runner.gather(kept, (*arguments(self._width), MULTIPLICITY))
+            parts = self._state.read(group, touched.table, {p: argument(p) for p in reduction.key})
+            members = self._runner.gather(parts, (*arguments(self._width), MULTIPLICITY))
             if key:
                 members = self._joined("SEMI", members, touched, key)
             candidates = self._runner.query(
@@ -454,7 +461,7 @@ class SparkBackend:
                 changed=changed,
                 members=members,
             )
-            self._add_counts(
+            self._add_multiplicities(
                 aggregates.results(
                     self._runner,
                     self._terms,
@@ -465,7 +472,7 @@ class SparkBackend:
             )
 
     def _overlay(self, age: Age) -> Relation:
-        """The transitions that changed, as a join sees them that reads old or new ones."""
+        """The changed transitions visible to a join that reads old or new ones."""
         iteration = self._iteration
         names = (*self._fact, STRATUM, ITERATION, TRANSITION)
         upto = iteration + (age is Age.NEW)
@@ -477,12 +484,12 @@ class SparkBackend:
         return self._runner.union(parts, names)
 
     @staticmethod
-    def _check_overflow(found: Relation) -> None:
-        if found.table is not None:
-            wrong = any(found.table["overflow"].to_pylist())
+    def _check_overflow(rows: Relation) -> None:
+        if rows.table is not None:
+            overflowed = any(rows.table["overflow"].to_pylist())
         else:
-            wrong = not found.frame.filter("overflow").isEmpty()
-        if wrong:
+            overflowed = not rows.frame.filter("overflow").isEmpty()
+        if overflowed:
             raise MultiplicityOverflowError
 
     # The end of an epoch -------------------------------------------------------------------------
@@ -492,9 +499,9 @@ class SparkBackend:
         if self._result is None:
             place = ", ".join((*self._fact, ITERATION))
             rows = self._runner.query(
-                f"SELECT {place}, {MULTIPLICITY}, 0 AS {TRANSITION} FROM counts UNION ALL"
-                f" SELECT {place}, 0 AS {MULTIPLICITY}, {TRANSITION} FROM transitions",
-                trace_rows=self._counts.everything(),
+                f"SELECT {place}, {MULTIPLICITY}, 0 AS {TRANSITION} FROM multiplicities"
+                f" UNION ALL SELECT {place}, 0 AS {MULTIPLICITY}, {TRANSITION} FROM transitions",
+                multiplicities=self._multiplicities.everything(),
                 transitions=self._transitions.everything(),
             )
             differences = self._runner.materialize(self._runner.consolidated(rows, self._width))
@@ -509,7 +516,7 @@ class SparkBackend:
 
     @files.explained
     def commit(self, epoch: int) -> None:
-        """Append the epoch to the state, unless it is there from a process that died since."""
+        """Append the epoch to the state, unless a process that died has already done so."""
         outcome = self._outcome()
         self._state.append(outcome.differences, epoch)
         if self._purpose is not None:
@@ -520,19 +527,19 @@ class SparkBackend:
         self._begin()
 
     def rollback(self) -> None:
-        """Undo the epoch wholly: nothing of it is in the state."""
+        """Roll back the epoch; the state has none of it."""
         if self._before is not None:
             self._use(self._before)
         self._begin()
 
     def holds(self, epoch: int) -> bool:
-        """Whether the table has an epoch that is to come, from a process that died."""
+        """Whether the table already has a coming epoch, written by a process that died."""
         return self._state.holds(epoch)
 
     # Reading -------------------------------------------------------------------------------------
 
     def restore(self, rows: Iterable[TraceRows]) -> None:
-        """Take the trace of an earlier run into an empty state."""
+        """Load the trace of an earlier run into an empty state."""
         for batch in rows:
             self.add(Updates(batch.predicate, batch.args, batch.multiplicity))
             self._input[-1] = self._input[-1].set_column(
@@ -545,10 +552,10 @@ class SparkBackend:
 
     @files.explained
     def resume(self, trace: Path, before: int) -> None:
-        """Go on with the state of the epochs below *before*, built from their trace if need be.
+        """Continue from the epochs below *before*, rebuilding the state from their trace if needed.
 
         Args:
-            trace: A Delta table of the trace, which the driver reaches; executors need not.
+            trace: A Delta table of the trace; the driver must reach it, executors need not.
             before: The next epoch.
         """
         if before == 0:
@@ -560,11 +567,11 @@ class SparkBackend:
         if since == 0:
             self._state.clear()
         rows = self._runner.spark.read.format("delta").load(self._runner.reachable(trace))
-        kept = [name for name in arguments(self._width) if name in rows.columns]
-        missing = [name for name in arguments(self._width) if name not in kept]
+        present = [name for name in arguments(self._width) if name in rows.columns]
+        missing = [name for name in arguments(self._width) if name not in present]
         frame = rows.filter(f"{EPOCH} >= {since} AND {EPOCH} < {before}").selectExpr(
             PREDICATE,
-            *(f"CAST(coalesce({name}, 0) AS BIGINT) AS {name}" for name in kept),
+            *(f"CAST(coalesce({name}, 0) AS BIGINT) AS {name}" for name in present),
             *(f"0L AS {name}" for name in missing),
             ITERATION,
             MULTIPLICITY,
@@ -572,9 +579,9 @@ class SparkBackend:
         self._rebuild(self._runner.from_frame(frame), before - 1)
 
     def _rebuild(self, trace: Relation, epoch: int) -> None:
-        """Bring the state up to an epoch: transitions follow from multiplicities."""
+        """Bring the state up to an epoch, computing transitions from multiplicities."""
         self._input = []
-        self._add_counts(trace)
+        self._add_multiplicities(trace)
         for stratum in range(len(self._plan.strata) + 1):
             self._stratum, self._iteration = stratum, -1
             while (iteration := self.next_touched()) >= 0:
@@ -592,20 +599,20 @@ class SparkBackend:
     def select(
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
     ) -> Selection:
-        """The facts of a predicate with these ids at these positions, judged at an iteration."""
+        """The facts of a predicate with these ids at these positions, as of an iteration."""
         return self._reading.select(predicate, bound, iteration)
 
     def statistics(self) -> Statistics:
-        """Size of the state; counted through after a start, and then from epoch to epoch."""
+        """Size of the state: a full count after a start, then updated each epoch."""
         if self._sizes is None:
             self._sizes = self._reading.sizes()
-        facts, present, asserted, below_zero, counts = map(int, self._sizes)
+        facts, present, asserted, below_zero, trace_rows = map(int, self._sizes)
         return Statistics(
             facts,
             present,
             asserted,
             below_zero,
-            counts,
+            trace_rows,
             self._state.bytes(),
             self._terms.overflows.value,
             Fill(0, 0),
@@ -613,15 +620,15 @@ class SparkBackend:
 
 
 def _arrangements(plan: ProgramPlan) -> tuple[Arrangement, ...]:
-    """What the state is read by: whole facts, keys of joins, groups."""
-    found = [primary(predicate, arity) for predicate, arity in plan.arities.items()]
-    found += [
+    """The arrangements that a program reads: whole facts, join keys, groups."""
+    arrangements = [primary(predicate, arity) for predicate, arity in plan.arities.items()]
+    arrangements += [
         join.arrangement
         for stratum in plan.strata
         for delta in stratum.plans
         for join in delta.joins
         if len(join.key) + len(join.pattern.constants) < len(join.pattern.arguments)
     ]
-    found += map(aggregates.group_of_lattice, plan.lattices)
-    found += [aggregates.group_of_reduction(r) for s in plan.strata for r in s.reductions]
-    return tuple(dict.fromkeys(found))
+    arrangements += map(aggregates.group_of_lattice, plan.lattices)
+    arrangements += [aggregates.group_of_reduction(r) for s in plan.strata for r in s.reductions]
+    return tuple(dict.fromkeys(arrangements))

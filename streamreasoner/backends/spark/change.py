@@ -1,8 +1,8 @@
-"""From one program to the next. Invariant: what both derive alike is neither read nor computed.
+"""Changing the program. Invariant: rules that both programs share are not evaluated.
 
-The multiplicities of a trace are sums over rules. A rule that goes is evaluated once on the state
-as it is, and what it derives is subtracted; one that comes is evaluated once and added. The epoch
-then settles that like any other change, with the plans of the new program.
+The multiplicities of a trace are sums over rules. A removed rule is evaluated once on the current
+state and its result subtracted; an added rule is evaluated once and its result added. The epoch
+then settles this like any other change, with the plans of the new program.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ if TYPE_CHECKING:
     from streamreasoner.plan.algebra import ProgramPlan, RulePlan
 
 _NOTHING = Delta(Pattern("", ()))
-"""Binds no column: what is joined with it is there as it is."""
+"""Binds no column, so a join with it returns the other side unchanged."""
 
 
 def following(before: ProgramPlan, after: ProgramPlan) -> ProgramPlan:
-    """A program that keeps the predicates of the one before it: their facts stay in the state."""
+    """The new program with the predicates of the old, whose facts stay in the state."""
     return replace(
         after, arities=before.arities | after.arities, hidden=before.hidden | after.hidden
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Whole(Leaves):
-    """Evaluates plans on all facts that there are, not on those that changed.
+class FullEvaluation(Leaves):
+    """Evaluates plans on all facts, not only on changed ones.
 
     Attributes:
-        sign: What a derivation counts.
+        sign: 1 or -1, the multiplicity of each derivation.
     """
 
     sign: int
@@ -69,11 +69,11 @@ class Whole(Leaves):
         """All transitions of the facts that match."""
         once = pa.table([[0], [self.sign]], schema=schema((ITERATION, SIGN)))
         nothing = Bindings(self.runner.from_table(once), {})
-        found = self.join(Join(_NOTHING, pattern, Age.NEW), nothing)
-        return replace(found, rows=self.runner.collect_if_small(found.rows))
+        facts = self.join(Join(_NOTHING, pattern, Age.NEW), nothing)
+        return replace(facts, rows=self.runner.collect_if_small(facts.rows))
 
     def delta(self, node: Delta) -> Bindings:
-        """What `delta_rows` has: all facts of the atom."""
+        """All facts of the atom, which `delta_rows` holds."""
         return Bindings(
             self.delta_rows, {name: f"v{i}" for i, name in enumerate(places(node.pattern))}
         )
@@ -81,15 +81,15 @@ class Whole(Leaves):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a change of program changes in a state by itself.
+    """Differences that a change of program makes to the state.
 
     Attributes:
         runner: Runs the queries.
-        state: What is committed.
+        state: The committed state.
         terms: Terms of ids.
         before: The program of the state.
-        after: The one that follows it.
-        width: Columns of arguments.
+        after: The new program.
+        width: Number of argument columns.
     """
 
     runner: QueryRunner
@@ -100,17 +100,17 @@ class Change:
     width: int
 
     def derived(self) -> Iterator[Relation]:
-        """Multiplicities of heads that go or come with their rules."""
+        """Multiplicities of heads of removed and added rules."""
         change = program_change(self.before, self.after)
         yield from self._rules(change.withdrawn, self.before, -1)
         yield from self._rules(change.added, self.after, 1)
         yield from self._results()
 
-    def judged_otherwise(self) -> Relation:
-        """The facts of lattices that one program only has: their transitions change by that."""
+    def regrouped(self) -> Relation:
+        """The facts of lattices that only one program has: their transitions may change."""
         changed = set(self.before.lattices) ^ set(self.after.lattices)
         parts, seen = [], ["false"]
-        # Sorted: two runs of an epoch give terms the same ids.
+        # Sorted, so that a replayed epoch gives terms the same ids.
         for lattice in sorted(changed, key=repr):
             pattern = lattice.pattern
             parts += [
@@ -123,14 +123,14 @@ class Change:
     def _rules(
         self, rules: Iterable[tuple[int, RulePlan]], program: ProgramPlan, sign: int
     ) -> Iterator[Relation]:
-        """What rules of a program derive, each driven by its rarest atom."""
+        """What rules of a program derive, each driven by its atom with the fewest facts."""
         strata = first_that_holds(heads(program, self.terms.intern), 0)
         none = self.runner.from_table(
             schema((*fact(self.width), STRATUM, ITERATION, TRANSITION)).empty_table()
         )
         facts: dict[tuple[int, Pattern], Bindings] = {}
         for stratum, rule in rules:
-            leaves = Whole(
+            leaves = FullEvaluation(
                 runner=self.runner,
                 state=self.state,
                 terms=self.terms,
@@ -154,12 +154,12 @@ class Change:
             yield evaluate(plan, replace(leaves, delta_rows=rows))
 
     def _results(self) -> Iterator[Relation]:
-        """What reductions derived that are gone. Those that come have candidates that come."""
-        kept = {reduction for stratum in self.after.strata for reduction in stratum.reductions}
-        gone = [r for s in self.before.strata for r in s.reductions if r not in kept]
+        """Results of removed reductions, negated. Added ones follow from their candidates."""
+        current = {reduction for stratum in self.after.strata for reduction in stratum.reductions}
+        removed = [r for s in self.before.strata for r in s.reductions if r not in current]
         cells = arguments(self.width)
         names = ", ".join(cells)
-        for reduction in gone:
+        for reduction in removed:
             parts = self.state.read(aggregates.group_of_reduction(reduction), None, {})
             candidates = self.runner.query(
                 f"SELECT {names}, {total(MULTIPLICITY, aggregates.OLD)}, 0 AS {MULTIPLICITY}"

@@ -1,4 +1,4 @@
-"""Names of columns. Invariant: facts of all predicates have the same columns; what is unused is 0.
+"""Names of columns. Invariant: facts of all predicates have the same columns; unused ones are 0.
 
 A frame of facts has `predicate` and as many ids as the widest predicate has arguments, so that
 facts of all predicates are grouped, joined and stored by the same expressions.
@@ -49,7 +49,7 @@ def arguments(width: int) -> tuple[str, ...]:
 
 
 def fact(width: int) -> tuple[str, ...]:
-    """The columns that tell facts apart."""
+    """The columns that identify a fact."""
     return (PREDICATE, *arguments(width))
 
 

@@ -1,4 +1,4 @@
-"""Conditions of rules on terms. Invariant: no value, no match."""
+"""Conditions and computations of rules on terms. Invariant: without a value there is no match."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 def holds(condition: Comparison | Test) -> Callable[..., bool]:
-    """The function of canonical terms that says whether a condition holds."""
+    """A predicate on canonical terms that tells whether a condition holds."""
     if isinstance(condition, Test):
         function = condition.function
-        wanted = not condition.negated
-        return lambda *terms: functions.test(function, terms) is wanted
+        expected = not condition.negated
+        return lambda *terms: functions.test(function, terms) is expected
     accepts = condition.operator.accepts
     return lambda left, right: accepts(compare(left, right))
 
 
 def value_of(function: str, overflowed: Callable[[], object]) -> Callable[..., str | None]:
-    """The function of canonical terms that computes a value, and calls what counts overflows."""
+    """A function of canonical terms that computes a value, and calls *overflowed* on overflow."""
     if function == COPY:
         return lambda term: term
     return lambda *terms: functions.apply(function, terms, overflowed)

@@ -1,7 +1,7 @@
-"""The data files of the state's table, by arrangement and bucket. Invariant: what Delta's log says.
+"""The data files of the state's table, by arrangement and bucket. Invariant: as in Delta's log.
 
-The driver knows them, so a probe of few keys names its files and starts no job to find them. They
-are listed once, by Spark; then each commit is read from its own entry of the log.
+The driver knows them, so a probe with few keys names its files and needs no job to find them. Spark
+lists them once; after that, each commit is read from its entry in the log.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.columns import ARRANGEMENT, BUCKET, EPOCH
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Place = tuple[str, int]
 """An arrangement and a bucket."""
-_RATIO = 4  # an epoch is merged with later ones unless it is so many times as large as they are
+_RATIO = 4  # an epoch is merged with later ones unless it is more times as large as they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class File:
         path: Where it is.
         size: In bytes.
         rows: How many.
-        epoch: The last one that it has rows of.
+        epoch: The last epoch with rows in the file.
     """
 
     path: str
@@ -45,7 +45,7 @@ class File:
 
 
 class DataFiles:
-    """Follows the log of a table that only this process writes.
+    """Follows the log of a table whose only writer is this process.
 
     Args:
         spark: The session, with Delta Lake.
@@ -82,29 +82,28 @@ class DataFiles:
         ]
 
     def fragmented(self, many: int) -> list[tuple[Place, int]]:
-        """Places that have files of so many epochs that should be one, those with most first.
+        """Places with files of at least *many* epochs to merge, the most fragmented first.
 
-        They are the files of all epochs after the one that is given with each place. Older files
-        are left alone while they are much larger, so a row is written again a few times only,
-        however large its bucket is. The rows of a large epoch may be in several files of a bucket,
-        which is no reason to merge them.
+        Each comes with an epoch: merge the files of all later epochs. Older files stay while they
+        are much larger, so a row is rewritten only a few times, however large its bucket is.
+        Several files of one large epoch in a bucket are no reason to merge.
         """
-        found = []
+        fragmented = []
         for place, held in self._files.items():
             if len(held) >= many:
                 count, epoch = tail(held)
                 if count >= many:
-                    found.append((count, place, epoch))
-        return [(place, epoch) for _, place, epoch in sorted(found, reverse=True)]
+                    fragmented.append((count, place, epoch))
+        return [(place, epoch) for _, place, epoch in sorted(fragmented, reverse=True)]
 
     def open(self, version: int, rows: DataFrame) -> None:
-        """List the files of a version, which is the last.
+        """List the files of the last version.
 
         Args:
-            version: Of the table.
+            version: The last version of the table.
             rows: All rows of the table.
         """
-        found = (
+        listing = (
             rows.groupBy(ARRANGEMENT, BUCKET, "_metadata.file_path", "_metadata.file_size")
             .agg(F.count("*"), F.max(EPOCH))
             .toArrow()
@@ -112,36 +111,36 @@ class DataFiles:
         self._files = {}
         self._rows.clear()
         for arrangement, bucket, path, *file in zip(
-            *(column.to_pylist() for column in found.columns), strict=True
+            *(column.to_pylist() for column in listing.columns), strict=True
         ):
             self._add((arrangement, bucket), File(unquote(path), *file))
         self._version = version
 
     def follow(self) -> list[str]:
-        """Read the commits since; returns the files that they took away."""
-        gone = []
+        """Read new commits; returns the files that they removed."""
+        removed = []
         self._rows.clear()
         while (entry := self._read(self._version + 1)) is not None:
             self._version += 1
             for action in map(json.loads, entry.splitlines()):
-                if one := action.get("remove"):
-                    gone.append(self._absolute(one["path"]))
-                if one := action.get("add"):
-                    values = one["partitionValues"]
-                    stats = json.loads(one["stats"])
+                if file := action.get("remove"):
+                    removed.append(self._absolute(file["path"]))
+                if file := action.get("add"):
+                    values = file["partitionValues"]
+                    stats = json.loads(file["stats"])
                     rows, epoch = stats["numRecords"], stats["maxValues"][EPOCH]
                     place = values[ARRANGEMENT], int(values[BUCKET])
-                    self._add(place, File(self._absolute(one["path"]), one["size"], rows, epoch))
-        names = {path.rsplit("/", 1)[1] for path in gone}
+                    self._add(place, File(self._absolute(file["path"]), file["size"], rows, epoch))
+        names = {path.rsplit("/", 1)[1] for path in removed}
         if names:
             self._files = {
-                place: [file for file in files if file.path.rsplit("/", 1)[1] not in names]
-                for place, files in self._files.items()
+                place: [file for file in held if file.path.rsplit("/", 1)[1] not in names]
+                for place, held in self._files.items()
             }
-        return gone
+        return removed
 
     def delete(self, paths: Iterable[str]) -> None:
-        """Delete files that the table does not have any more; nobody reads its past."""
+        """Delete files that the table no longer has; its earlier versions are not read."""
         for path in paths:
             files.delete(self._spark, path)
 
@@ -149,7 +148,7 @@ class DataFiles:
         self._files.setdefault(place, []).append(file)
 
     def _absolute(self, path: str) -> str:
-        """A file of the table, as the log names it."""
+        """The path of a file that the log names."""
         return f"{self._path}/{unquote(path)}"
 
     def _read(self, version: int) -> str | None:
@@ -158,14 +157,14 @@ class DataFiles:
 
 
 def tail(files: Iterable[File]) -> tuple[int, int]:
-    """How many of a bucket's latest epochs should be in one file, and the last one before them."""
+    """How many of a bucket's latest epochs to merge, and the last epoch before them, or -1."""
     sizes: Counter[int] = Counter()
     for file in files:
         sizes[file.epoch] += file.size
-    count = together = 0
+    count = total = 0
     for epoch, size in sorted(sizes.items(), reverse=True):
-        if count and size > _RATIO * together:
+        if count and size > _RATIO * total:
             return count, epoch
         count += 1
-        together += size
+        total += size
     return count, -1

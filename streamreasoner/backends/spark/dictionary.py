@@ -1,7 +1,7 @@
-"""A dictionary of more terms than fit the driver. Invariant: ids are those of `rdf.Dictionary`.
+"""A dictionary larger than the driver's memory. Invariant: ids are those of `rdf.Dictionary`.
 
-Ids are 0, 1, 2, ... in order of first sight. The driver has the newest terms, and those that the
-last epochs have used; a Delta table has the rest.
+Ids are 0, 1, 2, ... in order of first appearance. The driver has the newest terms and those that
+recent epochs used; a Delta table has the rest.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from streamreasoner.backends.spark import files
-from streamreasoner.backends.spark.index import ID, TERM, TermIndex
 from streamreasoner.backends.spark.relation import to_frame
+from streamreasoner.backends.spark.term_table import ID, TERM, TermTable
 from streamreasoner.errors import EngineError, StateError
 from streamreasoner.rdf.dictionary import ID_BYTES, INVALID, MAX_TERMS, Dictionary
 from streamreasoner.rdf.memory import Fill
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from streamreasoner.rdf.dictionary import Terms
 
 NEWEST = 1 << 17
-"""Terms that are in the driver alone; when there are more, they move to the table."""
+"""Most terms that are in the driver alone; when there are more, they move to the table."""
 REMEMBERED = 1 << 18
-"""Terms of the table that the driver remembers from one epoch to the next."""
+"""Most terms of the table that the driver caches from one epoch to the next."""
 _MOST = np.iinfo(np.int32).max
 
 
@@ -39,26 +39,26 @@ class DistributedDictionary:
 
     Args:
         spark: The session, with Delta Lake.
-        path: Of the table; all executors must reach it.
+        path: The table's folder; all executors must reach it.
     """
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self.place = path
         self._spark = spark
-        self._index = TermIndex(spark, path)
+        self._table = TermTable(spark, path)
         self._copy = f"{path}-copy"
         self._count = self._settled = 0
         self._remember(pa.array([], pa.large_string()))
 
     @files.explained
     def resume(self, table: Path) -> None:
-        """Take up the terms of an earlier run.
+        """Load the terms of an earlier run.
 
         Args:
-            table: A Delta table with the columns `id` and `term`, which the driver reaches.
+            table: A Delta table with the columns `id` and `term`; the driver must reach it.
 
         Raises:
-            StateError: The ids have a gap or a double.
+            StateError: The ids have a gap or a duplicate.
         """
         files.delete(self._spark, self._copy)
         place = files.reachable(self._spark, table, self._copy)
@@ -66,15 +66,15 @@ class DistributedDictionary:
         total, highest = terms.agg(F.count("*"), F.max(ID)).first() or (0, None)
         if total and highest != total - 1:
             raise StateError(
-                f"The ids of {table} are not 0 to {total - 1} without gap or double. "
+                f"The ids of {table} are not 0 to {total - 1} without gap or duplicate. "
                 "Restore the table from a backup, or delete the state and start from the beginning."
             )
-        self._index.open(terms, total)
-        if total - self._index.count > NEWEST:
-            missing = terms.filter(F.col(ID) >= self._index.count)
+        self._table.open(terms, total)
+        if total - self._table.count > NEWEST:
+            missing = terms.filter(F.col(ID) >= self._table.count)
             (last,) = terms.filter(F.col(ID) == total - 1).select(TERM).first() or ("",)
-            self._index.append(missing, total, last)
-        newest = terms.filter(F.col(ID) >= self._index.count).toArrow().sort_by(ID)
+            self._table.append(missing, total, last)
+        newest = terms.filter(F.col(ID) >= self._table.count).toArrow().sort_by(ID)
         self._count = self._settled = total
         self._remember(newest[TERM].cast(pa.large_string()))
         files.delete(self._spark, self._copy)
@@ -84,12 +84,12 @@ class DistributedDictionary:
 
     @property
     def local(self) -> Dictionary:
-        """Ids of this process, which `resolve` makes ids; readers of files fill it."""
+        """Terms with process-local ids, which `resolve` maps to ids; file readers fill it."""
         return self._known
 
     @property
     def fill(self) -> Fill:
-        """How full it is: ids have 31 bits."""
+        """How full the dictionary is: ids have 31 bits."""
         return Fill(ID_BYTES * len(self), ID_BYTES * MAX_TERMS)
 
     @property
@@ -98,12 +98,12 @@ class DistributedDictionary:
         return self._known.nbytes + self._ids.nbytes
 
     def resolve(self, local: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Ids of ids of this process, of any shape; terms that are new get theirs."""
+        """Ids for process-local ids, of any shape; new terms are added."""
         self._identify()
         return self._ids[local].astype(np.int32)
 
     def encode(self, terms: Terms) -> NDArray[np.int32]:
-        """Ids of terms that are known to be canonical; unseen ones are added."""
+        """Ids of canonical terms; unseen ones are added."""
         return self.resolve(self._known.encode(terms))
 
     def encode_validated(self, terms: Terms) -> NDArray[np.int32]:
@@ -123,19 +123,19 @@ class DistributedDictionary:
         local = self._known.find(term)
         if local is not None:
             return int(self._ids[local])
-        found = int(self._index.find([term])[0])
-        return None if found < 0 else found
+        term_id = int(self._table.find([term])[0])
+        return None if term_id < 0 else term_id
 
     def decode(self, ids: NDArray[np.integer]) -> pa.LargeStringArray:
         """The terms of `ids` (any shape, flattened), in the same order.
 
         Raises:
-            IndexError: An id was never given out.
+            IndexError: An id was never assigned.
         """
         flat = np.ascontiguousarray(ids, np.int64).reshape(-1)
         if len(flat) and (flat.min() < 0 or flat.max() >= self._count):
             unknown = flat[(flat < 0) | (flat >= self._count)][0]
-            raise IndexError(f"Id {unknown} was never given out; there are {self._count} terms.")
+            raise IndexError(f"Id {unknown} was never assigned; there are {self._count} terms.")
         distinct, rows = np.unique(flat, return_inverse=True)
         local = self._local(distinct)
         missing = local < 0
@@ -149,53 +149,53 @@ class DistributedDictionary:
 
     def frame(self) -> DataFrame:
         """All terms for executors: id, term."""
-        newest = self.terms(self._index.count, self._count).cast(pa.string())
-        ids = np.arange(self._index.count, self._count)
-        return self._index.frame().unionAll(
+        newest = self.terms(self._table.count, self._count).cast(pa.string())
+        ids = np.arange(self._table.count, self._count)
+        return self._table.frame().unionAll(
             to_frame(self._spark, pa.table({ID: ids, TERM: newest}))
         )
 
     @files.explained
     def settle(self) -> None:
-        """After an epoch: move terms to the table, and forget what has not been used for long.
+        """After an epoch: move terms to the table, and evict cached terms if there are many.
 
         Only terms of epochs before the last are moved: those of the last may not be durable yet.
         """
-        first, last = self._index.count, self._settled
+        first, last = self._table.count, self._settled
         self._settled = self._count
         if last - first >= NEWEST:
             moved = pa.table({ID: np.arange(first, last), TERM: self.terms(first, last)})
             text = moved[TERM][-1].as_py()
-            self._index.append(to_frame(self._spark, moved), last, text)
-        if len(self._known) - (self._count - self._index.count) > REMEMBERED:
-            self._remember(self.terms(self._index.count, self._count))
+            self._table.append(to_frame(self._spark, moved), last, text)
+        if len(self._known) - (self._count - self._table.count) > REMEMBERED:
+            self._remember(self.terms(self._table.count, self._count))
 
     def _remember(self, newest: pa.Array | pa.ChunkedArray) -> None:
-        """Have the newest terms in the driver, and no others."""
+        """Cache the newest terms in the driver, and no others."""
         self._known = Dictionary()
         self._known.encode(newest)
-        self._ids = np.arange(self._index.count, self._count)
+        self._ids = np.arange(self._table.count, self._count)
         self._sorted: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 
     @files.explained
     def _identify(self) -> None:
-        """Give ids to the terms that this process has met since."""
+        """Assign ids to terms that this process has seen since the last call."""
         if len(self._known) == len(self._ids):
             return
-        met = self._known.terms(len(self._ids), len(self._known)).to_pylist()
-        ids = self._index.find(met)
+        terms = self._known.terms(len(self._ids), len(self._known)).to_pylist()
+        ids = self._table.find(terms)
         new = ids < 0
         ids[new] = np.arange(self._count, self._count + new.sum())
-        if len(met) and ids.max() > _MOST:
-            raise EngineError(f"No id is left after {self._count} terms.")
+        if len(terms) and ids.max() > _MOST:
+            raise EngineError(f"All ids are in use: there are {self._count} terms.")
         self._count += int(new.sum())
         self._add(ids)
 
     @files.explained
     def _load_ids_of(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Take terms of the table into the driver; returns their places there."""
+        """Load terms of the table into the driver; returns their local ids."""
         self._identify()
-        local = self._known.encode(self._index.terms(ids).cast(pa.large_string()))
+        local = self._known.encode(self._table.terms(ids).cast(pa.large_string()))
         self._add(ids)
         return local.astype(np.int64)
 
@@ -204,7 +204,7 @@ class DistributedDictionary:
         self._sorted = None
 
     def _local(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Places of ids in the driver, -1 where there is none."""
+        """Local ids of ids, -1 for terms that are not in the driver."""
         self._identify()
         if self._sorted is None:
             order = np.argsort(self._ids, kind="stable")

@@ -1,7 +1,7 @@
-"""Files of the state, where Hadoop finds them. Invariant: Python opens none of them.
+"""Files of the state on Hadoop file systems. Invariant: Python opens none of them itself.
 
-A place is a text that Hadoop understands: `file:/var/lib/x`, `s3a://bucket/x`, `hdfs://host/x`. The
-driver's JVM has the file systems, and Spark's settings (`spark.hadoop.*`) say how they are reached.
+A place is a Hadoop URI: `file:/var/lib/x`, `s3a://bucket/x`, `hdfs://host/x`. The driver's JVM has
+the file systems; Spark's settings `spark.hadoop.*` configure them.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class Placed(Protocol):
-    """What keeps its state in a folder.
+    """An object that keeps its state in a folder.
 
     Attributes:
-        place: The folder, as Hadoop names it.
+        place: The folder, as a Hadoop URI.
     """
 
     place: str
@@ -39,8 +39,8 @@ _UNREADABLE = re.compile(
     r"FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|FileNotFoundException|DELTA_|\.delta\.|parquet\."
     r"|checksum|ChecksumException|JsonParseException|JsonMappingException",
 )
-"""What Spark and Delta say about files that are missing, or are not as they were written."""
-_TASKS = 4  # for each processor, so that hardly an executor is left out
+"""What Spark and Delta report about missing or damaged files."""
+_TASKS = 4  # per core, so that most likely every executor gets one
 
 
 def on_one_machine(spark: SparkSession) -> bool:
@@ -49,13 +49,13 @@ def on_one_machine(spark: SparkSession) -> bool:
 
 
 def exists(spark: SparkSession, place: str) -> bool:
-    """Whether a file or folder is there."""
+    """Whether a file or folder exists."""
     path, system = _located(spark, place)
     return bool(system.exists(path))
 
 
 def delete(spark: SparkSession, place: str) -> None:
-    """Delete a file, or a folder with all that is in it, if it is there."""
+    """Delete a file, or a folder with its contents, if it exists."""
     path, system = _located(spark, place)
     system.delete(path, True)  # noqa: FBT003 - Java has no keywords
 
@@ -74,7 +74,7 @@ def text(spark: SparkSession, place: str) -> str | None:
 
 
 def write(spark: SparkSession, place: str, text: str) -> None:
-    """Write a small file, in place of the one that may be there."""
+    """Write a small file, replacing any that exists."""
     path, system = _located(spark, place)
     stream = system.create(path, True)  # noqa: FBT003 - Java has no keywords
     try:
@@ -84,9 +84,9 @@ def write(spark: SparkSession, place: str, text: str) -> None:
 
 
 def explained(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """Have a method say what to do when Spark cannot read the state, which is a copy.
+    """Make a method explain what to do when Spark cannot read its state, which is a copy.
 
-    It raises a `StateError` that names the file, if one is missing or not as it was written.
+    It raises a `StateError` that names the file, if one is missing or damaged.
     """
 
     @wraps(method)
@@ -95,42 +95,42 @@ def explained(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S,
             return method(self, *args, **named)
         except (Py4JJavaError, PySparkException) as error:
             lines = [line.strip() for line in str(error).splitlines()]
-            said = [line for line in lines if _UNREADABLE.search(line) and line[:3] != "at "]
-            if not said:
+            reasons = [line for line in lines if _UNREADABLE.search(line) and line[:3] != "at "]
+            if not reasons:
                 raise
             raise StateError(
                 f"Spark cannot read its state in {self.place} (spark.state_directory): "
-                f"{said[0].rstrip('.')}. Stop the pipeline, delete {self.place} and start it "
-                "again: the state is built from the tables."
+                f"{reasons[0].rstrip('.')}. Stop the pipeline, delete {self.place} and restart "
+                "it: the state is rebuilt from the tables."
             ) from error
 
     return call
 
 
 def reachable(spark: SparkSession, source: Path, place: str) -> str:
-    """Where executors can read a folder that the driver alone may reach.
+    """A path at which executors can read a folder that perhaps only the driver reaches.
 
     Args:
         spark: The session.
         source: The folder.
-        place: Where a copy of it goes if need be; there is nothing yet.
+        place: Where to copy it if needed; must not exist yet.
     """
     original = f"file:{source.absolute()}"
     if on_one_machine(spark):
         return original
     path, system = _located(spark, place)
     local, disk = _located(spark, original)
-    settings = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - as below
-    # FileSystem.copyFromLocalFile takes no other class of local files than Hadoop's own.
+    settings = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - see `_located`
+    # FileSystem.copyFromLocalFile accepts only Hadoop's own class of local files.
     _hadoop(spark).FileUtil.copy(disk, local, system, path, False, settings)  # noqa: FBT003 - keep the source
     return place
 
 
 def check(spark: SparkSession, place: str) -> None:
-    """Refuse a place that driver and executors do not share: what is written there would be lost.
+    """Refuse a place that driver and executors do not share: writes to it would be lost.
 
     Raises:
-        EnvironmentSetupError: It cannot be written, or not by all of them.
+        EnvironmentSetupError: Driver or executors cannot write there, or do not share it.
     """
     if on_one_machine(spark) and place.startswith("file:"):
         return
@@ -139,33 +139,33 @@ def check(spark: SparkSession, place: str) -> None:
     try:
         delete(spark, probe)
         spark.range(0, tasks, 1, tasks).write.parquet(probe)
-        found = spark.read.parquet(probe).count()
+        count = spark.read.parquet(probe).count()
         delete(spark, probe)
     except (Py4JError, PySparkException) as error:
         raise EnvironmentSetupError(
-            f"Spark cannot keep its state in {place} (spark.state_directory): {_said(error)} "
+            f"Spark cannot keep its state in {place} (spark.state_directory): {_first_line(error)} "
             "All executors and the driver must be able to read and write it. Addresses need the "
             "jars of their file system in spark.jars.packages and its settings as spark.hadoop.* "
             "in spark.options."
         ) from None
-    if found != tasks:
+    if count != tasks:
         raise EnvironmentSetupError(
-            f"Of {tasks} files that executors wrote to {place} (spark.state_directory), {found} "
-            "are there: it is a directory of each machine. Choose one that all machines share."
+            f"Executors wrote {tasks} files to {place} (spark.state_directory), but only {count} "
+            "can be read: it is local to each machine. Choose a directory that all machines share."
         )
 
 
 def _located(spark: SparkSession, place: str) -> tuple[Any, Any]:
-    """A place as Hadoop's path, and the file system that it is in."""
+    """A place as a Hadoop path, and its file system."""
     path = _hadoop(spark).Path(place)
-    return path, path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())  # noqa: SLF001 - PySpark shows no file systems
+    return path, path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())  # noqa: SLF001 - PySpark does not expose file systems
 
 
 def _hadoop(spark: SparkSession) -> Any:
     return spark.sparkContext._jvm.org.apache.hadoop.fs  # type: ignore[union-attr]  # noqa: SLF001 - as above
 
 
-def _said(error: Py4JError | PySparkException) -> str:
-    """The first line of what Java said, which comes with its whole stack."""
+def _first_line(error: Py4JError | PySparkException) -> str:
+    """The first line of a Java error, without the stack trace."""
     text = error.java_exception.toString() if isinstance(error, Py4JJavaError) else str(error)
     return text.partition("\n")[0].rstrip(".") + "."

@@ -1,7 +1,7 @@
-"""The leaves of the walk as queries. Invariant: every leaf is linear in its rows.
+"""The leaves of plan evaluation as queries. Invariant: every leaf is linear in its rows.
 
-Transitions are differences, in the state as in the epoch: rows of one fact and iteration need not
-be summed before they are joined, because what they derive is summed in the end.
+Transitions are differences, in the state and in the epoch alike: rows of one fact and iteration
+need not be summed before a join, because the derived rows are summed at the end.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from streamreasoner.backends.spark.arranged import primary
 from streamreasoner.backends.spark.columns import (
@@ -63,10 +63,10 @@ _RIGHT = "r_"
 
 
 class Overlay(Protocol):
-    """What the epoch has changed so far."""
+    """Reads the transitions that the epoch has changed so far."""
 
     def __call__(self, age: Age) -> Relation:
-        """Transitions that changed, as a join of an age sees them: facts, stratum, iteration."""
+        """Changed transitions visible to a join of an age: facts, stratum, iteration."""
         ...
 
 
@@ -76,7 +76,7 @@ class Bindings:
 
     Attributes:
         rows: Columns `v0`, `v1`, ..., the iteration and the sign.
-        columns: Column by variable.
+        columns: Column name by variable.
     """
 
     rows: Relation
@@ -94,14 +94,14 @@ class Leaves:
 
     Attributes:
         runner: Runs the queries.
-        state: What is committed.
+        state: The committed state.
         terms: Terms of ids.
         delta_rows: The transitions that changed at the iteration.
         overlay: The transitions that changed in this epoch.
         stratum: The stratum.
         stratum_of: SQL for the stratum of a fact of the state.
         iteration: The iteration.
-        width: Columns of arguments.
+        width: Number of argument columns.
     """
 
     runner: QueryRunner
@@ -119,28 +119,28 @@ class Leaves:
         pattern = node.pattern
         constants = encode(pattern, self.terms.intern)
         columns = {name: f"v{i}" for i, name in enumerate(places(pattern))}
-        taken = {columns[name]: argument(p) for name, p in places(pattern).items()}
+        sources = {columns[name]: argument(p) for name, p in places(pattern).items()}
         factor = -1 if node.negated else 1
         if (table := self.delta_rows.table) is not None:
-            found = match_table(table, pattern, constants)
-            data = {name: found[column] for name, column in taken.items()}
-            data[ITERATION] = pa.array([self.iteration] * found.num_rows, pa.int32())
-            data[SIGN] = pc.multiply(found[TRANSITION], factor)
+            matching = match_table(table, pattern, constants)
+            data = {name: matching[column] for name, column in sources.items()}
+            data[ITERATION] = pa.array([self.iteration] * matching.num_rows, pa.int32())
+            data[SIGN] = pc.multiply(matching[TRANSITION], factor)
             return Bindings(self.runner.from_table(pa.table(data)), columns)
         frame = self.delta_rows.frame.filter(matches(pattern, constants)).selectExpr(
-            *(f"{column} AS {name}" for name, column in taken.items()),
+            *(f"{column} AS {name}" for name, column in sources.items()),
             f"{self.iteration} AS {ITERATION}",
             f"{TRANSITION} * {factor} AS {SIGN}",
         )
         return Bindings(self.runner.from_frame(frame), columns)
 
     def join(self, node: Join, left: Bindings) -> Bindings:
-        """The bindings with each transition of each match: greatest iteration, product of signs."""
+        """Join bindings with transitions of matching facts: maximum iteration, product of signs."""
         pattern = node.pattern
         fresh = [name for name in places(pattern) if name not in left.columns]
         columns = {**left.columns}
         columns |= {name: f"v{len(columns) + i}" for i, name in enumerate(fresh)}
-        left = self._reachable(left)
+        left = self._in_driver(left)
         if left.rows.empty:
             form = schema((*columns.values(), ITERATION, SIGN))
             return Bindings(self.runner.from_table(form.empty_table()), columns)
@@ -148,7 +148,10 @@ class Leaves:
         bound = ", ".join(
             (
                 *left.columns.values(),
-                *(f"{_RIGHT}{argument(places(pattern)[one])} AS {columns[one]}" for one in fresh),
+                *(
+                    f"{_RIGHT}{argument(places(pattern)[name])} AS {columns[name]}"
+                    for name in fresh
+                ),
             )
         )
         rows = self.runner.query(
@@ -161,8 +164,8 @@ class Leaves:
         return Bindings(rows, columns)
 
     def antijoin(self, node: Antijoin, left: Bindings) -> Bindings:
-        """The bindings, less those whose fact is present: it belongs to a lower stratum."""
-        left = self._reachable(left)
+        """Antijoin bindings with present facts, which belong to a lower stratum."""
+        left = self._in_driver(left)
         if left.rows.empty:
             return left
         pattern = node.pattern
@@ -186,27 +189,27 @@ class Leaves:
             else condition.arguments
         )
         verdict = holds(condition)
-        left = self._reachable(left, always=True)
+        left = self._in_driver(left, always=True)
         if left.rows.table is not None:
             table = left.rows.table
-            kept = [verdict(*texts) for texts in self._texts(operands, left, table)]
+            passing = [verdict(*texts) for texts in self._texts(operands, left, table)]
             return replace(
-                left, rows=self.runner.from_table(table.filter(pa.array(kept, pa.bool_())))
+                left, rows=self.runner.from_table(table.filter(pa.array(passing, pa.bool_())))
             )
         frame, names = self._with_texts(operands, left)
-        kept_rows = frame.filter(F.udf(verdict, "boolean")(*names)).select(*left.names)
-        return replace(left, rows=self.runner.from_frame(kept_rows))
+        rows = frame.filter(F.udf(verdict, "boolean")(*names)).select(*left.names)
+        return replace(left, rows=self.runner.from_frame(rows))
 
     def extend(self, node: Extend, left: Bindings) -> Bindings:
-        """The bindings that have a value, in one more column or the same as there."""
+        """The bindings with a computed value: added as a column, or equal to the one bound."""
         computation = node.computation
         value = value_of(computation.function, self.terms.overflowed)
         columns = {**left.columns}
         target = columns.setdefault(computation.column, f"v{len(columns)}")
-        left = self._reachable(left, always=True)
+        left = self._in_driver(left, always=True)
         if left.rows.table is not None:
             table = left.rows.table
-            texts = [value(*one) for one in self._texts(computation.arguments, left, table)]
+            texts = [value(*terms) for terms in self._texts(computation.arguments, left, table)]
             known = self.terms.intern_all(text for text in texts if text is not None)
             ids = pa.array([known.get(text or "") for text in texts], pa.int64())
             if node.checks:
@@ -220,8 +223,8 @@ class Leaves:
         """The head facts, one iteration later."""
         names = (PREDICATE, *arguments(self.width), ITERATION, MULTIPLICITY)
         sources: list[str | int] = [0] * self.width
-        for position, one in enumerate(head.arguments):
-            match one:
+        for position, operand in enumerate(head.arguments):
+            match operand:
                 case Column(name):
                     sources[position] = left.columns[name]
                 case Value(term):
@@ -230,24 +233,24 @@ class Leaves:
             rows = table.num_rows
             later = pc.cast(pc.add(table[ITERATION], 1), pa.int32())
             cells = [
-                table[one] if isinstance(one, str) else pa.array([one] * rows, pa.int64())
-                for one in sources
+                table[source] if isinstance(source, str) else pa.array([source] * rows, pa.int64())
+                for source in sources
             ]
             data = [pa.array([head.predicate] * rows, pa.string()), *cells, later, table[SIGN]]
             return self.runner.from_table(pa.table(dict(zip(names, data, strict=True))))
         frame = left.rows.frame.selectExpr(
             f"{quoted(head.predicate)} AS {PREDICATE}",
             *(
-                f"CAST({one} AS BIGINT) AS {name}"
-                for one, name in zip(sources, arguments(self.width), strict=True)
+                f"CAST({source} AS BIGINT) AS {name}"
+                for source, name in zip(sources, arguments(self.width), strict=True)
             ),
             f"{ITERATION} + 1 AS {ITERATION}",
             f"{SIGN} AS {MULTIPLICITY}",
         )
         return self.runner.from_frame(frame)
 
-    def _reachable(self, left: Bindings, *, always: bool = False) -> Bindings:
-        """Few bindings as rows in the driver, so that their keys say what is to be read."""
+    def _in_driver(self, left: Bindings, *, always: bool = False) -> Bindings:
+        """Bindings in the driver if they are few, so that their keys limit what is read."""
         if left.rows.table is not None or self.delta_rows.table is None:
             return left
         if self.state.empty and not always:
@@ -257,7 +260,7 @@ class Leaves:
     def _transitions(
         self, pattern: Pattern, key: Sequence[int], age: Age, left: Bindings
     ) -> Relation:
-        """Transitions of the facts that match, in the state and in the epoch."""
+        """Transitions of matching facts, in the state and in the epoch."""
         constants = encode(pattern, self.terms.intern)
         arity = len(pattern.arguments)
         arrangement = primary(pattern.predicate, arity)
@@ -267,39 +270,39 @@ class Leaves:
             arrangement = replace(arrangement, constants=pattern.constants, key=tuple(key))
         elif table is not None and arity > 0:
             table, names = self._with_constants(table, constants, names)
-        kept = self.runner.gather(
+        committed = self.runner.gather(
             self.state.read(arrangement, table, names), (*fact(self.width), ITERATION, TRANSITION)
         )
-        taken = (*arguments(self.width), TRANSITION)
-        shown = ", ".join(f"{name} AS {_RIGHT}{name}" for name in taken)
-        found = [
+        columns = (*arguments(self.width), TRANSITION)
+        shown = ", ".join(f"{name} AS {_RIGHT}{name}" for name in columns)
+        parts = [
             self.runner.query(
-                # What belongs to a lower stratum is there from the beginning.
+                # Facts of lower strata are present from iteration 0 on.
                 f"SELECT {shown}, IF({stratum} < {self.stratum}, 0, {ITERATION})"
                 f" AS {_RIGHT}{ITERATION} FROM rows WHERE {matches(pattern, constants)}",
                 rows=rows,
             )
-            for rows, stratum in ((self.overlay(age), STRATUM), (kept, self.stratum_of))
+            for rows, stratum in ((self.overlay(age), STRATUM), (committed, self.stratum_of))
             if not rows.empty
         ]
-        return self.runner.union(found, [f"{_RIGHT}{name}" for name in (*taken, ITERATION)])
+        return self.runner.union(parts, [f"{_RIGHT}{name}" for name in (*columns, ITERATION)])
 
     @staticmethod
     def _with_constants(
         table: pa.Table, constants: Sequence[tuple[int, int]], names: Mapping[int, str]
     ) -> tuple[pa.Table, dict[int, str]]:
-        """Keys of whole facts: constants are columns too."""
-        found = dict(names)
+        """Keys of whole facts: constants are added as columns."""
+        names = dict(names)
         for position, value in constants:
-            found[position] = f"c{position}"
+            names[position] = f"c{position}"
             column = pa.array([value] * table.num_rows, pa.int64())
-            table = table.append_column(found[position], column)
-        return table, found
+            table = table.append_column(names[position], column)
+        return table, names
 
     def _texts(
         self, operands: Iterable[Operand], left: Bindings, table: pa.Table
     ) -> Iterable[tuple[str, ...]]:
-        """The terms of some operands, row by row."""
+        """The terms of operands, row by row."""
         columns = []
         for operand in operands:
             match operand:
@@ -308,13 +311,13 @@ class Leaves:
                 case Column(name):
                     ids = table[left.columns[name]].to_pylist()
                     known = self.terms.texts(ids)
-                    columns.append([known[one] for one in ids])
+                    columns.append([known[term_id] for term_id in ids])
         return zip(*columns, strict=True)
 
     def _with_texts(
         self, operands: Iterable[Operand], left: Bindings
     ) -> tuple[DataFrame, list[str]]:
-        """A frame with the terms of some operands, and their columns."""
+        """A frame with columns of the terms of operands, and the names of these columns."""
         frame, names = left.rows.frame, []
         for i, operand in enumerate(operands):
             names.append(f"{_TEXT}{i}")
@@ -347,15 +350,15 @@ class Leaves:
             rows = rows.filter(F.col(target) == F.col(_VALUE))
         else:
             rows = rows.withColumnRenamed(_VALUE, target)
-        found = Bindings(left.rows, columns)
-        return replace(found, rows=self.runner.from_frame(rows.select(*found.names)))
+        extended = Bindings(left.rows, columns)
+        return replace(extended, rows=self.runner.from_frame(rows.select(*extended.names)))
 
 
 def _joined(pattern: Pattern, left: Bindings) -> str:
-    """SQL for bindings and the facts that match."""
+    """SQL that joins bindings with matching facts."""
     on = [
-        f"{_RIGHT}{argument(p)} = {left.columns[one.name]}"
-        for p, one in enumerate(pattern.arguments)
-        if isinstance(one, Column) and one.name in left.columns
+        f"{_RIGHT}{argument(p)} = {left.columns[operand.name]}"
+        for p, operand in enumerate(pattern.arguments)
+        if isinstance(operand, Column) and operand.name in left.columns
     ]
     return f"FROM left_ JOIN right_ ON {' AND '.join(on) or 'true'}"

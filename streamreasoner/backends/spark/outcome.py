@@ -1,7 +1,7 @@
-"""What an epoch has changed, fact by fact. Invariant: the driver has one block of it at a time.
+"""The changes of an epoch, fact by fact. Invariant: the driver has one block of them at a time.
 
-The epoch knows everything that the state says of the facts it touches, so that what a fact was and
-what it is now follow from the two: differences, and what was known before them.
+The epoch has loaded the committed rows of every fact it touches. A fact's previous state is the sum
+of these rows; its current state adds the differences.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow.compute as pc
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from streamreasoner.backends.spark import rows
 from streamreasoner.backends.spark.columns import ITERATION, MULTIPLICITY, PREDICATE, TRANSITION
@@ -35,7 +35,7 @@ _CLOSURE, _DERIVED = "present", "derived"
 
 _OTHERS = frozenset({"bytes", "overflows", "fill"})
 SIZES = tuple(field.name for field in fields(Statistics) if field.name not in _OTHERS)
-"""What the rows of a state say of its size, in this order."""
+"""Statistics computed from the rows of a state, in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Outcome:
     Attributes:
         plan: The program.
         differences: By fact and iteration, of multiplicities and transitions.
-        facts: By fact: what it is now, less what it was.
+        facts: By fact: its current values less the previous ones.
     """
 
     plan: ProgramPlan
@@ -61,14 +61,14 @@ class Outcome:
         differences: Relation,
         known: Relation,
     ) -> Outcome:
-        """What the facts of an epoch come to.
+        """Compute the changes of an epoch.
 
         Args:
             runner: Runs the queries.
             plan: The program.
-            fact: Columns that tell facts apart.
+            fact: Columns that identify a fact.
             differences: By fact and iteration, of multiplicities and transitions.
-            known: The same columns as the state has them, of those facts and maybe of others.
+            known: Committed rows, in the same columns, of these facts and possibly of others.
         """
         if differences.empty:
             return cls(plan, differences, differences)
@@ -88,22 +88,22 @@ class Outcome:
             summed=summed,
         )
         shown = (
-            " AND ".join(f"{PREDICATE} != {quoted(one)}" for one in sorted(plan.hidden)) or "true"
+            " AND ".join(f"{PREDICATE} != {quoted(name)}" for name in sorted(plan.hidden)) or "true"
         )
-        found = runner.query(
+        changed = runner.query(
             f"SELECT {names}, IF({shown}, IF(asserted > 0, 0, present)"
             f" - IF(was_asserted > 0, 0, was_present), 0) AS {_DERIVED},"
             f" IF({shown}, present - was_present, 0) AS {_CLOSURE},"
             " held - was_held AS facts,"
             " CAST(asserted > 0 AS INT) - CAST(was_asserted > 0 AS INT) AS asserted,"
             " CAST(total < 0 AS INT) - CAST(was_total < 0 AS INT) AS below_zero,"
-            " counts - was_counts AS counts FROM facts WHERE own = 1",
+            " trace_rows - was_trace_rows AS trace_rows FROM facts WHERE own = 1",
             facts=facts,
         )
-        return cls(plan, differences, runner.materialize(found))
+        return cls(plan, differences, runner.materialize(changed))
 
     def changes(self) -> EpochChanges:
-        """The changes as the port has them."""
+        """The changes, in the form of the port."""
         return EpochChanges(
             _blocks(self.facts, lambda: self._changes(_DERIVED)),
             _blocks(self.facts, lambda: self._changes(_CLOSURE)),
@@ -128,20 +128,20 @@ class Outcome:
 
 
 def _state(multiplicity: str, transition: str, prefix: str) -> str:
-    """SQL for what a fact is, from multiplicities and transitions by iteration."""
+    """SQL for the state of a fact, from multiplicities and transitions by iteration."""
     sums = {
         "asserted": f"IF({ITERATION} = 0, {multiplicity}, 0)",
         "present": transition,
         "total": multiplicity,
-        "counts": f"CAST({multiplicity} != 0 AS INT)",
+        "trace_rows": f"CAST({multiplicity} != 0 AS INT)",
     }
-    found = [total(expression, f"{prefix}{name}") for name, expression in sums.items()]
+    totals = [total(expression, f"{prefix}{name}") for name, expression in sums.items()]
     held = f"max(CAST({multiplicity} != 0 OR {transition} != 0 AS INT)) AS {prefix}held"
-    return ", ".join((*found, held))
+    return ", ".join((*totals, held))
 
 
 def _blocks(relation: Relation, make: Callable[[], Iterator[T]]) -> Iterable[T]:
-    """What few rows come to at once; what many do, on the way."""
+    """A tuple if rows are few; if many, an iterable that makes one block at a time."""
     if relation.empty:
         return ()
     return Blocks(make) if relation.table is None else tuple(make())

@@ -1,6 +1,6 @@
-"""Patterns of facts as conditions on columns. Invariant: a driver's table and a frame agree.
+"""Patterns of facts as conditions on columns. Invariant: tables and frames match alike.
 
-Expressions are SQL text: one call across to the JVM each, however large they are.
+Expressions are SQL text, so that each costs one call to the JVM, however large it is.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ def repeated(pattern: Pattern) -> list[tuple[int, int]]:
     """Pairs of positions that hold the same variable."""
     first: dict[str, int] = {}
     pairs = []
-    for position, one in enumerate(pattern.arguments):
-        if isinstance(one, Variable) and first.setdefault(one.name, position) != position:
-            pairs.append((first[one.name], position))
+    for position, operand in enumerate(pattern.arguments):
+        if isinstance(operand, Variable) and first.setdefault(operand.name, position) != position:
+            pairs.append((first[operand.name], position))
     return pairs
 
 
 def places(pattern: Pattern) -> dict[str, int]:
     """The first position of every variable."""
-    found: dict[str, int] = {}
-    for position, one in enumerate(pattern.arguments):
-        if isinstance(one, Variable):
-            found.setdefault(one.name, position)
-    return found
+    first: dict[str, int] = {}
+    for position, operand in enumerate(pattern.arguments):
+        if isinstance(operand, Variable):
+            first.setdefault(operand.name, position)
+    return first
 
 
 def encode(pattern: Pattern, intern: Callable[[str], int]) -> Constants:
@@ -48,7 +48,7 @@ def encode(pattern: Pattern, intern: Callable[[str], int]) -> Constants:
 
 
 def heads(plan: ProgramPlan, intern: Callable[[str], int]) -> list[tuple[str, Constants, int]]:
-    """What the strata derive, with their numbers; all other facts are the input's."""
+    """The heads of each stratum, with its number; all other facts come from the input only."""
     return [
         (head.predicate, encode(head, intern), number)
         for number, stratum in enumerate(plan.strata, start=1)
@@ -57,17 +57,17 @@ def heads(plan: ProgramPlan, intern: Callable[[str], int]) -> list[tuple[str, Co
 
 
 def condition(predicate: str, constants: Constants) -> str:
-    """SQL that says whether a row of a frame is a fact of a predicate with these constants."""
-    wanted = [f"{PREDICATE} = {quoted(predicate)}"]
-    wanted += [f"{argument(position)} = {value}" for position, value in constants]
-    return " AND ".join(wanted)
+    """SQL that tests whether a row is a fact of a predicate with these constants."""
+    tests = [f"{PREDICATE} = {quoted(predicate)}"]
+    tests += [f"{argument(position)} = {value}" for position, value in constants]
+    return " AND ".join(tests)
 
 
 def quoted(text: str) -> str:
-    """SQL for a string; what dialects escape in their own ways is given by its code."""
-    parts = [one for one in re.split(r"(['\\])", text) if one]
-    found = [f"chr({ord(one)})" if one in "'\\" else f"'{one}'" for one in parts]
-    return f"({' || '.join(found)})" if len(found) > 1 else "".join(found) or "''"
+    """SQL for a string; characters that dialects escape differently are given by code point."""
+    parts = [part for part in re.split(r"(['\\])", text) if part]
+    literals = [f"chr({ord(part)})" if part in "'\\" else f"'{part}'" for part in parts]
+    return f"({' || '.join(literals)})" if len(literals) > 1 else "".join(literals) or "''"
 
 
 def members(table: pa.Table, predicate: str, constants: Constants) -> pa.Table:
@@ -80,17 +80,17 @@ def members(table: pa.Table, predicate: str, constants: Constants) -> pa.Table:
 
 def match_table(table: pa.Table, pattern: Pattern, constants: Constants) -> pa.Table:
     """The rows of a table that match."""
-    found = members(table, pattern.predicate, constants)
-    for one, other in repeated(pattern):
-        found = found.filter(pc.equal(found[argument(one)], found[argument(other)]))
-    return found
+    rows = members(table, pattern.predicate, constants)
+    for first, second in repeated(pattern):
+        rows = rows.filter(pc.equal(rows[argument(first)], rows[argument(second)]))
+    return rows
 
 
 def matches(pattern: Pattern, constants: Constants) -> str:
-    """SQL that says whether a fact matches."""
-    wanted = [condition(pattern.predicate, constants)]
-    wanted += [f"{argument(one)} = {argument(other)}" for one, other in repeated(pattern)]
-    return " AND ".join(wanted)
+    """SQL that tests whether a fact matches."""
+    tests = [condition(pattern.predicate, constants)]
+    tests += [f"{argument(first)} = {argument(second)}" for first, second in repeated(pattern)]
+    return " AND ".join(tests)
 
 
 def first_that_holds(choices: Sequence[tuple[str, Constants, int]], otherwise: int) -> str:

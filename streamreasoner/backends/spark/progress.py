@@ -1,9 +1,8 @@
-"""How far an epoch of many changes has come. Invariant: what is noted is in files, and final.
+"""Progress of a large epoch. Invariant: a note refers only to final results in files.
 
-A first load may take hours. What its steps have computed is in files already, so all that a process
-needs to go on after another one died is a note of which files they are, up to which iteration they
-go, and which terms they have that the input has not. The note says what it is for: the same input,
-on the same state, with the same program and the same ids.
+A first load may take hours. Its results are in files already, so to resume it after a crash, a
+process needs only a note of these files, the last iteration in them, and their terms that the input
+lacks. The note is valid for the same input, state, program and ids, which its digest identifies.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from streamreasoner.backends.spark.relation import DifferenceLog, QueryRunner
 
 EVERY_SECONDS = 60.0
-"""How much work a death may cost, beside the iteration that is under way."""
+"""Most work lost to a crash, beside the current iteration."""
 
 Parts = list[tuple[str, list[tuple[int, int]]]]
 """Files of a log, with the pairs of stratum and iteration in them."""
@@ -30,15 +29,15 @@ Parts = list[tuple[str, list[tuple[int, int]]]]
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What an epoch has come to.
+    """The progress of an epoch.
 
     Attributes:
-        purpose: Which epoch this is.
-        stratum: All before it are done.
-        iteration: Of the stratum, the last that is done.
+        purpose: A digest that identifies the epoch.
+        stratum: All lower strata are done.
+        iteration: The last one done in the stratum.
         generations: Folders of the files.
-        terms: Those of the epoch that its input does not have, in the order of their ids.
-        logs: By name.
+        terms: Terms of the epoch that its input lacks, in the order of their ids.
+        logs: Files of each log, by its name.
     """
 
     purpose: str
@@ -50,25 +49,25 @@ class Note:
 
 
 class Progress:
-    """Notes how far an epoch is, and finds what was noted by a process that died.
+    """Writes notes of an epoch's progress, and finds that of a process that died.
 
     Args:
-        runner: Where the files are.
+        runner: Its directory has the files.
     """
 
     def __init__(self, runner: QueryRunner) -> None:
         self._runner = runner
         self._place = f"{runner.directory}/progress.json"
         self._noted = 0.0
-        self._kept = ""
-        self._found = self._read()
-        if self._found is None:
+        self._generation = ""
+        self._earlier = self._read()
+        if self._earlier is None:
             files.delete(runner.spark, runner.directory)
 
     def begin(self) -> None:
-        """Begin an epoch. What was noted of one that failed is good while its files are there."""
+        """Begin an epoch. The note of a failed one stays valid while its files exist."""
         self._noted = time.monotonic()
-        if self._kept and self._kept not in self._runner.generations:
+        if self._generation and self._generation not in self._runner.generations:
             self.forget()
 
     @property
@@ -77,14 +76,14 @@ class Progress:
         return time.monotonic() >= self._noted + EVERY_SECONDS
 
     def find(self, purpose: str) -> Note | None:
-        """What was noted of an epoch that another process has begun, if it is this one.
+        """The note of an earlier process, if it is of this epoch.
 
-        If it is another, its files are deleted.
+        If it is of another epoch, its files are deleted.
         """
-        found, self._found = self._found, None
-        if found is None or found.purpose == purpose:
-            return found
-        for generation in found.generations:
+        note, self._earlier = self._earlier, None
+        if note is None or note.purpose == purpose:
+            return note
+        for generation in note.generations:
             files.delete(self._runner.spark, f"{self._runner.directory}/{generation}")
         return None
 
@@ -95,23 +94,23 @@ class Progress:
         terms: Sequence[str],
         logs: Mapping[str, DifferenceLog],
     ) -> None:
-        """Note how far it is."""
+        """Write a note of the epoch's progress."""
         stored = {name: log.stored() for name, log in logs.items()}
         note = Note(purpose, *place, self._runner.generations, list(terms), stored)
         text = json.dumps(asdict(note))
         files.write(self._runner.spark, self._place, f"{_digest(text)}\n{text}")
-        self._noted, self._kept = time.monotonic(), self._runner.generations[1]
+        self._noted, self._generation = time.monotonic(), self._runner.generations[1]
 
     def forget(self) -> None:
-        """The epoch is done, or its files are gone."""
+        """Delete the note: the epoch is done, or its files are deleted."""
         files.delete(self._runner.spark, self._place)
-        self._kept = ""
+        self._generation = ""
 
     def _read(self) -> Note | None:
         text = files.text(self._runner.spark, self._place)
         digest, _, note = (text or "").partition("\n")
         if digest != _digest(note):
-            # Its writer died or was another version, or it is damaged: the epoch begins again.
+            # Its writer died or was another version, or it is damaged: the epoch starts over.
             return None
         return Note(**json.loads(note))
 

@@ -1,7 +1,7 @@
-"""The total order of terms as bytes. Invariant: the order of ranks is that of `rdf` for ids.
+"""The total order of terms as bytes. Invariant: ranks have the order that `rdf` gives to ids.
 
-Executors compare terms without a dictionary, so a term becomes bytes that compare as the term does:
-kind, value, text. Kinds and ties are those of `rdf.kernels.ordering`.
+Executors have no dictionary, so they compare terms by bytes: kind, value, text. Kinds and
+tie-breaks are those of `rdf.kernels.ordering`.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ _ALL = (1 << 64) - 1
 
 
 def rank(term: str) -> bytes:
-    """Bytes that compare as a canonical term does."""
+    """Bytes that compare as the canonical term does."""
     text = term.encode()
     if not term.startswith('"'):
         return (_BLANK_NODE if term.startswith("_") else _IRI) + text
-    found = literal(term)
-    if found is None or found.value.kind is Kind.NONE:
+    parsed = literal(term)
+    if parsed is None or parsed.value.kind is Kind.NONE:
         return _OTHER + text
-    value = found.value
+    value = parsed.value
     exact = struct.pack(">QQ", value.whole + _SIGN, value.fraction)
-    if found.datatype in NUMERIC:
+    if parsed.datatype in NUMERIC:
         rounded = bytes([value.kind is Kind.DOUBLE])
         return _NUMBER + _double(value.double) + rounded + exact + text
     if value.kind is Kind.STRING:
-        return _STRING + found.lexical.encode()
+        return _STRING + parsed.lexical.encode()
     return (_BOOLEAN if value.kind is Kind.BOOLEAN else _INSTANT) + exact + text
 
 
 def _double(number: float) -> bytes:
-    """Bytes that compare as doubles do; NaN comes last, and -0 is 0."""
+    """Bytes that compare as the double does; NaN is last, and -0 equals 0."""
     if math.isnan(number):
         return b"\xff" * 8
     (bits,) = struct.unpack(">Q", struct.pack(">d", number + 0.0))

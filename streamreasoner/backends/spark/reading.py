@@ -1,4 +1,4 @@
-"""Reading the committed state. Invariant: rows of a fact and iteration are summed before use."""
+"""Queries on the committed state. Invariant: rows of a fact and iteration are summed before use."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Answers questions about the state.
+    """Answers queries on the state.
 
     Attributes:
-        runner: Where queries run.
-        state: What is committed.
+        runner: Runs the queries.
+        state: The committed state.
         plan: The program.
         stratum_of: SQL for the stratum of a fact.
-        width: Columns of arguments.
+        width: Number of argument columns.
     """
 
     runner: QueryRunner
@@ -56,24 +56,24 @@ class Reading:
         """Every (fact, iteration, multiplicity) of a predicate, in no particular order."""
         arity = self.plan.arities[predicate]
         text = f"SELECT * FROM rows WHERE {MULTIPLICITY} != 0"
-        found = self.runner.query(text, rows=self._rows(predicate))
-        return trace_of(predicate, arity, self.runner.fetch(found))
+        rows = self.runner.query(text, rows=self._rows(predicate))
+        return trace_of(predicate, arity, self.runner.fetch(rows))
 
     def facts(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""
         fact = ", ".join(columns.fact(self.width))
-        found = self.runner.query(
+        present = self.runner.query(
             f"SELECT {fact} FROM rows GROUP BY {fact} HAVING sum({TRANSITION}) > 0",
             rows=self._rows(predicate),
         )
-        return args_of(self.runner.fetch(found), self.plan.arities[predicate])
+        return args_of(self.runner.fetch(present), self.plan.arities[predicate])
 
     def select(self, predicate: str, bound: Mapping[int, int], iteration: int) -> Selection:
-        """The facts of a predicate with these ids at these positions, judged at an iteration."""
+        """The facts of a predicate with these ids at these positions, as of an iteration."""
         arity = self.plan.arities[predicate]
         keys = None
         if 0 in bound:
-            keys = pa.table({argument(p): pa.array([one], pa.int64()) for p, one in bound.items()})
+            keys = pa.table({argument(p): pa.array([i], pa.int64()) for p, i in bound.items()})
         conditions = [f"{argument(position)} = {value}" for position, value in bound.items()]
         matching = self.runner.query(
             f"SELECT *, {self.stratum_of} AS {STRATUM} FROM rows"
@@ -81,16 +81,16 @@ class Reading:
             rows=self._rows(predicate, keys),
         )
         table = matching.arrow()
-        found: dict[tuple[int, ...], list[tuple[int, int, int, int]]] = {}
+        by_fact: dict[tuple[int, ...], list[tuple[int, int, int, int]]] = {}
         names = [*arguments(arity), STRATUM, ITERATION, MULTIPLICITY, TRANSITION]
         for row in zip(*(table[name].to_pylist() for name in names), strict=True):
-            found.setdefault(row[:arity], []).append(row[arity:])
-        return _described(
-            {args: _judge(sorted(rows), iteration) for args, rows in found.items()}, arity
+            by_fact.setdefault(row[:arity], []).append(row[arity:])
+        return _selection(
+            {args: _state_at(sorted(rows), iteration) for args, rows in by_fact.items()}, arity
         )
 
     def sizes(self) -> NDArray[np.int64]:
-        """Size of the state, counted through, in the order of `SIZES`."""
+        """Size of the state, by a full count, in the order of `SIZES`."""
         sizes = np.zeros(len(SIZES), np.int64)
         fact = ", ".join(columns.fact(self.width))
         for predicate in self.plan.arities:
@@ -98,53 +98,53 @@ class Reading:
             counted = self.runner.query(
                 f"SELECT count(*) AS facts, {total(f'present * {shown}', 'present')},"
                 f" {total('CAST(asserted > 0 AS INT)', 'asserted')},"
-                f" {total('CAST(below < 0 AS INT)', 'below_zero')}, {total('counts')} FROM"
+                f" {total('CAST(below < 0 AS INT)', 'below_zero')}, {total('trace_rows')} FROM"
                 f" (SELECT {total(TRANSITION, 'present')},"
                 f" {total(f'IF({ITERATION} = 0, {MULTIPLICITY}, 0)', 'asserted')},"
                 f" {total(MULTIPLICITY, 'below')},"
-                f" {total(f'CAST({MULTIPLICITY} != 0 AS INT)', 'counts')}"
+                f" {total(f'CAST({MULTIPLICITY} != 0 AS INT)', 'trace_rows')}"
                 f" FROM rows GROUP BY {fact})",
                 rows=self._rows(predicate),
             )
-            found = self.runner.fetch(counted)
-            sizes += [found[name][0].as_py() or 0 for name in SIZES]
+            table = self.runner.fetch(counted)
+            sizes += [table[name][0].as_py() or 0 for name in SIZES]
         return sizes
 
     def _rows(self, predicate: str, keys: pa.Table | None = None) -> Relation:
-        """The trace of a predicate with transitions, summed."""
+        """The trace of a predicate with transitions, consolidated."""
         arity = self.plan.arities[predicate]
-        known = set(keys.column_names if keys is not None else ())
-        names = {p: argument(p) for p in range(arity) if argument(p) in known}
+        columns_of_keys = set(keys.column_names if keys is not None else ())
+        names = {p: argument(p) for p in range(arity) if argument(p) in columns_of_keys}
         parts = self.state.read(primary(predicate, arity), keys, names)
         rows = (*columns.fact(self.width), ITERATION, MULTIPLICITY, TRANSITION)
         return self.runner.consolidated(self.runner.union(parts, rows), self.width)
 
 
-def _judge(
+def _state_at(
     rows: Iterable[tuple[int, int, int, int]], iteration: int
 ) -> tuple[int, int, int, int, int]:
     """Stratum, since, until, asserted and total of a fact, from its rows by iteration."""
     stratum = asserted = total = present = 0
     since = until = -1
-    for own, when, multiplicity, transition in rows:
-        stratum = own
+    for stratum_of_row, at, multiplicity, transition in rows:
+        stratum = stratum_of_row
         total += multiplicity
-        if when == 0:
+        if at == 0:
             asserted = multiplicity
-        if when <= iteration:
+        if at <= iteration:
             present += transition
-            since = when if transition > 0 else since
+            since = at if transition > 0 else since
         elif transition < 0 and until < 0:
-            until = when
+            until = at
     if not present:
         since = until = -1
     return stratum, since, until, asserted, total
 
 
-def _described(
-    found: Mapping[tuple[int, ...], tuple[int, int, int, int, int]], arity: int
+def _selection(
+    states: Mapping[tuple[int, ...], tuple[int, int, int, int, int]], arity: int
 ) -> Selection:
-    args = np.array(list(found), np.int32).reshape(len(found), arity)
-    known = np.array(list(found.values()), np.int64).reshape(len(found), 5)
-    times = known[:, :3].astype(np.int32)
-    return Selection(args, *times.T, *known[:, 3:].T)
+    args = np.array(list(states), np.int32).reshape(len(states), arity)
+    values = np.array(list(states.values()), np.int64).reshape(len(states), 5)
+    times = values[:, :3].astype(np.int32)
+    return Selection(args, *times.T, *values[:, 3:].T)

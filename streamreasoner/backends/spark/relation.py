@@ -1,4 +1,4 @@
-"""Relations of an epoch. Invariant: a relation is in the driver only if it is small, else in files.
+"""Relations of an epoch. Invariant: only small relations are in the driver; others are in files.
 
 The result of a step is materialized, which cuts its lineage: a small one is collected into an Arrow
 table, a large one is written to Parquet files and read from there. Either way no plan grows with
@@ -18,7 +18,7 @@ from uuid import uuid4
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from streamreasoner.backends.spark import files
@@ -39,25 +39,25 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 MAX_DRIVER_ROWS = 10_000
-"""Most rows of a relation in the driver; more stay in files."""
-_TASKS = 4  # partitions of a shuffle for each processor, where there are many rows
-_BLOCK = 1_000_000  # rows of a file, which may come to the driver one after the other
+"""Largest relation in the driver, in rows; larger ones stay in files."""
+_TASKS = 4  # shuffle partitions per core, if rows are many
+_BLOCK = 1_000_000  # rows per file; the driver may read one file at a time
 
 
 def total(expression: str, name: str = "") -> str:
-    """SQL for the sum of an expression, which has its name unless another is given."""
+    """SQL for the sum of an expression, named after it unless a name is given."""
     return f"CAST(sum({expression}) AS BIGINT) AS {name or expression}"
 
 
 def to_frame(spark: SparkSession, table: pa.Table) -> DataFrame:
-    """Rows of the driver for Spark."""
-    # Spark takes a batch without rows for the end of all (ArrowConverters.fromBatchIterator, 4.0),
-    # so there must be none.
+    """A Spark DataFrame of an Arrow table."""
+    # Spark stops reading at an empty batch (ArrowConverters.fromBatchIterator, 4.0), so there must
+    # be none.
     return spark.createDataFrame(table.combine_chunks())
 
 
-def _formed(table: pa.Table, form: pa.Schema) -> pa.Table:
-    """Some columns of a table, in their usual types."""
+def _cast_to(table: pa.Table, form: pa.Schema) -> pa.Table:
+    """The columns of a schema, cast to its types."""
     selected = table.select(form.names)
     return selected if selected.schema.equals(form) else selected.cast(form)
 
@@ -67,7 +67,7 @@ class Relation:
 
     Attributes:
         table: The rows, if they are in the driver.
-        path: The files that have these rows and no others, if there are such.
+        path: Files with exactly these rows, if there are any.
     """
 
     __slots__ = ("_frame", "_spark", "path", "table")
@@ -94,22 +94,22 @@ class Relation:
 
     @property
     def empty(self) -> bool:
-        """Whether there are no rows, as far as is known without looking into files."""
+        """Whether the relation is known to have no rows, without reading files."""
         return self.table is not None and self.table.num_rows == 0
 
     def arrow(self) -> pa.Table:
-        """All rows, which should not be many: they come through the JVM of the driver at once."""
+        """All rows at once, through the driver's JVM; call it on small relations only."""
         return self.frame.toArrow() if self.table is None else self.table
 
-    def where(self, **wanted: object) -> Relation:
+    def where(self, **values: object) -> Relation:
         """The rows that have these values in these columns."""
         if self.table is not None:
             table = self.table
-            for name, value in wanted.items():
+            for name, value in values.items():
                 table = table.filter(pc.equal(table[name], pa.scalar(value, table[name].type)))
             return Relation(self._spark, table)
         frame = self.frame
-        for name, value in wanted.items():
+        for name, value in values.items():
             frame = frame.filter(F.col(name) == F.lit(value))
         return Relation(self._spark, frame=frame)
 
@@ -131,7 +131,7 @@ class Relation:
             yield self._spark.read.schema(self.frame.schema).parquet(file).toArrow()
 
     def distinct(self, names: Sequence[str]) -> Relation:
-        """The different rows of some columns."""
+        """The distinct rows of some columns."""
         if self.table is not None:
             return Relation(self._spark, self.table.group_by(list(names)).aggregate([]))
         return Relation(self._spark, frame=self.frame.select(*names).distinct())
@@ -142,11 +142,11 @@ class QueryRunner:
 
     Args:
         spark: The session.
-        directory: For files of steps; all executors must be able to read and write it.
+        directory: For intermediate files; all executors must be able to read and write it.
 
     Attributes:
-        directory: That of the files.
-        generations: Its folders of the epoch before and of this one.
+        directory: Where the files are.
+        generations: Folders in it of the previous epoch and of this one.
         large: Whether a relation of this epoch had many rows; later ones are then expected to.
         many: Whether Spark is configured for many rows now.
     """
@@ -170,24 +170,24 @@ class QueryRunner:
         """Run a query, in the driver if its inputs and its result are small and in the driver.
 
         Args:
-            text: SQL that means the same to Spark and to DuckDB. Sums of integers are wider in the
-                one than in the other, so they are cast; `quoted` makes strings.
-            rows: What the query reads, by the names that it has there.
+            text: SQL that means the same to Spark and to DuckDB. Cast sums of integers, whose type
+                differs; make strings with `quoted`.
+            rows: The relations that the query reads, by name.
         """
-        tables = {name: one.table for name, one in rows.items() if one.table is not None}
+        tables = {name: rel.table for name, rel in rows.items() if rel.table is not None}
         if len(tables) == len(rows) and max(map(len, tables.values())) <= MAX_DRIVER_ROWS:
-            found = self._in_driver(text, tables)
-            if found.num_rows <= MAX_DRIVER_ROWS:
-                return self.from_table(found)
-        for name, one in rows.items():
-            one.frame.createOrReplaceTempView(name)
+            result = self._in_driver(text, tables)
+            if result.num_rows <= MAX_DRIVER_ROWS:
+                return self.from_table(result)
+        for name, relation in rows.items():
+            relation.frame.createOrReplaceTempView(name)
         return self.from_frame(self.spark.sql(text))
 
     def _in_driver(self, text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
-        """The rows of an answer, or one more than are few."""
+        """The rows of a result, at most one more than `MAX_DRIVER_ROWS`."""
         for name, table in tables.items():
             self._duckdb.register(name, table)
-        # What is registered stays until the name is another table's.
+        # A registered table stays until its name is registered again.
         return self._duckdb.sql(
             f"SELECT * FROM ({text}) LIMIT {MAX_DRIVER_ROWS + 1}"
         ).to_arrow_table()
@@ -202,42 +202,41 @@ class QueryRunner:
         )
 
     def gather(self, relations: Iterable[Relation], names: Sequence[str]) -> Relation:
-        """The union; parts that Spark has to read are collected by one job if they are few."""
+        """The union; one job collects the parts that Spark has to read, if they are small."""
         parts = list(relations)
-        far = self.union((one for one in parts if one.table is None), names)
-        return self.union(
-            (*(one for one in parts if one.table is not None), self.collect_if_small(far)), names
-        )
+        local = [part for part in parts if part.table is not None]
+        remote = self.union((part for part in parts if part.table is None), names)
+        return self.union((*local, self.collect_if_small(remote)), names)
 
     def checksum(self, table: pa.Table) -> str:
-        """A number that the same rows have in any order."""
+        """A checksum of rows that does not depend on their order."""
         names = ", ".join(table.column_names)
         query = f"SELECT CAST(sum(hash({names})) AS VARCHAR) FROM rows"
         return str(self._in_driver(query, {"rows": table})[0][0])
 
     def collect_if_small(self, relation: Relation) -> Relation:
-        """The same rows, in the driver if they are few and the epoch has been small so far."""
+        """The same rows, in the driver if they are few and no relation of the epoch was large."""
         if relation.table is not None or self.large:
             return relation
-        found = self.collect_small(relation.frame)
-        return relation if found is None else self.from_table(found)
+        table = self.collect_small(relation.frame)
+        return relation if table is None else self.from_table(table)
 
     def materialize(self, relation: Relation) -> Relation:
         """Compute a relation once and cut its lineage."""
         if relation.table is not None:
             return relation
         frame = relation.frame
-        found = None if self.large else self.collect_small(frame)
-        if found is not None:
-            return self.from_table(found)
-        # Looking at the first rows of a join costs as much as the join, so only files are looked at
-        # from now on.
-        kept = self.stored(self._write(frame), frame.schema)
-        found = self.collect_small(kept.frame)
-        return kept if found is None else Relation(self.spark, found, path=kept.path)
+        table = None if self.large else self.collect_small(frame)
+        if table is not None:
+            return self.from_table(table)
+        # The first rows of a join cost as much as the join, so from now on results are written
+        # before they are read.
+        written = self.stored(self._write(frame), frame.schema)
+        table = self.collect_small(written.frame)
+        return written if table is None else Relation(self.spark, table, path=written.path)
 
     def fetch(self, relation: Relation) -> pa.Table:
-        """All rows, in blocks through the driver's JVM: one file at a time."""
+        """All rows, through the driver's JVM one file at a time."""
         if relation.table is not None:
             return relation.table
         with self.for_many():
@@ -245,11 +244,11 @@ class QueryRunner:
             return pa.concat_tables([written.frame.limit(0).toArrow(), *written.blocks()])
 
     def stored(self, path: str, form: StructType) -> Relation:
-        """Rows that are in files."""
+        """A relation of rows in files."""
         return Relation(self.spark, frame=self.spark.read.schema(form).parquet(path), path=path)
 
     def store(self, relation: Relation) -> str:
-        """Write a relation to files unless it is there; their path, valid for the epoch."""
+        """Write a relation to files unless it is in files; returns a path valid for the epoch."""
         if relation.path is None:
             relation.path = self._write(relation.frame)
         return relation.path
@@ -260,36 +259,36 @@ class QueryRunner:
         return path
 
     def reachable(self, folder: Path) -> str:
-        """A path where executors can read a folder of the driver, valid for the epoch."""
+        """A path at which executors can read a folder of the driver, valid for the epoch."""
         return files.reachable(self.spark, folder, self._place(folder.name))
 
     def _place(self, name: str) -> str:
-        """A place for files of this epoch."""
+        """A path for files of this epoch."""
         return f"{self.directory}/{self.generations[1]}/{name}"
 
     def collect_small(self, frame: DataFrame) -> pa.Table | None:
-        """The rows of a frame; None if they are many, and from then on Spark plans for many."""
-        found = frame.limit(MAX_DRIVER_ROWS + 1).toArrow()
-        if found.num_rows <= MAX_DRIVER_ROWS:
-            return found
+        """The rows of a frame; None if they are many: Spark then plans for many rows."""
+        table = frame.limit(MAX_DRIVER_ROWS + 1).toArrow()
+        if table.num_rows <= MAX_DRIVER_ROWS:
+            return table
         self.expect_many_rows()
         return None
 
     def union(self, relations: Iterable[Relation], names: Sequence[str]) -> Relation:
-        """The rows of all, with these columns."""
-        parts = [one for one in relations if not one.empty]
+        """The union of relations, with these columns."""
+        parts = [relation for relation in relations if not relation.empty]
         form = schema(names)
-        tables = [_formed(one.table, form) for one in parts if one.table is not None]
-        together = pa.concat_tables([form.empty_table(), *tables])
-        frames = [one.frame.select(*names) for one in parts if one.table is None]
+        tables = [_cast_to(part.table, form) for part in parts if part.table is not None]
+        local = pa.concat_tables([form.empty_table(), *tables])
+        frames = [part.frame.select(*names) for part in parts if part.table is None]
         if not frames:
-            return self.from_table(together)
-        if together.num_rows > 0:
-            frames.append(self.from_table(together).frame)
-        found = frames[0]
+            return self.from_table(local)
+        if local.num_rows > 0:
+            frames.append(self.from_table(local).frame)
+        union = frames[0]
         for frame in frames[1:]:
-            found = found.unionAll(frame)
-        return Relation(self.spark, frame=found)
+            union = union.unionAll(frame)
+        return Relation(self.spark, frame=union)
 
     def begin(self) -> None:
         """Begin an epoch, expecting few rows; files of the previous one stay until the next."""
@@ -312,7 +311,7 @@ class QueryRunner:
 
     @contextmanager
     def for_many(self) -> Iterator[None]:
-        """Configure Spark for many rows, whatever the epoch has seen so far."""
+        """Configure Spark for many rows within this context."""
         self._plan_for(many=True)
         try:
             yield
@@ -322,11 +321,11 @@ class QueryRunner:
     def _plan_for(self, *, many: bool) -> None:
         """Configure Spark for few rows (no adaptive execution) or for many."""
         self.many = many
-        # Asked each time: executors come and go.
+        # Read each time: executors come and go.
         tasks = _TASKS * self.spark.sparkContext.defaultParallelism if many else 1
         self.spark.conf.set("spark.sql.shuffle.partitions", tasks)
         self.spark.conf.set("spark.sql.adaptive.enabled", many)
-        # Code that is made for a query pays if rows are many.
+        # Code generation pays off only for many rows.
         self.spark.conf.set("spark.sql.codegen.wholeStage", many)
 
 
@@ -344,20 +343,20 @@ class DifferenceLog:
     _parts: list[tuple[Relation, frozenset[tuple[int, int]]]] = field(default_factory=list)
 
     def add(self, relation: Relation) -> None:
-        """Take the rows of a step."""
+        """Append the rows of a step."""
         if relation.empty:
             return
         distinct = relation.distinct((STRATUM, ITERATION))
-        found = distinct.table if distinct.table is not None else distinct.frame.toArrow()
-        pairs = zip(found[STRATUM].to_pylist(), found[ITERATION].to_pylist(), strict=True)
+        table = distinct.arrow()
+        pairs = zip(table[STRATUM].to_pylist(), table[ITERATION].to_pylist(), strict=True)
         self._parts.append((relation, frozenset(pairs)))
 
     def stored(self) -> list[tuple[str, list[tuple[int, int]]]]:
-        """Write all to files: their paths, each with its pairs of stratum and iteration."""
-        return [(self.runner.store(one), sorted(places)) for one, places in self._parts]
+        """Write all to files; returns their paths, each with its (stratum, iteration) pairs."""
+        return [(self.runner.store(relation), sorted(places)) for relation, places in self._parts]
 
     def restore(self, parts: Iterable[tuple[str, Iterable[Sequence[int]]]]) -> None:
-        """Take differences that another process stored."""
+        """Load differences that another process stored."""
         form = from_arrow_schema(schema(self.names))
         self._parts = [
             (self.runner.stored(path, form), frozenset((s, i) for s, i in places))
@@ -368,9 +367,9 @@ class DifferenceLog:
         """The rows of some strata and iterations."""
         parts = []
         for relation, places in self._parts:
-            wanted = {(s, i) for s, i in places if s in strata and i in iterations}
-            if wanted:
-                if len(wanted) < len(places):
+            selected = {(s, i) for s, i in places if s in strata and i in iterations}
+            if selected:
+                if len(selected) < len(places):
                     relation = relation.within(STRATUM, strata).within(ITERATION, iterations)  # noqa: PLW2901 - a part of it
                 parts.append(relation)
         return self.runner.union(parts, self.names)

@@ -1,4 +1,4 @@
-"""Arrow tables as what the port speaks. Invariant: a block is of one predicate."""
+"""Arrow tables as values of the port. Invariant: a block has one predicate."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def args_of(table: pa.Table, arity: int) -> NDArray[np.int32]:
 
 
 def trace_of(predicate: str, arity: int, table: pa.Table) -> TraceRows:
-    """Rows of a trace, of one predicate."""
+    """Rows of the trace of one predicate."""
     iteration = table[ITERATION].to_numpy().astype(np.int32)
     return TraceRows(
         predicate, args_of(table, arity), iteration, table[MULTIPLICITY].to_numpy().astype(np.int64)
@@ -37,13 +37,13 @@ def trace_of(predicate: str, arity: int, table: pa.Table) -> TraceRows:
 
 def traces(table: pa.Table, arities: Arities) -> Iterator[TraceRows]:
     """Rows of a trace, by predicate."""
-    counted = table.filter(pc.not_equal(table[MULTIPLICITY], 0))
-    for predicate, part in _by_predicate(counted):
+    nonzero = table.filter(pc.not_equal(table[MULTIPLICITY], 0))
+    for predicate, part in _by_predicate(nonzero):
         yield trace_of(predicate, arities[predicate], part)
 
 
 def changes(table: pa.Table, sign: str, arities: Arities) -> Iterator[Changes]:
-    """Rows that have a sign in a column, by predicate."""
+    """Rows with a nonzero *sign* column, by predicate."""
     for predicate, part in _by_predicate(table.filter(pc.not_equal(table[sign], 0))):
         signs = part[sign].to_numpy().astype(np.int8)
         yield Changes(predicate, args_of(part, arities[predicate]), signs)

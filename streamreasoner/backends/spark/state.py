@@ -1,11 +1,11 @@
-"""The state: a Delta table, and the last epochs in the driver. Invariant: both are differences.
+"""The state: a Delta table, and recent epochs in the driver. Invariant: both are differences.
 
-What epochs change by little is kept in the driver until it is more than a little, and is then
-written at once: a commit of Spark costs as much for one row as for a thousand. Nothing depends on
-those rows: they are in the trace, from which a start takes them again. A trace may have summed up
-what is further back than `TRACE_EPOCHS`, so the table is never that far behind.
+Small changes are buffered in the driver and flushed together: a commit of Spark costs as much for
+one row as for a thousand. The buffer need not be durable: the trace has its rows, and a start reads
+them again. A trace may have merged epochs further back than `TRACE_EPOCHS`, so the table is never
+that far behind.
 
-Arrangements of few rows, as those of a schema are, are read once and stay in the driver too.
+Small arrangements, such as those of a schema, are read once and cached in the driver.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
     from streamreasoner.plan.algebra import Arrangement
 
 RECENT = 10_000
-"""Rows of the last epochs that are in the driver alone."""
+"""Most rows buffered in the driver."""
 EPOCHS = TRACE_EPOCHS // 2
-"""Epochs, at most, whose rows are."""
+"""Most epochs buffered in the driver."""
 
 
 class State:
     """Reads and appends the trace.
 
     Args:
-        runner: Where queries run.
-        path: Where the table is, or will be.
+        runner: Runs the queries.
+        path: The table's folder, which may not exist yet.
         intern: Gives the id of a term.
-        buckets: Number of buckets of an arrangement.
+        buckets: Number of buckets per arrangement.
 
     Attributes:
-        last: The last epoch.
+        last: The last committed epoch, -1 if there is none.
     """
 
     def __init__(
@@ -63,12 +63,12 @@ class State:
         self._small: dict[Arrangement, Relation] = {}
 
     def use(self, width: int, arrangements: Sequence[Arrangement], meaning: str) -> None:
-        """Say what to open, and to have from the next commit on.
+        """Choose what to open, and what to maintain from the next commit on.
 
         Args:
             width: Number of columns of arguments.
-            arrangements: All that are maintained, those of whole facts among them.
-            meaning: What rows mean besides: a state that means something else is not read.
+            arrangements: All maintained ones, including those of whole facts.
+            meaning: Text for whatever else rows depend on; a state of another meaning is not read.
         """
         if self._recent is not None:
             self._flush(self._runner.from_table(self._recent), self.last)
@@ -85,17 +85,17 @@ class State:
     def read(
         self, arrangement: Arrangement, keys: pa.Table | None, names: Mapping[int, str]
     ) -> list[Relation]:
-        """The rows of an arrangement, in parts: what is in the driver, and what Spark is to read.
+        """The rows of an arrangement, in parts: some in the driver, some for Spark to read.
 
         Args:
-            arrangement: Any; those that are maintained take less reading.
-            keys: If given, rows may be left out that do not have these keys.
-            names: Columns of *keys* by position of the fact: those of the arrangement's key, and
-                maybe others.
+            arrangement: Any; a maintained one needs less reading.
+            keys: If given, rows without these keys may be left out.
+            names: Columns of *keys* by position of the fact: the arrangement's key, and possibly
+                others.
         """
         parts = [self._members(arrangement, self._recent)] if self._recent is not None else []
-        if (few := self._few(arrangement)) is not None:
-            parts.append(few)
+        if (cached := self._cached(arrangement)) is not None:
+            parts.append(cached)
         elif (rows := self._stored.read(arrangement, keys, names)) is not None:
             parts.append(rows)
         return [part for part in parts if not part.empty]
@@ -108,23 +108,23 @@ class State:
             epoch: The epoch.
 
         Raises:
-            StateError: It is there from a process that died, but with another program.
+            StateError: A process that died wrote the epoch with another program.
         """
         rows = self._runner.query(
             f"SELECT {', '.join(self._columns)}, CAST({epoch} AS BIGINT) AS {EPOCH} FROM rows",
             rows=differences,
         )
         recent = [self._runner.from_table(self._recent)] if self._recent is not None else []
-        together = self._runner.union((*recent, rows), (*self._columns, EPOCH))
-        small = together.table is not None and len(together.table) <= RECENT
+        merged = self._runner.union((*recent, rows), (*self._columns, EPOCH))
+        small = merged.table is not None and len(merged.table) <= RECENT
         if small and not self._stored.needs(epoch) and epoch < self._written + EPOCHS:
-            self._recent = None if together.empty else together.table
+            self._recent = None if merged.empty else merged.table
         else:
-            self._flush(together, epoch)
+            self._flush(merged, epoch)
         self.last = epoch
 
     def holds(self, epoch: int) -> bool:
-        """Whether the table has an epoch that is to come, from a process that died."""
+        """Whether the table already has a coming epoch, written by a process that died."""
         return self._stored.holds(epoch)
 
     def missing(self) -> Relation | None:
@@ -135,7 +135,7 @@ class State:
         """Read the rows of the epochs below *before* from now on.
 
         Returns:
-            The first epoch whose rows are missing; 0 if all are, or if too many are.
+            The first epoch whose rows are missing; 0 if all epochs or too many are missing.
         """
         since = self._stored.open(before)
         self._written = since if before - since <= TRACE_EPOCHS else 0
@@ -143,42 +143,42 @@ class State:
         return self._written
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Delete the table and the buffer."""
         self._stored.clear()
         self._recent, self._written = None, 0
         self._small.clear()
 
     def bytes(self) -> int:
-        """Size of the table's files, and of what is in the driver alone."""
+        """Size of the table's files and of the buffer."""
         return self._stored.bytes() + (self._recent.nbytes if self._recent is not None else 0)
 
     def _flush(self, rows: Relation, epoch: int) -> None:
-        """Write what is not in the table yet."""
+        """Write rows that the table lacks."""
         self._stored.append(rows, epoch)
         self._recent, self._written = None, epoch + 1
         small, self._small = self._small, {}
         if rows.table is not None:
             for arrangement, held in small.items():
-                self._keep(arrangement, (held, self._members(arrangement, rows.table)))
+                self._cache(arrangement, (held, self._members(arrangement, rows.table)))
 
-    def _few(self, arrangement: Arrangement) -> Relation | None:
-        """The rows of an arrangement of the table, None if they are many."""
+    def _cached(self, arrangement: Arrangement) -> Relation | None:
+        """The rows of an arrangement of the table, None if it is large."""
         if arrangement not in self._small:
             count = self._stored.count(arrangement)
             if count is not None and count <= relation.MAX_DRIVER_ROWS:
                 rows = self._stored.read(arrangement, None, {})
-                self._keep(arrangement, [] if rows is None else [rows])
+                self._cache(arrangement, [] if rows is None else [rows])
         return self._small.get(arrangement)
 
-    def _keep(self, arrangement: Arrangement, parts: Iterable[Relation]) -> None:
-        """Remember the rows of an arrangement of the table."""
+    def _cache(self, arrangement: Arrangement, parts: Iterable[Relation]) -> None:
+        """Cache the rows of an arrangement of the table, if they are few."""
         rows = self._runner.union(parts, self._columns)
-        found = self._runner.collect_if_small(self._runner.consolidated(rows, self._width))
-        if found.table is not None:
-            self._small[arrangement] = found
+        rows = self._runner.collect_if_small(self._runner.consolidated(rows, self._width))
+        if rows.table is not None:
+            self._small[arrangement] = rows
 
     def _members(self, arrangement: Arrangement, table: pa.Table) -> Relation:
         """The rows of a table that belong to an arrangement."""
         constants = tuple((p, self._intern(term)) for p, term in arrangement.constants)
-        found = members(table, arrangement.predicate, constants)
-        return self._runner.from_table(found.select(self._columns))
+        rows = members(table, arrangement.predicate, constants)
+        return self._runner.from_table(rows.select(self._columns))

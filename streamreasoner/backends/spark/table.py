@@ -1,4 +1,4 @@
-"""A Delta table that is appended to. Invariant: what it means is in the note of its last commit."""
+"""An append-only Delta table. Invariant: the note of its last commit describes its contents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class DeltaTable:
 
     Args:
         spark: The session, with Delta Lake.
-        path: Where it is, or will be.
+        path: The table's folder, which may not exist yet.
     """
 
     def __init__(self, spark: SparkSession, path: str) -> None:
@@ -37,9 +37,9 @@ class DeltaTable:
         """The note of the last commit that has one; None if there is no table."""
         if not files.exists(self._spark, f"{self._path}/_delta_log"):
             return None
-        found = self._spark.sql(f"DESCRIBE HISTORY delta.`{self._path}` LIMIT 5").collect()
-        return next((one.userMetadata for one in found if one.userMetadata), None)
+        commits = self._spark.sql(f"DESCRIBE HISTORY delta.`{self._path}` LIMIT 5").collect()
+        return next((commit.userMetadata for commit in commits if commit.userMetadata), None)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Delete the table."""
         files.delete(self._spark, self._path)

@@ -1,4 +1,4 @@
-"""Terms of ids on both sides of a step. Invariant: few are looked up in the driver, many joined."""
+"""Terms of ids and ids of terms. Invariant: few are looked up in the driver, many are joined."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from streamreasoner.backends.spark.index import ID, TERM
+from streamreasoner.backends.spark.term_table import ID, TERM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Gives the rows of a step the terms of their ids.
+    """Maps the ids of rows to terms, and terms to ids.
 
     Attributes:
         runner: Runs the queries.
-        dictionary: The terms.
-        overflows: Results that had no value because they did not fit 64 bits, counted at least
-            once each: Spark may evaluate a step again.
+        dictionary: The terms and their ids.
+        overflows: Number of results without a value because they do not fit 64 bits; one may be
+            counted more than once, as Spark may evaluate a task again.
     """
 
     runner: QueryRunner
@@ -39,18 +39,18 @@ class Terms:
 
     @property
     def overflowed(self) -> Callable[[], None]:
-        """What counts an overflow, in the driver or on an executor."""
+        """Counts an overflow, in the driver or on an executor."""
         return partial(self.overflows.add, 1)
 
     def intern(self, text: str) -> int:
-        """The id of a term in canonical syntax, new if need be."""
+        """The id of a term in canonical syntax, added if unseen."""
         return self.dictionary.intern(text)
 
     def intern_all(self, texts: Iterable[str]) -> dict[str, int]:
-        """Ids of terms. New ones get theirs in an order that does not depend on that of rows.
+        """Ids of terms; new terms get ids in sorted order, whatever the order of rows.
 
-        An epoch that is evaluated again, after a crash, must give the same ids to what it computes,
-        and Spark's rows come in any order.
+        An epoch replayed after a crash must give computed terms the same ids, and Spark's rows come
+        in any order.
         """
         distinct = sorted(set(texts))
         ids = self.dictionary.encode(pa.array(distinct, pa.large_string()))
@@ -59,15 +59,15 @@ class Terms:
     def texts(self, ids: Iterable[int]) -> dict[int, str]:
         """Terms by id."""
         distinct = np.array(sorted(set(ids)), np.int64)
-        found = self.dictionary.decode(distinct).to_pylist()
-        return dict(zip(distinct.tolist(), found, strict=True))
+        texts = self.dictionary.decode(distinct).to_pylist()
+        return dict(zip(distinct.tolist(), texts, strict=True))
 
     def identify(self, rows: Relation, text: str, name: str) -> Relation:
-        """Rows with ids in place of a column of texts; new ones get theirs in the driver."""
+        """Rows with ids in place of a column of texts; the driver assigns new ids."""
         if rows.table is not None:
             texts = rows.table[text].to_pylist()
             known = self.intern_all(texts)
-            ids = pa.array([known[one] for one in texts], pa.int64())
+            ids = pa.array([known[term] for term in texts], pa.int64())
             return self.runner.from_table(rows.table.drop(text).append_column(name, ids))
         key = f"{text}#"
         distinct = rows.frame.select(text).distinct().toArrow()[text].to_pylist()
@@ -78,15 +78,15 @@ class Terms:
         return self.runner.from_frame(frame)
 
     def attach(self, frame: DataFrame, column: str, name: str) -> DataFrame:
-        """A frame with the terms of a column of ids as one more column."""
+        """A frame with a column added: the terms of a column of ids."""
         key = f"{name}#"
-        wanted = self.runner.materialize(
+        distinct = self.runner.materialize(
             self.runner.from_frame(frame.select(F.col(column).alias(ID)).distinct())
         )
-        if wanted.table is None:
+        if distinct.table is None:
             terms = self.dictionary.frame()
         else:
-            ids = wanted.table[ID]
+            ids = distinct.table[ID]
             texts = self.dictionary.decode(ids.to_numpy()).cast(pa.string())
             terms = F.broadcast(self.runner.from_table(pa.table({ID: ids, TERM: texts})).frame)
         terms = terms.withColumnsRenamed({ID: key, TERM: name})

@@ -1,7 +1,7 @@
 """A Delta table of terms and their ids. Invariant: it holds the terms of the ids below its count.
 
-Every term is there twice: in buckets by a checksum of its text, sorted by text, and in ranges of
-ids, sorted by id. A look-up of a few reads a few files, whichever way it goes.
+Every term is stored twice: in buckets by a checksum of its text, sorted by text, and in ranges of
+ids, sorted by id. Looking up a few terms or a few ids reads few files.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from streamreasoner.backends.spark.columns import BUCKET
 from streamreasoner.backends.spark.relation import to_frame
@@ -29,20 +29,20 @@ _SIDE = "side"
 _ROW = "row"
 _BY_ID, _BY_TERM = "id", "term"
 _BUCKETS = 64
-_RANGE = 16  # bits of an id that say where it is in its range
-_NAMED = 10_000  # at most so many are looked up in named buckets; more, in all
-_PUSHED = 100  # at most so many are told to the reader of files
+_RANGE = 16  # bits of an id below its range
+_NAMED = 10_000  # larger look-ups read all buckets
+_PUSHED = 100  # larger look-ups are not pushed down to the reader
 
 
-class TermIndex:
+class TermTable:
     """Finds ids of terms and terms of ids.
 
     Attributes:
-        count: Ids below it are there.
+        count: The table has all ids below it.
 
     Args:
         spark: The session, with Delta Lake.
-        path: Where the table is, or will be.
+        path: The table's folder, which may not exist yet.
     """
 
     def __init__(self, spark: SparkSession, path: str) -> None:
@@ -52,11 +52,11 @@ class TermIndex:
         self.count = 0
 
     def open(self, terms: DataFrame, total: int) -> None:
-        """Take up what an earlier process has left, if it is the beginning of *terms*.
+        """Open the table of an earlier process if it is a prefix of *terms*, else clear it.
 
         Args:
-            terms: All terms that there are: id, term.
-            total: How many.
+            terms: All terms: id, term.
+            total: Their number.
         """
         note = self._table.last_note()
         if note is not None:
@@ -69,12 +69,12 @@ class TermIndex:
         self._frame, self.count = None, 0
 
     def append(self, terms: DataFrame, count: int, last: str) -> None:
-        """Take terms in.
+        """Append terms.
 
         Args:
-            terms: The terms of the ids from `count` on: id, term.
-            count: What `count` is from now on.
-            last: The last of them.
+            terms: The terms of the ids from the old `count` on: id, term.
+            count: The new `count`.
+            last: The last of the terms.
         """
         by_id = _place(_BY_ID, f"shiftright({ID}, {_RANGE})")
         by_term = _place(_BY_TERM, f"crc32({TERM}) % {_BUCKETS}")
@@ -90,41 +90,39 @@ class TermIndex:
         self._read(count)
 
     def find(self, terms: Sequence[str]) -> NDArray[np.int64]:
-        """The ids of terms, int64 of shape (n,), -1 where one is not there."""
-        found = np.full(len(terms), -1, np.int64)
+        """The ids of terms, int64 of shape (n,), -1 for unknown terms."""
+        ids = np.full(len(terms), -1, np.int64)
         if self._frame is None or not len(terms):
-            return found
+            return ids
         buckets = {_checksum(term) % _BUCKETS for term in terms} if len(terms) <= _NAMED else None
-        wanted = pa.table({TERM: pa.array(terms, pa.string()), _ROW: np.arange(len(terms))})
-        rows = self._look_up(_BY_TERM, buckets, TERM, wanted).select(_ROW, ID).toArrow()
-        found[rows[_ROW].to_numpy()] = rows[ID].to_numpy()
-        return found
+        keys = pa.table({TERM: pa.array(terms, pa.string()), _ROW: np.arange(len(terms))})
+        rows = self._look_up(_BY_TERM, buckets, TERM, keys).select(_ROW, ID).toArrow()
+        ids[rows[_ROW].to_numpy()] = rows[ID].to_numpy()
+        return ids
 
     def terms(self, ids: NDArray[np.int64]) -> pa.ChunkedArray:
-        """The terms of ids that are there, each given once, in the same order."""
+        """The terms of distinct ids that the table has, in the same order."""
         if not len(ids):
             return pa.chunked_array([], pa.string())
         buckets = set((ids >> _RANGE).tolist()) if len(ids) <= _NAMED else None
-        wanted = pa.table({ID: ids, _ROW: np.arange(len(ids))})
-        rows = self._look_up(_BY_ID, buckets, ID, wanted).select(_ROW, TERM).toArrow()
+        keys = pa.table({ID: ids, _ROW: np.arange(len(ids))})
+        rows = self._look_up(_BY_ID, buckets, ID, keys).select(_ROW, TERM).toArrow()
         return rows.sort_by(_ROW)[TERM]
 
     def frame(self) -> DataFrame:
-        """All: id, term."""
+        """All terms: id, term."""
         if self._frame is None:
             return self._spark.createDataFrame([], f"{ID} BIGINT, {TERM} STRING")
         return self._frame.filter(F.col(_SIDE) == _BY_ID).select(ID, TERM)
 
-    def _look_up(
-        self, side: str, buckets: set[int] | None, key: str, wanted: pa.Table
-    ) -> DataFrame:
-        assert self._frame is not None  # noqa: S101 - there is something to look up
+    def _look_up(self, side: str, buckets: set[int] | None, key: str, keys: pa.Table) -> DataFrame:
+        assert self._frame is not None  # noqa: S101 - callers check
         rows = self._frame.filter(F.col(_SIDE) == side)
         if buckets is not None:
             rows = rows.filter(F.col(BUCKET).isin(*buckets))
-        if len(wanted) <= _PUSHED:
-            rows = rows.filter(F.col(key).isin(*wanted[key].to_pylist()))
-        return rows.join(F.broadcast(to_frame(self._spark, wanted)), key)
+        if len(keys) <= _PUSHED:
+            rows = rows.filter(F.col(key).isin(*keys[key].to_pylist()))
+        return rows.join(F.broadcast(to_frame(self._spark, keys)), key)
 
     def _read(self, count: int) -> None:
         self._frame, self.count = self._table.read(), count
