@@ -37,10 +37,10 @@ class Cluster:
 
     @property
     def options(self):
-        """Settings of Spark, as a configuration gives them."""
+        """Settings of Spark, in the form of a configuration."""
         return {
             "spark.master": self.url,
-            # The executors are on this machine, and nobody else is to connect.
+            # The executors are on this machine; accept no other connections.
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.executor.memory": "1g",
@@ -48,7 +48,7 @@ class Cluster:
         }
 
     def executors(self):
-        """The processes of the executors that live."""
+        """The processes of live executors."""
         return [
             child
             for worker in self.workers
@@ -58,13 +58,13 @@ class Cluster:
 
 
 def kill(process):
-    """End a process as a crash does; returns when it is gone."""
+    """Kill a process and wait until it is gone."""
     process.send_signal(signal.SIGKILL)
     process.wait(DEADLINE_SECONDS)
 
 
 def executor_id(process):
-    """What the driver calls an executor."""
+    """The driver's id of an executor."""
     words = process.cmdline()
     return words[words.index("--executor-id") + 1]
 
@@ -79,7 +79,7 @@ def cluster(directory):
             process_group, directory / "master.log", "master.Master", "--webui-port", "0"
         )
         started.append(master)
-        url = _said(directory / "master.log", r"Starting Spark master at (spark://\S+)")
+        url = _await_line(directory / "master.log", r"Starting Spark master at (spark://\S+)")
         for number in range(WORKERS):
             work = directory / f"worker-{number}"
             options = ("--cores", "1", "--memory", "1g", "--work-dir", str(work))
@@ -87,7 +87,7 @@ def cluster(directory):
             ports = ("--webui-port", "0")
             started.append(_spawn(process_group, log, "worker.Worker", *ports, *options, url))
         for number in range(WORKERS):
-            _said(directory / f"worker-{number}.log", r"Successfully registered with master")
+            _await_line(directory / f"worker-{number}.log", r"Successfully registered with master")
         yield Cluster(url, started[1:])
     finally:
         for process in reversed(started):
@@ -114,13 +114,13 @@ def _spawn(process_group, log, name, *arguments):
         )
 
 
-def _said(log, wanted):
-    """What a process says in its log, once it does."""
+def _await_line(log, pattern):
+    """Wait until a pattern appears in a log; returns its last group."""
     deadline = time.monotonic() + DEADLINE_SECONDS
-    while (found := re.search(wanted, log.read_text(errors="replace"))) is None:
+    while (match := re.search(pattern, log.read_text(errors="replace"))) is None:
         assert time.monotonic() < deadline, log.read_text(errors="replace")
         time.sleep(0.1)
-    return found[found.re.groups]
+    return match[match.re.groups]
 
 
 def _is_executor(process):

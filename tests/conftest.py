@@ -1,4 +1,4 @@
-"""What the tests of a worker share: one broker, one JVM of Spark, and Hypothesis profiles.
+"""Shared by the tests of a worker: one broker, one Spark JVM, and Hypothesis profiles.
 
 HYPOTHESIS_PROFILE is `ci` or `thorough`.
 """
@@ -16,7 +16,7 @@ from streamreasoner.broker import Broker
 
 pytest_plugins = ["kernels"]
 
-# Kernels compile during an example, and the machines of CI are busy: no timing is an error.
+# Kernels compile during an example and CI machines are busy, so examples have no time limit.
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("ci", max_examples=150, **_COMMON)
 settings.register_profile("thorough", max_examples=20_000, **_COMMON)
@@ -32,20 +32,20 @@ def broker():
 
 @pytest.fixture(scope="session")
 def spark_environment(tmp_path_factory):
-    """A JVM of Spark, started once, as the environment of processes that join it."""
+    """A Spark JVM, started once: the environment variables of processes that join it."""
     with spark_jvm(tmp_path_factory.mktemp("jvm")) as environment:
         yield environment
 
 
 @pytest.fixture(scope="module")
 def joined_jvm(spark_environment):
-    """Sessions of a module, and of processes that it starts, are in the JVM of the worker."""
+    """Run the sessions of a module, and of processes it starts, in the worker's JVM."""
     with joined(spark_environment):
         yield
 
 
 @pytest.fixture(scope="module")
 def leftovers():
-    """What PySpark leaves to the collector is collected while nobody minds."""
+    """Collect what PySpark leaves to the garbage collector while its warnings are ignored."""
     yield
     gc.collect()

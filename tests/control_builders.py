@@ -1,4 +1,4 @@
-"""Control messages as tests write them, and batches of them; not a test."""
+"""Builders of control messages and batches of messages for tests."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def control(operation, rules, **fields):
 
 
 def messages(**topics):
-    """A batch as the source gives it, in order: topic -> values."""
+    """A batch as the source delivers it, from topic -> values, in order."""
     header = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
     rows = [
         (topic, offset, value) for topic in topics for offset, value in enumerate(topics[topic])

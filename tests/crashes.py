@@ -1,4 +1,4 @@
-"""Pipelines that die, and one that then runs to the end."""
+"""Run pipelines that crash at a chosen point, and pipelines that finish their input."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ DRIVER = Path(__file__).parent / "faults" / "driver.py"
 
 
 def die_at(case, point, epoch):
-    """Run a pipeline that kills itself at a point of an epoch; `faults/driver.py` says which."""
+    """Run a pipeline that kills itself at a point of an epoch, see `faults/driver.py`."""
     with running([DRIVER, case.file, point, epoch], case) as process:
         code = process.wait(DEADLINE_SECONDS)
         assert code == -signal.SIGKILL, (case.directory / "driver.log").read_text()
 
 
 def run_to_the_end(case, records):
-    """Start as a user does, wait until all input is published, stop: exit code 0."""
+    """Start a pipeline by the command, wait until all input is published, stop it: exit code 0."""
     with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
         await_published(case, records)
         assert terminate(process) == 0

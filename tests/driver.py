@@ -1,4 +1,4 @@
-"""Drive a Reasoner with canonical terms, as the strategies and the oracle speak them."""
+"""Drive a Reasoner with canonical terms, like those of the strategies and the oracle."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ class Driver:
         reasoner: The Reasoner.
         epoch: The next epoch.
         own: The predicates of the program.
-        predicates: Those and the ones that its plan adds, whose trace is part of the state.
-        new_store: Makes the stores of drivers that are given none; None: the Reasoner does.
-        recursion_limit: More iterations than a small program needs that needs a limited number.
+        predicates: Those of the program and those that its plan adds, which have a trace too.
+        new_store: Makes the store of a driver without one; None: the Reasoner makes it.
+        recursion_limit: More iterations than any small program that terminates needs.
     """
 
     new_store = None
     recursion_limit = 100
 
-    def __init__(self, checked, recursion_limit=None, **given):
+    def __init__(self, checked, recursion_limit=None, **options):
         limit = Driver.recursion_limit if recursion_limit is None else recursion_limit
         if Driver.new_store is not None:
-            given.setdefault("store", Driver.new_store())
-        self.reasoner = Reasoner(checked, recursion_limit=limit, **given)
+            options.setdefault("store", Driver.new_store())
+        self.reasoner = Reasoner(checked, recursion_limit=limit, **options)
         self.epoch = 0
         self.own = tuple(checked.arities)
         self.predicates = tuple(lower(checked).arities)
 
     def inherit(self, other, change=lambda rows: rows):
-        """Take over the state of another driver, its trace by predicate as `change` leaves it."""
+        """Take over the state of another driver, its trace changed by `change`."""
         terms = other.reasoner.dictionary
         self.reasoner.dictionary.encode(terms.terms(0, len(terms)))
         self.reasoner.engine.restore(
@@ -55,7 +55,7 @@ class Driver:
         return result
 
     def change(self, checked, updates=()):
-        """Go on with another program, as one epoch with updates; returns its EpochResult."""
+        """Switch to another program, in one epoch with updates; returns its EpochResult."""
         result = self.reasoner.adopt(checked, self.epoch, list(self.encode(updates)))
         self.epoch += 1
         self.own = tuple(checked.arities)
@@ -63,9 +63,9 @@ class Driver:
         return result
 
     def run(self, epochs):
-        """Apply epochs and return their results; an example in which one never ends is no example.
+        """Apply epochs and return their results; reject examples that exceed the recursion limit.
 
-        That such an epoch is refused, and which ones, is a law of its own.
+        Another law tests the recursion limit.
         """
         try:
             return [self.apply(epoch) for epoch in epochs]
@@ -73,7 +73,7 @@ class Driver:
             reject()
 
     def encode(self, updates):
-        """Runs of one predicate, as the engine takes them."""
+        """Encode updates for the engine, in runs of one predicate."""
         for predicate, run in groupby(updates, key=lambda update: update[0]):
             rows = list(run)
             terms = pa.array([term for _, args, _ in rows for term in args], pa.large_string())
@@ -86,7 +86,7 @@ class Driver:
 
     def trace(self, predicates=None):
         """The trace, fact -> {iteration: multiplicity}, of the program's predicates or others."""
-        found = {}
+        trace = {}
         for predicate in self.own if predicates is None else predicates:
             rows = self.reasoner.engine.trace(predicate)
             for fact, iteration, multiplicity in zip(
@@ -95,10 +95,10 @@ class Driver:
                 rows.multiplicity.tolist(),
                 strict=True,
             ):
-                counts = found.setdefault(fact, {})
-                assert iteration not in counts
-                counts[iteration] = multiplicity
-        return found
+                multiplicities = trace.setdefault(fact, {})
+                assert iteration not in multiplicities
+                multiplicities[iteration] = multiplicity
+        return trace
 
     def closure(self, predicates=None):
         """The present facts of the program's predicates, or of others."""
@@ -142,9 +142,9 @@ class Driver:
                 part.multiplicity.tolist(),
                 strict=True,
             ):
-                counts = totals.setdefault(fact, {})
-                counts[iteration] = counts.get(iteration, 0) + multiplicity
-                if not counts[iteration]:
-                    del counts[iteration]
-                if not counts:
+                multiplicities = totals.setdefault(fact, {})
+                multiplicities[iteration] = multiplicities.get(iteration, 0) + multiplicity
+                if not multiplicities[iteration]:
+                    del multiplicities[iteration]
+                if not multiplicities:
                     del totals[fact]

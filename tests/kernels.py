@@ -1,7 +1,7 @@
-"""The kernels are compiled once for all workers. Invariant: no test begins before they are.
+"""Compile the kernels once for all workers. Invariant: no test begins before that is done.
 
-Two workers that compile the same kernels at once take twice the CPU time. The process that starts
-the workers compiles the kernels while the workers collect.
+Two workers that compile the same kernels take twice the CPU time. The process that starts the
+workers compiles the kernels while the workers collect tests.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SHARE = pytest.StashKey[tuple[str, subprocess.Popen]]()
 
 
 def pytest_configure(config):
-    """Start to compile, if there are workers; the lock is held by the process that compiles."""
+    """Start to compile, if there are workers; the compiling process holds the lock."""
     if not getattr(config.option, "numprocesses", None) or hasattr(config, "workerinput"):
         return
     descriptor, path = tempfile.mkstemp(prefix="streamreasoner-kernels-")
@@ -36,20 +36,20 @@ def pytest_configure(config):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node):
-    """Tell a worker where the lock is."""
+    """Pass the path of the lock to a worker."""
     node.workerinput[_KEY] = node.config.stash[_SHARE][0]
 
 
 def pytest_collection_finish(session):
-    """A worker waits until the kernels are compiled."""
-    given = getattr(session.config, "workerinput", {}).get(_KEY)
-    if given is not None:
-        with Path(given).open("rb") as lock:
+    """Wait in a worker until the kernels are compiled."""
+    path = getattr(session.config, "workerinput", {}).get(_KEY)
+    if path is not None:
+        with Path(path).open("rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH)
 
 
 def pytest_unconfigure(config):
-    """End what is left, and remove the lock."""
+    """End the compiling process, if it still runs, and remove the lock."""
     if _SHARE in config.stash:
         path, compiling = config.stash[_SHARE]
         compiling.kill()

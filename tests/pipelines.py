@@ -1,7 +1,7 @@
 """Building blocks of tests with a real pipeline: configurations, topics, producers, readers.
 
-Input is produced by kafka-python, output is read by kafka-python: clients that the pipeline's own
-hot path does not use.
+Input is produced and output is read by kafka-python, which the pipeline's own hot path does not
+use.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from streamreasoner.config import parse
 from streamreasoner.streaming.topics import create_topics
 
 DEADLINE_SECONDS = 300
-"""What a busy machine needs at most; a test that passes does not wait for it."""
+"""The most that a busy machine needs; a passing test does not wait that long."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One pipeline of its own: unique topics, an application id and a state directory.
+    """A separate pipeline: unique topics, an application id and a state directory.
 
     Attributes:
         raw: The configuration as a TOML document.
@@ -67,7 +67,7 @@ class Case:
 def toml(value):
     """A TOML value; strings, numbers, booleans and lists are written as in JSON."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f'"{name}" = {toml(one)}' for name, one in value.items()) + "}"
+        return "{" + ", ".join(f'"{name}" = {toml(item)}' for name, item in value.items()) + "}"
     return json.dumps(value)
 
 
@@ -108,8 +108,7 @@ def fact(predicate, *args, diff=1, **fields):
 def produce(case, messages, topic=None):
     """Send values, or (value, headers, key, ...), over the partitions; returns when delivered.
 
-    What may follow a key is the timestamp of the message. The topic is the first of the input
-    topics, if none is given.
+    A timestamp may follow the key. The topic defaults to the first input topic.
     """
     producer = KafkaProducer(bootstrap_servers=case.kafka.bootstrap_servers, linger_ms=5)
     topic = case.kafka.input_topics[0] if topic is None else topic
@@ -129,7 +128,7 @@ def produce(case, messages, topic=None):
                     timestamp_ms=timestamp,
                 )
             )
-        return [one.get(DEADLINE_SECONDS) for one in sent]
+        return [future.get(DEADLINE_SECONDS) for future in sent]
     finally:
         producer.close()
 
@@ -138,11 +137,11 @@ def recreate(case, topic, partitions=1):
     """Delete a topic and create it again, empty; nothing else is changed."""
     admin = KafkaAdminClient(bootstrap_servers=case.kafka.bootstrap_servers)
     configs = {"cleanup.policy": "compact"} if topic == case.kafka.progress_topic else {}
-    again = {"num_partitions": partitions, "replication_factor": 1, "configs": configs}
+    config = {"num_partitions": partitions, "replication_factor": 1, "configs": configs}
     try:
         admin.delete_topics([topic])
-        eventually(lambda: topic in admin.list_topics(), wanted=False)
-        admin.create_topics({topic: again}, wait_for_metadata=True)
+        eventually(lambda: topic in admin.list_topics(), expected=False)
+        admin.create_topics({topic: config}, wait_for_metadata=True)
     finally:
         admin.close()
 
@@ -171,11 +170,11 @@ def committed(case, topic):
     """All committed messages of a topic up to its present end."""
     with reader(case, topic) as consumer:
         ends = consumer.end_offsets(list(consumer.assignment()))
-        found = []
+        records = []
         while any(consumer.position(partition) < end for partition, end in ends.items()):
             for messages in consumer.poll(timeout_ms=200).values():
-                found += messages
-        return found
+                records += messages
+        return records
 
 
 def changes(case):
@@ -185,41 +184,41 @@ def changes(case):
 
 def parse_change(value):
     """One change as (fact, diff, epoch); a fact is its predicate and arguments."""
-    found = json.loads(value)
-    if "s" in found:
-        return ("triple", (found["s"], found["p"], found["o"])), found["diff"], found["epoch"]
-    return (found["predicate"], tuple(found["args"])), found["diff"], found["epoch"]
+    change = json.loads(value)
+    if "s" in change:
+        return ("triple", (change["s"], change["p"], change["o"])), change["diff"], change["epoch"]
+    return (change["predicate"], tuple(change["args"])), change["diff"], change["epoch"]
 
 
-def net(found):
-    """Sum of the diffs of each fact, zeros left out; no sum may leave 0 and 1."""
+def net(changes):
+    """The facts whose diffs sum to 1; every sum must be 0 or 1."""
     sums = Counter()
-    for one, diff, _ in found:
-        sums[one] += diff
+    for fact, diff, _ in changes:
+        sums[fact] += diff
     assert set(sums.values()) <= {0, 1}
-    return {one for one, total in sums.items() if total}
+    return {fact for fact, total in sums.items() if total}
 
 
-def no_change_twice(found):
-    """Whether within each epoch every fact changes at most once."""
-    seen = Counter((one, epoch) for one, _, epoch in found)
+def no_change_twice(changes):
+    """Whether every fact changes at most once in each epoch."""
+    seen = Counter((fact, epoch) for fact, _, epoch in changes)
     return all(times == 1 for times in seen.values())
 
 
-def eventually(read, wanted):
-    """Read until the result is wanted, or fail with the last result after the deadline."""
+def eventually(read, expected):
+    """Read until the result is as expected; fail with the last result after the deadline."""
     deadline = time.monotonic() + DEADLINE_SECONDS
-    while (found := read()) != wanted:
+    while (result := read()) != expected:
         if time.monotonic() > deadline:
-            assert found == wanted
+            assert result == expected
         time.sleep(0.1)
-    return found
+    return result
 
 
 def published(case, topic=None):
     """The offsets of a topic up to which epochs are published, by partition; {} before the first.
 
-    The topic is the first of the input topics, if none is given.
+    The topic defaults to the first input topic.
     """
     markers = _markers(case, committed(case, case.kafka.progress_topic))
     if not markers:
@@ -228,27 +227,27 @@ def published(case, topic=None):
 
 
 def _markers(case, records):
-    """Which records of the progress topic say what the application has published."""
+    """The records of the progress topic that are markers of the application."""
     application = case.config.pipeline.app_id.encode()
     return [record for record in records if record.key == application]
 
 
 def _ends(marker, topic):
-    """The offsets up to which a marker says that epochs are published, by partition."""
+    """The offsets up to which a marker records epochs as published, by partition."""
     ranges = json.loads(marker.value)["offsets"].get(topic, {})
     return {int(partition): end for partition, (_, end) in ranges.items()}
 
 
 def await_published(case, sent):
     """Wait until every sent message is in a published epoch."""
-    wanted = {}
+    ends = {}
     for record in sent:
         place = record.topic, record.partition
-        wanted[place] = max(wanted.get(place, 0), record.offset + 1)
+        ends[place] = max(ends.get(place, 0), record.offset + 1)
 
     deadline = time.monotonic() + DEADLINE_SECONDS
-    behind = wanted
-    # One consumer that waits: a new one for each look takes more CPU time than the pipeline.
+    behind = ends
+    # One waiting consumer: a new consumer for each check takes more CPU time than the pipeline.
     with reader(case, case.kafka.progress_topic) as consumer:
         while behind:
             assert time.monotonic() < deadline, behind
@@ -256,14 +255,14 @@ def await_published(case, sent):
                 for marker in _markers(case, records)[-1:]:
                     done = {
                         (topic, partition): end
-                        for topic in {topic for topic, _ in wanted}
+                        for topic in {topic for topic, _ in ends}
                         for partition, end in _ends(marker, topic).items()
                     }
-                    behind = {at: end for at, end in wanted.items() if done.get(at, 0) < end}
+                    behind = {at: end for at, end in ends.items() if done.get(at, 0) < end}
 
 
-def spawn(arguments, log, given=None, program=sys.executable):
-    """A process, Python's if not said, with the project's tests and package importable."""
+def spawn(arguments, log, stdin=None, program=sys.executable):
+    """A process, of Python by default, that can import the package and the tests."""
     root = Path(__file__).resolve().parents[1]
     environment = {
         **os.environ,
@@ -272,7 +271,7 @@ def spawn(arguments, log, given=None, program=sys.executable):
     }
     return subprocess.Popen(
         [program, *map(str, arguments)],
-        stdin=given,
+        stdin=stdin,
         stdout=log,
         stderr=log,
         env=environment,
@@ -282,7 +281,7 @@ def spawn(arguments, log, given=None, program=sys.executable):
 
 @contextmanager
 def running(arguments, case, program=sys.executable):
-    """A driver process, killed at the end if it still runs; its output goes to a file."""
+    """A driver process, killed on exit if it still runs; its output goes to a file."""
     with (case.directory / "driver.log").open("ab") as log:
         process = spawn(arguments, log, program=program)
         try:

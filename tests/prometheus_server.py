@@ -27,8 +27,8 @@ DEADLINE_SECONDS = 300
 
 def binary(name):
     """Path of `prometheus` or `promtool`; the test is skipped, with a reason, if there is none."""
-    if found := shutil.which(name):
-        return found
+    if path := shutil.which(name):
+        return path
     unpacked = jvm.cache_directory() / "prometheus-package"
     if not unpacked.is_dir():
         _download(unpacked)
@@ -39,7 +39,7 @@ def _download(target):
     missing = [tool for tool in ("apt-get", "dpkg-deb") if shutil.which(tool) is None]
     if missing:
         pytest.skip(
-            f"Prometheus is not on PATH, and {', '.join(missing)} are not there to fetch Debian's "
+            f"Prometheus is not on PATH, and {', '.join(missing)} are missing to fetch Debian's "
             "package: install Prometheus (the programs prometheus and promtool)."
         )
     scratch = target.with_name(f".{target.name}-{os.getpid()}")
@@ -74,18 +74,18 @@ def _apt(scratch, *command):
     if run.returncode != 0:
         pytest.skip(
             "Prometheus is not on PATH and Debian's package of it cannot be fetched: install it "
-            f"(the programs prometheus and promtool). apt-get said: {run.stderr.strip()[-500:]}"
+            f"(the programs prometheus and promtool). apt-get reports: {run.stderr.strip()[-500:]}"
         )
 
 
 def free_port():
-    """A loopback port that nobody listens on."""
+    """A free loopback port."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return server.getsockname()[1]
 
 
 def localised(folder, target, *, scrape="1s"):
-    """A deployed configuration, its rules included, that scrapes `target` instead; its path."""
+    """Copy a deployed configuration with its rules, scraping `target`; returns its path."""
     source = Path(__file__).parents[1] / "deploy" / "prometheus"
     shutil.copytree(source, folder, dirs_exist_ok=True)
     path = folder / "prometheus.yml"
@@ -144,7 +144,7 @@ class Prometheus:
         }
 
     def value(self, expression):
-        """The present value of an expression that gives one series, None if it gives none."""
+        """The current value of an expression with one series, None if it has none."""
         result = self._get("query", query=expression)["result"]
         assert len(result) <= 1, result
         return float(result[0]["value"][1]) if result else None

@@ -1,4 +1,4 @@
-"""A broker with TLS and SCRAM beside its plaintext listener, and what its clients need to know."""
+"""A broker with TLS and SCRAM beside its plaintext listener, and the settings of its clients."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 USER = "reasoner"
-PASSWORD = 'correct horse; battery "staple"'  # noqa: S105 - of a broker that ends with the test
+PASSWORD = 'correct horse; battery "staple"'  # noqa: S105 - of a broker that lives for one test
 
 _PROPERTIES = """
 listeners=PLAINTEXT://127.0.0.1:{{port}},CONTROLLER://127.0.0.1:{{controller_port}},\
@@ -49,7 +49,7 @@ class SecureBroker:
         plaintext: Address of the listener without TLS; its clients may do everything.
         port: Port of the listener with TLS and SCRAM, on localhost.
         authority: The certificate that its clients must trust, PEM.
-        stranger: A certificate of somebody else, PEM.
+        stranger: An unrelated certificate, PEM.
     """
 
     plaintext: str
@@ -81,7 +81,7 @@ def secure_broker(directory: Path) -> Iterator[SecureBroker]:
 
 
 def _certificate(directory: Path, name: str, host: str) -> tuple[Path, Path]:
-    """A key with a certificate that it has signed itself: as a key store, and as PEM."""
+    """A key with a self-signed certificate: a key store, and the certificate as PEM."""
     keystore, certificate = directory / f"{name}.p12", directory / f"{name}.pem"
     store = ["-keystore", keystore, "-storetype", "PKCS12", "-storepass", "changeit"]
     new = ["-genkeypair", "-alias", name, "-dname", f"CN={host}", "-ext", f"san=dns:{host}"]

@@ -16,22 +16,22 @@ from streamreasoner.streaming import session
 from streamreasoner.streaming.lock import StateLock
 
 BUCKETS = 4
-"""So few that a probe meets facts that it is not for."""
+"""Few, so that a probe also reads facts of other keys."""
 MARKS_OF_AN_OWN_JVM = [
-    # PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
+    # PySpark leaves it to the garbage collector to close its sockets and the pipe to its JVM.
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
     pytest.mark.usefixtures("leftovers"),
 ]
-"""Of a module whose sessions have JVMs of their own."""
+"""Marks of a module whose sessions start their own JVMs."""
 MARKS = [*MARKS_OF_AN_OWN_JVM, pytest.mark.usefixtures("joined_jvm")]
-"""Of a module that has sessions, one at a time."""
+"""Marks of a module whose sessions, one at a time, join the worker's JVM."""
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 """Whether there is time for many examples."""
 
 
 @contextmanager
 def spark_session(directory, options=()):
-    """A session whose files are in a directory, with more options if given."""
+    """A session with its files in a directory, and with additional options."""
     options = {**session.WITH_DELTA, **dict(options)}
     lock, process_group = StateLock(directory), jvm.ProcessGroup()
     started = None
@@ -46,7 +46,7 @@ def spark_session(directory, options=()):
 
 
 def stores(spark, directory):
-    """Makes stores in Spark, each empty and of its own."""
+    """A factory of separate, empty stores in Spark."""
     numbers = itertools.count()
 
     def store():

@@ -1,8 +1,8 @@
 """One JVM for the sessions of a worker. Invariant: it has no context between two users.
 
-Starting a JVM, and Spark in a JVM that is cold, costs more than most tests do. Processes whose
-environment names this one join it, as they join the JVM of spark-submit; what one of them leaves
-behind when it is killed is stopped before the next one comes.
+Starting a JVM, and Spark in a cold JVM, costs more than most tests. Processes whose environment
+names this JVM join it, like that of spark-submit. The context of a killed process is stopped before
+the next one joins.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from streamreasoner import jvm
 from streamreasoner.streaming import session
 from streamreasoner.streaming.lock import StateLock
 
-# What a JVM can only be told when it is started; sessions choose the rest.
+# Settings that must be given when the JVM starts; sessions choose the rest.
 _OPTIONS = {
     "spark.jars.packages": session.WITH_DELTA["spark.jars.packages"],
     "spark.driver.memory": "2g",
-    # The code of many sessions is more than the cheap compiler's cache is made for.
+    # The code of many sessions exceeds the default code cache of the C1 compiler.
     "spark.driver.defaultJavaOptions": "-XX:ReservedCodeCacheSize=240m",
 }
 
 
 @contextmanager
 def spark_jvm(directory):
-    """A JVM with the jars of pipelines, as the environment of those who join it."""
+    """A JVM with the jars of pipelines: the environment variables of processes that join it."""
     lock, process_group = StateLock(directory), jvm.ProcessGroup()
     try:
         started = session.start("tests", directory, _OPTIONS, lock.descriptor, process_group)
         started.spark.stop()
-        parameters = SparkContext._gateway.gateway_parameters  # noqa: SLF001 - not said elsewhere
+        parameters = SparkContext._gateway.gateway_parameters  # noqa: SLF001 - not available elsewhere
         yield {
             "PYSPARK_GATEWAY_PORT": str(parameters.port),
             "PYSPARK_GATEWAY_SECRET": parameters.auth_token,
@@ -46,7 +46,7 @@ def spark_jvm(directory):
 
 @contextmanager
 def joined(environment):
-    """Sessions of this process, and of those that it starts, are in a JVM that runs already."""
+    """Run the sessions of this process and its children in a running JVM."""
     _forget_gateway()
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
@@ -58,7 +58,7 @@ def joined(environment):
 
 
 def stop_context():
-    """Stop what a process that was killed has left in the JVM that processes join, if any."""
+    """Stop the context that a killed process left in the shared JVM, if any."""
     if not session.submitted():
         return
     _forget_gateway()
@@ -71,5 +71,5 @@ def stop_context():
 
 
 def _forget_gateway():
-    """PySpark keeps its gateway for all sessions of a process; the next ones call back anew."""
-    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - PySpark cannot be told
+    """Make PySpark connect again; it keeps one gateway for all sessions of a process."""
+    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - PySpark has no such method

@@ -1,4 +1,4 @@
-"""Small epochs for the tests of the tables; not a test."""
+"""Builders of small epochs for the tests of the tables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def trace_rows(predicate, *rows):
 
 
 def terms(*names):
-    """Canonical IRIs as the dictionary gives them."""
+    """Canonical IRIs, as an array like the dictionary's."""
     return pa.array([f"<http://example.org/{name}>" for name in names], pa.large_string())
 
 
@@ -44,22 +44,22 @@ def changes(predicate, *rows):
 
 
 def offsets(epoch):
-    """An input range that is different for each epoch."""
+    """An input range, different for each epoch."""
     return {"input": {"0": [epoch * 10, epoch * 10 + 10]}}
 
 
 def commit_one(tables, epoch, *, trace=None, new_terms=(), changed=(), program=None):
-    """One epoch with one trace row unless told otherwise."""
+    """Commit an epoch, by default with one trace row."""
     rows = [trace_rows("triple", ((epoch, 1, 2), 0, 1))] if trace is None else trace
-    given = (tables.terms_stored, terms(*new_terms))
-    tables.commit(epoch, NOW, given, rows, changed, offsets(epoch), program)
+    added = (tables.terms_stored, terms(*new_terms))
+    tables.commit(epoch, NOW, added, rows, changed, offsets(epoch), program)
 
 
 def restored(tables, before):
     """The restored trace as {predicate: {(args, iteration): multiplicity}}, and the dictionary."""
     dictionary = Dictionary()
     tables.restore_terms(dictionary)
-    found = {}
+    trace = {}
     for block in tables.restore(before):
         rows = {
             (tuple(args), iteration): multiplicity
@@ -70,7 +70,7 @@ def restored(tables, before):
                 strict=True,
             )
         }
-        before_it = found.setdefault(block.predicate, {})
-        assert not before_it.keys() & rows.keys()
-        before_it.update(rows)
-    return found, dictionary
+        by_fact = trace.setdefault(block.predicate, {})
+        assert not by_fact.keys() & rows.keys()
+        by_fact.update(rows)
+    return trace, dictionary

@@ -1,4 +1,4 @@
-"""Run a script of the shell as the command line does, in the folder of the rules.
+"""Run a shell script as the command line does, in the folder of the rules.
 
 Invariant: a transcript names no folder, so it is the same on every machine.
 """
@@ -19,9 +19,9 @@ def run(rules, script, *files, keep_going=False):
 
     Args:
         rules: Path of a rule file, name of a ruleset, or rules as text.
-        script: Text of the script; files that it loads are looked for beside the rules.
+        script: Text of the script; it loads files from the folder of the rules.
         files: Names of files with facts, beside the rules, that are loaded first.
-        keep_going: Whether to go on after an error.
+        keep_going: Whether to continue after an error.
     """
     written = []
     folder = rules.parent if isinstance(rules, Path) else Path()

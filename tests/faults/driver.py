@@ -1,8 +1,8 @@
 """A pipeline that kills itself: `driver.py CONFIG POINT EPOCH`.
 
-At the named point of the first epoch that is not below EPOCH the process sends itself SIGKILL. The
-point `ignore-marker` kills nothing: it forgets what is published, the bug that the fault tests
-must be able to see.
+The process sends itself SIGKILL at the named point of the first epoch from EPOCH on. The point
+`ignore-marker` kills nothing: it ignores the progress marker, a bug that the fault tests must
+detect.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from streamreasoner.streaming.sink import Sink
 
 
 def die():
-    """End as a crash does: no handler, no cleaning up."""
+    """Crash: no handlers, no clean-up."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -37,7 +37,7 @@ class DieAfterStage(NullObserver):
         self.point, self.from_epoch, self.epoch = point, epoch, -1
 
     def batch_started(self, epoch, _rows):
-        """Note the epoch."""
+        """Record the epoch."""
         self.epoch = epoch
 
     def stage(self, name, _seconds):
@@ -57,7 +57,7 @@ def own(record):
 
 
 def die_within_store(epoch, first, last):
-    """Durable step 1, cut: the first of two tables has the epoch, the last has not."""
+    """Die within durable step 1: the first of two tables has the epoch, the last has not."""
     append, appended = Table.append, threading.Event()
 
     def cut(self, files, record, *rest):
@@ -77,7 +77,7 @@ def die_within_store(epoch, first, last):
 
 
 def die_within_publish(epoch):
-    """Durable step 2, cut: every message is with the broker, the transaction is open."""
+    """Die within durable step 2: the broker has every message, the transaction is open."""
     publish = Sink.publish
 
     def cut(self, publication):
@@ -90,7 +90,7 @@ def die_within_publish(epoch):
 
 
 def die_within_epoch(observer):
-    """Between two iterations: the Spark backend has derived, and its state has nothing of it."""
+    """Die between two iterations: Spark has derived facts that its state does not have."""
     settle = SparkBackend.settle
 
     def cut(self, iteration):
@@ -117,7 +117,7 @@ class Uncommitted:
 
 
 def die_with_a_verdict():
-    """It is on the disk which messages an epoch is evaluated without; no table has the epoch."""
+    """Die after the verdict is written: no table has the epoch yet."""
     write = AttemptsFile.write
 
     def cut(self, attempts):

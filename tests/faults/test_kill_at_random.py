@@ -1,4 +1,4 @@
-"""SIGKILL of the driver, and so of its JVM, at random: exactly once, or the test is red."""
+"""SIGKILL of the driver, and so of its JVM, at random: output stays exactly-once."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def ends(ranges):
 
 
 def test_killed_at_random_under_load(broker, tmp_path):
-    """Killed some times, stopped once, while input keeps coming: all comes out, and once.
+    """Killed repeatedly and stopped once under load, a pipeline publishes every change once.
 
-    The stop finishes its batch: what is published then is also what Spark has committed.
+    A stop finishes the batch: the published offsets then equal those committed by Spark.
     """
     case = new_case(broker, tmp_path, RULES)
     rng = random.Random(3)
@@ -56,7 +56,7 @@ def test_killed_at_random_under_load(broker, tmp_path):
             before = published(case)
             with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
                 eventually(lambda: published(case) != before or process.poll(), True)  # noqa: B023, FBT003
-                # The moment is what is random here; nothing waits for it.
+                # The moment of the kill is random; nothing waits for it.
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(rng.uniform(0.0, 1.5))
                 assert process.poll() is None, (case.directory / "driver.log").read_text()
@@ -71,6 +71,6 @@ def test_killed_at_random_under_load(broker, tmp_path):
         done.set()
         loader.join()
     run_to_the_end(case, records)
-    found = changes(case)
-    assert no_change_twice(found)
-    assert net(found) == expected(sent)
+    output = changes(case)
+    assert no_change_twice(output)
+    assert net(output) == expected(sent)

@@ -1,4 +1,4 @@
-"""SIGKILL of the broker under a running pipeline: it recovers, or says so and is started again."""
+"""SIGKILL of the broker under a running pipeline: it recovers, or fails and is restarted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from streamreasoner.broker import Broker
 
 
 def test_the_broker_is_killed_twice(tmp_path):
-    """Input before, between and after the crashes is evaluated once, with restarts if need be."""
+    """Input before, between and after the crashes is evaluated once, with restarts if needed."""
     rng = random.Random(5)
     with Broker(tmp_path / "kafka") as broker, (tmp_path / "driver.log").open("ab") as log:
         case = new_case(broker, tmp_path / "case", RULES)
@@ -33,7 +33,7 @@ def test_the_broker_is_killed_twice(tmp_path):
                 now = list(random_edges(rng, 100))
                 records = produce(case, (triple(*args, diff=diff) for args, diff in now))
                 sent += now
-                wanted = {one.partition: one.offset + 1 for one in records}
+                ends = {record.partition: record.offset + 1 for record in records}
 
                 def behind():
                     nonlocal process
@@ -41,7 +41,7 @@ def test_the_broker_is_killed_twice(tmp_path):
                         exits.append(process.returncode)
                         process = spawn(command, log)
                     done = published(case)
-                    return any(done.get(p, 0) < end for p, end in wanted.items())  # noqa: B023
+                    return any(done.get(p, 0) < end for p, end in ends.items())  # noqa: B023
 
                 eventually(behind, False)  # noqa: FBT003
                 if crash < 2:
@@ -53,6 +53,6 @@ def test_the_broker_is_killed_twice(tmp_path):
             process.wait()
         assert all(code == 1 for code in exits)
         assert "Traceback" not in (tmp_path / "driver.log").read_text()
-        found = changes(case)
-    assert no_change_twice(found)
-    assert net(found) == expected(sent)
+        output = changes(case)
+    assert no_change_twice(output)
+    assert net(output) == expected(sent)

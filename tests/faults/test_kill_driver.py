@@ -1,4 +1,4 @@
-"""SIGKILL of the driver at every durable step: exactly once, or the test is red."""
+"""SIGKILL of the driver at every durable step: output stays exactly-once."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ POINTS = ("read", "evaluate", "within-store", "store", "within-publish", "publis
 
 
 def test_killed_at_every_durable_step(broker, tmp_path):
-    """Killed at one point after the other, the output is that of a run without crashes."""
+    """Killed at each point in turn, a pipeline has the output of a run without crashes."""
     case = new_case(broker, tmp_path, RULES, pipeline={"max_offsets_per_trigger": 10})
     sent = list(random_edges(random.Random(1), 400))
     records = produce(case, (triple(*args, diff=diff) for args, diff in sent))
     for number, point in enumerate(POINTS):
         die_at(case, point, 3 * number + 2)
-        found = changes(case)
-        assert no_change_twice(found), point
-        assert net(found) is not None, point
+        output = changes(case)
+        assert no_change_twice(output), point
+        assert net(output) is not None, point
     run_to_the_end(case, records)
-    found = changes(case)
-    assert no_change_twice(found)
-    assert net(found) == expected(sent)
+    output = changes(case)
+    assert no_change_twice(output)
+    assert net(output) == expected(sent)
 
 
 def test_the_check_sees_a_missing_marker(broker, tmp_path):
-    """Without the marker a crash after the commit publishes twice, and the check notices."""
+    """Without the marker, a crash after the commit publishes twice, which the check detects."""
     case = new_case(broker, tmp_path, RULES, pipeline={"max_offsets_per_trigger": 10})
     records = produce(
         case, (triple(*args, diff=1) for args, _ in random_edges(random.Random(2), 30))

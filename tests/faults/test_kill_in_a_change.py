@@ -1,4 +1,4 @@
-"""SIGKILL of the driver in epochs that change the program: nothing is lost, doubled or mixed."""
+"""SIGKILL of the driver in epochs that change the program: nothing is lost, duplicated or mixed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PREFIX = "@prefix ex: <http://example.org/> .\n"
 CYCLE = f"{PREFIX}[?x, ex:on, ex:cycle] :- [?x, ex:reaches, ?x] .\n"
 SIZE = f"{PREFIX}size(?x, count(?y)) :- [?x, ex:reaches, ?y] .\n"
 LAST = f"{PREFIX}{RULES.replace(PREFIX, '')}{SIZE.replace(PREFIX, '')}"
-# One control message in each of the first epochs: what comes, and where the process is killed.
+# One control message per epoch, and the point at which the process is killed, if any.
 CHANGES = (
     (control("add", CYCLE), "without-program"),
     (control("remove", "no(?x) :- such(?x) ."), None),
@@ -62,23 +62,23 @@ def test_killed_in_epochs_that_change_the_program(broker, tmp_path):
             assert no_change_twice(changes(case))
     run_to_the_end(case, records)
 
-    found = changes(case)
+    output = changes(case)
     last = LAST + CYCLE.replace(PREFIX, "")
-    assert no_change_twice(found)
-    assert net(found) == expected(sent, last)
-    letters = [dict(one.headers) for one in committed(case, case.kafka.dead_letter_topic)]
-    assert [(one["class"], one["offset"]) for one in letters] == [(b"unknown-rule", b"1")]
+    assert no_change_twice(output)
+    assert net(output) == expected(sent, last)
+    letters = [dict(letter.headers) for letter in committed(case, case.kafka.dead_letter_topic)]
+    assert [(letter["class"], letter["offset"]) for letter in letters] == [(b"unknown-rule", b"1")]
 
     tables = case.config.state.tables
-    history = [check_text(rules).hash for rules in (RULES, RULES + CYCLE, LAST)] + [
+    hashes = [check_text(rules).hash for rules in (RULES, RULES + CYCLE, LAST)] + [
         check_text(last).hash
     ]
     assert [(epoch, program.hash) for epoch, program in programs.read(tables / "programs")] == list(
-        zip((-1, 0, 2, 3), history, strict=True)
+        zip((-1, 0, 2, 3), hashes, strict=True)
     )
-    # A process that is killed may leave files that are no part of the table.
+    # A killed process may leave files that are not part of the table.
     stored = duckdb.read_parquet(DeltaTable(tables / "changes").file_uris())
     rows = stored.project("predicate, args, multiplicity, epoch").fetchall()
     assert Counter(
         ((name, tuple(args)), diff, epoch) for name, args, diff, epoch in rows
-    ) == Counter(found)
+    ) == Counter(output)

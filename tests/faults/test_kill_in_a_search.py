@@ -23,11 +23,11 @@ def integer(number):
 def test_killed_after_the_verdict_and_in_step_1(broker, tmp_path):
     """Killed before a table has the epoch, and while some have: tables and topics agree.
 
-    The last process could evaluate the message, but the epoch was begun without it.
+    The last process could evaluate the message, but must follow the recorded verdict.
     """
     case = new_case(broker, tmp_path, RULES, rules={"recursion_limit": LIMIT})
     good = [1, 2, 3, 5]
-    records = produce(case, [fact("ask", one) for one in (*good[:2], 4 * LIMIT, *good[2:])])
+    records = produce(case, [fact("ask", number) for number in (*good[:2], 4 * LIMIT, *good[2:])])
     die_at(case, "verdict", 0)
     case.raw["rules"]["recursion_limit"] = 10 * LIMIT
     die_at(case, "within-store", 0)
@@ -39,10 +39,10 @@ def test_killed_after_the_verdict_and_in_step_1(broker, tmp_path):
     assert letter.value == fact("ask", 4 * LIMIT)
     assert headers["class"] == b"epoch-failed"
     assert int(headers["offset"]) == records[2].offset
-    found = changes(case)
-    assert no_change_twice(found)
+    output = changes(case)
+    assert no_change_twice(output)
     derived = {("upto", (integer(n), integer(limit))) for limit in good for n in range(limit + 1)}
-    assert net(found) == derived
+    assert net(output) == derived
     stored = duckdb.read_parquet(
         DeltaTable(case.config.state.tables / "changes").file_uris()
     ).project("predicate, args, multiplicity")

@@ -1,4 +1,4 @@
-"""SIGKILL of a driver whose state is in Spark's tables: nothing is lost and nothing doubled."""
+"""SIGKILL of a driver whose state is in Spark's tables: nothing is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from pipelines import changes, net, new_case, no_change_twice, produce, triple
 
 pytestmark = pytest.mark.usefixtures("joined_jvm")
 
-# Computed terms get their ids while the epoch is evaluated.
+# Computed terms get ids during the evaluation.
 SIZE = "size(?x, count(?y)) :- [?x, ex:reaches, ?y] .\n"
 PREFIX = "@prefix ex: <http://example.org/> .\n"
 CYCLE = f"{PREFIX}[?x, ex:on, ex:cycle] :- [?x, ex:reaches, ?x] .\n"
 LEAST = f"{PREFIX}least(?x, min(?y)) :- [?x, ex:reaches, ?y] .\n"
-# Between iterations; when the state has the epoch and the trace has not. And what comes with it.
+# Points of death, between iterations or when the state has the epoch and the trace has not, each
+# with a control message.
 POINTS = (
     ("within-epoch", control("add", CYCLE)),
     ("evaluate", control("replace", RULES + LEAST)),
@@ -27,7 +28,7 @@ POINTS = (
 
 
 def test_killed_on_spark(broker, tmp_path):
-    """Killed in epochs that change the program too, the output is that of a run without crashes."""
+    """Killed in epochs that change the program, it has the output of a run without crashes."""
     rules = RULES + SIZE
     topic = f"control-{uuid.uuid4().hex[:12]}"
     options = {"max_offsets_per_trigger": 10, "backend": "spark"}
@@ -40,6 +41,6 @@ def test_killed_on_spark(broker, tmp_path):
         assert no_change_twice(changes(case)), point
     run_to_the_end(case, records)
 
-    found = changes(case)
-    assert no_change_twice(found)
-    assert net(found) == expected(sent, RULES + LEAST + CYCLE)
+    output = changes(case)
+    assert no_change_twice(output)
+    assert net(output) == expected(sent, RULES + LEAST + CYCLE)

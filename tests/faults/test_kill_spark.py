@@ -1,4 +1,4 @@
-"""SIGKILL of Spark's JVM: the driver ends with one message, and a restart goes on."""
+"""SIGKILL of Spark's JVM: the driver exits with one message, and a restart continues."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from pipelines import (
 )
 
 
-def test_the_driver_says_that_spark_is_gone(broker, tmp_path):
-    """Exit code 1, one line that says what to do, no traceback; nothing lost after a restart."""
+def test_the_driver_reports_that_spark_is_gone(broker, tmp_path):
+    """Exit code 1, one line with the remedy, no traceback; a restart loses nothing."""
     case = new_case(broker, tmp_path, RULES)
     sent = list(random_edges(random.Random(5), 60))
     records = produce(case, (triple(*args, diff=diff) for args, diff in sent[:30]))
@@ -49,7 +49,7 @@ def test_the_driver_says_that_spark_is_gone(broker, tmp_path):
         await_published(case, records)
 
         assert terminate(driver) == 0
-    found = changes(case)
+    output = changes(case)
 
-    assert no_change_twice(found)
-    assert net(found) == expected(sent)
+    assert no_change_twice(output)
+    assert net(output) == expected(sent)

@@ -1,4 +1,4 @@
-"""What tests of states in Spark share: a session, and the making of stores in it."""
+"""Fixtures for tests of states in Spark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from spark_backend import spark_session, stores
 
 @pytest.fixture(scope="module")
 def spark_store(joined_jvm, tmp_path_factory):
-    """Makes stores in one session."""
+    """A factory of stores in one session."""
     del joined_jvm
     directory = tmp_path_factory.mktemp("spark")
     with spark_session(directory) as spark:

@@ -1,4 +1,4 @@
-"""A stream that goes from one backend to the other, on real Kafka, Spark and Delta."""
+"""A stream that switches backends, on real Kafka, Spark and Delta."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
 degree(?x, count(?y)) :- edge(?x, ?y) .
 """
 FAR = "far(?x, ?y) :- path(?x, ?y), not edge(?x, ?y) .\n"
-# One after the other: where the state is, and the program that comes meanwhile.
+# In order: the backend of a run, and the program that it switches to.
 LEGS = (("columnar", RULES + FAR), ("spark", RULES), ("spark", RULES + FAR), ("columnar", FAR))
 
 
-def test_a_stream_goes_from_one_backend_to_the_other(broker, tmp_path):
-    """Columnar, Spark, Spark again, columnar: the output is what one run would have published.
+def test_a_stream_can_switch_backends(broker, tmp_path):
+    """Columnar, Spark, Spark again, columnar: the output equals that of a single run.
 
-    With every backend the program changes, and the next one goes on with the one in effect.
+    The program changes during every run, and the next run continues with the program in effect.
     """
     generator = random.Random(3)
     node = [f"<http://example.org/n{number}>" for number in range(5)]
@@ -53,6 +53,6 @@ def test_a_stream_goes_from_one_backend_to_the_other(broker, tmp_path):
             records += produce(case, [control("replace", rules)], topic)
             await_published(case, records)
             sent += now
-        found = changes(case)
-        assert no_change_twice(found)
-        assert net(found) == derived(evaluate(check_text(rules), total([sent])))
+        output = changes(case)
+        assert no_change_twice(output)
+        assert net(output) == derived(evaluate(check_text(rules), total([sent])))

@@ -1,4 +1,4 @@
-"""The embedded broker: starts, survives a crash of itself, does not survive its starter."""
+"""The embedded broker: it starts, recovers from SIGKILL, and ends with its parent process."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def test_a_temporary_directory_is_removed():
     assert not directory.exists()
 
 
-def test_a_broker_that_cannot_start_says_why(tmp_path):
-    """The message ends with what Kafka said."""
+def test_a_broker_that_cannot_start_reports_why(tmp_path):
+    """The message ends with Kafka's own error."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "meta.properties").write_text("version=1\ncluster.id=x\nnode.id=7\n")
     with pytest.raises(BrokerError, match=r"exited during start-up(.|\n)*node id"):
@@ -56,7 +56,7 @@ def test_a_broker_that_cannot_start_says_why(tmp_path):
 
 
 def test_the_broker_dies_with_a_killed_starter(tmp_path):
-    """SIGKILL of the process that started it ends the broker too."""
+    """SIGKILL of the parent process ends the broker."""
     code = f"""
 import os, sys
 from pathlib import Path
@@ -84,7 +84,7 @@ sys.stdin.read()
 
 
 def is_running(pid):
-    """Whether a process exists and is no zombie."""
+    """Whether a process exists and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
@@ -92,7 +92,7 @@ def is_running(pid):
 
 
 def test_the_command_keeps_topics_across_restarts(tmp_path):
-    """`broker` says where it listens, ends with 0 when it is asked to, and has its topics again."""
+    """`broker` prints its address, exits with 0 on a signal, and keeps its topics."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -100,10 +100,10 @@ def test_the_command_keeps_topics_across_restarts(tmp_path):
     command += ["--port", port]
     for number, topics in enumerate((set(), {"t"})):
         with spawn(command, subprocess.PIPE) as process:
-            said = process.stdout.readline().decode()
-            assert said.startswith(f"Kafka listens on 127.0.0.1:{port}."), said
+            line = process.stdout.readline().decode()
+            assert line.startswith(f"Kafka listens on 127.0.0.1:{port}."), line
             admin = KafkaAdminClient(bootstrap_servers=f"127.0.0.1:{port}")
-            assert {one for one in admin.list_topics() if not one.startswith("__")} == topics
+            assert {topic for topic in admin.list_topics() if not topic.startswith("__")} == topics
             if not topics:
                 admin.create_topics({"t": {"num_partitions": 1, "replication_factor": 1}})
             admin.close()
@@ -112,10 +112,10 @@ def test_the_command_keeps_topics_across_restarts(tmp_path):
 
 
 def test_a_port_that_is_taken_is_named(tmp_path):
-    """The message says what to do; nothing is started."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+    """The message names the remedy; nothing is started."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        port = server.getsockname()[1]
         with pytest.raises(EnvironmentSetupError, match=rf"Port {port} cannot be used"):
             Broker(tmp_path, port=port).start()

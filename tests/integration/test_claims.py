@@ -20,7 +20,7 @@ def case(broker, tmp_path):
 
 
 def publish(case, app_id, epochs=1, changes_of_each=1):
-    """Epochs of an application, published as pipelines publish them."""
+    """Publish epochs of an application as a pipeline does."""
     sink = Sink(case.kafka, app_id, 60)
     sink.start()
     for epoch in range(epochs):
@@ -31,20 +31,20 @@ def publish(case, app_id, epochs=1, changes_of_each=1):
 
 
 def check(case, app_id, *, new=False):
-    """Whether an application may publish to the topic, as far as its changes tell."""
+    """Check by the changes of the topic whether an application may publish to it."""
     check_changes(case.kafka, Claim(case.kafka.output_topic, "", app_id), new=new)
 
 
 def test_changes_name_their_application(case):
-    """Whoever reads the topic can tell where a change comes from."""
+    """A header of each change names the application that published it."""
     publish(case, "first", changes_of_each=3)
-    found = committed(case, case.kafka.output_topic)
-    assert [dict(record.headers)["application"] for record in found] == [b"first"] * 3
+    records = committed(case, case.kafka.output_topic)
+    assert [dict(record.headers)["application"] for record in records] == [b"first"] * 3
 
 
 @pytest.mark.parametrize("changes", [1, 500])
 def test_another_application_is_refused_by_the_changes_alone(case, changes):
-    """Only the output topic is common: its last changes name the application to be told."""
+    """With only the output topic shared, its last changes name the other application."""
     publish(case, "first", changes_of_each=changes)
     topic = case.kafka.output_topic
     with pytest.raises(
@@ -56,7 +56,7 @@ def test_another_application_is_refused_by_the_changes_alone(case, changes):
 
 
 def test_the_oldest_change_counts_if_no_change_is_near_the_end(broker, tmp_path):
-    """Records of transactions that were aborted are no changes."""
+    """Records of aborted transactions are not changes."""
     case = new_case(broker, tmp_path, "p(?x) :- q(?x) .\n", partitions=1)
     publish(case, "first")
     producer = KafkaProducer(
@@ -80,8 +80,8 @@ def test_an_empty_state_does_not_publish_again(case):
         check(case, "first", new=True)
 
 
-def test_what_others_write_is_no_claim(case):
-    """Changes without the header do not say who publishes; an empty topic is free."""
+def test_foreign_records_are_not_a_claim(case):
+    """Changes without the header name no application; an empty topic is free."""
     check(case, "second", new=True)
     produce(case, [b"{}"] * 3, case.kafka.output_topic)
     check(case, "second", new=True)
@@ -107,13 +107,13 @@ def test_claims_are_on_the_progress_topic(case):
     sink.claim(Claim(case.kafka.output_topic, "id", "second"))
     sink.close()
     progress.read()
-    assert [found.app_id for found in progress.claims] == ["first", "second"]
-    assert len({found.key for found in progress.claims}) == 2
+    assert [claim.app_id for claim in progress.claims] == ["first", "second"]
+    assert len({claim.key for claim in progress.claims}) == 2
     progress.close()
 
 
 def test_the_oldest_claim_to_a_topic_holds():
-    """One that came too late stays refused, and a claim to a deleted topic is void."""
+    """A later claim stays refused, and a claim to a deleted topic is void."""
     first, second = Claim("out", "1", "first"), Claim("out", "1", "second")
     check_claims(first, [], "progress")
     check_claims(first, [first, second], "progress")

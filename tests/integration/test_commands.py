@@ -27,10 +27,10 @@ def command(case, *arguments, text=None):
 
 
 def test_topics_produce_and_consume(case):
-    """Topics are created once; what is produced from files and a pipe is what is consumed."""
-    code, said = command(case, "topics", "create", "--partitions", "1")
-    assert code == 0, said
-    assert said.count("created") == 4
+    """Topics are created once; input produced from files and a pipe is consumed unchanged."""
+    code, output = command(case, "topics", "create", "--partitions", "1")
+    assert code == 0, output
+    assert output.count("created") == 4
     assert command(case, "topics", "create")[1].count("exists") == 4
 
     file = case.directory / "facts.nt.xz"
@@ -45,23 +45,23 @@ def test_topics_produce_and_consume(case):
     assert command(case, "produce", "--format", "json", text=f"\n{line}\n")[0] == 0
 
     topic = case.kafka.input_topics[0]
-    found = [message.value.decode() for message in committed(case, topic)]
-    wanted = [
+    values = [message.value.decode() for message in committed(case, topic)]
+    retracted = [
         {"s": "<http://e/a>", "p": "<http://e/p>", "o": '"é"@en', "diff": -1},
         {"s": "<http://e/b>", "p": "<http://e/p>", "o": "<http://e/o>", "diff": -1},
     ]
-    assert [json.loads(value) for value in found] == [
-        *wanted,
-        *({**one, "diff": 1} for one in wanted),
+    assert [json.loads(value) for value in values] == [
+        *retracted,
+        *({**value, "diff": 1} for value in retracted),
         {"predicate": "quad", "args": ["<http://e/a>", "<http://e/p>", '"é\\""', "_:g"], "diff": 1},
         json.loads(line),
     ]
-    code, said = command(case, "consume", "--topic", topic, "--from-beginning", "--count", "6")
-    assert (code, said.splitlines()) == (0, found)
+    code, output = command(case, "consume", "--topic", topic, "--from-beginning", "--count", "6")
+    assert (code, output.splitlines()) == (0, values)
 
 
 def test_mistakes_are_one_message(case):
-    """A topic that is missing, a file that is missing, a diff of zero."""
+    """A missing topic, a missing file and a diff of zero are one error message each."""
     command(case, "topics", "create")
     for arguments, word in (
         (["produce", "--topic", "nowhere", str(case.directory / "rules.dl")], "nowhere"),
@@ -69,8 +69,8 @@ def test_mistakes_are_one_message(case):
         (["produce", "--diff", "0"], "--diff"),
         (["consume", "--topic", "nowhere"], "nowhere"),
     ):
-        code, said = command(case, *arguments, text="")
-        assert code == 1, said
-        assert said.count("error: ") == 1
-        assert word in said
-        assert "Traceback" not in said
+        code, output = command(case, *arguments, text="")
+        assert code == 1, output
+        assert output.count("error: ") == 1
+        assert word in output
+        assert "Traceback" not in output

@@ -18,7 +18,7 @@ from streamreasoner import jvm
 from streamreasoner.app import pipeline
 from streamreasoner.streaming.session import CONNECTOR
 
-# PySpark leaves it to the collector to close its sockets.
+# PySpark leaves it to the garbage collector to close its sockets.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -44,7 +44,7 @@ SCRAPES = 8
 
 @pytest.fixture(scope="module")
 def scraped(broker, tmp_path_factory):
-    """Prometheus beside a pipeline that has asserted and retracted a chain, with some rubbish.
+    """Prometheus beside a pipeline that asserted and retracted a chain, with some invalid input.
 
     The pipeline takes Spark's options from the deployed configuration, its jars from Ivy's.
     """
@@ -64,7 +64,7 @@ def scraped(broker, tmp_path_factory):
     with pipeline(case.config), Prometheus(config, directory) as prometheus:
         deadline = time.monotonic() + DEADLINE_SECONDS
         sent = 0
-        # Traffic goes on until there are enough scrapes for a rate.
+        # Traffic continues until there are enough scrapes for a rate.
         while (prometheus.value("count_over_time(streamreasoner_epoch[5m])") or 0) < SCRAPES:
             assert time.monotonic() < deadline
             await_published(case, produce(case, _chain(1 if sent % 2 == 0 else -1)))
@@ -84,23 +84,23 @@ def _chain(diff):
     yield b"rubbish"
 
 
-def _await(read, wanted):
+def _await(read, expected):
     deadline = time.monotonic() + DEADLINE_SECONDS
-    while (found := read()) != wanted:
-        assert time.monotonic() < deadline, (found, wanted)
+    while (result := read()) != expected:
+        assert time.monotonic() < deadline, (result, expected)
         time.sleep(0.2)
 
 
 def _filled_in(expression):
     """The expression with Grafana's variables replaced as Grafana does."""
-    found = expression.replace("$__rate_interval", "20s").replace("$instance", ".+")
-    assert "$" not in found
-    return found
+    result = expression.replace("$__rate_interval", "20s").replace("$instance", ".+")
+    assert "$" not in result
+    return result
 
 
 @pytest.mark.parametrize("expression", QUERIES)
 def test_every_query_of_the_dashboard_has_data(scraped, expression):
-    """A query of a panel gives numbers for a pipeline that works."""
+    """Every query of a panel returns numbers for a running pipeline."""
     series = scraped[0].values(_filled_in(expression), 60)
 
     assert series
@@ -109,16 +109,16 @@ def test_every_query_of_the_dashboard_has_data(scraped, expression):
 
 @pytest.mark.parametrize("expression", ALERTS)
 def test_alerts_tell_what_is_wrong_and_nothing_else(scraped, expression):
-    """The server understands each alert; only the rubbish, a sixth of the input, is reported."""
+    """Every alert is valid; only that for invalid input, a sixth of all, fires."""
     firing = scraped[0].values(expression, 1)
 
-    # How slow the first batches are, which compile, is the machine's affair.
+    # The first batches compile kernels, and their speed depends on the machine.
     if "latency" not in expression:
         assert bool(firing) == ("rejected" in expression)
 
 
 def test_the_numbers_are_those_of_the_run(scraped):
-    """Counters say what was sent, gauges what holds, and nothing is left unread."""
+    """Counters match the input, gauges match the state, and the lag is 0."""
     prometheus, _, sent = scraped
     pairs = NODES * (NODES - 1) // 2
     asserted = NODES - 1
@@ -141,7 +141,7 @@ def test_the_numbers_are_those_of_the_run(scraped):
 
 
 def test_every_stage_of_a_batch_is_timed(scraped):
-    """Each stage has one duration for each batch, and together they are not longer than it."""
+    """Each stage has one duration per batch, and their sum does not exceed the batch's."""
     prometheus, _, _ = scraped
     batches = prometheus.value("streamreasoner_batches_total")
     counts = prometheus.values("streamreasoner_stage_duration_seconds_count", 1)

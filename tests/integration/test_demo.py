@@ -1,4 +1,4 @@
-"""The demo as a user starts it: a process of its own, on a real broker, Spark and Delta."""
+"""The demo as a process, on a real broker, Spark and Delta."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def left_behind(directory):
 
 
 def test_the_demo_ends_with_an_equal_closure(tmp_path):
-    """A few seconds of stream with schema changes: exit 0, equal, and nothing is left behind."""
+    """A short stream with schema changes: exit code 0, equal closures, nothing left behind."""
     process = demo("--duration", "6", "--rate", "60", "--seed", "7", directory=tmp_path)
     out, err = process.communicate(timeout=900)
 
@@ -50,7 +50,7 @@ def test_the_demo_ends_with_an_equal_closure(tmp_path):
     assert re.search(r"The first derived change came \d+\.\d s after the start\.", out)
     rows = re.findall(r"([\d,]+) rows   from scratch +([\d,]+)   equal", out)
     assert len(rows) == 2
-    assert all(kept == scratch and int(kept.replace(",", "")) > 1000 for kept, scratch in rows)
+    assert all(live == scratch and int(live.replace(",", "")) > 1000 for live, scratch in rows)
     assert left_behind(tmp_path) == ([], [])
 
 
@@ -74,7 +74,7 @@ def test_an_interrupted_stream_is_compared(tmp_path, number):
 
 
 def test_a_used_directory_is_refused(tmp_path):
-    """A state directory that holds something is left alone, with one message and exit 1."""
+    """A state directory that is not empty is left unchanged, with one message and exit code 1."""
     (tmp_path / "mine.txt").write_text("mine")
     process = demo("--state", str(tmp_path), directory=tempfile.gettempdir())
     out, err = process.communicate(timeout=300)

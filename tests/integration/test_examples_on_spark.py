@@ -1,7 +1,7 @@
 """Each example on both backends: from scratch, and after random epochs.
 
-With HYPOTHESIS_PROFILE=thorough they are twenty.
-The same input must change the same facts and rows of the trace, and lead to the same trace.
+HYPOTHESIS_PROFILE=thorough runs twenty epochs instead of five. The same input must change the same
+facts and trace rows, and lead to the same trace.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ pytestmark = MARKS
 
 EPOCHS = 20 if THOROUGH else 5
 RECENT = 400
-"""So few that the state is in the driver, in the table and in both."""
+"""Few, so that the state is in the driver, in the table, or in both."""
 
 
 def epochs(name):
-    """A load of most facts that the generator has, and epochs of random additions and deletions."""
+    """A load of two thirds of the facts, then epochs of random additions and deletions."""
     chosen = random.Random(name)
     text = generated(name, "--json", "--seed", 3, "--size", SIZES.get(name, 24))
-    facts = sorted({(one, tuple(map(to_ntriples, args))) for one, args in messages(text)})
+    facts = sorted({(name, tuple(map(to_ntriples, args))) for name, args in messages(text)})
     present = set(chosen.sample(facts, len(facts) * 2 // 3))
     yield [(*fact, 1) for fact in sorted(present)]
     for _ in range(EPOCHS):
@@ -37,7 +37,7 @@ def epochs(name):
 
 
 def outcome(driver, updates):
-    """All that an epoch has changed."""
+    """All changes of an epoch."""
     result, trace = driver.apply(updates), {}
     driver.add_trace(result.trace, trace)
     return set(driver.signed(result.derived)), set(driver.signed(result.closure)), trace
@@ -45,7 +45,7 @@ def outcome(driver, updates):
 
 @pytest.mark.parametrize("name", CASES)
 def test_both_backends_agree(name, spark_store, monkeypatch):
-    """After the load and every epoch the changes are the same, and in the end the trace."""
+    """The changes of every epoch and the final trace are the same."""
     monkeypatch.setattr(state, "RECENT", RECENT)
     checked = CASES[name].checked
     columnar, spark = Driver(checked), Driver(checked, store=spark_store())

@@ -1,4 +1,4 @@
-"""A client that Kafka refuses says why and what to set; the recipe of the documentation works."""
+"""Errors of Kafka clients name the cause and the setting; the documented configuration works."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from streamreasoner.streaming.topic_checks import administration, check_topics
 from streamreasoner.streaming.topics import consume
 from streamreasoner.streaming.topics import produce as send
 
-# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
+# PySpark leaves it to the garbage collector to close its sockets and the pipe to its JVM.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\n"
@@ -47,19 +47,19 @@ def recipe(secure):
     text = OPERATIONS.read_text("utf-8").split("### TLS and SASL")[1]
     (example,) = re.findall(r"```toml\n(.*?)```", text.split("\n### ")[0], re.DOTALL)
     example = example.replace("/etc/streamreasoner/ca.pem", str(secure.authority))
-    found = tomllib.loads(example)["kafka"]
-    assert found["producer_options"]["sasl.password"] == "secret"
-    jaas = found["consumer_options"]["sasl.jaas.config"]
+    kafka = tomllib.loads(example)["kafka"]
+    assert kafka["producer_options"]["sasl.password"] == "secret"
+    jaas = kafka["consumer_options"]["sasl.jaas.config"]
     assert '"reasoner"' in jaas
     quoted = PASSWORD.replace("\\", "\\\\").replace('"', '\\"')
-    found["consumer_options"]["sasl.jaas.config"] = jaas.replace('"secret"', f'"{quoted}"')
-    found["producer_options"] |= {"sasl.username": USER, "sasl.password": PASSWORD}
-    return {**found, "bootstrap_servers": secure.secure}
+    kafka["consumer_options"]["sasl.jaas.config"] = jaas.replace('"secret"', f'"{quoted}"')
+    kafka["producer_options"] |= {"sasl.username": USER, "sasl.password": PASSWORD}
+    return {**kafka, "bootstrap_servers": secure.secure}
 
 
 @pytest.fixture
 def case(secure, recipe, tmp_path):
-    """A case that is configured by the recipe; its topics exist."""
+    """A case configured by the recipe; its topics exist."""
     plain = new_case(secure.plaintext, tmp_path, RULES)
     return Case({**plain.raw, "kafka": {**plain.raw["kafka"], **recipe}}, tmp_path)
 
@@ -76,7 +76,7 @@ CERTIFICATE = r"No TLS connection .*certificate verify failed.*ssl\.ca\.location
 
 
 @pytest.mark.parametrize(
-    ("kafka", "said"),
+    ("kafka", "pattern"),
     [
         ({"producer_options": {"sasl.password": "wrong"}}, LOGIN),
         ({"producer_options": {"sasl.username": "nobody"}}, LOGIN),
@@ -93,8 +93,8 @@ CERTIFICATE = r"No TLS connection .*certificate verify failed.*ssl\.ca\.location
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
 )
-def test_each_cause_has_its_own_message(case, secure, kafka, said):
-    """A login, a certificate, a protocol and an address are told apart."""
+def test_each_cause_has_its_own_message(case, secure, kafka, pattern):
+    """Errors of login, certificate, protocol and address are distinguished."""
     for key, value in kafka.items():
         places = {"port": secure.port, "plaintext": secure.plaintext, "stranger": secure.stranger}
         if isinstance(value, dict):
@@ -102,12 +102,12 @@ def test_each_cause_has_its_own_message(case, secure, kafka, said):
             case.raw["kafka"][key] = {**case.raw["kafka"][key], **new}
         else:
             case.raw["kafka"][key] = value.format(**places)
-    assert re.search(said, message := str(unreachable(case.kafka, "why")))
+    assert re.search(pattern, message := str(unreachable(case.kafka, "why")))
     assert PASSWORD not in message
 
 
 def test_clients_explain_why_they_are_refused(case):
-    """Librdkafka and kafka-python say only that nothing answers, so the cause is looked up."""
+    """Librdkafka and kafka-python report only a timeout, so the cause is diagnosed separately."""
     case.raw["kafka"]["producer_options"]["sasl.password"] = "wrong"
     with pytest.raises(BrokerError, match=LOGIN):
         check_topics(administration(case.kafka), case.kafka, None)
@@ -115,8 +115,8 @@ def test_clients_explain_why_they_are_refused(case):
         next(consume(case.kafka, case.kafka.input_topics[0], from_beginning=True))
 
 
-def test_a_missing_right_is_told_apart(case, secure):
-    """The broker answers; the message names the page that lists the rights."""
+def test_a_missing_permission_is_distinguished(case, secure):
+    """The broker answers; the message names the page that lists the permissions."""
     topic = case.kafka.output_topic
     place = ResourceType.TOPIC, topic, ResourcePatternType.LITERAL
     denied = AclBinding(*place, f"User:{USER}", "*", AclOperation.ALL, AclPermissionType.DENY)
@@ -127,16 +127,16 @@ def test_a_missing_right_is_told_apart(case, secure):
 
 
 @pytest.mark.parametrize(
-    ("exception", "said"),
+    ("exception", "pattern"),
     [
         ("SslAuthenticationException: SSL handshake failed", r"ssl\.truststore\.location"),
         ("TopicAuthorizationException: Not authorized: [in]", r"\[in\]\. .*spark-kafka-source-"),
     ],
 )
-def test_refusals_of_java_are_explained(exception, said):
-    """What to set is in the table that only Spark's client reads."""
+def test_refusals_of_java_are_explained(exception, pattern):
+    """The message names the option of Spark's client."""
     text = f"terminated: x\nCaused by: org.apache.kafka.common.errors.{exception}\nat"
-    assert re.search(said, str(explain_client(text)))
+    assert re.search(pattern, str(explain_client(text)))
     assert explain_client("java.lang.IllegalStateException: something else") is None
 
 
@@ -149,7 +149,7 @@ def command_lines():
 
 def test_the_recipe_runs_a_pipeline(case, secure):
     """TLS, SCRAM and a password with quotes; no secret is on a command line or in the state."""
-    secret = "secret-of-an-object-store"  # noqa: S105 - that does not exist
+    secret = "secret-of-an-object-store"  # noqa: S105 - of no real store
     case.raw["spark"] = {"options": {"spark.hadoop.fs.s3a.secret.key": secret}}
     edge = ("<http://e/a>", "<http://e/b>")
     with pipeline(case.config):
@@ -159,8 +159,8 @@ def test_the_recipe_runs_a_pipeline(case, secure):
         await_published(plain, produce(plain, [fact("edge", *edge[::-1])]))
         assert net(changes(plain)) == {("path", edge), ("path", edge[::-1])}
         seen = b"\n".join(command_lines())
-        kept = [file for file in (case.directory / "state").rglob("*") if file.is_file()]
-        seen += b"\n".join(file.read_bytes() for file in kept)
+        files = [file for file in (case.directory / "state").rglob("*") if file.is_file()]
+        seen += b"\n".join(file.read_bytes() for file in files)
     assert b"org.apache.spark.deploy.SparkSubmit" in seen
     assert secret.encode() not in seen
     assert b"staple" in PASSWORD.encode()
@@ -169,7 +169,7 @@ def test_the_recipe_runs_a_pipeline(case, secure):
 
 @pytest.mark.usefixtures("joined_jvm")
 def test_a_wrong_password_of_spark_alone_is_explained(case):
-    """The other clients are connected by then; the message names the option of Java."""
+    """Other clients are connected; the message names the option of the Java client."""
     options = case.raw["kafka"]["consumer_options"]
     module = options["sasl.jaas.config"].split("required")[0]
     wrong = f'{module} required username="{USER}" password="wrong";'

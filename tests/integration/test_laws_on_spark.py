@@ -1,8 +1,8 @@
 """The laws on the Spark backend: the same tests, with states in Spark.
 
-Each state keeps its last epochs in the driver for some time, which is another one from state to
-state: rows come from there, from the table, or from both. HYPOTHESIS_PROFILE=thorough takes more
-examples, some of them with so few rows in the driver that steps read files.
+States buffer different numbers of rows in the driver, so that rows come from there, from the table,
+or from both. HYPOTHESIS_PROFILE=thorough runs more examples, some with so few rows in the driver
+that steps read files.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ EXAMPLES = settings(
     max_examples=2_000 if THOROUGH else 4,
     deadline=None,
     suppress_health_check=list(HealthCheck),
-    # An example may take seconds, so none is made smaller.
+    # An example may take seconds, so failures are not shrunk.
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
 )
-RECURSION_LIMIT = 24  # examples that never end are none, and are found out by running them
+RECURSION_LIMIT = 24  # examples that exceed it are rejected after running
 SIZES = (
     [(state.RECENT, relation.MAX_DRIVER_ROWS)] * 2
     + [(40, relation.MAX_DRIVER_ROWS)]
@@ -55,7 +55,7 @@ LAWS = (
 
 @pytest.fixture
 def on_spark(spark_store, monkeypatch):
-    """Drivers have their states in Spark."""
+    """Make drivers keep their states in Spark."""
     sizes = itertools.cycle(SIZES)
 
     def new_store():
@@ -71,5 +71,5 @@ def on_spark(spark_store, monkeypatch):
 @pytest.mark.usefixtures("on_spark")
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_holds(law):
-    """A law of the reasoner holds where its state is in Spark."""
+    """A law of the reasoner holds with its state in Spark."""
     EXAMPLES(law)()

@@ -1,7 +1,6 @@
 """LUBM(1) through a real pipeline: every line produced, a random tenth retracted.
 
-The data lies beside the repository (see benchmarks/harness.py) and is not part of it: where it is
-absent, the test is skipped and says so.
+The data is beside the repository, see benchmarks/harness.py; without it the test is skipped.
 """
 
 from __future__ import annotations
@@ -51,10 +50,10 @@ def produce_all(case, values):
     return [future.get(30) for future in last.values()]
 
 
-def materialized(kept, directory):
+def materialized(remaining, directory):
     """The closure and the trace that `streamreasoner materialize` writes for the triples."""
-    source = directory / "kept.nt"
-    source.write_text("".join(f"{s} {p} {o} .\n" for s, p, o in kept), encoding="utf-8")
+    source = directory / "remaining.nt"
+    source.write_text("".join(f"{s} {p} {o} .\n" for s, p, o in remaining), encoding="utf-8")
     command = [sys.executable, "-m", "streamreasoner", "materialize", "rho-df", str(source)]
     subprocess.run([*command, "--output", str(directory), "--trace"], check=True, cwd=root())
     with duckdb.connect() as connection:
@@ -81,22 +80,22 @@ def test_lubm_through_the_pipeline(broker, tmp_path):
     case = new_case(broker, tmp_path, rulesets.text("rho-df"), partitions=4)
     asserted = list(lines())
     rng = random.Random(0)
-    gone = rng.sample(asserted, len(asserted) // 10)
-    kept = list((Counter(asserted) - Counter(gone)).elements())
+    retracted = rng.sample(asserted, len(asserted) // 10)
+    remaining = list((Counter(asserted) - Counter(retracted)).elements())
 
     assert len(asserted) == 103_367
     with pipeline(case.config) as started:
-        await_published(case, produce_all(case, (triple(*one) for one in asserted)))
-        await_published(case, produce_all(case, (triple(*one, diff=-1) for one in gone)))
+        await_published(case, produce_all(case, (triple(*terms) for terms in asserted)))
+        await_published(case, produce_all(case, (triple(*terms, diff=-1) for terms in retracted)))
         started.query.stop()
         started.query.wait()
 
-    closure, trace = materialized(kept, tmp_path)
-    found = changes(case)
-    derived = {tuple(line[:-2].split(" ", 2)) for line in closure} - set(kept)
+    closure, trace = materialized(remaining, tmp_path)
+    output = changes(case)
+    derived = {tuple(line[:-2].split(" ", 2)) for line in closure} - set(remaining)
 
-    assert no_change_twice(found)
-    assert {args for _, args in net(found)} == derived
+    assert no_change_twice(output)
+    assert {args for _, args in net(output)} == derived
     assert Counter(stored_trace(case)) == Counter(trace)
 
 

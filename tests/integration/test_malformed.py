@@ -83,7 +83,7 @@ MALFORMED = {
 
 
 TOO_LATE = (253_402_300_800_000, 2**62)
-"""Kafka timestamps in year 10000, and in one that Spark has no value for."""
+"""Kafka timestamps in the year 10000, and beyond Spark's range."""
 
 
 def timeless_case(broker, directory):
@@ -99,7 +99,7 @@ def timeless_case(broker, directory):
 
 
 def test_malformed_input_goes_to_the_dead_letter_topic(broker, tmp_path):
-    """Every malformed message goes there raw, with its reason and place; good input flows on."""
+    """Every malformed message goes there raw, with its reason and place; the rest is evaluated."""
     case = timeless_case(broker, tmp_path)
     key = b"\x00any key\xff"
     messages, kinds = [], []
@@ -110,13 +110,13 @@ def test_malformed_input_goes_to_the_dead_letter_topic(broker, tmp_path):
     with pipeline(case.config):
         sent = produce(case, messages)
         await_published(case, sent)
-        # After the others, as Spark cannot deliver a batch with the second of them.
+        # After the others: Spark cannot deliver a batch with the second timestamp.
         late = [(fact("edge", S, time), [("trace-id", b"7")], key, time) for time in TOO_LATE]
         kinds += [(message[:3], Reason.BAD_TIMESTAMP) for message in late]
         sent += produce(case, late)
         await_published(case, sent)
     assert (
-        {one for one, *_ in changes(case)}
+        {changed for changed, *_ in changes(case)}
         == net(changes(case))
         == {
             ("path", (S, f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>'))
@@ -133,12 +133,12 @@ def test_malformed_input_goes_to_the_dead_letter_topic(broker, tmp_path):
         if kind is None:
             assert (record.partition, record.offset) not in letters
             continue
-        (value, given, message_key), reason = kind
+        (value, headers_sent, message_key), reason = kind
         letter, headers = letters[record.partition, record.offset]
         assert headers["class"].decode() == reason.value, headers
         assert headers["topic"].decode() == case.kafka.input_topics[0]
         assert headers["reason"].decode()
         assert letter.value == value
         assert letter.key == message_key
-        assert letter.headers[: len(given)] == given
+        assert letter.headers[: len(headers_sent)] == headers_sent
     assert {reason for _, reason in MALFORMED.values()} == set(Reason) - CONTROL_REASONS

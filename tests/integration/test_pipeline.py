@@ -60,10 +60,10 @@ def updates(seed):
 
 
 def message(predicate, args, diff):
-    """The update as a producer writes it; whole numbers go as JSON numbers."""
+    """The message of an update; integers are JSON numbers."""
     if predicate == "triple":
         return triple(*args, diff=diff, ts="2026-01-01T00:00:00.000Z")
-    plain = [int(one.split('"')[1]) if one.endswith("integer>") else one for one in args]
+    plain = [int(arg.split('"')[1]) if arg.endswith("integer>") else arg for arg in args]
     return fact(predicate, *plain, diff=diff)
 
 
@@ -90,16 +90,16 @@ def history(case):
             for part in range(3):
                 now = list(updates(10 * run + part))
                 sent += now
-                await_published(case, produce(case, (message(*one) for one in now)))
+                await_published(case, produce(case, (message(*update) for update in now)))
                 assert net(changes(case)) == expected(sent), (run, part)
     return sent
 
 
 def test_output_sums_to_the_derived_facts(case, history):
-    """Updates of any sign, order and partition, over a restart: the output is what holds."""
-    found = changes(case)
-    assert net(found) == expected(history)
-    assert no_change_twice(found)
+    """After any updates on any partition and a restart, the output sums to the derived facts."""
+    output = changes(case)
+    assert net(output) == expected(history)
+    assert no_change_twice(output)
 
 
 def test_changes_say_what_they_are(case, history):
@@ -140,7 +140,7 @@ def test_state_that_does_not_fit_is_refused(case, history):
 
 
 def test_a_restart_without_input_publishes_nothing(case, history):
-    """A pipeline that is stopped and started again has nothing to say."""
+    """A pipeline that is stopped and restarted publishes no change again."""
     assert history
     before = changes(case)
     with pipeline(case.config) as started:

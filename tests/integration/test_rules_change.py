@@ -46,10 +46,10 @@ DEGREE = "degree(?x, count(?y)) :- edge(?x, ?y), marked(?y) .\n"
 
 def command(case, *arguments):
     """Exit code and output of a command of the command line."""
-    found = CliRunner().invoke(app, ["rules", *arguments, "--config", str(case.file)])
-    if found.exception is not None:
-        raise found.exception
-    return found.exit_code, found.output
+    result = CliRunner().invoke(app, ["rules", *arguments, "--config", str(case.file)])
+    if result.exception is not None:
+        raise result.exception
+    return result.exit_code, result.output
 
 
 def updates(seed):
@@ -65,7 +65,7 @@ def updates(seed):
 
 
 class Run:
-    """A pipeline, what was sent to it, and what must hold of it."""
+    """A pipeline, the input sent to it, and its expected output."""
 
     def __init__(self, case):
         self.case = case
@@ -78,13 +78,13 @@ class Run:
         await_published(self.case, produce(self.case, values, self.topic))
 
     def change(self, operation, rules, name="change.dl"):
-        """Change the program by the command line, which waits until it is in effect."""
+        """Change the program by the command line and wait until it is in effect."""
         file = self.case.directory / name
         file.write_text(rules)
         before = published(self.case, self.topic).get(0, 0)
-        code, said = command(self.case, operation, str(file), *WAIT)
-        assert code == 0, said
-        assert said.endswith("The change is in effect.\n")
+        code, output = command(self.case, operation, str(file), *WAIT)
+        assert code == 0, output
+        assert output.endswith("The change is in effect.\n")
         assert published(self.case, self.topic)[0] == before + 1
 
     def updates(self, seed):
@@ -100,12 +100,14 @@ class Run:
         await_published(self.case, sent)
 
     def check(self):
-        """The sum of the output is what the program derives from scratch."""
+        """The output sums to what the program derives from scratch."""
         program = check_text(self.rules)
-        known = Counter({one: n for one, n in self.accepted.items() if one[0] in program.arities})
-        found = changes(self.case)
-        assert no_change_twice(found)
-        assert net(found) == oracle.derived(oracle.evaluate(program, known))
+        known = Counter(
+            {fact: n for fact, n in self.accepted.items() if fact[0] in program.arities}
+        )
+        output = changes(self.case)
+        assert no_change_twice(output)
+        assert net(output) == oracle.derived(oracle.evaluate(program, known))
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +119,7 @@ def run(broker, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def history(run):
-    """Rules come, go and are replaced, by the command line, while updates flow."""
+    """Rules are added, removed and replaced by the command line while updates flow."""
     with pipeline(run.case.config):
         run.updates(1)
         run.check()
@@ -139,33 +141,33 @@ def history(run):
 
 
 def test_consequences_follow_the_rules(history):
-    """Those of new rules appear, those of removed ones are retracted, each in one epoch."""
-    found = changes(history.case)
+    """Facts of new rules appear, those of removed rules disappear, each in one epoch."""
+    output = changes(history.case)
     by_epoch = {}
-    for (name, _), sign, epoch in found:
+    for (name, _), sign, epoch in output:
         by_epoch.setdefault(epoch, set()).add((name, sign))
     assert {("far", 1)} in by_epoch.values()
     assert {("far", -1)} in by_epoch.values()
 
 
 def test_programs_are_in_the_table(history):
-    """Each program is there with the epoch it came with, readable by another reader."""
+    """Each program is stored with its first epoch, readable by another reader."""
     files = history.case.config.state.tables / "programs"
     rows = duckdb.read_parquet(f"{files}/*.parquet").project("epoch, hash").order("epoch")
     hashes = [check_text(rules).hash for rules in (RULES, RULES + FAR, RULES, history.rules)]
-    found = rows.fetchall()
-    assert [value for _, value in found] == hashes
-    assert found[0][0] == -1
+    programs = rows.fetchall()
+    assert [value for _, value in programs] == hashes
+    assert programs[0][0] == -1
     markers = committed(history.case, history.case.kafka.progress_topic)
     assert hashes[-1].encode() in markers[-1].value
-    code, said = command(history.case, "show")
-    assert code == 0, said
-    assert said.startswith(f"% in effect from epoch {found[-1][0]} on; hash {hashes[-1]}\n")
-    assert check_text(said).hash == hashes[-1]
+    code, output = command(history.case, "show")
+    assert code == 0, output
+    assert output.startswith(f"% in effect from epoch {programs[-1][0]} on; hash {hashes[-1]}\n")
+    assert check_text(output).hash == hashes[-1]
 
 
-def test_a_restart_goes_on_with_the_changed_program(history, caplog):
-    """The configured file is an earlier program: a warning says which one is in effect."""
+def test_a_restart_continues_with_the_changed_program(history, caplog):
+    """The configured file has an earlier program: a warning names the one in effect."""
     with caplog.at_level(logging.INFO, "streamreasoner"), pipeline(history.case.config):
         history.updates(4)
         history.check()
@@ -187,11 +189,13 @@ def test_a_restart_goes_on_with_the_changed_program(history, caplog):
         history.rules += "more(?x) :- far(?x, _) . n(0) . n(?m) :- n(?k), ?m = ?k + 1, ?m < 10 .\n"
         history.updates(5)
         history.check()
-    said = [record.getMessage() for record in caplog.records]
-    (warning,) = [one for one in said if one.startswith("In effect is the program")]
+    logged = [record.getMessage() for record in caplog.records]
+    (warning,) = [line for line in logged if line.startswith("In effect is the program")]
     assert "rules replace" in warning
-    assert [one for one in said if check_text(history.rules).hash in one and "From epoch" in one]
-    assert any(one.startswith("Rejected: ") and "1 rules-refused" in one for one in said)
+    assert [
+        line for line in logged if check_text(history.rules).hash in line and "From epoch" in line
+    ]
+    assert any(line.startswith("Rejected: ") and "1 rules-refused" in line for line in logged)
     letters = [
         (dict(letter.headers)["class"].decode(), letter.value)
         for letter in committed(history.case, history.case.kafka.dead_letter_topic)
@@ -208,7 +212,7 @@ def test_a_restart_goes_on_with_the_changed_program(history, caplog):
 
 
 def test_dead_letters_are_shown_with_their_reasons(history):
-    """On standard error beside the values, or as headers; the values are what was sent."""
+    """Reasons are on standard error or among the headers; values are shown unchanged."""
     topic = history.case.kafka.dead_letter_topic
     [first, *_] = committed(history.case, topic)
     arguments = ["consume", "--config", str(history.case.file), "--topic", topic]
@@ -220,14 +224,14 @@ def test_dead_letters_are_shown_with_their_reasons(history):
     assert plain.stderr.startswith(f"{place}: {sent['class']}: {sent['reason'][:20]}")
     *headers, value = CliRunner().invoke(app, [*arguments, "--headers"]).stdout_bytes.splitlines()
     assert value == first.value
-    found = dict(line.removeprefix(b"# ").split(b": ", 1) for line in headers)
-    assert found[b"class"].decode() == sent["class"]
-    assert found[b"topic"].decode() == sent["topic"]
-    assert found[b"reason"].replace(b"\\n", b"\n").decode() == sent["reason"]
+    headers_shown = dict(line.removeprefix(b"# ").split(b": ", 1) for line in headers)
+    assert headers_shown[b"class"].decode() == sent["class"]
+    assert headers_shown[b"topic"].decode() == sent["topic"]
+    assert headers_shown[b"reason"].replace(b"\\n", b"\n").decode() == sent["reason"]
 
 
 def test_a_file_that_was_never_in_effect_is_refused(history):
-    """The message names the control topic as the way; a program of the history is accepted."""
+    """The message names the control topic; an earlier program in effect is accepted."""
     rules = history.case.directory / "rules.dl"
     rules.write_text(RULES + DEGREE)
     with (
@@ -239,7 +243,7 @@ def test_a_file_that_was_never_in_effect_is_refused(history):
 
 
 def test_a_control_topic_needs_one_partition(broker, tmp_path):
-    """With several nobody could tell which change came first."""
+    """Several partitions would leave the order of changes undefined."""
     name = f"control-{uuid.uuid4().hex[:12]}"
     case = new_case(broker, tmp_path, RULES, rules={"control_topic": name}, topics=False)
     with pytest.raises(BrokerError, match=r"rules\.control_topic"), pipeline(case.config):

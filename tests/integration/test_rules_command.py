@@ -1,4 +1,4 @@
-"""`streamreasoner rules` on a real broker: refused before it is sent, or sent as it must be."""
+"""`streamreasoner rules` on a real broker: a mistake is reported before anything is sent."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def run(case, operation, rules):
         ("show", "", StateError, "no pipeline has begun"),
     ],
 )
-def test_mistakes_are_told_before_anything_is_sent(case, operation, rules, kind, words):
-    """Syntax, meaning, files and sizes: one error each, with the place where there is one."""
+def test_mistakes_are_reported_before_anything_is_sent(case, operation, rules, kind, words):
+    """Mistakes of syntax, meaning, files and size are one error each, with its place if any."""
     before = len(committed(case, case.config.rules.control_topic))
     error = run(case, operation, rules).exception
     assert isinstance(error, kind), error
@@ -61,28 +61,32 @@ def test_mistakes_are_told_before_anything_is_sent(case, operation, rules, kind,
         ("remove", "p(?x) :- q(?x) ."),
     ],
 )
-def test_rules_are_sent_as_they_are_written(case, operation, rules):
-    """Outputs of the program in effect, rulesets, rules to remove: the pipeline can tell."""
+def test_rules_are_sent_unchanged(case, operation, rules):
+    """Outputs, rulesets and rules to remove are checked by the pipeline, not the command."""
     assert "Sent to" in run(case, operation, rules).output
     *_, last = committed(case, case.config.rules.control_topic)
-    found = read_control(last.value)
-    assert (found.operation, found.rules, found.source) == (Operation(operation), rules, "mine.dl")
+    message = read_control(last.value)
+    assert (message.operation, message.rules, message.source) == (
+        Operation(operation),
+        rules,
+        "mine.dl",
+    )
 
 
-def test_a_whole_program_is_sent_with_what_it_imports(case):
-    """Files are read here: the message has their rules instead."""
+def test_a_whole_program_is_sent_with_its_imports(case):
+    """The command replaces imports of files by their rules."""
     rules = "p(2) .\nr(?unused) :- p(?unused), q(?once, 1) ."
-    said = run(case, "replace", f'@import "good.dl" .\n{rules}').output
-    assert "SR5" in said
+    output = run(case, "replace", f'@import "good.dl" .\n{rules}').output
+    assert "SR5" in output
     *_, last = committed(case, case.config.rules.control_topic)
-    found = read_control(last.value)
-    assert "@import" not in found.rules
+    message = read_control(last.value)
+    assert "@import" not in message.rules
     same = f"{rules} q(<http://e/x>, ?y) :- p(?y) ."
-    assert check_text(found.rules).hash == check_text(same).hash
+    assert check_text(message.rules).hash == check_text(same).hash
 
 
-def test_waiting_ends(case):
-    """A pipeline that does not run is reported when the time is over; the message is sent."""
+def test_waiting_times_out(case):
+    """A timeout reports that no pipeline has read the message, which is sent."""
     before = len(committed(case, case.config.rules.control_topic))
     (case.directory / "mine.dl").write_text("p(3) .")
     arguments = ["rules", "add", str(case.directory / "mine.dl"), "--config", str(case.file)]
@@ -93,7 +97,7 @@ def test_waiting_ends(case):
 
 
 def test_a_pipeline_without_a_control_topic(broker, tmp_path):
-    """The key is named, and what to do besides."""
+    """The message names the key and the remedy."""
     case = new_case(broker, tmp_path, "p(1) .", topics=False)
     error = run(case, "add", "p(2) .").exception
     assert isinstance(error, ConfigError)

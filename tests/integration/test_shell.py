@@ -1,4 +1,4 @@
-"""The command `shell`, as a process: a script in, a transcript out, and a real terminal."""
+"""The command `shell` as a process, with scripts and with a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"
 DEADLINE = 300
 PROMPTED = "\x1b[?2004h"
-"""Bracketed paste is switched on when the terminal is the prompt's."""
+"""Turns on bracketed paste; sent when the prompt takes over the terminal."""
 
 
 @pytest.fixture
@@ -27,13 +27,13 @@ def folder(tmp_path):
 
 
 def environment(folder):
-    """The variables of the process; what is kept between shells is kept in the folder."""
+    """The variables of the process; the shell's history is in the folder."""
     return {**os.environ, "PYTHONPATH": str(ROOT), "XDG_STATE_HOME": str(folder), "TERM": "xterm"}
 
 
 def shell(folder, script, *arguments):
     """Exit code, transcript and errors of a script."""
-    finished = subprocess.run(  # noqa: PLW1510 - the exit code is looked at
+    finished = subprocess.run(  # noqa: PLW1510 - the exit code is checked
         [sys.executable, "-m", "streamreasoner", "shell", *arguments],
         cwd=folder,
         env=environment(folder),
@@ -46,7 +46,7 @@ def shell(folder, script, *arguments):
 
 
 def test_a_script_gives_a_transcript(folder):
-    """Files first, then each command and what it says; twice the same."""
+    """The transcript has the files, then each command with its output; a rerun is equal."""
     script = "insert edge(2, 10), edge(2, 9).\ncommit\n"
     expected = (
         "edge: +1\n"
@@ -67,8 +67,8 @@ def test_a_script_gives_a_transcript(folder):
     assert shell(folder, script, "rules.dl", "edge.csv") == (0, expected, "")
 
 
-def test_an_error_ends_a_script_with_one(folder):
-    """Unless it is told to go on; then the exit code still says so."""
+def test_an_error_ends_a_script_with_exit_code_1(folder):
+    """With --keep-going the script continues, and the exit code is still 1."""
     script = "lst path\ncount path\n"
     error = "> lst path\nerror: There is no command 'lst'. Did you mean 'list'?\n"
 
@@ -80,8 +80,8 @@ def test_an_error_ends_a_script_with_one(folder):
     )
 
 
-def test_what_cannot_be_begun_is_one_message(folder):
-    """Rules and files are read before the first command."""
+def test_a_failed_start_is_one_message(folder):
+    """Missing rules and files are reported before the first command."""
     code, out, error = shell(folder, "count path\n", "rules.dl", "missing.csv")
     assert (code, out) == (1, "")
     assert error.startswith("error: missing.csv: ")
@@ -93,7 +93,7 @@ def test_what_cannot_be_begun_is_one_message(folder):
 
 
 def test_a_terminal_has_a_prompt(folder):
-    """What is typed is done and shown in colour, with the time; Ctrl-D leaves."""
+    """Typed commands are executed, with coloured output and time; Ctrl-D leaves."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "streamreasoner", "shell", "rules.dl", "edge.csv"],
@@ -108,7 +108,7 @@ def test_a_terminal_has_a_prompt(folder):
         shown = read_until(ours, "Ctrl-D leaves.")
         os.write(ours, b"insert edge(2, 3).\rcommit\r")
         shown += read_until(ours, " ms")
-        # Before the prompt is back, Ctrl-D would be the terminal's, not the shell's.
+        # Until the prompt is back, the terminal itself would handle Ctrl-D.
         shown += read_until(ours, PROMPTED)
         os.write(ours, b"\x04")
         assert process.wait(DEADLINE) == 0
@@ -122,7 +122,7 @@ def test_a_terminal_has_a_prompt(folder):
 
 
 def read_until(terminal, text):
-    """What is shown until a text comes, that text included."""
+    """Read output up to and including a text."""
     shown = ""
     limit = time.monotonic() + DEADLINE
     while text not in shown:

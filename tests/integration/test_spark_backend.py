@@ -1,4 +1,4 @@
-"""The Spark backend on a real Spark with real Delta tables: it says what the oracle says."""
+"""The Spark backend, on real Spark and Delta tables, agrees with the oracle."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ pytestmark = MARKS
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory):
     """A session."""
-    with spark_session(tmp_path_factory.mktemp("session")) as found:
-        yield found
+    with spark_session(tmp_path_factory.mktemp("session")) as session:
+        yield session
 
 
 @pytest.fixture
 def store(spark, tmp_path):
-    """Makes stores in the session."""
+    """A factory of stores in the session."""
     return stores(spark, tmp_path)
 
 
@@ -83,7 +83,7 @@ far(?x, max(?n)) :- length(?x, _, ?n) .
 
 
 def test_many_rows_are_as_few(store, monkeypatch):
-    """What goes through files, because it might be large, is what would have come to the driver."""
+    """Results are the same whether relations go through files or the driver."""
     checked = check_text(MANY)
     monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 0)
     driver = Driver(checked, store=store())
@@ -93,27 +93,27 @@ def test_many_rows_are_as_few(store, monkeypatch):
     for epoch in epochs:
         driver.apply(epoch)
 
-    wanted = evaluate(checked, total(epochs))
-    assert everything(driver) == (wanted, closure(wanted))
+    expected = evaluate(checked, total(epochs))
+    assert everything(driver) == (expected, closure(expected))
 
 
 def test_few_rows_meet_many(store, monkeypatch):
-    """A step with little to do reads what is in files and what is not."""
+    """A step with few rows reads rows in files and in the driver."""
     checked = check_text(LEAST)
     monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 3)
     driver = Driver(checked, store=store())
     updates = [
-        ("edge", tuple(f"<a:{one}>" for one in word), 1) for word in ("ab", "bc", "xy", "yx")
+        ("edge", tuple(f"<a:{letter}>" for letter in word), 1) for word in ("ab", "bc", "xy", "yx")
     ]
 
     driver.apply(updates)
 
-    wanted = evaluate(checked, total([updates]))
-    assert everything(driver) == (wanted, closure(wanted))
+    expected = evaluate(checked, total([updates]))
+    assert everything(driver) == (expected, closure(expected))
 
 
 def test_many_candidates_are_aggregated_as_few(store, monkeypatch):
-    """Groups that may be larger than the driver are counted and summed by executors."""
+    """Executors count and sum groups that may be larger than the driver."""
     checked = check_text(SUMS)
     monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 0)
     driver = Driver(checked, store=store())
@@ -124,17 +124,17 @@ def test_many_candidates_are_aggregated_as_few(store, monkeypatch):
 
     driver.apply(updates)
 
-    wanted = evaluate(checked, total([updates]))
-    assert everything(driver) == (wanted, closure(wanted))
+    expected = evaluate(checked, total([updates]))
+    assert everything(driver) == (expected, closure(expected))
 
 
 class DeathError(Exception):
-    """A process dies."""
+    """Simulates the death of a process."""
 
 
 @pytest.mark.parametrize("same", [True, False])
 def test_a_large_epoch_goes_on_where_a_process_died(spark, tmp_path, monkeypatch, same):
-    """What it had settled is not settled again; an epoch that is another one begins anew."""
+    """A resumed epoch skips settled iterations; a different epoch starts over."""
     checked = check_text(LONG)
     monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 0)
     monkeypatch.setattr(progress, "EVERY_SECONDS", 0)
@@ -146,14 +146,14 @@ def test_a_large_epoch_goes_on_where_a_process_died(spark, tmp_path, monkeypatch
         """Dies when it settles for the fourth time."""
 
         def settle(self, iteration):
-            """Unless it dies."""
+            """Settle, or die."""
             settled.append((self._stratum, iteration))
             if len(settled) == 4:
                 raise DeathError
             return super().settle(iteration)
 
         def rollback(self):
-            """The dead undo nothing."""
+            """A dead process rolls nothing back."""
 
     def started():
         terms = DistributedDictionary(spark, f"{place}/terms")
@@ -166,14 +166,14 @@ def test_a_large_epoch_goes_on_where_a_process_died(spark, tmp_path, monkeypatch
     driver = started()
     driver.apply(edges)
 
-    wanted = evaluate(checked, total([edges]))
-    assert everything(driver) == (wanted, closure(wanted))
+    expected = evaluate(checked, total([edges]))
+    assert everything(driver) == (expected, closure(expected))
     assert settled[4] == (settled[3] if same else settled[0])
     assert not files.exists(spark, f"{place}/steps/progress.json")
 
 
 def test_a_failed_epoch_leaves_nothing(store):
-    """An overflow of a multiplicity and endless recursion undo their epoch wholly."""
+    """An overflow of a multiplicity and endless recursion roll back their epoch."""
     number = '"{}"^^<http://www.w3.org/2001/XMLSchema#integer>'.format
     checked = check_text("next(?y) :- next(?x), ?y = ?x + 1 .\nbig(?y) :- at(?x), ?y = ?x * ?x .")
     driver = Driver(checked, recursion_limit=5, store=store())
@@ -190,13 +190,13 @@ def test_a_failed_epoch_leaves_nothing(store):
         assert everything(driver) == before
 
     driver.apply([("at", (number(3),), 1)])
-    wanted = evaluate(checked, total([good, [("at", (number(3),), 1)]]))
-    assert everything(driver) == (wanted, closure(wanted))
+    expected = evaluate(checked, total([good, [("at", (number(3),), 1)]]))
+    assert everything(driver) == (expected, closure(expected))
 
 
 @pytest.mark.parametrize("few", [0, relation.MAX_DRIVER_ROWS])
 def test_overflows_have_no_value_and_patterns_are_linear(store, monkeypatch, few):
-    """In the driver as on executors: results out of range are counted, and matching ends."""
+    """In the driver and on executors, results out of range are counted, and matching ends."""
     monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", few)
     number = '"{}"^^<http://www.w3.org/2001/XMLSchema#integer>'.format
     checked = check_text(
@@ -208,8 +208,8 @@ def test_overflows_have_no_value_and_patterns_are_linear(store, monkeypatch, few
     driver = Driver(checked, store=store())
     driver.apply(facts)
 
-    wanted = evaluate(checked, total([facts]))
-    assert everything(driver) == (wanted, closure(wanted))
+    expected = evaluate(checked, total([facts]))
+    assert everything(driver) == (expected, closure(expected))
     assert driver.reasoner.engine.statistics().overflows >= 2
 
 
@@ -244,15 +244,21 @@ def test_facts_are_selected_and_counted(store):
     selected = []
     for driver in drivers:
         engine = driver.reasoner.engine
-        found = engine.select(predicate, {0: driver.reasoner.dictionary.intern(args[0])})
-        facts = driver.facts(predicate, found.args)
-        columns = (found.stratum, found.since, found.until, found.asserted, found.total)
-        selected.append(sorted(zip(facts, *(one.tolist() for one in columns), strict=True)))
+        selection = engine.select(predicate, {0: driver.reasoner.dictionary.intern(args[0])})
+        facts = driver.facts(predicate, selection.args)
+        columns = (
+            selection.stratum,
+            selection.since,
+            selection.until,
+            selection.asserted,
+            selection.total,
+        )
+        selected.append(sorted(zip(facts, *(column.tolist() for column in columns), strict=True)))
     assert selected[0] == selected[1]
-    one, other = (driver.reasoner.engine.statistics() for driver in drivers)
+    columnar_size, spark_size = (driver.reasoner.engine.statistics() for driver in drivers)
     names = ("facts", "present", "asserted", "below_zero", "trace_rows")
-    assert [getattr(one, n) for n in names] == [getattr(other, n) for n in names]
-    assert other.bytes > 0
+    assert [getattr(columnar_size, n) for n in names] == [getattr(spark_size, n) for n in names]
+    assert spark_size.bytes > 0
 
 
 PAIRS = Arrangement("p", (), (0,)), Arrangement("p", (), (1,))
@@ -266,14 +272,14 @@ def differences(random):
 
 
 def sums(table, arrangement, keys=None):
-    """What an arrangement holds of some keys: sums by fact and iteration that are not zero."""
+    """The nonzero sums by fact and iteration that an arrangement has for some keys."""
     [position] = arrangement.key
-    wanted = None if keys is None else pa.table({"key": pa.array(keys, pa.int64())})
-    found = table.read(arrangement, wanted, {position: "key"})
-    parts = found if isinstance(found, list) else [found]
+    key_table = None if keys is None else pa.table({"key": pa.array(keys, pa.int64())})
+    rows = table.read(arrangement, key_table, {position: "key"})
+    parts = rows if isinstance(rows, list) else [rows]
     counted = Counter()
     for row in [row for part in parts if part is not None for row in part.frame.collect()]:
-        # What is in the driver is not looked through.
+        # Rows in the driver are not filtered by key.
         if keys is None or row[1 + position] in keys:
             counted[row[1:3], "multiplicity"] += row.multiplicity
             counted[row[1:3], "transition"] += row.transition
@@ -281,7 +287,7 @@ def sums(table, arrangement, keys=None):
 
 
 def test_the_last_epochs_are_written_when_they_are_many(spark, tmp_path, monkeypatch):
-    """Wherever rows are, all are read; and a start is told which epochs the table has not."""
+    """Rows are read from the driver and the table; a start returns the epochs the table lacks."""
     monkeypatch.setattr(state, "RECENT", 6)
     monkeypatch.setattr(state, "EPOCHS", 4)
     random_ = random.Random(0)
@@ -289,31 +295,31 @@ def test_the_last_epochs_are_written_when_they_are_many(spark, tmp_path, monkeyp
     names = ("predicate", "a0", "a1", "iteration", "multiplicity", "transition")
 
     def opened():
-        found = state.State(runner, f"file:{tmp_path}/state", int, buckets=2)
-        found.use(2, PAIRS, "")
-        return found
+        opened_state = state.State(runner, f"file:{tmp_path}/state", int, buckets=2)
+        opened_state.use(2, PAIRS, "")
+        return opened_state
 
-    held, wanted, since = opened(), Counter(), []
+    held, expected, since = opened(), Counter(), []
     for epoch in range(12):
         rows = differences(random_) if epoch < 6 else []
         table = pa.table(dict(zip(names, zip(*rows, strict=True), strict=True))) if rows else None
         held.append(runner.union([runner.from_table(table)] if rows else [], names), epoch)
         for _, *args, _, multiplicity, transition in rows:
-            wanted[tuple(args), "multiplicity"] += multiplicity
-            wanted[tuple(args), "transition"] += transition
+            expected[tuple(args), "multiplicity"] += multiplicity
+            expected[tuple(args), "transition"] += transition
         for pair in PAIRS:
             for keys in (None, [0, 2]):
                 there = {
                     place: n
-                    for place, n in wanted.items()
+                    for place, n in expected.items()
                     if n and (keys is None or place[0][pair.key[0]] in keys)
                 }
                 assert sums(held, pair, keys) == there
         since.append(opened().open(epoch + 1))
 
     assert since[0] == 0
-    assert all(0 <= epoch + 1 - one <= 4 for epoch, one in enumerate(since))
-    assert any(epoch + 1 > one > 0 for epoch, one in enumerate(since))
+    assert all(0 <= epoch + 1 - first <= 4 for epoch, first in enumerate(since))
+    assert any(epoch + 1 > first > 0 for epoch, first in enumerate(since))
 
 
 def test_merging_files_changes_nothing(spark, tmp_path, monkeypatch):
@@ -329,23 +335,23 @@ def test_merging_files_changes_nothing(spark, tmp_path, monkeypatch):
     runner = QueryRunner(spark, f"file:{tmp_path}/steps")
 
     def opened(name):
-        found = arranged.ArrangedTable(runner, f"file:{tmp_path}/{name}", int, buckets=2)
-        found.use(2, PAIRS, "")
-        return found
+        opened_table = arranged.ArrangedTable(runner, f"file:{tmp_path}/{name}", int, buckets=2)
+        opened_table.use(2, PAIRS, "")
+        return opened_table
 
     merged, plain = opened("merged"), opened("plain")
     held = []
     for epoch in range(5):
         rows = [(*row, epoch) for row in differences(random_)]
         rows = runner.from_frame(spark.createDataFrame(rows, columns))
-        for one, many in ((merged, 3), (plain, 1_000)):
+        for table, many in ((merged, 3), (plain, 1_000)):
             monkeypatch.setattr(arranged, "MANY", many)
-            one.append(rows, epoch)
+            table.append(rows, epoch)
         held.append([sums(plain, pair) for pair in PAIRS])
         assert [sums(merged, pair) for pair in PAIRS] == held[-1]
 
     history = spark.sql(f"DESCRIBE HISTORY delta.`{tmp_path / 'merged'}`").collect()
-    assert any(one.operationParameters["mode"] == "Overwrite" for one in history)
+    assert any(commit.operationParameters["mode"] == "Overwrite" for commit in history)
     on_disk = [len(list((tmp_path / name).rglob("*.parquet"))) for name in ("merged", "plain")]
     assert on_disk[0] < on_disk[1]
 
@@ -357,15 +363,15 @@ def test_merging_files_changes_nothing(spark, tmp_path, monkeypatch):
         assert [sums(again, pair) for pair in PAIRS] == held[before - 1]
         for pair, whole in zip(PAIRS, held[before - 1], strict=True):
             at = pair.key[0]
-            wanted = {place: n for place, n in whole.items() if place[0][at] in (0, 2)}
-            assert sums(again, pair, [0, 2]) == wanted
+            expected = {place: n for place, n in whole.items() if place[0][at] in (0, 2)}
+            assert sums(again, pair, [0, 2]) == expected
     again.append(rows, 4)
     assert [sums(again, pair) for pair in PAIRS] == held[4]
     assert opened("merged").open(3) == 0
 
 
 def test_a_frequent_key_is_written_by_several_tasks(spark, tmp_path):
-    """A bucket that has most rows of all is in several files if there are many."""
+    """A bucket with most of the rows is written to several files."""
     runner = QueryRunner(spark, f"file:{tmp_path}/steps")
     held = arranged.ArrangedTable(runner, f"file:{tmp_path}/state", int, buckets=2)
     held.use(2, PAIRS, "")
@@ -407,5 +413,5 @@ def test_a_frequent_key_is_written_by_several_tasks(spark, tmp_path):
     ],
 )  # fmt: skip
 def test_ranks_are_in_the_order_of_terms(less, more):
-    """Bytes that stand for terms compare as the terms do."""
+    """The ranks of terms compare as the terms do."""
     assert rank(less) < rank(more)

@@ -1,4 +1,4 @@
-"""The Spark backend on a cluster of processes: executors die, and nothing else changes."""
+"""The Spark backend on a cluster of processes: the result is the same when executors die."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import pytest
 from cluster import DEADLINE_SECONDS, WORKERS, cluster, executor_id, kill
 from driver import Driver
 from oracle import closure, evaluate, total
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from spark_backend import MARKS_OF_AN_OWN_JVM, spark_session, stores
 
 from streamreasoner.analysis import check_text
@@ -31,13 +31,13 @@ from streamreasoner.errors import EnvironmentSetupError
 pytestmark = MARKS_OF_AN_OWN_JVM
 
 ROOT = Path(__file__).parents[2]
-# Executors compare terms for the condition, in Python.
+# Executors evaluate the condition in Python.
 CHECKED = check_text("""
 reach(?x) :- start(?x) .
 reach(?y) :- reach(?x), edge(?x, ?y), ?x != ?y .
 """)
 MIDDLE = 4
-"""The step of the first epoch from which on executors die: others are in files by then."""
+"""The step of the first epoch from which executors die; results are in files by then."""
 EDGES = [("edge", (f"<a:{x}>", f"<a:{y}>"), 1) for x, y in ("ab", "bb", "bc")]
 EPOCHS = [
     [("start", ("<a:a>",), 1), *EDGES],
@@ -62,7 +62,7 @@ def spark(machines, tmp_path_factory):
         yield started
 
 
-def assert_as_the_oracle_says(spark, directory):
+def assert_agrees_with_the_oracle(spark, directory):
     """Apply the epochs to a new state: traces and closures are the oracle's."""
     driver = Driver(CHECKED, store=stores(spark, directory)())
     for number, epoch in enumerate(EPOCHS, start=1):
@@ -74,28 +74,28 @@ def assert_as_the_oracle_says(spark, directory):
 def test_executors_take_the_package_that_they_are_given(spark):
     """They import built-ins from the archive, and neither numba nor its kernels."""
 
-    def found(_):
+    def imported(_):
         built_ins = importlib.import_module("streamreasoner.rdf.functions")
         return f"{built_ins.__file__} {'numba' in sys.modules}"
 
-    [row] = spark.range(1).select(F.udf(found)("id").alias("found")).collect()
-    assert re.search(r"package\.zip/streamreasoner/rdf/functions/__init__\.py False$", row.found)
+    [row] = spark.range(1).select(F.udf(imported)("id").alias("imported")).collect()
+    assert re.search(r"package\.zip/streamreasoner/rdf/functions/__init__\.py False$", row.imported)
 
 
 def test_few_rows_go_through_the_driver(spark, tmp_path):
     """Assertions and retractions on a cluster."""
-    assert_as_the_oracle_says(spark, tmp_path)
+    assert_agrees_with_the_oracle(spark, tmp_path)
 
 
 def test_a_folder_of_the_driver_is_copied_for_executors(spark, tmp_path):
-    """The copy is in the place that they share, and goes with the files of steps."""
+    """The copy is in their shared directory, and is deleted with the intermediate files."""
     files.check(spark, f"file:{tmp_path}")
     pq.write_table(pa.table({"id": [1, 2, 3]}), tmp_path / "trace.parquet")
     runner = relation.QueryRunner(spark, f"file:{tmp_path}/steps")
     place = runner.reachable(tmp_path / "trace.parquet")
     assert place.startswith(f"file:{tmp_path}/steps/")
     assert spark.read.parquet(place).count() == 3
-    # What an epoch has changed is read until the next one has ended.
+    # The changes of an epoch stay readable until the next one ends.
     runner.begin()
     assert files.exists(spark, place)
     runner.begin()
@@ -103,7 +103,7 @@ def test_a_folder_of_the_driver_is_copied_for_executors(spark, tmp_path):
 
 
 def test_a_place_that_spark_does_not_know_is_refused(spark):
-    """The message has the place, the key and what Hadoop says."""
+    """The message has the place, the key and Hadoop's error."""
     with pytest.raises(EnvironmentSetupError, match=r"s9://bucket/x \(spark.state_directory\).*s9"):
         files.check(spark, "s9://bucket/x")
 
@@ -124,21 +124,21 @@ class Deaths:
 @pytest.fixture
 def deaths(machines, spark, monkeypatch):
     """Executors die while an epoch computes its steps: between jobs, then in the midst of one."""
-    found, cut = Deaths(), relation.QueryRunner.materialize
+    deaths, cut = Deaths(), relation.QueryRunner.materialize
     context, numbers = spark.sparkContext, itertools.count(1)
 
     def computed(runner, rows):
-        if rows.table is not None or next(numbers) < MIDDLE or found.within:
+        if rows.table is not None or next(numbers) < MIDDLE or deaths.within:
             return cut(runner, rows)
-        if not found.between:
+        if not deaths.between:
             assert not context.statusTracker().getActiveJobsIds()
             kill(_all_executors(machines)[0])
-            found.between += 1
-        # One that hangs keeps the task that it is given, until it dies.
+            deaths.between += 1
+        # A hanging executor keeps its task until it dies.
         victim = _all_executors(machines)[0]
         victim.send_signal(signal.SIGSTOP)
         over = threading.Event()
-        watcher = threading.Thread(target=_watch, args=(context, victim, over, found))
+        watcher = threading.Thread(target=_watch, args=(context, victim, over, deaths))
         watcher.start()
         try:
             return cut(runner, rows)
@@ -147,24 +147,27 @@ def deaths(machines, spark, monkeypatch):
             watcher.join()
 
     monkeypatch.setattr(relation.QueryRunner, "materialize", computed)
-    return found
+    return deaths
 
 
-def _watch(context, victim, over, found):
-    """Kill an executor when it has a task; let it go on if it gets none."""
+def _watch(context, victim, over, deaths):
+    """Kill an executor when it has a task; resume it if it gets none."""
     while not over.wait(0.1):
         known = _known(context).get(executor_id(victim))
         if known is not None and known.activeTasks():
             kill(victim)
-            found.within += 1
+            deaths.within += 1
             return
     victim.send_signal(signal.SIGCONT)
 
 
 def _known(context):
-    """The live executors, as the driver has them, by id."""
-    known = context._jsc.sc().statusStore().executorList(True)  # noqa: FBT003, SLF001 - PySpark does not show it
-    return {one.id(): one for one in (known.apply(number) for number in range(known.size()))}
+    """The live executors known to the driver, by id."""
+    known = context._jsc.sc().statusStore().executorList(True)  # noqa: FBT003, SLF001 - PySpark does not expose it
+    return {
+        executor.id(): executor
+        for executor in (known.apply(number) for number in range(known.size()))
+    }
 
 
 def _completed(context, executor):
@@ -172,7 +175,7 @@ def _completed(context, executor):
 
 
 def _all_executors(machines):
-    """The executors, once all are there."""
+    """The executors, once all are registered."""
     _await(lambda: len(machines.executors()) == WORKERS)
     return machines.executors()
 
@@ -185,9 +188,9 @@ def _await(done):
 
 
 def test_the_image_starts_an_executor(spark, tmp_path):
-    """What its entry point becomes, given what Kubernetes would give it, is given tasks."""
+    """Started by its entry point with Kubernetes' variables, an executor receives tasks."""
     conf = spark.sparkContext.getConf()
-    given = {
+    variables = {
         "SPARK_DRIVER_URL": f"spark://CoarseGrainedScheduler@127.0.0.1:{conf.get('spark.driver.port')}",
         "SPARK_EXECUTOR_ID": "99",
         "SPARK_EXECUTOR_CORES": "1",
@@ -199,28 +202,28 @@ def test_the_image_starts_an_executor(spark, tmp_path):
         "SPARK_LOCAL_DIRS": str(tmp_path),
         "JAVA_HOME": os.environ["JAVA_HOME"],
     }
-    options = spark.sparkContext._jvm.org.apache.spark.launcher.JavaModuleOptions  # noqa: SLF001 - PySpark does not show it
+    options = spark.sparkContext._jvm.org.apache.spark.launcher.JavaModuleOptions  # noqa: SLF001 - PySpark does not expose it
     words = options.defaultModuleOptionArray()
-    given |= {f"SPARK_JAVA_OPT_{number}": word for number, word in enumerate(words)}
+    variables |= {f"SPARK_JAVA_OPT_{number}": word for number, word in enumerate(words)}
     with (tmp_path / "log").open("wb") as log:
         executor = subprocess.Popen(
             [sys.executable, ROOT / "deploy" / "entrypoint.py", "executor"],
-            env=os.environ | given,
-            # It puts the jars that the driver gives it where it is started.
+            env=os.environ | variables,
+            # It stores the driver's jars in its working directory.
             cwd=tmp_path,
             stdout=log,
             stderr=log,
         )
     try:
         _await(lambda: "99" in _known(spark.sparkContext))
-        # It shares the tasks of a job with the others.
+        # It shares the tasks of a job with the other executors.
         _await(lambda: spark.range(0, 12, 1, 12).count() and _completed(spark.sparkContext, "99"))
     finally:
         kill(executor)
 
 
 def test_executors_that_die_lose_nothing(spark, tmp_path, monkeypatch, deaths):
-    """Killed between jobs and within one: facts and counts, in files, are the oracle's."""
+    """With executors killed between and within jobs, the state equals the oracle's."""
     monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 0)
-    assert_as_the_oracle_says(spark, tmp_path)
+    assert_agrees_with_the_oracle(spark, tmp_path)
     assert deaths == Deaths(between=1, within=1)

@@ -1,4 +1,4 @@
-"""A dictionary in a Delta table says what one in memory says."""
+"""A dictionary in a Delta table agrees with one in memory."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ TERMS = [f"<http://example.org/ä'{number}>" for number in range(60)]
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory):
     """A session with Delta Lake."""
-    with spark_session(tmp_path_factory.mktemp("spark")) as found:
-        yield found
+    with spark_session(tmp_path_factory.mktemp("spark")) as session:
+        yield session
 
 
 def column(terms):
@@ -39,7 +39,7 @@ def stored(spark, dictionary, path):
 
 
 def test_ids_are_those_of_a_dictionary_in_memory(spark, tmp_path, monkeypatch):
-    """Whatever has moved to the table, and was forgotten, terms keep the ids they got."""
+    """Terms keep their ids when they move to the table and are evicted from the driver."""
     monkeypatch.setattr(distributed, "NEWEST", 8)
     monkeypatch.setattr(distributed, "REMEMBERED", 4)
     generator = random.Random(7)
@@ -51,8 +51,8 @@ def test_ids_are_those_of_a_dictionary_in_memory(spark, tmp_path, monkeypatch):
         table.settle()
         ids = [generator.randrange(len(memory)) for _ in range(9)]
         assert table.decode(ids).to_pylist() == memory.decode(ids).to_pylist()
-        one = generator.choice(TERMS)
-        assert table.find(one) == memory.find(one)
+        term = generator.choice(TERMS)
+        assert table.find(term) == memory.find(term)
     invalid = table.encode_validated(pa.array([TERMS[0], None, "no term"]))
     assert invalid.tolist() == [memory.intern(TERMS[0]), -1, -1]
     frame = {row.id: row.term for row in table.frame().collect()}
@@ -81,7 +81,7 @@ def test_a_new_process_takes_up_what_is_stored(spark, tmp_path, monkeypatch):
 
 
 def test_ids_with_a_gap_are_refused(spark, tmp_path):
-    """A table that has lost a term is not taken up."""
+    """A table that lacks a term is refused."""
     rows = pa.table({"id": pa.array([0, 2], pa.int64()), "term": ["<a:a>", "<a:b>"]})
     path = tmp_path / "terms"
     spark.createDataFrame(rows).write.format("delta").save(str(path))

@@ -1,4 +1,4 @@
-"""What is said of Spark's work is what was done: files, bytes and jobs of queries of known size."""
+"""The meter reports the files, bytes and jobs of queries of known size."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def test_a_query_costs_what_it_reads(tmp_path):
         sizes = {path.parent.name: path.stat().st_size for path in state.glob("part=*/*.parquet")}
         table = spark.read.format("delta").load(str(state))
         every = meter.cost(lambda: table.write.format("noop").mode("overwrite").save())
-        one = table.filter("part = 1")
-        single = meter.cost(lambda: one.write.format("noop").mode("overwrite").save())
+        part = table.filter("part = 1")
+        single = meter.cost(lambda: part.write.format("noop").mode("overwrite").save())
         named = spark.read.parquet(*map(str, state.glob("part=2/*.parquet")))
         direct = meter.cost(named.collect)
         grouped = meter.cost(lambda: table.groupBy("other").count().collect())

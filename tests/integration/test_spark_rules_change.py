@@ -1,4 +1,4 @@
-"""Rules that come and go on Spark: it says what the oracle and the other backend say."""
+"""Program changes on Spark agree with the oracle and the columnar backend."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streamreasoner.reasoner import Store
 pytestmark = MARKS
 
 PATH = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"
-# Another stratum between, so that numbers of strata and iterations change.
+# A stratum in between, so that numbers of strata and iterations change.
 FAR = "far(?x, ?y) :- path(?x, ?y), not edge(?x, ?y) .\nlone(?x) :- far(?x, ?x), not far(?x, _) .\n"
 LINKS = "edge(?x, ?y) :- link(?x, ?y), not closed(?x) .\n"
 DEGREE = "degree(?x, count(?y)) :- edge(?x, ?y) .\n"
@@ -32,10 +32,10 @@ ENDLESS = "number(0) .\nnumber(?n) :- number(?m), ?n = ?m + 1 .\n"
 
 def pairs(name, text, sign=1):
     """Updates of a predicate: of <a:x>, <a:y> for each word xy."""
-    return [(name, tuple(f"<a:{one}>" for one in word), sign) for word in text.split()]
+    return [(name, tuple(f"<a:{letter}>" for letter in word), sign) for word in text.split()]
 
 
-# What comes together, in one epoch each: a program, and updates.
+# A program and updates for each epoch.
 HISTORY = (
     (PATH, pairs("edge", "ab bc ca cd")),
     (PATH + FAR + DEGREE, [*pairs("edge", "de"), *pairs("edge", "ca", -1)]),
@@ -75,21 +75,21 @@ def step(driver, checked, updates):
 
 def state(driver):
     """Trace and size, hidden predicates and those of programs before too."""
-    found = driver.reasoner.engine.statistics()
+    size = driver.reasoner.engine.statistics()
     names = ("facts", "present", "asserted", "below_zero", "trace_rows")
-    return driver.trace(driver.predicates), [getattr(found, name) for name in names]
+    return driver.trace(driver.predicates), [getattr(size, name) for name in names]
 
 
 def assert_from_scratch(driver, checked, updates):
     """Trace and closure are those of a program evaluated from scratch."""
     own = set(checked.arities)
-    wanted = evaluate(checked, total([[one for one in updates if one[0] in own]]))
-    assert driver.trace() == wanted
-    assert driver.closure() == closure(wanted)
+    expected = evaluate(checked, total([[update for update in updates if update[0] in own]]))
+    assert driver.trace() == expected
+    assert driver.closure() == closure(expected)
 
 
 def test_the_state_is_that_of_the_rules_there_are(started):
-    """Rules, strata, lattices, aggregates and columns come and go, together with updates."""
+    """Rules, strata, lattices, aggregates and columns change, together with updates."""
     first = check_text(HISTORY[0][0])
     driver, other = Driver(first, 20, store=stores(*started)()), Driver(first, 20)
     sent = []
@@ -99,12 +99,12 @@ def test_the_state_is_that_of_the_rules_there_are(started):
         assert step(driver, checked, updates) == step(other, checked, updates)
         assert_from_scratch(driver, checked, sent)
         assert state(driver) == state(other)
-        # One write of a change of rules switches this check of Delta's off, and no other.
+        # Only the write of a program change turns this check of Delta off.
         assert started[0].conf.get(arranged.ONLY_REPLACED, "true") == "true"
 
 
 def test_many_rows_are_as_few(started, monkeypatch):
-    """Rules are evaluated as a whole in files, where what they read might be large."""
+    """Rules are evaluated on all facts in files when relations may be large."""
     monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 0)
     before, after = check_text(LEAST + DEGREE), check_text(MOST + FAR)
     driver = Driver(before, store=stores(started[0], started[1] / "many")())
@@ -115,7 +115,7 @@ def test_many_rows_are_as_few(started, monkeypatch):
 
 
 def test_a_change_that_fails_is_undone(started):
-    """The program before goes on, with its own rules, arrangements and columns."""
+    """The earlier program continues with its own rules, arrangements and columns."""
     before, after = check_text(PATH), check_text(PATH + FAR + WIDE + LEAST + ENDLESS)
     driver = Driver(before, 9, store=stores(started[0], started[1] / "undone")())
     sent = pairs("edge", "ab bc")
@@ -128,7 +128,7 @@ def test_a_change_that_fails_is_undone(started):
 
 
 def test_a_restart_goes_on_with_the_state(started, tmp_path):
-    """So it does when the trace lacks the epoch of a change, which then comes again."""
+    """It also continues if the trace lacks the epoch of a change, which is then replayed."""
     spark, directory = started
     nowhere = tmp_path / "no trace is read"
     programs = check_text(PATH + LEAST), check_text(PATH + WIDE + DEGREE)
@@ -138,9 +138,9 @@ def test_a_restart_goes_on_with_the_state(started, tmp_path):
 
     def start(checked, epoch, **earlier):
         def backend(plan):
-            found = SparkBackend(spark, place, plan, terms, BUCKETS)
-            found.resume(nowhere, epoch)
-            return found
+            backend = SparkBackend(spark, place, plan, terms, BUCKETS)
+            backend.resume(nowhere, epoch)
+            return backend
 
         driver = Driver(checked, store=Store(terms, backend), **earlier)
         driver.reasoner.engine.restore((), epoch)

@@ -1,4 +1,4 @@
-"""A pipeline whose executors are processes of a cluster, started by spark-submit and without it."""
+"""A pipeline whose executors are processes of a cluster, started with and without spark-submit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from streamreasoner import jvm
 from streamreasoner.analysis import check_text
 from streamreasoner.streaming import session
 
-# Kafka's client leaves it to the collector to close a socket of its own.
+# Kafka's client leaves it to the garbage collector to close a socket of its own.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
     pytest.mark.usefixtures("leftovers"),
@@ -55,7 +55,7 @@ def machines(tmp_path):
 
 
 def submit(machines, case):
-    """What spark-submit is given: master, packages, settings, program."""
+    """The arguments of spark-submit: master, packages, settings, program."""
     settings = machines.options | {
         "spark.jars.ivySettings": jvm.ivy_settings(),
         "spark.jars.ivy": jvm.cache_directory() / "ivy",
@@ -71,15 +71,15 @@ def submit(machines, case):
 def the_pipeline(submitter):
     """The Python process of a submitted program; helpers of the launcher may still be dying."""
     living = []
-    for one in psutil.Process(submitter.pid).children():
+    for child in psutil.Process(submitter.pid).children():
         with contextlib.suppress(psutil.NoSuchProcess):
-            living += [one] * ("run" in one.cmdline())
-    [found] = living
-    return found
+            living += [child] * ("run" in child.cmdline())
+    [process] = living
+    return process
 
 
 def test_submitted_and_then_run(broker, machines, tmp_path, monkeypatch):
-    """Stopped and started in another way, it goes on with its state: the output is one run's."""
+    """Stopped and started the other way, it continues: the output is that of a single run."""
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     monkeypatch.setattr(pipelines, "DEADLINE_SECONDS", PATIENCE_SECONDS)
     case = new_case(broker, tmp_path, RULES, pipeline={"backend": "spark"})
@@ -102,6 +102,6 @@ def test_submitted_and_then_run(broker, machines, tmp_path, monkeypatch):
         await_published(case, send())
         assert terminate(process) == 0
 
-    found = changes(case)
-    assert no_change_twice(found)
-    assert net(found) == derived(evaluate(check_text(RULES), total(sent)))
+    output = changes(case)
+    assert no_change_twice(output)
+    assert net(output) == derived(evaluate(check_text(RULES), total(sent)))

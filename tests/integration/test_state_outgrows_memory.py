@@ -61,7 +61,7 @@ def test_a_state_that_outgrows_memory_goes_on_in_spark(broker, tmp_path, caplog,
         finally:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    # Signals are the main thread's: it runs the pipeline, and another one drives it.
+    # Only the main thread handles signals, so it runs the pipeline; another thread drives it.
     driving = threading.Thread(target=drive)
     with caplog.at_level("INFO", "streamreasoner"):
         driving.start()

@@ -1,4 +1,4 @@
-"""The tables under SIGKILL: a writer is killed again and again and started again each time."""
+"""The tables under SIGKILL: a writer is killed and restarted repeatedly."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ with Tables.open(sys.argv[1], "test-application", program, 3, history=5) as tabl
 
 
 def test_no_epoch_is_lost_or_doubled_by_kills(tmp_path):
-    """After every SIGKILL, wherever it hit, all acknowledged epochs are there exactly once."""
+    """After every SIGKILL, at any point, the tables have all acknowledged epochs exactly once."""
     acknowledged = -1
     for kill in range(6):
         acknowledged = max(acknowledged, _run_and_kill(tmp_path, epochs=3 + 13 * kill))
         with open_tables(tmp_path) as tables:
             version = tables.version()
             assert version in {acknowledged, acknowledged + 1}
-            found, dictionary = restored(tables, version + 1)
+            trace, dictionary = restored(tables, version + 1)
             assert dictionary.terms(0, version + 1) == terms(*(f"t{n}" for n in range(version + 1)))
-            assert found == {
+            assert trace == {
                 "p": {((n,), 0): 1 for n in range(version + 1)},
                 "q": {((n, n), 1): 1 for n in range(version + 1)},
             }
@@ -64,7 +64,7 @@ def test_no_epoch_is_lost_or_doubled_by_kills(tmp_path):
 
 
 def _run_and_kill(state, epochs):
-    """Let a writer commit `epochs` epochs, kill it in the middle of the next; the last it said."""
+    """Let a writer commit `epochs` epochs, kill it during the next; the last it acknowledged."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
         [sys.executable, "-c", WRITER, str(state)], stdout=subprocess.PIPE, env=environment
@@ -73,5 +73,5 @@ def _run_and_kill(state, epochs):
         for _ in range(epochs):
             last = int(writer.stdout.readline())
         os.kill(writer.pid, signal.SIGKILL)
-        said = writer.stdout.read().split()
-    return int(said[-1]) if said else last
+        words = writer.stdout.read().split()
+    return int(words[-1]) if words else last

@@ -1,4 +1,4 @@
-"""The tables as other Delta implementations see them: delta-rs, DuckDB over it, and Spark."""
+"""The tables read by other Delta implementations: delta-rs, DuckDB over it, and Spark."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ row = (
 row.write.format("delta").mode("append").option("txnAppId", app).option("txnVersion", 7).save(
     f"{state}/trace"
 )
-found = {
+result = {
     "trace": sorted(list(r) for r in summed.collect()),
     "changes": [[r.epoch, r.ts.timestamp(), r.args, r.multiplicity] for r in changed.collect()],
     "rows": spark.read.format("delta").load(f"{state}/trace").count(),
 }
 spark.sql(f"optimize delta.`{state}/terms`")
-print("RESULT" + json.dumps(found))
+print("RESULT" + json.dumps(result))
 spark.stop()
 """
 
@@ -89,8 +89,8 @@ def state(tmp_path_factory):
 
 
 def _present(before):
-    gone = {epoch - 1 for epoch in range(before) if epoch % 3 == 2}
-    return [epoch for epoch in range(before) if epoch not in gone]
+    retracted = {epoch - 1 for epoch in range(before) if epoch % 3 == 2}
+    return [epoch for epoch in range(before) if epoch not in retracted]
 
 
 def test_duckdb_travels_in_time(state):
@@ -136,16 +136,16 @@ def test_spark_reads_what_was_written(state, tmp_path):
         check=False,
     )
     assert reader.returncode == 0, reader.stderr[-2000:]
-    found = json.loads(reader.stdout.split("RESULT")[1])
+    result = json.loads(reader.stdout.split("RESULT")[1])
 
     edges = [["edge", epoch, 3, None, 1, 2] for epoch in range(31)]
     triples = [["triple", epoch, 1, 2, 0, 1] for epoch in _present(31)]
-    assert found["trace"] == edges + triples
+    assert result["trace"] == edges + triples
     iri = "<http://example.org/t{}>".format
-    assert [(epoch, args, sign) for epoch, _, args, sign in found["changes"]] == [
+    assert [(epoch, args, sign) for epoch, _, args, sign in result["changes"]] == [
         (epoch, [iri(epoch)] * 3, 1) for epoch in range(EPOCHS)
     ]
-    assert found["rows"] == DeltaTable(state / "trace").to_pyarrow_table().num_rows
+    assert result["rows"] == DeltaTable(state / "trace").to_pyarrow_table().num_rows
 
     with open_tables(state) as tables:
         assert tables.version() == EPOCHS - 1

@@ -14,7 +14,7 @@ from streamreasoner.errors import StateError
 from streamreasoner.streaming.topic_checks import administration, roles
 from streamreasoner.streaming.topic_ids import TopicIds
 
-# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
+# PySpark leaves it to the garbage collector to close its sockets and the pipe to its JVM.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\n"
@@ -35,17 +35,17 @@ def topic_ids(case):
 
 
 def begin(case):
-    """The ids of a state that has begun, on record."""
-    found = topic_ids(case)
-    found.resume(begun=False)
-    found.record()
-    return found
+    """The recorded topic ids of a state with epochs."""
+    ids = topic_ids(case)
+    ids.resume(begun=False)
+    ids.record()
+    return ids
 
 
 def topic_of(case, key):
     """The topic that a configuration key names."""
-    found = roles(case.kafka, case.config.rules.control_topic)
-    return next(name for name, role in found.items() if role == key)
+    by_topic = roles(case.kafka, case.config.rules.control_topic)
+    return next(name for name, role in by_topic.items() if role == key)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def topic_of(case, key):
     ],
 )
 def test_a_topic_that_was_created_again_is_refused(case, key):
-    """At a start and between two batches; topic, key, both ids and the way out are named."""
+    """At a start and between batches, the message names topic, key, both ids and the remedy."""
     running = begin(case)
     running.ask()()
     topic = topic_of(case, key)
@@ -70,15 +70,17 @@ def test_a_topic_that_was_created_again_is_refused(case, key):
         topic_ids(case).resume(begun=True)
     new = topic_ids(case)
     new.resume(begun=False)
-    for said in (str(at_a_batch.value), str(at_a_start.value)):
-        assert f"The topic {topic} ({key}) with id {before} was deleted and created again" in said
-        assert f"with id {new.id(topic)}" in said
-        assert "topics.json" in said
-        assert "another state.directory, pipeline.app_id and kafka.output_topic" in said
+    for message in (str(at_a_batch.value), str(at_a_start.value)):
+        assert (
+            f"The topic {topic} ({key}) with id {before} was deleted and created again" in message
+        )
+        assert f"with id {new.id(topic)}" in message
+        assert "topics.json" in message
+        assert "another state.directory, pipeline.app_id and kafka.output_topic" in message
 
 
 def test_a_dead_letter_topic_may_be_created_again(case, caplog):
-    """Nothing depends on its messages: the new id is logged, and is on record from then on."""
+    """Nothing depends on its messages: the new id is logged and recorded."""
     running = begin(case)
     topic = case.kafka.dead_letter_topic
     before = running.id(topic)
@@ -95,7 +97,7 @@ def test_a_dead_letter_topic_may_be_created_again(case, caplog):
 
 
 def test_a_deleted_topic_is_told_apart(case):
-    """Between two batches; at a start it is missing like any other."""
+    """Detected between two batches; at a start it is reported as missing."""
     running = begin(case)
     admin = KafkaAdminClient(bootstrap_servers=case.kafka.bootstrap_servers)
     admin.delete_topics([case.kafka.output_topic])
@@ -106,7 +108,7 @@ def test_a_deleted_topic_is_told_apart(case):
 
 @pytest.mark.parametrize("key", ["output_topic", "progress_topic"])
 def test_a_state_stays_with_the_topics_it_publishes_to(case, key):
-    """Another name is no better than another topic of the same name."""
+    """A different name is refused like a recreated topic."""
     begin(case)
     old = case.raw["kafka"].get(key, getattr(case.kafka, key))
     case.raw["kafka"] |= {
@@ -121,14 +123,14 @@ def test_a_state_stays_with_the_topics_it_publishes_to(case, key):
 
 @pytest.mark.parametrize("text", ["", "{", '{"kafka.output_topic": 3}', "\xff"])
 def test_a_damaged_record_is_refused(case, text):
-    """The file is named, and where to get it from."""
+    """The message names the file and where to restore it from."""
     (case.directory / "topics.json").write_text(text, "latin-1")
     with pytest.raises(StateError, match=r"topics\.json cannot be read.*backup"):
         topic_ids(case).resume(begun=True)
 
 
 def test_topics_that_are_added_belong_to_the_state_from_then_on(case):
-    """A new input topic and a new control topic are put on record beside the others."""
+    """A new input topic and a new control topic are recorded beside the others."""
     begin(case)
     added = case.kafka.dead_letter_topic
     case.raw["kafka"] |= {
@@ -146,7 +148,7 @@ def test_topics_that_are_added_belong_to_the_state_from_then_on(case):
 
 @pytest.mark.usefixtures("joined_jvm")
 def test_a_running_pipeline_reads_new_partitions_and_refuses_a_new_topic(broker, tmp_path):
-    """Partitions of the same topic are read from their beginning; nothing of another one is."""
+    """New partitions of a topic are read from the start; a recreated topic is not read."""
     case = new_case(broker, tmp_path, RULES, partitions=1)
     (topic,) = case.kafka.input_topics
 

@@ -1,4 +1,4 @@
-"""Two processes with one application id: the one that is refused leaves the other one alone."""
+"""Two processes with one application id: the refused one does not disturb the other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipelines import await_published, changes, fact, net, new_case, produce, sp
 
 from streamreasoner.app import pipeline
 
-# PySpark leaves it to the collector to close its sockets and the pipe to its JVM.
+# PySpark leaves it to the garbage collector to close its sockets and the pipe to its JVM.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\n"
@@ -27,15 +27,15 @@ def twin(case, name):
 
 
 def refusal(case):
-    """What `streamreasoner run` says when it ends by itself."""
+    """The output of `streamreasoner run` when it exits by itself."""
     process = spawn(["-m", "streamreasoner", "run", "--config", case.file], subprocess.PIPE)
-    said, errors = process.communicate(timeout=300)
+    output, errors = process.communicate(timeout=300)
     assert process.returncode == 1
-    return (said + errors).decode()
+    return (output + errors).decode()
 
 
 def test_a_refused_twin_leaves_the_healthy_process_alone(broker, tmp_path):
-    """Neither an empty nor a stale state fences the process that runs, and it publishes on."""
+    """A process with an empty or stale state does not fence the running one."""
     case = new_case(broker, tmp_path, RULES)
     nodes = [f"<http://e/{number}>" for number in range(4)]
     edges = list(pairwise(nodes))
@@ -51,7 +51,7 @@ def test_a_refused_twin_leaves_the_healthy_process_alone(broker, tmp_path):
         another = replace(
             twin(case, "another"), raw={**case.raw, "pipeline": {"app_id": "another"}}
         )
-        said = refusal(another)
-        assert f"{case.config.pipeline.app_id} publishes to the topic" in said
+        message = refusal(another)
+        assert f"{case.config.pipeline.app_id} publishes to the topic" in message
         await_published(case, produce(case, [fact("edge", *edges[2])]))
     assert net(changes(case)) == {("path", edge) for edge in edges}

@@ -12,23 +12,23 @@ RULES = "path(?x, ?y) :- edge(?x, ?y) .\n"
 
 
 def run(case, monkeypatch=None, **environment):
-    """What `streamreasoner run` says, and its exit code."""
+    """Exit code and output of `streamreasoner run`."""
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     process = spawn(["-m", "streamreasoner", "run", "--config", case.file], subprocess.PIPE)
-    said, also = process.communicate(timeout=300)
-    return process.returncode, (said + also).decode()
+    output, errors = process.communicate(timeout=300)
+    return process.returncode, (output + errors).decode()
 
 
 def assert_refused(answer, *words):
-    """One message, with these words in it."""
-    code, said = answer
-    assert code == 1, said
-    assert said.startswith("error: ")
-    assert said.count("error:") == 1
-    assert "Traceback" not in said
+    """The output is one error message with these words."""
+    code, output = answer
+    assert code == 1, output
+    assert output.startswith("error: ")
+    assert output.count("error:") == 1
+    assert "Traceback" not in output
     for word in words:
-        assert word in said, said
+        assert word in output, output
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def case(broker, tmp_path):
 
 
 def test_unknown_key(case):
-    """A misspelt key is not silently ignored."""
+    """A misspelt key is reported."""
     case.raw["kafka"]["output_topik"] = "x"
     assert_refused(run(case), "kafka.output_topik", "Did you mean output_topic?")
 
@@ -55,7 +55,7 @@ def test_unreachable_broker(case):
     assert_refused(run(case), "127.0.0.1:1", "kafka.bootstrap_servers", "did not answer")
 
 
-def test_client_option_that_nobody_knows(case):
+def test_unknown_client_option(case):
     """The refusal names the option and the table it may be in."""
     case.raw["kafka"]["producer_options"] = {"acsk": "all"}
     assert_refused(run(case), "acsk", "kafka.producer_options")
@@ -81,15 +81,15 @@ def test_missing_rules(case):
 
 
 def test_missing_java(case, monkeypatch, tmp_path):
-    """The message says which Java is needed and where it was looked for."""
+    """The message names the Java that is needed and where it was searched for."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     assert_refused(run(case, monkeypatch, PATH=str(tmp_path)), "Java was not found", "17")
 
 
 def test_port_in_use(case):
     """The port and its key are named."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
         case.raw["metrics"]["port"] = port
         assert_refused(run(case), str(port), "metrics.port")
 
@@ -101,7 +101,7 @@ def test_state_directory_that_cannot_be_used(case):
 
 
 def test_an_epoch_that_fails(broker, tmp_path):
-    """Rules that do not come to an end: the pipeline ends, and the message names the limit."""
+    """Rules that do not terminate end the pipeline; the message names the limit."""
     rules = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"
     case = new_case(broker, tmp_path, rules, rules={"recursion_limit": 3}, log={"level": "error"})
     produce(case, (fact("edge", f"<http://e/{n}>", f"<http://e/{n + 1}>") for n in range(9)))
@@ -109,7 +109,7 @@ def test_an_epoch_that_fails(broker, tmp_path):
 
 
 def test_spark_that_does_not_start(case):
-    """A setting that Spark refuses: the end of Spark's log is shown, without its stack."""
+    """A setting that Spark refuses: the message has the end of Spark's log, without the stack."""
     case.raw["log"] = {"level": "error"}
     case.raw["spark"] = {"options": {"spark.driver.memory": "1x"}}
     assert_refused(run(case), "Spark does not start", "1x")
