@@ -1,14 +1,14 @@
 """The version of a state: two integers. Invariant: a state of another version is never evaluated.
 
-`FORMAT` says how tables, their properties and the records in their commits are laid out. Raise it
-with a step in `storage.migrate`.
+`FORMAT` is the layout of tables, their properties and the records in their commits. To raise it,
+add a step to `storage.migrate`.
 
-`SEMANTICS` says what the rows mean: strata, lowering, the meaning of built-ins and the order of
-terms. Raise it when a program derives anything, at any iteration, that it did not derive before:
-an epoch would retract derivations that the state does not hold. A test compares the digests of
-many programs with those of the number. Say in `storage.migrate` which programs derive the same.
+`SEMANTICS` is the meaning of the rows: strata, lowering, built-ins and the order of terms. Raise it
+when any program derives anything different, at any iteration: an epoch would retract derivations
+that the state does not hold. A test compares the digests of many programs with those recorded for
+the number. List in `storage.migrate` which programs are affected.
 
-2: `matches` follows RE2, whose patterns are not those of Python.
+2: `matches` uses RE2, whose patterns differ from Python's.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ SEMANTICS_PROPERTY: Final = "streamreasoner.semantics"
 
 @dataclass(frozen=True, slots=True)
 class StateVersion:
-    """The version of a state, or of a part of it; the default is that of a state without numbers.
+    """The version of a state or of a part of it; defaults are for a state without numbers.
 
     Attributes:
-        format: How it is laid out.
-        semantics: What it means.
+        format: Its layout.
+        semantics: The meaning of its rows.
     """
 
     format: int = 0
@@ -47,10 +47,10 @@ class StateVersion:
 
     @classmethod
     def of_properties(cls, properties: Mapping[str, str | None]) -> StateVersion:
-        """The version that the properties of a table say.
+        """The version in the properties of a table.
 
         Raises:
-            StateError: They hold no numbers.
+            StateError: They are not integers.
         """
         oldest = cls()
         try:
@@ -60,7 +60,7 @@ class StateVersion:
             )
         except ValueError as error:
             raise StateError(
-                f"{FORMAT_PROPERTY} or {SEMANTICS_PROPERTY} of a table is no number ({error}). "
+                f"{FORMAT_PROPERTY} or {SEMANTICS_PROPERTY} of a table is not a number ({error}). "
                 "Restore the state from a backup, or delete it and start from the beginning."
             ) from None
 
@@ -70,13 +70,13 @@ class StateVersion:
         return {FORMAT_PROPERTY: str(self.format), SEMANTICS_PROPERTY: str(self.semantics)}
 
     def check_not_newer(self, where: object) -> None:
-        """Refuse a version that only a newer release reads.
+        """Refuse a version that only a newer release can read.
 
         Args:
-            where: What has it, for the message.
+            where: What has the version, for the message.
 
         Raises:
-            StateError: Says both numbers and what to do.
+            StateError: The version is newer.
         """
         for name, number, current in self._numbers():
             if number > current:
@@ -89,10 +89,10 @@ class StateVersion:
         """Refuse a version that this release does not read.
 
         Args:
-            where: What has it, for the message.
+            where: What has the version, for the message.
 
         Raises:
-            StateError: Says both numbers and what to do.
+            StateError: The version differs from that of this release.
         """
         self.check_not_newer(where)
         for name, number, current in self._numbers():
@@ -103,5 +103,5 @@ class StateVersion:
                 )
 
     def _numbers(self) -> tuple[tuple[str, int, int], ...]:
-        """Each number by name, with that of this release."""
+        """Name, number and current number of format and semantics."""
         return ("format", self.format, FORMAT), ("semantics", self.semantics, SEMANTICS)

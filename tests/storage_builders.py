@@ -17,9 +17,9 @@ PROGRAM = ProgramText("program-hash", "p(?x) :- q(?x) .\n", ("p/1", "q/1"))
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-def open_tables(directory, *, app=APP, program=PROGRAM, arity=3, create=True, history=1000):
+def open_tables(directory, *, app=APP, program=PROGRAM, arity=3, create=True, trace_epochs=1000):
     """Tables of the test application."""
-    return Tables.open(directory, app, program, arity, create=create, history=history)
+    return Tables.open(directory, app, program, arity, create=create, trace_epochs=trace_epochs)
 
 
 def trace_rows(predicate, *rows):

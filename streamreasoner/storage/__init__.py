@@ -1,6 +1,6 @@
 """Durable state: the Delta tables `terms`, `trace`, `changes` and `programs`.
 
-`Tables` is the whole interface to a state of this release; the other modules are one noun each.
+`Tables` is the whole interface to a state of this release; each other module covers one concept.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What the input asserts, from the tables of any semantics. Invariant: no rule is evaluated.
+"""Asserted facts read from tables of any semantics. Invariant: no rule is evaluated.
 
-The asserted part of a trace is at iteration 0, whatever strata, lowering and built-ins were.
+The asserted part of a trace is at iteration 0, whatever the strata, lowering and built-ins were.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 def asserted(directory: Path, before: int) -> Iterator[Asserted]:
-    """Predicate, canonical terms and multiplicity of each asserted fact, stated ones too.
+    """Predicate, canonical terms and multiplicity of each asserted fact, including stated ones.
 
     Args:
-        directory: Of the tables, in the format of this release.
-        before: Epochs below this one count.
+        directory: Directory of the tables, in the format of this release.
+        before: Only epochs below this one are read.
 
     Raises:
         StateError: A table is damaged.
@@ -64,7 +64,7 @@ def _terms(directory: Path) -> pa.Array:
 
 
 def _rows(trace: Path, file: DataFile, arguments: Sequence[str], before: int) -> pa.Table:
-    """Rows at iteration 0 of the epochs that count."""
+    """Rows at iteration 0 of the epochs below `before`."""
     read = datafile.read(trace, file, [*arguments, "iteration", "epoch", "multiplicity"])
-    counts = pc.and_(pc.equal(read.column("iteration"), 0), pc.less(read.column("epoch"), before))
-    return read.filter(counts)
+    mask = pc.and_(pc.equal(read.column("iteration"), 0), pc.less(read.column("epoch"), before))
+    return read.filter(mask)

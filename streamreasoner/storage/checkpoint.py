@@ -1,9 +1,9 @@
-"""Checkpoints of a log, as Delta's protocol has them. Invariant: only sealed ones are read.
+"""Checkpoints of a log in Delta's format. Invariant: only sealed ones are read.
 
-A checkpoint is one Parquet file with the entries that still hold at its version; readers need no
-commit up to it. Its seal is a JSON text beside it, with the digest of the Parquet file and what
-Delta's checkpoints do not keep: the records of the last epochs. Checkpoints of other programs have
-no seal: the commits that they cover are read instead.
+A checkpoint is one Parquet file with the actions in effect at its version; readers need no commit
+up to it. Its seal is a JSON file beside it, with the digest of the Parquet file and what Delta's
+checkpoints do not store: the records of the last epochs. Checkpoints written by other programs have
+no seal; the commits that they cover are read instead.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ _SCHEMA: Final = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A checkpoint that was read.
+    """The content of a checkpoint.
 
     Attributes:
-        version: The version of the table that it is of; -1 for the beginning of the log.
-        actions: Its entries.
-        records: Of the last epochs up to it, oldest first.
+        version: Its table version; -1 for the beginning of the log.
+        actions: Its actions.
+        records: Records of the last epochs up to it, oldest first.
     """
 
     version: int
@@ -89,7 +89,7 @@ BEGINNING: Final = Checkpoint(-1, (), ())
 
 
 def seal_path(table: Path, version: int) -> Path:
-    """The seal of the checkpoint of one version."""
+    """Path of the seal of the checkpoint at one version."""
     return log.directory_of(table) / f"{version:020}{_SEAL}"
 
 
@@ -98,7 +98,7 @@ def versions(table: Path, *, sealed: bool = True) -> list[int]:
 
     Args:
         table: The table.
-        sealed: Whether only those with a seal count.
+        sealed: Return only checkpoints with a seal.
     """
     names = {file.name for file in log.directory_of(table).glob("*.checkpoint.*")}
     return sorted(
@@ -113,15 +113,15 @@ def versions(table: Path, *, sealed: bool = True) -> list[int]:
 def write(
     table: Path, version: int, actions: Iterable[Action], records: Sequence[EpochRecord]
 ) -> None:
-    """Write a checkpoint durably, so that the commits up to it may be forgotten.
+    """Write a checkpoint durably, so that the commits up to it may be deleted.
 
     Args:
         table: The table.
         version: Its version.
-        actions: The entries that hold at that version.
-        records: Of the last epochs, oldest first.
+        actions: The actions in effect at that version.
+        records: Records of the last epochs, oldest first.
     """
-    rows = [{name: _shaped(value, name) for name, value in action.items()} for action in actions]
+    rows = [{name: _to_row(value, name) for name, value in action.items()} for action in actions]
     sink = pa.BufferOutputStream()
     pq.write_table(
         pa.Table.from_pylist(rows, schema=_SCHEMA),
@@ -138,7 +138,7 @@ def write(
     }
     disk.write(seal_path(table, version), seal.sealed(json.dumps(note)))
     disk.sync(log.directory_of(table))
-    # Readers find the checkpoint without it, so it is not flushed.
+    # Readers find the checkpoint without this pointer, so it is not flushed.
     pointer = {"version": version, "size": len(rows), "sizeInBytes": data.size}
     disk.replace(log.directory_of(table) / "_last_checkpoint", json.dumps(pointer).encode())
 
@@ -147,38 +147,38 @@ def newest(table: Path) -> Checkpoint:
     """The newest checkpoint with a seal, `BEGINNING` if there is none.
 
     Raises:
-        StateError: It is not as it was written.
-        FileNotFoundError: It was cleaned up meanwhile.
+        StateError: It is damaged.
+        FileNotFoundError: It was cleaned up in the meantime.
     """
-    found = versions(table)
-    if not found:
+    sealed = versions(table)
+    if not sealed:
         return BEGINNING
-    version = found[-1]
+    version = sealed[-1]
     text = seal_path(table, version).read_bytes()
     data = log.checkpoint_path(table, version).read_bytes()
     if not seal.intact(text):
-        raise StateError(_damage(table, version, seal_path(table, version)))
+        raise StateError(_damage_message(table, version, seal_path(table, version)))
     note = json.loads(text)
     if seal.digest(data) != note["checkpoint"]:
-        raise StateError(_damage(table, version, log.checkpoint_path(table, version)))
+        raise StateError(_damage_message(table, version, log.checkpoint_path(table, version)))
     records = tuple(map(EpochRecord.from_json, note["records"]))
     return Checkpoint(version, _actions(data), records)
 
 
 def newest_unsealed(table: Path) -> Checkpoint:
-    """The newest checkpoint, which a version without seals wrote; `BEGINNING` if there is none.
+    """The newest checkpoint, written by a release without seals; `BEGINNING` if there is none.
 
     Raises:
         StateError: It is damaged.
     """
-    found = versions(table, sealed=False)
-    if not found:
+    existing = versions(table, sealed=False)
+    if not existing:
         return BEGINNING
-    place = log.checkpoint_path(table, found[-1])
+    path = log.checkpoint_path(table, existing[-1])
     try:
-        return Checkpoint(found[-1], _actions(place.read_bytes()), ())
+        return Checkpoint(existing[-1], _actions(path.read_bytes()), ())
     except (OSError, pa.ArrowException, ValueError, KeyError) as error:
-        raise StateError(f"The checkpoint {place} is damaged: {error}. {log.RESTORE}") from error
+        raise StateError(f"The checkpoint {path} is damaged: {error}. {log.RESTORE}") from error
 
 
 def _actions(data: bytes) -> tuple[Action, ...]:
@@ -186,42 +186,41 @@ def _actions(data: bytes) -> tuple[Action, ...]:
     known = table.select([name for name in table.column_names if name in _SCHEMA.names])
     rows = known.to_pylist(maps_as_pydicts="strict")
     return tuple(
-        {name: _present(value) for name, value in row.items() if value is not None} for row in rows
+        {name: _without_nulls(value) for name, value in row.items() if value is not None}
+        for row in rows
     )
 
 
-def _present(value: dict[str, Any]) -> dict[str, Any]:
+def _without_nulls(value: dict[str, Any]) -> dict[str, Any]:
     return {name: part for name, part in value.items() if part is not None}
 
 
-def _shaped(value: Action, name: str) -> dict[str, Any]:
-    """An entry with what the checkpoint has columns for; Arrow takes maps as lists of pairs."""
+def _to_row(value: Action, name: str) -> dict[str, Any]:
+    """The fields of an action that the checkpoint has columns for; maps become lists of pairs."""
     kind = _SCHEMA.field(name).type
     return {
         field.name: (
-            _shaped_part(value[field.name], field.type)
-            if value.get(field.name) is not None
-            else None
+            _to_column(value[field.name], field.type) if value.get(field.name) is not None else None
         )
         for field in kind
     }
 
 
-def _shaped_part(part: Any, kind: pa.DataType) -> Any:
+def _to_column(part: Any, kind: pa.DataType) -> Any:
     if pa.types.is_map(kind):
         return list(part.items())
     if pa.types.is_struct(kind):
-        return {field.name: _shaped_part(part.get(field.name), field.type) for field in kind}
+        return {field.name: _to_column(part.get(field.name), field.type) for field in kind}
     return part
 
 
-def _damage(table: Path, version: int, damaged: Path) -> str:
+def _damage_message(table: Path, version: int, damaged: Path) -> str:
     older = versions(table)[:-1]
     first = older[-1] + 1 if older else 0
     present = {number for number, _ in log.commits(table)}
     if present.issuperset(range(first, version + 1)):
         return (
-            f"The checkpoint {damaged} is damaged, but the commits before it are there. Delete "
+            f"The checkpoint {damaged} is damaged, but the commits before it are present. Delete "
             f"{log.checkpoint_path(table, version)} and {seal_path(table, version)}, and restart "
             "the process."
         )

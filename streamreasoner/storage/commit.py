@@ -1,20 +1,20 @@
-"""Durable step 1: one epoch into four tables at once. Invariant: an epoch is in all of them once.
+"""Durable step 1: append one epoch to four tables. Invariant: each table gets an epoch once.
 
 Delta has no transaction over several tables, so the appends run in parallel, each with the
 application's transaction version = epoch, and whether an epoch is complete is *derived*:
 
-- `trace` records every epoch, even one without rows. Its commit says which epoch came before
-  (`previous`), and for each other table the last epoch that it has rows of (`latest`).
-- `terms`, `changes` and `programs` record only the epochs that have rows for them: most epochs
+- `trace` records every epoch, even one without rows. Its commit names the epoch before it
+  (`previous`) and, for each other table, the last epoch with rows in that table (`latest`).
+- `terms`, `changes` and `programs` record only epochs that have rows for them: most epochs
   need two commits, not four.
-- `trace` waits for `terms` before it shows the epoch: a replay gives the terms that rules compute
-  their ids in another order, so ids in `trace` without their terms would mean other terms.
-- An epoch is complete when `trace` has it and every table with rows of it has it too. `version` is
+- `trace` commits an epoch only after `terms` has: a replay may assign ids to computed terms in a
+  different order, so ids in `trace` without their terms would stand for different terms.
+- An epoch is complete when `trace` and every table with rows of it have committed it. `version` is
   the last complete epoch.
 - A table that lacks an earlier epoch has lost the end of its log, and is refused.
 
-A crash leaves appends of one epoch e behind, never of two: e+1 begins only when all appends of e
-have been answered. So at the next start exactly one of these holds:
+A crash leaves partial appends of at most one epoch e: e+1 begins only when all appends of e have
+returned. So exactly one of these holds at the next start:
 
 | `trace` has e | a table with rows of e lacks e | then |
 |---|---|---|
@@ -22,10 +22,10 @@ have been answered. So at the next start exactly one of these holds:
 | yes | yes, not `terms` | version is `previous`; e is replayed, the missing table gets it |
 | yes | no | version is e; a replay of e changes nothing |
 
-The replay writes the same rows, because evaluation is deterministic, because the state is restored
-from epochs below e, and because terms that the crashed e appended are loaded first and so keep
-their ids. An epoch that follows an incomplete one without replaying it is refused, and so is an
-epoch that is replayed with other offsets, or comes to another program, than it did.
+The replay writes the same rows: evaluation is deterministic, the state is restored from epochs
+below e, and terms that the crashed e appended are loaded first and so keep their ids. An epoch that
+follows an incomplete one without replaying it is refused, and so is a replay whose offsets or
+resulting program differ from the first attempt's.
 """
 
 from __future__ import annotations
@@ -50,27 +50,28 @@ def complete_version(tables: Mapping[str, Table], record: EpochRecord | None) ->
     """
     if record is None:
         return None
-    short = {name for name, epoch in record.latest.items() if not _has(tables[name], epoch)}
-    for name in sorted(short):
+    behind = {name for name, epoch in record.latest.items() if not _has(tables[name], epoch)}
+    for name in sorted(behind):
         if record.latest[name] < record.epoch:
             raise StateError(
                 f"The log of {tables[name].directory} ends with epoch {tables[name].epoch}, but "
-                f"the table had rows of epoch {record.latest[name]}: its last commits are missing. "
+                f"the table had rows of epoch {record.latest[name]}: its last commits are lost. "
                 f"{log.RESTORE}"
             )
-    return record.previous if short else record.epoch
+    return record.previous if behind else record.epoch
 
 
 def incomplete_epoch(tables: Mapping[str, Table], version: int | None) -> int | None:
-    """The epoch that a crash cut short, None if there is none.
+    """The epoch that a crash interrupted, None if there is none.
 
     Raises:
         StateError: Tables are further apart than one crash can leave them.
     """
-    ahead = {table.epoch for table in tables.values() if _has_more(table, version)}
+    ahead = {table.epoch for table in tables.values() if _is_ahead(table, version)}
     if len(ahead) > 1:
         raise StateError(
-            f"The tables are at {_positions(tables)}, which no crash leaves behind. {log.RESTORE}"
+            f"The tables are at {_positions(tables)}, a state that no crash can leave. "
+            f"{log.RESTORE}"
         )
     return ahead.pop() if ahead else None
 
@@ -79,48 +80,48 @@ def check_epoch(epoch: int, version: int | None, incomplete: int | None) -> None
     """Refuse an epoch that skips the replay of an incomplete one.
 
     Raises:
-        StateError: Says which epoch must be replayed.
+        StateError: Another epoch must be replayed first.
     """
     if incomplete is not None and epoch != incomplete:
         raise StateError(
-            f"Epoch {incomplete} was cut short by a crash and must be replayed before epoch "
+            f"Epoch {incomplete} was interrupted by a crash and must be replayed before epoch "
             f"{epoch}. The Spark checkpoint does not belong to this state; restore both from the "
-            "same moment."
+            "same backup."
         )
     if epoch < 0:
         raise ValueError(f"Epoch {epoch} is negative; version is {version}.")
 
 
 def check_replay(record: EpochRecord, offsets: log.Offsets) -> None:
-    """Refuse a replay that read other input than the epoch did the first time.
+    """Refuse a replay that read different input from the first attempt.
 
     Raises:
-        StateError: Shows both ranges.
+        StateError: The offset ranges differ.
     """
     if record.offsets != offsets:
         raise StateError(
-            f"Epoch {record.epoch} is in the tables with offsets {record.offsets}, but is replayed "
+            f"Epoch {record.epoch} was committed with offsets {record.offsets}, but is replayed "
             f"with {offsets}. The Spark checkpoint does not belong to this state: restore the "
             "checkpoint, or delete the state and start from the beginning."
         )
 
 
 def check_program(epoch: int, stored: str | None, program: str | None) -> None:
-    """Refuse a replay that comes to another program than the epoch did the first time.
+    """Refuse a replay that results in a different program from the first attempt.
 
     Args:
         epoch: The epoch.
-        stored: Hash of the program that the tables have it change to, None for no change.
-        program: The same of the replay.
+        stored: Hash of the program that the tables record for it, None for no change.
+        program: Hash of the program that the replay results in, None for no change.
 
     Raises:
-        StateError: Shows both.
+        StateError: The programs differ.
     """
     if stored != program:
         raise StateError(
-            f"Epoch {epoch} is in the tables with {_program(stored)}, but its replay comes to "
-            f"{_program(program)}. Run it as it was run the first time: with the same version, "
-            "rules.recursion_limit, pipeline.max_message_bytes and memory."
+            f"Epoch {epoch} was committed with {_describe(stored)}, but its replay results in "
+            f"{_describe(program)}. Replay it with the same version, rules.recursion_limit, "
+            "pipeline.max_message_bytes and memory as the first attempt."
         )
 
 
@@ -135,21 +136,20 @@ def last_record(trace: Table) -> EpochRecord | None:
     record = trace.snapshot().record(trace.epoch)
     if record is None:
         raise StateError(
-            f"The log of {trace.directory} does not have the record of epoch {trace.epoch}. "
-            f"{log.RESTORE}"
+            f"The log of {trace.directory} has no record of epoch {trace.epoch}. {log.RESTORE}"
         )
     return record
 
 
-def _program(found: str | None) -> str:
-    return "an unchanged program" if found is None else f"program {found[:12]}"
+def _describe(program: str | None) -> str:
+    return "an unchanged program" if program is None else f"program {program[:12]}"
 
 
 def _has(table: Table, epoch: int) -> bool:
     return table.epoch is not None and table.epoch >= epoch
 
 
-def _has_more(table: Table, version: int | None) -> bool:
+def _is_ahead(table: Table, version: int | None) -> bool:
     return table.epoch is not None and (version is None or table.epoch > version)
 
 

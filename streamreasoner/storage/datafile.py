@@ -1,9 +1,9 @@
-"""Data files of a table. Invariant: a file is on the disk before any log entry names it.
+"""Data files of a table. Invariant: a file is durable before any log entry names it.
 
-Files lie flat in the table's directory: the partition of a file is what the log says, so a
-predicate may hold any character. The entry that adds a file has the digest of its bytes, which are
-compared with it whenever the file is read. Files that another program has written have no digest
-until the next start gives them one.
+Files lie flat in the table's directory; their partition is in the log only, so a predicate may
+contain any character. The `add` action of a file holds the SHA-256 digest of its bytes, which is
+verified on every read. Files written by another program have no digest until the next start adds
+one.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class DataFile:
     """One data file of a table.
 
     Attributes:
-        path: Relative to the table, as the log writes it.
+        path: Relative to the table, URL-encoded as in the log.
         size: Bytes.
         rows: Number of rows.
         partition: Value of each partition column.
-        statistics: What the log says about its rows, in Delta's JSON.
+        statistics: Statistics of its rows, as Delta's JSON.
         digest: SHA-256 of its bytes, empty if another program wrote it.
     """
 
@@ -58,13 +58,13 @@ class DataFile:
         """The partition of a file of `trace`, empty in the other tables."""
         return self.partition.get("predicate", "")
 
-    def place(self, directory: Path) -> Path:
-        """Where it is on the disk."""
+    def path_in(self, directory: Path) -> Path:
+        """Its path on disk."""
         return directory / unquote(self.path)
 
 
 def write(directory: Path, rows: pa.Table, partition: Mapping[str, str]) -> DataFile:
-    """Write `rows` as one new file; its bytes are flushed, the entry of the directory is not.
+    """Write `rows` as one new file; its bytes are flushed, its directory entry is not.
 
     Args:
         directory: The table.
@@ -72,14 +72,14 @@ def write(directory: Path, rows: pa.Table, partition: Mapping[str, str]) -> Data
         partition: Value of each partition column.
     """
     path = directory / f"part-{uuid.uuid4()}.parquet"
-    written: list[pq.FileMetaData] = []
+    metadata: list[pq.FileMetaData] = []
     sink = pa.BufferOutputStream()
     with pq.ParquetWriter(
         sink,
         rows.schema,
         compression="zstd",
         compression_level=1,
-        metadata_collector=written,
+        metadata_collector=metadata,
         store_schema=False,
         write_page_checksum=True,
     ) as writer:
@@ -91,12 +91,12 @@ def write(directory: Path, rows: pa.Table, partition: Mapping[str, str]) -> Data
         os.fsync(file.fileno())
     digest = seal.digest(data)
     return DataFile(
-        path.name, data.size, len(rows), partition, _statistics(written[0], rows), digest
+        path.name, data.size, len(rows), partition, _statistics(metadata[0], rows), digest
     )
 
 
 def read(directory: Path, file: DataFile, columns: Sequence[str]) -> pa.Table:
-    """Columns of one data file, whose bytes are verified.
+    """Read columns of one data file after verifying its bytes.
 
     Raises:
         StateError: The file is damaged.
@@ -105,17 +105,19 @@ def read(directory: Path, file: DataFile, columns: Sequence[str]) -> pa.Table:
     try:
         parquet = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
         # Threads cost more than they save in a small file.
-        found = parquet.read(columns=list(columns), use_threads=file.size > _SMALL)
+        rows = parquet.read(columns=list(columns), use_threads=file.size > _SMALL)
     except (OSError, pa.ArrowException, ValueError, KeyError, IndexError) as error:
-        raise _damage(file.place(directory), f"cannot be read: {error}") from error
-    if found.num_rows != file.rows or not set(columns) <= set(found.column_names):
-        raise _damage(file.place(directory), "has other rows or columns than the log says")
-    # Writers differ in what they call nullable; here it does not matter.
-    return pa.table({name: found.column(name) for name in columns})
+        raise _damage(file.path_in(directory), f"cannot be read: {error}") from error
+    if rows.num_rows != file.rows or not set(columns) <= set(rows.column_names):
+        raise _damage(
+            file.path_in(directory), "does not have the rows or columns that the log says"
+        )
+    # Rebuilt to drop nullability, in which writers differ.
+    return pa.table({name: rows.column(name) for name in columns})
 
 
 def verify(directory: Path, file: DataFile) -> DataFile:
-    """The same file with its digest, after reading all of it.
+    """Read the whole file, and return it with its digest.
 
     Raises:
         StateError: The file is damaged.
@@ -127,13 +129,13 @@ def of_snapshot(directory: Path, snapshot: Snapshot) -> list[DataFile]:
     """The data files of one snapshot, in no particular order.
 
     Raises:
-        StateError: The log does not say how many rows a file has, and the file does not either.
+        StateError: Neither the log nor the file itself says how many rows the file has.
     """
     return [_of_action(directory, action) for action in snapshot.added.values()]
 
 
 def add_action(file: DataFile, *, data_change: bool) -> Action:
-    """The log entry that adds a file; `data_change` is false for rows that were there before."""
+    """The log entry that adds a file; `data_change` is false if the table already had its rows."""
     return {
         "add": {
             "path": file.path,
@@ -148,7 +150,7 @@ def add_action(file: DataFile, *, data_change: bool) -> Action:
 
 
 def remove_action(file: DataFile) -> Action:
-    """The log entry that drops a file whose rows are in the table still."""
+    """The log entry that removes a file whose rows remain in the table, in other files."""
     return {
         "remove": {
             "path": file.path,
@@ -162,7 +164,7 @@ def remove_action(file: DataFile) -> Action:
 
 
 def _verified(directory: Path, file: DataFile) -> bytes:
-    path = file.place(directory)
+    path = file.path_in(directory)
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -170,7 +172,7 @@ def _verified(directory: Path, file: DataFile) -> bytes:
     if len(data) != file.size:
         raise _damage(path, f"has {len(data)} bytes, but the log says {file.size}")
     if file.digest and seal.digest(data) != file.digest:
-        raise _damage(path, "is damaged: its digest is not the one in the log")
+        raise _damage(path, "is damaged: its digest differs from the one in the log")
     return data
 
 
@@ -178,11 +180,11 @@ def _of_action(directory: Path, action: Action) -> DataFile:
     statistics = action.get("stats") or ""
     rows = json.loads(statistics).get("numRecords") if statistics else None
     if rows is None:
-        place = directory / unquote(action["path"])
+        path = directory / unquote(action["path"])
         try:
-            rows = pq.read_metadata(place).num_rows
+            rows = pq.read_metadata(path).num_rows
         except (OSError, pa.ArrowException) as error:
-            raise _damage(place, f"cannot be read: {error}") from error
+            raise _damage(path, f"cannot be read: {error}") from error
     digest = (action.get("tags") or {}).get(seal.KEY, "")
     partition = action.get("partitionValues", {})
     return DataFile(action["path"], action["size"], rows, partition, statistics, digest)
@@ -193,7 +195,7 @@ def _damage(path: Path, what: str) -> StateError:
 
 
 def _statistics(metadata: pq.FileMetaData, rows: pa.Table) -> str:
-    # The bounds were computed while the file was written; integers only, they prune best.
+    # Bounds come from the writer's metadata, for integer columns only: they prune best.
     low: dict[str, int] = {}
     high: dict[str, int] = {}
     for index, field in enumerate(rows.schema):

@@ -1,4 +1,4 @@
-"""Files that last. Invariant: what returned is on the disk, and no file is seen half written."""
+"""Durable file writes. Invariant: readers never see a half-written file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def sync(path: Path) -> None:
-    """Flush one file, or the entries of one directory, to the disk."""
+    """Flush a file, or the entries of a directory, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -21,7 +21,7 @@ def sync(path: Path) -> None:
 
 
 def write(path: Path, data: ReadableBuffer) -> None:
-    """Write a file, or replace it, at once; the entry of its directory is not flushed."""
+    """Atomically write or replace a file, flushed; its directory entry is not flushed."""
     temporary = _temporary(path)
     with temporary.open("wb") as file:
         file.write(data)
@@ -31,7 +31,7 @@ def write(path: Path, data: ReadableBuffer) -> None:
 
 
 def replace(path: Path, data: bytes) -> None:
-    """Write a file, or replace it, at once, that may be lost or empty after a power cut."""
+    """Atomically write or replace a file without flushing: a power cut may lose or empty it."""
     temporary = _temporary(path)
     temporary.write_bytes(data)
     temporary.replace(path)

@@ -1,4 +1,4 @@
-"""Names, schemas and properties of the Delta tables. Invariant: nobody else spells a column.
+"""Names, schemas and properties of the Delta tables. Invariant: schemas are defined only here.
 
 | table      | columns                                                        | partition |
 |------------|----------------------------------------------------------------|-----------|
@@ -7,8 +7,8 @@
 | `changes`  | epoch, ts, predicate, args (decoded), multiplicity (+1 or -1)  |           |
 | `programs` | epoch, hash, predicates (name/arity), text                     |           |
 
-n is the largest arity of the program that the state began with, and 8 at least: the columns a
-predicate does not use are null, which takes no room, and a later program may use them.
+n is the largest arity of the program that the state began with, at least 8. Columns that a
+predicate does not use are null, which takes no space, and a later program may use them.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ APP_ID: Final = "streamreasoner.applicationId"
 CHECKPOINT_INTERVAL: Final = 64
 
 RETENTION_SECONDS: Final = 3600
-"""Age at which files that no snapshot uses, and old log entries, are deleted."""
-CLEANED_HERE: Final = {"delta.enableExpiredLogCleanup": "false"}
-"""Other programs do not delete log entries: they do not know which checkpoints have a seal."""
-KEPT_FILES: Final = 128
-"""The most files of a table that no snapshot uses; more are deleted earlier, the oldest first."""
-KEPT_COMMITS: Final = 128
-"""The most commits of a table before its last two checkpoints; more are deleted earlier."""
+"""Age at which old log entries, and files unused by the newest snapshot, are deleted."""
+NO_FOREIGN_CLEANUP: Final = {"delta.enableExpiredLogCleanup": "false"}
+"""Keeps other programs from deleting log entries: they do not know which checkpoints are sealed."""
+MAX_UNUSED_FILES: Final = 128
+"""Files unused by the newest snapshot; beyond this number the oldest are deleted early."""
+MAX_OLD_COMMITS: Final = 128
+"""Commits before the last two checkpoints; beyond this number they are deleted early."""
 
 
 def arg_columns(max_arity: int) -> tuple[str, ...]:
@@ -48,12 +48,12 @@ def arg_columns(max_arity: int) -> tuple[str, ...]:
 
 
 def argument_count(columns: Iterable[str]) -> int:
-    """How many of the columns of a `trace` hold term ids."""
+    """How many columns of a `trace` hold term ids."""
     return sum(column[0] == "a" and column[1:].isdigit() for column in columns)
 
 
 def schema(name: str, max_arity: int) -> pa.Schema:
-    """Arrow schema of one table; ids and epochs are int64 so that any reader can join them."""
+    """Arrow schema of one table; ids and epochs are int64 so that all readers can join on them."""
     match name:
         case "terms":
             fields = [
@@ -92,7 +92,7 @@ def schema(name: str, max_arity: int) -> pa.Schema:
 def file_schema(name: str, max_arity: int) -> pa.Schema:
     """Arrow schema of the data files of one table: no partition columns, and large strings.
 
-    In a file both kinds of strings are the same; in memory only large ones may exceed 2 GiB.
+    Both kinds of strings are the same in a file; in memory only large ones may exceed 2 GiB.
     """
     large = {"term": pa.large_string(), "args": pa.list_(pa.large_string())}
     fields = [
@@ -104,7 +104,7 @@ def file_schema(name: str, max_arity: int) -> pa.Schema:
 
 
 def partition_columns(name: str) -> list[str]:
-    """Partition columns of a table; data files do not hold them, the log does."""
+    """Partition columns of a table; they are in the log, not in the data files."""
     return ["predicate"] if name == TRACE else []
 
 
@@ -113,7 +113,7 @@ def properties(app_id: str) -> dict[str, str]:
     retention = f"interval {RETENTION_SECONDS} seconds"
     return {
         "delta.checkpointInterval": str(CHECKPOINT_INTERVAL),
-        **CLEANED_HERE,
+        **NO_FOREIGN_CLEANUP,
         "delta.logRetentionDuration": retention,
         "delta.deletedFileRetentionDuration": retention,
         APP_ID: app_id,

@@ -1,10 +1,10 @@
-"""Commits of a Delta log as files. Invariant: a commit is on the disk before it can be seen.
+"""Commits of a Delta log as files. Invariant: a commit is durable before it is visible.
 
 A commit is one JSON file whose name is its version; creating the name is the atomic step. It is
-made here as the Delta protocol says (a synced temporary file, linked under the name if the name is
-free), because a library that first lists the log needs longer the more commits there are, and does
-not sync. Commits of this module are sealed; one that is damaged is refused, never skipped. Commits
-of other programs carry no digest: they are read if they are complete.
+written here as the Delta protocol specifies (a synced temporary file, hard-linked to the name if
+the name is free), because a library that lists the log first gets slower with every commit, and
+does not sync. Commits of this module are sealed; a damaged one is refused, never skipped. Commits
+of other programs carry no digest; they are read if they are complete.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ENGINE: Final = "streamreasoner"
 _ACTIONS: Final = {"commitInfo", "protocol", "metaData", "txn", "add", "remove", "cdc"}
 
 _HOW: Final = (
-    " the state directory from a backup, or start again from the beginning: see Damaged state in "
+    " the state directory from a backup, or start over from the beginning: see Damaged state in "
     "docs/operations.md."
 )
 RESTORE: Final = f"Restore{_HOW}"
@@ -37,7 +37,7 @@ OR_RESTORE: Final = f", or restore{_HOW}"
 
 
 class UnsealedError(StateError):
-    """A log that a version without digests wrote, or one whose digests are damaged."""
+    """A log written by a release without digests, or one whose digests are damaged."""
 
 
 Offsets = dict[str, dict[str, list[int]]]
@@ -46,15 +46,15 @@ Action = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class EpochRecord:
-    """What the commit of one epoch says about the epoch.
+    """What the commit of one epoch records about the epoch.
 
     Attributes:
         epoch: The epoch, equal to the version of the application's transaction in that commit.
         previous: The epoch before it, None for the first.
-        latest: For each table with rows of this epoch or an earlier one, the last epoch that it
-            has rows of; `trace` is not among them.
-        offsets: Input read by the epoch: topic -> partition -> [first, next], as given to commit.
-        program: Hash of the program that came with this epoch, None if it did not change.
+        latest: The last epoch with rows in each table other than `trace`; tables that have had no
+            rows are left out.
+        offsets: Input read by the epoch: topic -> partition -> [first, next].
+        program: Hash of the program that took effect in this epoch, None if it did not change.
     """
 
     epoch: int
@@ -64,7 +64,7 @@ class EpochRecord:
     program: str | None = None
 
     def to_json(self) -> str:
-        """The record as a value in a commit's information."""
+        """The record as JSON, a value in the commit's `commitInfo`."""
         return json.dumps(
             {
                 "epoch": self.epoch,
@@ -79,7 +79,7 @@ class EpochRecord:
     def from_json(text: str) -> EpochRecord:
         """Inverse of `to_json`."""
         fields = json.loads(text)
-        # Before commits were sealed, they named the tables with rows of their own epoch only.
+        # Commits without a seal name only the tables with rows of their own epoch.
         own = dict.fromkeys(fields.get("requires", ()), fields["epoch"])
         return EpochRecord(
             epoch=fields["epoch"],
@@ -91,7 +91,7 @@ class EpochRecord:
 
 
 def directory_of(table: Path) -> Path:
-    """Where a table keeps its log."""
+    """Directory of a table's log."""
     return table / "_delta_log"
 
 
@@ -106,13 +106,13 @@ def checkpoint_path(table: Path, version: int) -> Path:
 
 
 def commits(table: Path) -> list[tuple[int, Path]]:
-    """The commit files that are still there, oldest first, with their versions."""
-    found = (path for path in directory_of(table).glob("*.json") if path.stem.isdigit())
-    return sorted((int(path.stem), path) for path in found)
+    """The existing commit files with their versions, oldest first."""
+    paths = (path for path in directory_of(table).glob("*.json") if path.stem.isdigit())
+    return sorted((int(path.stem), path) for path in paths)
 
 
 def exists(table: Path) -> bool:
-    """Whether a Delta log is there, even a damaged one."""
+    """Whether there is a Delta log, even a damaged one."""
     logs = directory_of(table)
     return any(any(logs.glob(names)) for names in ("*.json", "*.checkpoint.parquet"))
 
@@ -125,14 +125,15 @@ def commit(
     Args:
         table: The table.
         version: The version to try first; all below it exist.
-        actions: The commit, one JSON object each; the first is `commit_info`.
-        check: Called with the actions of every commit that came first; raises if both cannot be.
+        actions: The actions of the commit, one JSON object each; the first is `commit_info`.
+        check: Called with the actions of every commit that took a version first; raises if they
+            conflict with this commit.
 
     Returns:
-        The version it got.
+        The version of the new commit.
 
     Raises:
-        StateError: The versions from `version` on have been there and are gone.
+        StateError: Versions from `version` on have existed and were deleted.
     """
     logs = directory_of(table)
     temporary = logs / f"_commit_{uuid.uuid4()}.json.tmp"
@@ -142,11 +143,11 @@ def commit(
         os.fsync(file.fileno())
     try:
         while True:
-            _refuse_forgotten(table, version)
+            _refuse_deleted(table, version)
             try:
                 commit_path(table, version).hardlink_to(temporary)
             except FileExistsError:
-                # What was committed in between must not be lost when this commit is not.
+                # The other commit must be durable before one that builds on it.
                 disk.sync(commit_path(table, version))
                 check(read_commit(commit_path(table, version)))
                 version += 1
@@ -159,7 +160,7 @@ def commit(
 
 
 def commit_info(operation: str, record: EpochRecord | None = None) -> Action:
-    """The entry of a commit that says what it is; the first one, as it has the digest of all."""
+    """The `commitInfo` action; it comes first, because it holds the digest of the commit."""
     information = {
         seal.KEY: seal.BLANK,
         "engineInfo": ENGINE,
@@ -174,22 +175,22 @@ def commit_info(operation: str, record: EpochRecord | None = None) -> Action:
 
 
 def transaction(app_id: str, epoch: int) -> Action:
-    """The entry of a commit that says up to which epoch the table holds an application."""
+    """The `txn` action: the last epoch of an application that the table holds."""
     return {"txn": {"appId": app_id, "version": epoch, "lastUpdated": int(time.time() * 1000)}}
 
 
 def read_commit(path: Path, *, sealed: bool = True) -> list[Action]:
-    """The entries of one commit.
+    """The actions of one commit.
 
     Args:
         path: The commit file.
-        sealed: Whether commits of this program must have a digest; those of its first versions
+        sealed: Whether commits of this program must have a digest; those of its first releases
             have none.
 
     Raises:
-        StateError: The file is not as it was written.
+        StateError: The file is damaged.
         UnsealedError: It has no digest.
-        FileNotFoundError: It is not there.
+        FileNotFoundError: It does not exist.
     """
     data = path.read_bytes()
     try:
@@ -208,7 +209,7 @@ def read_commit(path: Path, *, sealed: bool = True) -> list[Action]:
 
 
 def unsealed(path: Path) -> str:
-    """What to say about a file of the log that should have a digest."""
+    """The error message for a file of the log that should have a digest."""
     return (
         f"{path} has no digest: it is damaged, or an earlier release wrote it. In the second case "
         f"run: streamreasoner migrate --config CONFIG. {RESTORE}"
@@ -216,7 +217,7 @@ def unsealed(path: Path) -> str:
 
 
 def epoch_record(actions: Iterable[Action]) -> EpochRecord | None:
-    """What one commit says about its epoch, None if it belongs to no epoch."""
+    """The epoch record of a commit, None if it belongs to no epoch."""
     for action in actions:
         text = action.get("commitInfo", {}).get(RECORD_KEY)
         if text is not None:
@@ -225,11 +226,11 @@ def epoch_record(actions: Iterable[Action]) -> EpochRecord | None:
 
 
 def transaction_version(actions: Iterable[Action], app_id: str) -> int | None:
-    """The epoch that one commit records for an application, None if it does not."""
+    """The epoch that a commit records for an application, None if it records none."""
     for action in actions:
-        found = action.get("txn")
-        if found is not None and found["appId"] == app_id:
-            return int(found["version"])
+        entry = action.get("txn")
+        if entry is not None and entry["appId"] == app_id:
+            return int(entry["version"])
     return None
 
 
@@ -238,14 +239,14 @@ def _is_own(actions: Iterable[Action]) -> bool:
     return any(note.get("engineInfo") == ENGINE or RECORD_KEY in note for note in notes)
 
 
-def _refuse_forgotten(table: Path, version: int) -> None:
-    # A name may also be free because its commit was cleaned up while this process stood still. What
-    # comes before the next version is never cleaned up.
+def _refuse_deleted(table: Path, version: int) -> None:
+    # The name may be free because the commit was cleaned up while this process was stalled. The
+    # file right before the next version is never cleaned up.
     before = (commit_path(table, version - 1), checkpoint_path(table, version - 1))
     taken = commit_path(table, version).exists()
     if version > 0 and not taken and not any(path.exists() for path in before):
         raise StateError(
-            f"The commit {commit_path(table, version - 1)} is gone: another process has been "
+            f"The commit {commit_path(table, version - 1)} is missing: another process has been "
             f"writing to {table}, or the file was deleted. Stop the other process and restart this "
             "one."
         )

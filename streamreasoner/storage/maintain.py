@@ -1,12 +1,12 @@
-"""Merging and checkpointing behind the stream. Invariant: `restore` cannot tell.
+"""Background merging and checkpointing. Invariant: maintenance never changes what is restored.
 
-A merge replaces small data files of one partition by one file with the same content. Rows of
-`trace` whose epochs lie further back than `history` are summed there, under the newest of those
-epochs; the sum over `epoch <= N` stays exact for every N of the last `history` epochs. Files are
-merged with files of about their size, so a row is rewritten a logarithmic number of times.
+A merge replaces small data files of one partition by one file with the same content. It sums rows
+of `trace` that are more than `trace_epochs` epochs old under the newest of their epochs; the
+sum over `epoch <= N` stays exact for every N of the last `trace_epochs` epochs. Files are
+merged with files of similar size, so a row is rewritten a logarithmic number of times.
 
-Runs follow each other by the number of files written, so that there are never many; an appender
-that is faster than the runs waits for them.
+The number of files written triggers a run, which bounds the number of files; an appender that is
+faster than maintenance waits for it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 EPOCHS_BETWEEN_RUNS: Final = 64
 FILES_BETWEEN_RUNS: Final = 256
 FILES_TO_WAIT: Final = 768
-"""Files written since a run began after which the next epoch waits for its end."""
+"""Files written since a run began at which the next epoch waits for the run to end."""
 SMALL_ROWS: Final = 4096
 TIER_FACTOR: Final = 16
 SMALL_FILES_TO_MERGE: Final = 4
@@ -43,35 +43,35 @@ _logger = logging.getLogger(__name__)
 class Maintenance:
     """Runs over all tables in a background thread, one run at a time.
 
-    What a run meets on the disk or in the tables (no space, a damaged file) is logged and counted,
-    and the next run tries again. Anything else is a bug: it is raised by the next
-    `start_if_due`, which ends the process.
+    Errors of the disk or the tables (no space, a damaged file) are logged and counted, and the
+    next run tries again. Any other exception is a bug: the next `start_if_due` raises it, which
+    ends the process.
 
     Args:
         tables: The tables.
-        history: Epochs whose rows keep their own epoch.
+        trace_epochs: Number of last epochs whose rows keep their own epoch.
     """
 
-    def __init__(self, tables: Sequence[Table], *, history: int) -> None:
+    def __init__(self, tables: Sequence[Table], *, trace_epochs: int) -> None:
         self.compactions = 0
         self.failures = 0
         self.bytes_gained = 0
         self._tables = tables
-        self._history = history
+        self._trace_epochs = trace_epochs
         self._commits_seen = 0
         self._files_seen = 0
         self._bug: BaseException | None = None
         self._thread: threading.Thread | None = None
 
     def start_if_due(self, commits: int, version: int) -> bool:
-        """Start a run if enough was written and the last run is over.
+        """Start a run if enough was written and no run is active.
 
         Args:
             commits: Epochs committed by this process.
             version: The last complete epoch.
 
         Raises:
-            Exception: What the last run was ended by.
+            Exception: The last run failed with it.
         """
         files = sum(table.written for table in self._tables) - self._files_seen
         if files >= FILES_TO_WAIT:
@@ -84,13 +84,13 @@ class Maintenance:
             return False
         self._commits_seen = commits
         self._files_seen += files
-        horizon = version - self._history
+        horizon = version - self._trace_epochs
         self._thread = threading.Thread(target=self._run, args=(horizon,), name="maintenance")
         self._thread.start()
         return True
 
     def wait(self) -> None:
-        """Wait until no run is under way."""
+        """Wait until no run is active."""
         if self._thread is not None:
             self._thread.join()
 
@@ -104,25 +104,26 @@ class Maintenance:
                 table.save()
             except (StateError, OSError, pa.ArrowException) as error:
                 self.failures += 1
-                _logger.warning("Maintenance of %s was given up: %s", table.directory, error)
+                _logger.warning("Maintenance of %s failed: %s", table.directory, error)
             except BaseException as error:
                 self.failures += 1
                 self._bug = error
-                _logger.exception("Maintenance of %s failed. Report it.", table.directory)
+                _logger.exception(
+                    "Maintenance of %s failed because of a bug. Report it.", table.directory
+                )
                 return
 
 
 def mergeable(files: Sequence[DataFile]) -> list[list[DataFile]]:
-    """Groups of files of one partition and about one size that are worth merging.
+    """Groups of files of one partition and similar size that are worth merging.
 
-    A few small files are, larger ones when there are several; a merge reads a bounded number of
-    rows.
+    Small files are merged sooner than larger ones; a merge reads a bounded number of rows.
     """
-    groups: dict[tuple[str, int], list[DataFile]] = {}
+    by_tier: dict[tuple[str, int], list[DataFile]] = {}
     for file in files:
-        groups.setdefault((file.predicate, _tier(file.rows)), []).append(file)
-    found = []
-    for (_, tier), group in sorted(groups.items()):
+        by_tier.setdefault((file.predicate, _tier(file.rows)), []).append(file)
+    groups = []
+    for (_, tier), group in sorted(by_tier.items()):
         chosen: list[DataFile] = []
         read = 0
         for file in sorted(group, key=lambda file: file.rows):
@@ -130,12 +131,12 @@ def mergeable(files: Sequence[DataFile]) -> list[list[DataFile]]:
                 chosen.append(file)
                 read += file.rows
         if len(chosen) >= (SMALL_FILES_TO_MERGE if tier == 0 else FILES_TO_MERGE):
-            found.append(chosen)
-    return found
+            groups.append(chosen)
+    return groups
 
 
 def merge(table: Table, groups: Sequence[Sequence[DataFile]], horizon: int) -> int:
-    """Replace the files of each group, all of one partition, by one file; in one commit.
+    """Replace the files of each group, all of one partition, by one file, in a single commit.
 
     Args:
         table: Any table.
@@ -146,7 +147,7 @@ def merge(table: Table, groups: Sequence[Sequence[DataFile]], horizon: int) -> i
         Bytes added, usually negative.
 
     Raises:
-        StateError: A file is damaged, or another process removes files.
+        StateError: A file is damaged, or another process has removed files.
     """
     old = [file for group in groups for file in group]
     new = [file for group in groups for file in _merged(table, group, horizon)]

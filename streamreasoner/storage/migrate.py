@@ -1,9 +1,9 @@
-"""A state of an earlier version. Invariant: migration changes numbers and layout, never content.
+"""Migration of a state. Invariant: it changes version numbers and layout, never content.
 
-Semantics are adopted where the program in effect derives the same with them. Each table is brought
-up in commits of its own, so a migration that was cut short is run again and does what is left.
-Format 0 is that of tables without numbers; format 1 has them as properties, and
-digests of data files, commits and checkpoints.
+The semantics are raised if the program in effect derives the same facts under the new ones. Each
+table is migrated in its own commits, so an interrupted migration is completed by running it again.
+Format 0 has no version numbers; format 1 has them as table properties, and has digests of data
+files, commits and checkpoints.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 _AFFECTED: Final = MappingProxyType({2: "matches"})
-"""By semantics, the built-in whose meaning they changed: a program without it derives the same."""
+"""The built-in whose meaning changed, by semantics; a program without it is not affected."""
 
 
 def versions(directory: Path) -> dict[str, StateVersion]:
-    """The version of each table of a state that is there.
+    """The version of each existing table of a state.
 
     Raises:
         StateError: A table cannot be read.
@@ -40,24 +40,24 @@ def versions(directory: Path) -> dict[str, StateVersion]:
 
 
 def check_version(directory: Path) -> None:
-    """Refuse a state that this release does not evaluate.
+    """Refuse a state that this release cannot evaluate.
 
     Raises:
-        StateError: Says both numbers and what to do.
+        StateError: A table has another version.
     """
     for name, version in versions(directory).items():
         version.check(f"The table {directory / name}")
 
 
 def migrate(directory: Path) -> int:
-    """Bring a state to the version of this release; no other process may use it.
+    """Migrate a state to the version of this release; no other process may use it.
 
     Returns:
         The lowest format that a table had.
 
     Raises:
-        StateError: There is no state, it is of a newer release, its program derives something else
-            with the semantics of this release, or the disk refuses.
+        StateError: There is no state, a newer release wrote it, its program derives different
+            facts under the semantics of this release, or it cannot be written.
     """
     before = adopt_format(directory)
     adopt_semantics(directory)
@@ -65,69 +65,70 @@ def migrate(directory: Path) -> int:
 
 
 def adopt_format(directory: Path) -> int:
-    """Bring the tables of a state to the format of this release; no other process may use them.
+    """Migrate the tables of a state to the format of this release; no other process may use them.
 
     Returns:
         The lowest format that a table had.
 
     Raises:
-        StateError: There is no state, it is of a newer release, or the disk refuses.
+        StateError: There is no state, a newer release wrote it, or it cannot be written.
     """
-    found = versions(directory)
-    if not found:
+    by_table = versions(directory)
+    if not by_table:
         raise StateError(f"{directory} holds no state; there is nothing to migrate.")
-    if missing := [name for name in layout.NAMES if name not in found]:
+    if missing := [name for name in layout.NAMES if name not in by_table]:
         raise StateError(f"{directory} has no table {', '.join(missing)}. {log.RESTORE}")
-    for name, version in found.items():
+    for name, version in by_table.items():
         version.check_not_newer(f"The table {directory / name}")
-    for name, version in found.items():
+    for name, version in by_table.items():
         unsealed.seal(directory / name)
         if version.format < FORMAT:
             set_properties(
                 directory / name,
-                {**layout.CLEANED_HERE, **StateVersion(FORMAT, version.semantics).properties},
+                {**layout.NO_FOREIGN_CLEANUP, **StateVersion(FORMAT, version.semantics).properties},
             )
-    return min(version.format for version in found.values())
+    return min(version.format for version in by_table.values())
 
 
 def adopt_semantics(directory: Path) -> None:
-    """Bring a state to the semantics of this release, if its program derives the same with them.
+    """Raise a state to the semantics of this release, if its program derives the same facts.
 
     Args:
-        directory: Of the tables, in the format of this release; no other process may use them.
+        directory: Directory of the tables, in the format of this release; no other process may
+            use them.
 
     Raises:
-        StateError: The program derives something else; says what to do.
+        StateError: The program derives different facts.
     """
-    found = versions(directory)
-    oldest = min(version.semantics for version in found.values())
-    # A crash may have left the last program without its epoch, which the one before evaluates.
+    by_table = versions(directory)
+    oldest = min(version.semantics for version in by_table.values())
+    # After a crash the epoch of the last program may be incomplete: the one before is in effect.
     texts = [program.text for _, program in programs.read(directory / layout.PROGRAMS)[-2:]]
     for semantics in range(oldest, SEMANTICS):
         name = _AFFECTED[semantics + 1]
         if any(name in text for text in texts):
             raise StateError(
                 f"The state in {directory} has semantics {oldest}, this release has {SEMANTICS}: "
-                f"`{name}`, which the program uses, means something else. Derive it again from "
-                "what is asserted: streamreasoner rebuild --config CONFIG --into DIRECTORY"
+                f"`{name}`, which the program uses, has a new meaning. Rebuild the state from its "
+                "asserted facts: streamreasoner rebuild --config CONFIG --into DIRECTORY"
             )
-    for name, version in found.items():
+    for name, version in by_table.items():
         if version.semantics < SEMANTICS:
             set_properties(directory / name, StateVersion.current().properties)
 
 
 def set_properties(directory: Path, properties: Mapping[str, str]) -> None:
-    """Give a table properties besides those that it has, in one durable commit.
+    """Add or replace properties of a table, in one durable commit.
 
     Raises:
-        StateError: Another process writes to the table, or the disk refuses.
+        StateError: Another process is writing to the table, or it cannot be written.
     """
     current = snapshot.read(directory)
     metadata = {**current.metadata, "configuration": {**current.properties, **properties}}
 
     def refuse(others: list[Action]) -> None:
         del others
-        raise StateError(f"Another process writes to {directory}. Stop it and try again.")
+        raise StateError(f"Another process is writing to {directory}. Stop it and try again.")
 
     try:
         log.commit(

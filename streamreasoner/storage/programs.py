@@ -1,7 +1,7 @@
-"""The table `programs`: from which epoch on which program. Invariant: the first row is no epoch's.
+"""The table `programs`: which program took effect when. Invariant: the first row has epoch -1.
 
-It is the program that the state began with, in effect before epoch 0, and is written once when the
-table is new; each other row belongs to the epoch that changed the program.
+The first row is the initial program, in effect before epoch 0, written when the table is created;
+each other row belongs to the epoch that changed the program.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from streamreasoner.storage.table import Table
 
-    History = tuple[tuple[int, ProgramText], ...]
+    ProgramsByEpoch = tuple[tuple[int, ProgramText], ...]
 
 BEGINNING: Final = -1
 """Epoch of the first row."""
 
 
-def read(directory: Path) -> History:
-    """Every program that was in effect, with the epoch it came with, oldest first.
+def read(directory: Path) -> ProgramsByEpoch:
+    """Every program that was in effect, with the epoch it took effect in, oldest first.
 
     Args:
         directory: The table; another process may be writing to it.
@@ -35,13 +35,15 @@ def read(directory: Path) -> History:
         StateError: There is no such table, or it cannot be read.
     """
     if not log.exists(directory):
-        raise StateError(f"There is no table {directory}: no pipeline has begun with this state.")
+        raise StateError(f"There is no table {directory}: no pipeline has used this state yet.")
     names = layout.schema(layout.PROGRAMS, 0).names
     files = datafile.of_snapshot(directory, snapshot.read(directory))
-    found = [row for file in files for row in datafile.read(directory, file, names).to_pylist()]
+    table_rows = [
+        row for file in files for row in datafile.read(directory, file, names).to_pylist()
+    ]
     return tuple(
         (row["epoch"], ProgramText(row["hash"], row["text"], tuple(row["predicates"])))
-        for row in sorted(found, key=lambda row: row["epoch"])
+        for row in sorted(table_rows, key=lambda row: row["epoch"])
     )
 
 
@@ -50,12 +52,12 @@ def begin(programs: Table, program: ProgramText, *, used: bool) -> None:
 
     Args:
         programs: The table.
-        program: The program that a new state begins with.
+        program: The initial program of a new state.
         used: Whether any table holds an epoch.
 
     Raises:
         StateError: The table is empty and the state is not new, the program has more arguments
-            than `trace` has columns, or the disk refuses.
+            than `trace` has columns, or the table cannot be written.
     """
     if programs.files():
         return
@@ -67,8 +69,8 @@ def begin(programs: Table, program: ProgramText, *, used: bool) -> None:
     width, widest = programs.identity.max_arity, max(program.arities.values())
     if widest > width:
         raise StateError(
-            f"The tables in {programs.directory.parent} were created for {width} arguments, the "
-            f"program has {widest}. They are empty: delete them and start again."
+            f"The tables in {programs.directory.parent} were created for {width} arguments, but "
+            f"the program has {widest}. They are empty: delete them and restart the process."
         )
     [(first, _)] = rows.program_files(program, BEGINNING)
     programs.append_first(pa.table(first))

@@ -1,9 +1,9 @@
-"""What of a table's past is kept. Invariant: what the newest snapshot needs is never deleted.
+"""Retention of old files and commits. Invariant: the newest snapshot's files are never deleted.
 
-Other programs may read a snapshot that is older than the newest one: they need data files that were
-merged since, and commits before the last checkpoint. Both are kept for an hour. Where epochs are so
-frequent that an hour of them would be thousands of files, the oldest are deleted earlier, but
-nothing that was in use when the last run of maintenance began.
+Other programs may read an older snapshot: they need data files merged since then, and commits
+before the last checkpoint. Both are retained for an hour. At high epoch rates, where an hour would
+be thousands of files, the oldest are deleted earlier, except files that were in use when the last
+maintenance run began.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 
 def without_deleted(directory: Path, snapshot: Snapshot) -> Snapshot:
-    """The same snapshot, which forgets files that it does not have and that are deleted."""
+    """The snapshot without entries of removed files that no longer exist."""
     present = {entry.name for entry in os.scandir(directory)}
-    kept = {
+    removed = {
         path: entry
         for path, entry in snapshot.removed.items()
         if unquote(path) in present or "/" in path
     }
-    return replace(snapshot, removed=kept)
+    return replace(snapshot, removed=removed)
 
 
 def delete_files(directory: Path, snapshot: Snapshot) -> None:
-    """Delete data files that the newest snapshot does not use, as far as described above."""
+    """Delete data files that the newest snapshot does not use and that need not be retained."""
     old = time.time() - layout.RETENTION_SECONDS
     used = {unquote(path) for path in snapshot.added}
     removed = {
@@ -50,16 +50,16 @@ def delete_files(directory: Path, snapshot: Snapshot) -> None:
         if name in removed:
             merged.append((removed[name], name))
         elif entry.stat().st_mtime < old:
-            # Left behind by a crash; a younger one may be about to be committed.
+            # An orphan of a crash; a newer file may be about to be committed.
             _delete(directory / name)
     merged.sort(reverse=True)
     for position, (moment, name) in enumerate(merged):
-        if position >= layout.KEPT_FILES or moment < old:
+        if position >= layout.MAX_UNUSED_FILES or moment < old:
             _delete(directory / name)
 
 
 def delete_commits(directory: Path) -> None:
-    """Delete what comes before the last but one checkpoint, or before an older one."""
+    """Delete the log before the second-newest checkpoint, or before an older one still retained."""
     versions = checkpoint.versions(directory)
     if len(versions) < 2:  # noqa: PLR2004 - the last and the one before
         return
@@ -69,17 +69,17 @@ def delete_commits(directory: Path) -> None:
     for version in reversed(versions[:-2]):
         count = sum(version <= number <= versions[-2] for number, _ in commits)
         if (
-            count > layout.KEPT_COMMITS
+            count > layout.MAX_OLD_COMMITS
             or log.checkpoint_path(directory, first).stat().st_mtime < old
         ):
             break
         first = version
-    gone = [path for number, path in commits if number < first]
+    expired = [path for number, path in commits if number < first]
     for path in log.directory_of(directory).glob("*.checkpoint.*"):
         version_text = path.name.partition(".")[0]
         if version_text.isdigit() and int(version_text) < first:
-            gone.append(path)
-    for path in sorted(gone):
+            expired.append(path)
+    for path in sorted(expired):
         _delete(path)
 
 

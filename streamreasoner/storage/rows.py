@@ -1,4 +1,4 @@
-"""Encoded rows as Arrow columns of the tables. Invariant: no loop over rows, only over columns."""
+"""Convert encoded rows to Arrow columns. Invariant: loops run over columns, never over rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     DecodedChanges = tuple[str, Sequence[pa.Array], NDArray[np.int8]]
 
 
-_FULL = 1 << 22  # rows of a file after which another one begins
+_FILE_ROWS = 1 << 22  # rows after which the next file begins
 
 
 def term_files(start: int, terms: pa.Array, epoch: int, max_arity: int) -> list[File]:
@@ -33,8 +33,8 @@ def term_files(start: int, terms: pa.Array, epoch: int, max_arity: int) -> list[
     Args:
         start: Id of the first term.
         terms: Canonical N-Triples.
-        epoch: The epoch that saw them first.
-        max_arity: Of the program.
+        epoch: The epoch in which they first occurred.
+        max_arity: Number of argument columns of `trace`.
     """
     if not len(terms):
         return []
@@ -49,21 +49,21 @@ def term_files(start: int, terms: pa.Array, epoch: int, max_arity: int) -> list[
 
 
 def trace_files(trace: Iterable[TraceRows], epoch: int, max_arity: int) -> Iterator[File]:
-    """Rows of `trace` of one epoch, one file for each predicate, or several if there are many.
+    """Rows of `trace` of one epoch, at least one file for each predicate.
 
     Raises:
         ValueError: A predicate has more arguments than the table has columns.
     """
-    waiting: dict[str, list[TraceRows]] = {}
-    counts: Counter[str] = Counter()
+    pending: dict[str, list[TraceRows]] = {}
+    row_counts: Counter[str] = Counter()
     for rows in trace:
         if len(rows.multiplicity):
-            waiting.setdefault(rows.predicate, []).append(rows)
-            counts[rows.predicate] += len(rows.multiplicity)
-            if counts[rows.predicate] >= _FULL:
-                yield _trace_file(waiting.pop(rows.predicate), epoch, max_arity)
-                del counts[rows.predicate]
-    for _, parts in sorted(waiting.items()):
+            pending.setdefault(rows.predicate, []).append(rows)
+            row_counts[rows.predicate] += len(rows.multiplicity)
+            if row_counts[rows.predicate] >= _FILE_ROWS:
+                yield _trace_file(pending.pop(rows.predicate), epoch, max_arity)
+                del row_counts[rows.predicate]
+    for _, parts in sorted(pending.items()):
         yield _trace_file(parts, epoch, max_arity)
 
 
@@ -85,7 +85,7 @@ def trace_table(
     epoch: int | NDArray[np.int64],
     max_arity: int,
 ) -> pa.Table:
-    """Columns of one data file of `trace`; the predicate is in the log, unused arguments are null.
+    """Columns of one data file of `trace`; unused arguments are null, the predicate is in the log.
 
     Raises:
         ValueError: The rows have more arguments than the table has columns.
@@ -107,14 +107,14 @@ def trace_table(
 def change_files(
     changes: Iterable[DecodedChanges], epoch: int, ts: datetime, max_arity: int
 ) -> Iterator[File]:
-    """Rows of `changes` of one epoch, as a file to append, or several if there are many.
+    """Rows of `changes` of one epoch, as files to append.
 
     Args:
-        changes: Of one predicate each: its name, the decoded arguments (one string array for each
-            position) and +1 or -1.
+        changes: Blocks of one predicate each: its name, the decoded arguments (one string array
+            for each position) and multiplicities of +1 or -1.
         epoch: The epoch.
         ts: Time of the epoch, with a time zone.
-        max_arity: Of the program.
+        max_arity: Number of argument columns of `trace`.
     """
     schema = layout.file_schema(layout.CHANGES, max_arity)
 
@@ -127,17 +127,17 @@ def change_files(
         ]
         return pa.Table.from_arrays(columns, names=schema.names).cast(schema), {}
 
-    waiting: list[pa.Table] = []
+    pending: list[pa.Table] = []
     count = 0
     for part in changes:
         if len(part[-1]):
-            waiting.append(_change_columns(part))
+            pending.append(_change_columns(part))
             count += len(part[-1])
-            if count >= _FULL:
-                yield file(waiting)
-                waiting, count = [], 0
-    if waiting:
-        yield file(waiting)
+            if count >= _FILE_ROWS:
+                yield file(pending)
+                pending, count = [], 0
+    if pending:
+        yield file(pending)
 
 
 def program_files(program: ProgramText, epoch: int) -> list[File]:
@@ -159,17 +159,17 @@ def _change_columns(changes: DecodedChanges) -> pa.Table:
 
 
 def _lists(columns: Sequence[pa.Array], count: int) -> pa.Array:
-    # Columns one after the other, then taken row by row: n arrays become one list column.
+    # Concatenates the columns and takes their values row by row: n arrays become one list column.
     arity = len(columns)
     offsets = pa.array(np.arange(count + 1, dtype=np.int32) * arity)
     if arity == 0:
         return pa.ListArray.from_arrays(offsets, pa.array([], pa.large_string()))
-    values = pa.concat_arrays([_whole(column).cast(pa.large_string()) for column in columns])
+    values = pa.concat_arrays([_one_chunk(column).cast(pa.large_string()) for column in columns])
     order = (np.arange(count)[:, None] + np.arange(arity)[None, :] * count).ravel()
     return pa.ListArray.from_arrays(offsets, pc.take(values, pa.array(order)))
 
 
-def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+def _one_chunk(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 

@@ -1,7 +1,7 @@
-"""Digests of what is on the disk. Invariant: sealed bytes are used only if they are as written.
+"""SHA-256 digests of files on disk. Invariant: sealed bytes are used only after verification.
 
-A data file's digest is in the log entry that adds it. A sealed text carries its own: the digest of
-itself with zeros in the digest's place, near its beginning.
+A data file's digest is in the log entry that adds it. A sealed text carries its own digest near its
+beginning, computed with zeros in the digest's place.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 KEY: Final = "streamreasoner.sha256"
 BLANK: Final = "0" * 64
-"""Where the digest of a sealed text goes."""
+"""Placeholder for the digest of a sealed text."""
 _BEFORE: Final = f'"{KEY}": "'.encode()
 _HEAD: Final = 64
-"""Bytes within which a sealed text says that it is one; data files have digests further on."""
+"""Bytes within which the key of a seal begins; digests of data files come later in a commit."""
 
 
 def digest(data: ReadableBuffer) -> str:
@@ -26,18 +26,18 @@ def digest(data: ReadableBuffer) -> str:
 
 
 def sealed(text: str) -> bytes:
-    """A JSON text whose first `KEY` has the value `BLANK`, with its digest in that place."""
+    """Seal a JSON text whose first `KEY` has the value `BLANK`: put its digest there."""
     data = text.encode()
     return data.replace(BLANK.encode(), digest(data).encode(), 1)
 
 
 def has_seal(data: bytes) -> bool:
-    """Whether bytes claim to be a sealed text."""
+    """Whether the bytes begin like a sealed text."""
     return _BEFORE in data[:_HEAD]
 
 
 def intact(data: bytes) -> bool:
-    """Whether a sealed text is as it was written."""
+    """Whether a sealed text matches its digest."""
     if not has_seal(data):
         return False
     start = data.index(_BEFORE) + len(_BEFORE)

@@ -1,7 +1,7 @@
-"""What the log of a table amounts to. Invariant: every byte that a snapshot comes from is verified.
+"""Snapshots: a table's log replayed. Invariant: every byte that a snapshot depends on is verified.
 
-A snapshot is the newest checkpoint and the commits after it, each of which must be there. Tables
-that need more of Delta than this version reads are refused by what they need.
+A snapshot is the newest checkpoint and all commits after it, none of which may be missing. Tables
+that need Delta features beyond what this version reads are refused.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 READER_VERSION: Final = 1
 WRITER_VERSION: Final = 2
 RECORDS: Final = 8
-"""Epochs, the last ones, whose records a checkpoint keeps; a start asks for two."""
+"""Epoch records in a checkpoint, the newest ones; recovery needs two."""
 _TRIES: Final = 5
 
 
@@ -34,12 +34,12 @@ class Snapshot:
     Attributes:
         version: Its number.
         checkpoint: The version of the checkpoint that it was read from, -1 for none.
-        protocol: What Delta's readers and writers must be able to do.
+        protocol: The Delta protocol that readers and writers must support.
         metadata: Schema and properties.
         transactions: The last transaction of each application.
-        added: The files that it has, by path.
-        removed: The files that it no longer has, by path, as long as the log says so.
-        records: Of the last epochs, oldest first.
+        added: Its files, by path.
+        removed: Removed files that the log still lists, by path.
+        records: Records of the last epochs, oldest first.
     """
 
     version: int
@@ -54,8 +54,8 @@ class Snapshot:
     @property
     def properties(self) -> Mapping[str, str]:
         """The properties of the table."""
-        found: Mapping[str, str] = self.metadata.get("configuration", {})
-        return found
+        configuration: Mapping[str, str] = self.metadata.get("configuration", {})
+        return configuration
 
     @property
     def columns(self) -> list[str]:
@@ -64,21 +64,21 @@ class Snapshot:
 
     def epoch(self, app_id: str) -> int | None:
         """The last epoch of an application, None before the first."""
-        found = self.transactions.get(app_id)
-        return None if found is None else int(found["version"])
+        transaction = self.transactions.get(app_id)
+        return None if transaction is None else int(transaction["version"])
 
     def record(self, epoch: int) -> EpochRecord | None:
-        """The record of one of the last epochs, None if it is forgotten."""
+        """The record of one of the last epochs, None if the log no longer holds it."""
         return next((record for record in self.records if record.epoch == epoch), None)
 
     def actions(self) -> list[Action]:
-        """The entries of a checkpoint of this version."""
+        """The actions of a checkpoint at this version."""
         return [
             {"protocol": self.protocol},
             {"metaData": self.metadata},
-            *({"txn": found} for found in self.transactions.values()),
-            *({"add": {**found, "dataChange": False}} for found in self.added.values()),
-            *({"remove": {**found, "dataChange": False}} for found in self.removed.values()),
+            *({"txn": entry} for entry in self.transactions.values()),
+            *({"add": {**entry, "dataChange": False}} for entry in self.added.values()),
+            *({"remove": {**entry, "dataChange": False}} for entry in self.removed.values()),
         ]
 
 
@@ -86,14 +86,14 @@ def read(table: Path) -> Snapshot:
     """The newest snapshot of a table; another process may be writing to it.
 
     Raises:
-        StateError: The log is damaged, incomplete, or needs another reader.
+        StateError: The log is damaged or incomplete, or needs unsupported Delta features.
         UnsealedError: It has no digests.
     """
     for _ in range(_TRIES):
         try:
             return _replayed(table, checkpoint.newest(table), sealed=True)
         except FileNotFoundError:
-            # Cleaned up between listing and reading: there is a newer checkpoint.
+            # Cleaned up between listing and reading, so there is a newer checkpoint.
             continue
         except OSError as error:
             raise StateError(f"The log of the table {table} cannot be read: {error}.") from error
@@ -101,10 +101,10 @@ def read(table: Path) -> Snapshot:
 
 
 def follow(table: Path, earlier: Snapshot) -> Snapshot:
-    """The newest snapshot, from one that the process that writes the table has read before.
+    """Advance an earlier snapshot to the newest version; for the process that writes the table.
 
     Raises:
-        StateError: A commit is damaged, or needs another reader.
+        StateError: A commit is damaged, or needs unsupported Delta features.
     """
     commits: list[list[Action]] = []
     while (path := log.commit_path(table, earlier.version + len(commits) + 1)).exists():
@@ -119,10 +119,10 @@ def follow(table: Path, earlier: Snapshot) -> Snapshot:
 
 
 def read_unsealed(table: Path) -> Snapshot:
-    """The newest snapshot of a table that a version without seals wrote.
+    """The newest snapshot of a table that a release without seals wrote.
 
     Raises:
-        StateError: The log is damaged, incomplete, or needs another reader.
+        StateError: The log is damaged or incomplete, or needs unsupported Delta features.
     """
     try:
         return _replayed(table, checkpoint.newest_unsealed(table), sealed=False)
@@ -131,10 +131,10 @@ def read_unsealed(table: Path) -> Snapshot:
 
 
 def check_protocol(table: Path, protocol: Action) -> None:
-    """Refuse a table that needs more of Delta than this version reads and writes.
+    """Refuse a table that needs Delta features beyond what this version reads and writes.
 
     Raises:
-        StateError: Says what it needs, and the way out.
+        StateError: The table needs them.
     """
     reader, writer = protocol.get("minReaderVersion", 0), protocol.get("minWriterVersion", 0)
     features = sorted(
@@ -152,10 +152,10 @@ def check_protocol(table: Path, protocol: Action) -> None:
 
 
 def check_file(table: Path, added: Action) -> None:
-    """Refuse a data file of which rows are deleted elsewhere.
+    """Refuse a data file with a deletion vector.
 
     Raises:
-        StateError: Names it, and the way out.
+        StateError: It has one.
     """
     if added.get("deletionVector") is not None:
         raise StateError(
@@ -167,10 +167,10 @@ def check_file(table: Path, added: Action) -> None:
 
 
 def _replayed(table: Path, start: Checkpoint, *, sealed: bool) -> Snapshot:
-    """The snapshot after all commits that follow a checkpoint."""
+    """The snapshot after replaying all commits that follow a checkpoint."""
     others = checkpoint.versions(table, sealed=False)
     present = log.commits(table)
-    # A version without seals keeps the records of epochs in its commits only.
+    # Releases without seals keep epoch records in commits only.
     before = [] if sealed else [file for number, file in present if number <= start.version]
     after = [(number, file) for number, file in present if number > start.version]
     _check_complete(table, start.version, [number for number, _ in after], sealed=sealed)
@@ -187,7 +187,7 @@ def _replayed(table: Path, start: Checkpoint, *, sealed: bool) -> Snapshot:
 
 
 class _Replay:
-    """Entries of a log, one after the other: what holds after the last of them."""
+    """Applies the actions of a log in order, to get what is in effect after the last."""
 
     def __init__(self, table: Path, start: Snapshot | None = None) -> None:
         self._table = table
@@ -202,7 +202,7 @@ class _Replay:
     ) -> Snapshot:
         if self._protocol is None or self._metadata is None:
             raise StateError(
-                f"The log of the table {self._table} does not say what the table is. {log.RESTORE}"
+                f"The log of the table {self._table} has no protocol or metadata. {log.RESTORE}"
             )
         return Snapshot(
             version,
@@ -237,7 +237,7 @@ class _Replay:
                 self._removed[entry["path"]] = entry
                 self._added.pop(entry["path"], None)
             case _:
-                # Nothing that the rows depend on.
+                # Does not affect the rows.
                 pass
 
 
@@ -245,8 +245,8 @@ def _check_complete(table: Path, start: int, present: Sequence[int], *, sealed: 
     """Refuse a log in which a commit is missing after a checkpoint.
 
     Raises:
-        StateError: Names the commit.
-        FileNotFoundError: There is another checkpoint by now.
+        StateError: A commit is missing.
+        FileNotFoundError: There is a newer checkpoint in the meantime.
     """
     missing = next((n for n, number in enumerate(present, start + 1) if n != number), None)
     if missing is None:
@@ -263,11 +263,11 @@ def _check_complete(table: Path, start: int, present: Sequence[int], *, sealed: 
 
 
 def _refuse_lost_end(table: Path, start: int, newest: int, *, sealed: bool) -> None:
-    """Refuse a log that ends before a checkpoint, which another program may have written.
+    """Refuse a log whose commits end before a checkpoint, even one of another program.
 
     Raises:
-        StateError: Names the checkpoint.
-        FileNotFoundError: There is another checkpoint with a seal by now.
+        StateError: They end before it.
+        FileNotFoundError: There is a newer checkpoint with a seal in the meantime.
     """
     path = log.checkpoint_path(table, newest)
     if sealed and checkpoint.versions(table)[-1:] > [start]:
@@ -281,5 +281,5 @@ def _refuse_lost_end(table: Path, start: int, newest: int, *, sealed: bool) -> N
 
 
 def _records(commits: Iterable[list[Action]]) -> tuple[EpochRecord, ...]:
-    found = (log.epoch_record(actions) for actions in commits)
-    return tuple(record for record in found if record is not None)
+    records = (log.epoch_record(actions) for actions in commits)
+    return tuple(record for record in records if record is not None)

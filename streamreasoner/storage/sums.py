@@ -1,8 +1,8 @@
-"""Summing equal rows of a trace. Invariant: the sum of multiplicities of every key is kept.
+"""Consolidate rows of a trace. Invariant: the sum of multiplicities of every key is preserved.
 
-The columns of a key are packed into one machine word where their values allow it, and sorting words
-is several times faster than sorting rows. Where the multiplicity fits the word too, the sorted
-words are the sorted rows and nothing is gathered from memory in random order.
+The columns of a key are packed into one machine word where their values fit, because sorting words
+is several times faster than sorting rows. If the multiplicity fits the word too, the sorted words
+are the sorted rows, and nothing is gathered from memory in random order.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def _sum_words(
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     starts = np.flatnonzero(np.concatenate(([True], words[1:] != words[:-1])))
     sums = np.add.reduceat(multiplicity, starts)
-    kept = sums != 0
-    return words[starts[kept]], sums[kept]
+    nonzero = sums != 0
+    return words[starts[nonzero]], sums[nonzero]
 
 
 def _pack(columns: Sequence[NDArray[np.signedinteger]], widths: list[int]) -> NDArray[np.uint64]:
@@ -78,13 +78,13 @@ def _pack(columns: Sequence[NDArray[np.signedinteger]], widths: list[int]) -> ND
 def _unpack(
     words: NDArray[np.uint64], widths: list[int], columns: Sequence[NDArray[np.signedinteger]]
 ) -> Columns:
-    found: Columns = []
+    unpacked: Columns = []
     shift = sum(widths)
     for column, width in zip(columns, widths, strict=True):
         shift -= width
         values = (words >> np.uint64(shift)) & np.uint64((1 << width) - 1)
-        found.append(values.astype(column.dtype))
-    return found
+        unpacked.append(values.astype(column.dtype))
+    return unpacked
 
 
 def _sum_rows(
@@ -98,6 +98,6 @@ def _sum_rows(
         first[1:] |= ordered[1:] != ordered[:-1]
     starts = np.flatnonzero(first)
     sums = np.add.reduceat(multiplicity[order], starts)
-    kept = sums != 0
-    rows = order[starts[kept]]
-    return [column[rows] for column in columns], sums[kept]
+    nonzero = sums != 0
+    rows = order[starts[nonzero]]
+    return [column[rows] for column in columns], sums[nonzero]

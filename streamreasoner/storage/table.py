@@ -1,8 +1,8 @@
 """One Delta table and its writer. Invariant: an epoch is appended at most once.
 
-The writer knows the last version it has seen. A commit that another process has put after it is
-looked at before the next append, so a second writer of the same application is noticed, and never
-doubles an epoch.
+The writer remembers the last version it has seen. It checks commits that other processes have made
+since then before the next append, so a second writer of the same application is detected and never
+duplicates an epoch.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whose tables these are.
+    """Which application owns the tables, and how wide they are.
 
     Attributes:
         app_id: Application id, the same as the transactional id.
@@ -44,20 +44,20 @@ class Identity:
 
 
 class Table:
-    """One table, appended to by this process only and by one thread at a time.
+    """One table; only this process appends to it, one thread at a time.
 
     Args:
-        directory: Where the table is; it exists.
+        directory: Directory of an existing table.
         name: One of `layout.NAMES`.
-        identity: Whose table it must be.
+        identity: The expected owner.
 
     Raises:
-        StateError: The log or a data file is damaged, or the table belongs to somebody else.
+        StateError: The log or a data file is damaged, or another application owns the table.
 
     Attributes:
-        epoch: The last epoch that it has rows of, None before the first.
-        written: Files that appends have added to its directory and its log, for maintenance; those
-            since the last checkpoint that was there at the start count too.
+        epoch: The last epoch with rows in the table, None before the first.
+        written: Number of files added to its directory and log since the checkpoint that it was
+            opened from; maintenance is due by it.
     """
 
     def __init__(self, directory: Path, name: str, identity: Identity) -> None:
@@ -90,14 +90,14 @@ class Table:
 
         Args:
             files: Rows without partition columns, and the partition they belong to.
-            record: The epoch; a commit without rows is one that only records it.
-            before: An append to another table that is to be durable before this one can be seen.
+            record: The record of the epoch; without files the commit holds the record only.
+            before: An append to another table that must be durable before this commit is visible.
 
         Returns:
-            Bytes added; 0 if the table has the epoch.
+            Bytes added; 0 if the table has the epoch already.
 
         Raises:
-            StateError: Another process has written to the table, or the disk refuses.
+            StateError: Another process has written to the table, or it cannot be written.
         """
         if self.epoch is not None and record.epoch <= self.epoch:
             return 0
@@ -107,10 +107,10 @@ class Table:
         return added
 
     def append_first(self, rows: pa.Table) -> None:
-        """Append rows that belong to no epoch to a table that has none, durably.
+        """Durably append rows that belong to no epoch to an empty table.
 
         Raises:
-            StateError: Another process has written to the table, or the disk refuses.
+            StateError: Another process has written to the table, or it cannot be written.
         """
         self._write([(rows, {})], [log.commit_info("WRITE")])
 
@@ -120,7 +120,7 @@ class Table:
         actions: Sequence[Action],
         before: Future[int] | None = None,
     ) -> int:
-        """One commit that adds files; returns their bytes."""
+        """Write files and commit them; returns their total size in bytes."""
         if self._broken.is_set():
             raise StateError(f"An earlier write to {self.directory} failed; restart the process.")
         self._broken.set()
@@ -134,7 +134,7 @@ class Table:
             self._commit([*actions, *adding])
         except (OSError, pa.ArrowException) as error:
             raise StateError(
-                f"{self.directory} cannot be written: {error}. Solve that, then restart the "
+                f"{self.directory} cannot be written: {error}. Fix the cause, then restart the "
                 "process."
             ) from error
         self.written += len(added) + 1
@@ -142,7 +142,7 @@ class Table:
         return sum(file.size for file in added)
 
     def replace(self, old: Sequence[DataFile], new: Sequence[DataFile]) -> None:
-        """Replace files by others that hold the same content; safe beside `append`.
+        """Replace files by others with the same content; safe to run concurrently with `append`.
 
         Raises:
             StateError: Another process has removed files from the table, or writes epochs to it.
@@ -182,12 +182,12 @@ class Table:
         """
         current = self.snapshot()
         if current.version > current.checkpoint:
-            kept = retention.without_deleted(self.directory, current)
-            checkpoint.write(self.directory, kept.version, kept.actions(), kept.records)
-            self._newest = replace(kept, checkpoint=kept.version)
+            pruned = retention.without_deleted(self.directory, current)
+            checkpoint.write(self.directory, pruned.version, pruned.actions(), pruned.records)
+            self._newest = replace(pruned, checkpoint=pruned.version)
 
     def clean(self) -> None:
-        """Delete what the table no longer needs, see `retention`.
+        """Delete old files and commits, see `retention`.
 
         Raises:
             StateError: The table cannot be read.
@@ -204,7 +204,7 @@ class Table:
         return datafile.of_snapshot(self.directory, self.snapshot())
 
     def verify(self) -> None:
-        """Read every data file: for readers that do not verify what they read.
+        """Verify every data file, on behalf of readers that do not verify what they read.
 
         Raises:
             StateError: A file is damaged.
@@ -213,7 +213,7 @@ class Table:
             datafile.verify(self.directory, file)
 
     def _seal(self, files: Sequence[DataFile]) -> None:
-        """Give digests to files that another program has written, such as one that deletes rows."""
+        """Add digests to files that another program has written, for example by deleting rows."""
         if files:
             sealed = [datafile.verify(self.directory, file) for file in files]
             adding = [datafile.add_action(file, data_change=False) for file in sealed]
@@ -222,7 +222,7 @@ class Table:
     def _commit(
         self, actions: Sequence[Action], check: Callable[[list[Action]], None] | None = None
     ) -> None:
-        """One commit; whatever is found where it was to go is another process's."""
+        """Commit actions; any commit that took the version first is another process's."""
 
         def check_all(others: list[Action]) -> None:
             self._check_writer(others)
@@ -262,7 +262,7 @@ def create(directory: Path, name: str, identity: Identity) -> None:
     """
     try:
         log.directory_of(directory).mkdir(parents=True, exist_ok=True)
-        log.commit(directory, 0, _beginning(name, identity), _refuse_rival(directory))
+        log.commit(directory, 0, _first_commit(name, identity), _refuse_rival(directory))
         for path in (directory, *list(directory.parents)[:2]):
             disk.sync(path)
     except OSError as error:
@@ -270,7 +270,7 @@ def create(directory: Path, name: str, identity: Identity) -> None:
 
 
 def argument_columns(directory: Path) -> int:
-    """How many arguments a `trace` has columns for.
+    """Number of argument columns of a `trace`.
 
     Raises:
         StateError: The table cannot be read.
@@ -279,7 +279,7 @@ def argument_columns(directory: Path) -> int:
 
 
 def rows(directory: Path) -> int:
-    """How many rows a table has that may not be there; anyone may ask.
+    """Number of rows of a table, 0 if it does not exist; another process may be writing to it.
 
     Raises:
         StateError: The table cannot be read.
@@ -289,7 +289,7 @@ def rows(directory: Path) -> int:
     return sum(file.rows for file in datafile.of_snapshot(directory, snapshot.read(directory)))
 
 
-def _beginning(name: str, identity: Identity) -> list[Action]:
+def _first_commit(name: str, identity: Identity) -> list[Action]:
     metadata = {
         "id": str(uuid.uuid4()),
         "name": name,
@@ -315,12 +315,12 @@ def _refuse_rival(directory: Path) -> Callable[[list[Action]], None]:
 
 
 def _check_owner(current: Snapshot, table: Table) -> None:
-    found = current.properties.get(layout.APP_ID)
-    if found != table.identity.app_id:
+    owner = current.properties.get(layout.APP_ID)
+    if owner != table.identity.app_id:
         raise StateError(
-            f"The table {table.directory} was written with application id {found!r}, this run has "
-            f"{table.identity.app_id!r}. Use another state directory, or go back to the "
-            "application that wrote it."
+            f"The table {table.directory} was written with application id {owner!r}, this run has "
+            f"{table.identity.app_id!r}. Use another state directory, or the application id that "
+            "wrote it."
         )
     StateVersion.of_properties(current.properties).check(f"The table {table.directory}")
     if current.columns != table.schema.names:
@@ -331,10 +331,10 @@ def _check_owner(current: Snapshot, table: Table) -> None:
 
 
 def _check_files(current: Snapshot, directory: Path) -> list[DataFile]:
-    """The data files of a snapshot, all of which are there with the size they should have."""
+    """The data files of a snapshot, after checking that each exists with its logged size."""
     files = datafile.of_snapshot(directory, current)
     for file in files:
-        path = file.place(directory)
+        path = file.path_in(directory)
         size = path.stat().st_size if path.exists() else None
         if size != file.size:
             state = "is missing" if size is None else f"has {size} bytes"

@@ -1,6 +1,6 @@
-"""The durable state of one application. Invariant: `commit` is idempotent, epoch by epoch.
+"""The durable state of one application. Invariant: committing an epoch again changes nothing.
 
-Each table is written by a thread of its own, so the appends of an epoch run at the same time.
+Each table has its own writer thread, so the appends of an epoch run in parallel.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from streamreasoner.collection.updates import TraceRows
     from streamreasoner.rdf.dictionary import TermDictionary
     from streamreasoner.storage.log import Offsets
-    from streamreasoner.storage.programs import History
+    from streamreasoner.storage.programs import ProgramsByEpoch
     from streamreasoner.storage.rows import DecodedChanges, File
 
 
 @dataclass(frozen=True, slots=True)
 class StorageStatistics:
-    """What the tables amount to.
+    """Size and maintenance of the tables.
 
     Attributes:
         bytes: Size of the data files of the newest snapshots.
         compactions: Merges of data files since the start of the process.
-        maintenance_failures: Maintenance runs that were given up since then.
+        maintenance_failures: Failures of maintenance since then.
     """
 
     bytes: int
@@ -50,10 +50,10 @@ class StorageStatistics:
 class Tables:
     """The tables `terms`, `trace`, `changes` and `programs` of one application.
 
-    One thread calls; one process writes. Open with `Tables.open`.
+    Used by one thread of one process. Open with `Tables.open`.
     """
 
-    def __init__(self, directory: Path, tables: dict[str, Table], *, history: int) -> None:
+    def __init__(self, directory: Path, tables: dict[str, Table], *, trace_epochs: int) -> None:
         self.directory = directory
         self._tables = tables
         self._record = commit.last_record(tables[layout.TRACE])
@@ -62,7 +62,7 @@ class Tables:
         self._programs = programs.read(tables[layout.PROGRAMS].directory)
         self._terms = sum(file.rows for file in tables[layout.TERMS].files())
         self._bytes = sum(file.size for each in tables.values() for file in each.files())
-        self._maintenance = Maintenance(list(tables.values()), history=history)
+        self._maintenance = Maintenance(list(tables.values()), trace_epochs=trace_epochs)
         self._writers = {
             name: ThreadPoolExecutor(1, thread_name_prefix=f"write-{name}") for name in tables
         }
@@ -77,26 +77,27 @@ class Tables:
         max_arity: int,
         *,
         create: bool = True,
-        history: int = TRACE_EPOCHS,
+        trace_epochs: int = TRACE_EPOCHS,
     ) -> Tables:
-        """Open the tables of an application, creating those of a new one.
+        """Open the tables of an application, or create them for a new one.
 
         Args:
             directory: State directory; the tables are its subdirectories.
             app_id: Application id, also the id of the Delta transactions.
-            program: The program that a new state begins with; ignored by one that has begun.
-            max_arity: Its largest arity; a new `trace` has columns for as many arguments at least.
-            create: Whether to create tables where there are none.
-            history: Epochs that time travel reaches back at least; older ones may be summed up.
+            program: The initial program of a new state; ignored for an existing one.
+            max_arity: Its largest arity; a new `trace` has at least this many argument columns.
+            create: Whether to create tables if there are none.
+            trace_epochs: Number of last epochs that time travel can reach; older ones may be
+                summed.
 
         Raises:
-            StateError: There are no tables and `create` is false, some are missing, damaged, or
-                they belong to another application.
+            StateError: There are no tables and `create` is false, some are missing or damaged, or
+                another application owns them.
         """
         root = Path(directory)
         missing = [name for name in layout.NAMES if not log.exists(root / name)]
         if missing and not create:
-            raise StateError(f"{root} holds no state: {', '.join(missing)} are not there.")
+            raise StateError(f"{root} holds no state: {', '.join(missing)} do not exist.")
         width = max(layout.LEAST_ARGUMENTS, max_arity)
         if layout.TRACE not in missing:
             width = table.argument_columns(root / layout.TRACE)
@@ -108,11 +109,11 @@ class Tables:
         tables = {name: Table(root / name, name, identity) for name in layout.NAMES}
         used = any(each.epoch is not None for each in tables.values())
         programs.begin(tables[layout.PROGRAMS], program, used=used)
-        return cls(root, tables, history=history)
+        return cls(root, tables, trace_epochs=trace_epochs)
 
     @staticmethod
     def rows(directory: Path) -> tuple[int, int]:
-        """How many facts, at the most, and terms a state has that is not open, or not there yet.
+        """Upper bound on the facts, and number of terms, of a state that need not be open or exist.
 
         Raises:
             StateError: It cannot be read.
@@ -120,23 +121,23 @@ class Tables:
         return table.rows(directory / layout.TRACE), table.rows(directory / layout.TERMS)
 
     def version(self) -> int | None:
-        """The last epoch that all tables hold, None before the first."""
+        """The last complete epoch, None before the first."""
         return self._version
 
     def has_begun(self, epoch: int) -> bool:
-        """Whether a table has an epoch."""
+        """Whether any table has rows of an epoch."""
         return epoch == self._incomplete or (self._version is not None and epoch <= self._version)
 
     @property
     def width(self) -> int:
-        """How many arguments a fact may have."""
+        """The largest number of arguments a fact can have."""
         return self._tables[layout.TRACE].identity.max_arity
 
     @property
-    def programs(self) -> History:
-        """Every program that was in effect, with the epoch it came with, oldest first.
+    def programs(self) -> ProgramsByEpoch:
+        """Every program that was in effect, with the epoch it took effect in, oldest first.
 
-        The first came before epoch 0. One may belong to an epoch that was cut short.
+        The first has epoch -1. The last may belong to an interrupted epoch.
         """
         return self._programs
 
@@ -155,21 +156,21 @@ class Tables:
         offsets: Offsets,
         program: ProgramText | None = None,
     ) -> None:
-        """Durable step 1: append one epoch to all tables; returns when it is on the disk.
+        """Durable step 1: append one epoch to all tables; returns when it is durable.
 
         Args:
             epoch: Larger than every epoch before, or the one that is being replayed.
             ts: Time of the epoch, with a time zone; a column of `changes`.
-            terms: Id of the first term given, and the terms from that id on. Terms that the
-                table has are skipped.
-            trace: Signed differences of the trace; ids and iterations as the engine gives them.
+            terms: Id of the first term, and the terms from that id on. Terms that the table has
+                already are skipped.
+            trace: Signed differences of the trace, with the engine's ids and iterations.
             changes: Decoded changes, see `rows.change_files`.
-            offsets: Input range: topic -> partition -> offsets, kept with the epoch.
+            offsets: Input range: topic -> partition -> offsets, stored with the epoch.
             program: The program from this epoch on, if it changes.
 
         Raises:
-            StateError: The epoch does not follow what the tables hold, another process writes, or
-                the disk refuses. The process must restart.
+            StateError: The epoch does not follow the last one, another process writes to the
+                tables, or they cannot be written. The process must restart.
         """
         new_hash = None if program is None else program.hash
         commit.check_epoch(epoch, self._version, self._incomplete)
@@ -187,16 +188,16 @@ class Tables:
             layout.CHANGES: _unless_empty(rows.change_files(changes, epoch, ts, arity)),
             layout.PROGRAMS: None if program is None else rows.program_files(program, epoch),
         }
-        latest = {
-            name: epoch if given is not None else self._tables[name].epoch
-            for name, given in files.items()
+        last_epochs = {
+            name: epoch if new_files is not None else self._tables[name].epoch
+            for name, new_files in files.items()
         }
-        known = {name: number for name, number in latest.items() if number is not None}
-        record = log.EpochRecord(epoch, self._version, known, offsets, new_hash)
+        latest = {name: number for name, number in last_epochs.items() if number is not None}
+        record = log.EpochRecord(epoch, self._version, latest, offsets, new_hash)
         appended = {
-            name: self._writers[name].submit(self._tables[name].append, given, record)
-            for name, given in files.items()
-            if given is not None
+            name: self._writers[name].submit(self._tables[name].append, new_files, record)
+            for name, new_files in files.items()
+            if new_files is not None
         }
         trace_files = rows.trace_files(trace, epoch, arity)
         trace_writer, to_trace = self._writers[layout.TRACE], self._tables[layout.TRACE]
@@ -210,14 +211,14 @@ class Tables:
             self._programs = tuple((dict(self._programs) | {epoch: program}).items())
 
     def offsets(self, epoch: int) -> Offsets | None:
-        """The input range that an epoch was committed with; None if its commit is forgotten."""
+        """The input range that an epoch was committed with; None if the log no longer holds it."""
         if self._record is not None and self._record.epoch == epoch:
             return self._record.offsets
         record = self._tables[layout.TRACE].snapshot().record(epoch)
         return None if record is None else record.offsets
 
     def restore_terms(self, dictionary: TermDictionary) -> None:
-        """Load all terms into an empty dictionary: before anything else gets an id there.
+        """Load all terms into a dictionary, which must be empty so that they keep their ids.
 
         Raises:
             StateError: The table is damaged, or the dictionary is not empty.
@@ -225,7 +226,7 @@ class Tables:
         restore.restore_terms(self._tables[layout.TERMS], dictionary)
 
     def restore(self, before: int) -> Iterator[TraceRows]:
-        """The trace of the epochs below `before`, in blocks; all rows of a fact are in one.
+        """The trace of the epochs below `before`, in blocks; all rows of a fact are in one block.
 
         Raises:
             StateError: The table is damaged.
@@ -233,21 +234,20 @@ class Tables:
         return restore.restore_trace(self._tables[layout.TRACE], before)
 
     def maintain_if_due(self) -> bool:
-        """Start merging, checkpointing and cleaning up in the background when enough was written.
+        """Merge, checkpoint and clean up in the background if enough was written.
 
         Returns:
             Whether a run was started.
 
         Raises:
-            Exception: What the last run was ended by, if it is not a fault of the disk or the
-                tables.
+            Exception: The last run failed with it, and it is no error of the disk or the tables.
         """
         return self._version is not None and self._maintenance.start_if_due(
             self._commits, self._version
         )
 
     def verify(self) -> None:
-        """Read all of `terms` and `trace`, for a reader that does not verify what it reads.
+        """Verify all of `terms` and `trace`, on behalf of a reader that does not verify.
 
         Raises:
             StateError: A data file is damaged.
@@ -256,7 +256,7 @@ class Tables:
             self._tables[name].verify()
 
     def statistics(self) -> StorageStatistics:
-        """Size of the state and work done on it so far."""
+        """Size of the state and maintenance done so far."""
         return StorageStatistics(
             bytes=self._bytes + self._maintenance.bytes_gained,
             compactions=self._maintenance.compactions,
@@ -264,7 +264,7 @@ class Tables:
         )
 
     def close(self) -> None:
-        """Wait for writers and maintenance; the tables are complete without it."""
+        """Wait for writers and maintenance; durability does not depend on it."""
         self._maintenance.wait()
         for writer in self._writers.values():
             writer.shutdown()
@@ -283,20 +283,20 @@ class Tables:
     def _new_terms(self, start: int, terms: pa.LargeStringArray) -> tuple[int, pa.Array]:
         if start > self._terms:
             raise StateError(
-                f"Terms begin at id {start}, but the table holds ids below {self._terms} only."
+                f"Terms begin at id {start}, but the table only holds ids below {self._terms}."
             )
         return self._terms, terms[self._terms - start :]
 
 
 def _unless_empty(files: Iterable[File]) -> Iterable[File] | None:
-    """The same files, or None if there are none: they may be made on the way."""
-    each = iter(files)
-    first = next(each, None)
-    return None if first is None else chain([first], each)
+    """The same files, or None if there are none; they may be generated lazily."""
+    iterator = iter(files)
+    first = next(iterator, None)
+    return None if first is None else chain([first], iterator)
 
 
 def _results(futures: Sequence[Future[int]]) -> list[int]:
-    # Every future is waited for before the first error is raised: no writer is left running.
+    # Waits for every future before raising the first error, so that no writer is left running.
     errors = [error for future in futures if (error := future.exception()) is not None]
     if errors:
         raise errors[0]

@@ -1,7 +1,7 @@
-"""Tables of releases without digests. Invariant: sealing changes what the log says, not the rows.
+"""Tables of releases without digests. Invariant: sealing changes the log, not the rows.
 
-Such a table is read as far as it can be verified: its log must be complete and its data files must
-have their sizes. A checkpoint with a seal then covers all of it, with the digests of its files.
+Such a table is verified as far as possible: its log must be complete, and its data files must have
+their logged sizes. A sealed checkpoint then covers all of it, including the digests of its files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def read(table: Path) -> Snapshot:
     """The newest snapshot of a table, sealed or not.
 
     Raises:
-        StateError: The log is damaged, incomplete, or needs another reader.
+        StateError: The log is damaged or incomplete, or needs unsupported Delta features.
     """
     try:
         return snapshot.read(table)
@@ -31,10 +31,10 @@ def read(table: Path) -> Snapshot:
 
 
 def seal(table: Path) -> None:
-    """Seal a table, durably; one that is sealed stays as it is. No other process may use it.
+    """Seal a table durably, unless it is sealed already. No other process may use it.
 
     Raises:
-        StateError: The table cannot be read, or the disk refuses.
+        StateError: The table cannot be read or written.
     """
     try:
         snapshot.read(table)

@@ -26,7 +26,7 @@ def rows(predicate, iteration, *args):
     return TraceRows(predicate, np.array([args]), np.array([iteration]), np.array([1]))
 
 program = ProgramText("program-hash", "p(?x) :- q(?x) .", ("p/1", "q/1"))
-with Tables.open(sys.argv[1], "test-application", program, 3, history=5) as tables:
+with Tables.open(sys.argv[1], "test-application", program, 3, trace_epochs=5) as tables:
     epoch = -1 if tables.version() is None else tables.version()
     while True:
         epoch += 1

@@ -67,7 +67,7 @@ EPOCHS = 60
 def state(tmp_path_factory):
     """Sixty epochs that assert and retract, some of them merged, with a checkpoint in between."""
     directory = tmp_path_factory.mktemp("state")
-    with open_tables(directory, history=20) as tables:
+    with open_tables(directory, trace_epochs=20) as tables:
         for epoch in range(EPOCHS):
             rows = [((epoch, 1, 2), 0, 1)]
             if epoch % 3 == 2:

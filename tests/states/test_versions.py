@@ -83,7 +83,7 @@ def test_a_number_that_is_none_is_refused(tmp_path):
     open_tables(tmp_path).close()
     set_properties(tmp_path / "trace", {"streamreasoner.format": "one"})
 
-    with pytest.raises(StateError, match=r"no number.*'one'"):
+    with pytest.raises(StateError, match=r"not a number.*'one'"):
         check_version(tmp_path)
 
 

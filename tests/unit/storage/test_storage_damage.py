@@ -42,8 +42,8 @@ def original(tmp_path_factory):
     state = tmp_path_factory.mktemp("state")
     with pytest.MonkeyPatch.context() as patch, open_tables(state / "tables") as tables:
         patch.setattr(maintain, "EPOCHS_BETWEEN_RUNS", 8)
-        patch.setattr(layout, "KEPT_COMMITS", 4)
-        patch.setattr(layout, "KEPT_FILES", 4)
+        patch.setattr(layout, "MAX_OLD_COMMITS", 4)
+        patch.setattr(layout, "MAX_UNUSED_FILES", 4)
         for epoch in range(LAST + 1):
             rows = [((epoch, 1, 2), 0, 1)]
             if epoch % 3 == 2:

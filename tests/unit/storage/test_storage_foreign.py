@@ -89,7 +89,7 @@ def test_files_of_other_programs_get_a_digest(tmp_path):
 
     identity = Identity("test-application", layout.LEAST_ARGUMENTS)
     (file,) = Table(tmp_path / "terms", "terms", identity).files()
-    path = file.place(tmp_path / "terms")
+    path = file.path_in(tmp_path / "terms")
     assert file.digest == seal.digest(path.read_bytes())
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1

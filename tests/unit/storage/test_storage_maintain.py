@@ -66,7 +66,7 @@ def test_a_run_in_the_background_loses_nothing(tmp_path):
     """Epochs keep coming while files are merged and checkpointed; every one of them is kept."""
     epochs = 2 * maintain.EPOCHS_BETWEEN_RUNS + 5
     started = 0
-    with open_tables(tmp_path, history=3) as tables:
+    with open_tables(tmp_path, trace_epochs=3) as tables:
         for epoch in range(epochs):
             commit_one(
                 tables, epoch, new_terms=[f"t{epoch}"], changed=[changes("p", ((f"t{epoch}",), 1))]
@@ -220,7 +220,7 @@ def test_small_epochs_leave_few_files(tmp_path, predicates):
 
 def test_readers_keep_what_they_read_for_some_time(tmp_path, monkeypatch):
     """Files that were merged since a reader began are there, except the oldest of too many."""
-    monkeypatch.setattr(layout, "KEPT_FILES", 3)
+    monkeypatch.setattr(layout, "MAX_UNUSED_FILES", 3)
     with open_tables(tmp_path) as tables:
         trace = tables._tables["trace"]  # noqa: SLF001 - merging is not asked for by hand
         for epoch in range(5):
@@ -236,7 +236,7 @@ def test_readers_keep_what_they_read_for_some_time(tmp_path, monkeypatch):
 
 def test_old_commits_go_and_the_last_two_checkpoints_stay(tmp_path, monkeypatch):
     """A reader that began with the checkpoint before the last one finds all commits after it."""
-    monkeypatch.setattr(layout, "KEPT_COMMITS", 4)
+    monkeypatch.setattr(layout, "MAX_OLD_COMMITS", 4)
     with open_tables(tmp_path) as tables:
         trace = tables._tables["trace"]  # noqa: SLF001 - checkpoints are not asked for by hand
         for epoch in range(12):

@@ -92,7 +92,7 @@ def test_a_replay_that_comes_to_another_program_is_refused(tmp_path, lost, progr
 
     with (
         open_tables(tmp_path) as tables,
-        pytest.raises(StateError, match=r"with program other-hash.*comes to .*recursion_limit"),
+        pytest.raises(StateError, match=r"with program other-hash.*results in .*recursion_limit"),
     ):
         commit_change(tables, 1, program)
 
