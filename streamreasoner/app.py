@@ -205,7 +205,7 @@ def _run_once(config: Config, observer: PipelineObserver | None, running: list[Q
     except StateFullError as error:
         if config.pipeline.backend != "auto":
             raise
-        _log.warning("%s It goes on in Spark.", error)
+        _log.warning("%s Continuing in Spark.", error)
         return True
     else:
         return started.outgrown

@@ -67,7 +67,7 @@ def test_a_state_that_outgrows_memory_goes_on_in_spark(broker, tmp_path, caplog,
         driving.start()
         run(case.config)
     driving.join()
-    assert "It goes on in Spark" in caplog.text
+    assert "Continuing in Spark" in caplog.text
     assert (full == "arena") == ("can be addressed" in caplog.text)
     assert len(net(changes(case))) == 3
     assert (tmp_path / "state" / "backend").read_text() == "spark"

@@ -1,11 +1,11 @@
 """Arrangements: groups of facts with equal key. Invariant: a fact is in its groups iff ARRANGED.
 
-A group is a doubly linked list; the links are in the facts, one pair of words for each arrangement
-that the fact's class is a member of. If the key is one argument, who is first is in the *index* of
-the arrangement, an array by id: ids are dense. Else it is in a record that a hash of the key finds.
+A group is an intrusive doubly linked list: a fact has one pair of link words per arrangement of its
+class. With a key of one argument the list head is in the *index* of the arrangement, an array by id
+(ids are dense); otherwise it is in a group record found by hashing the key.
 
-A lattice has groups too, of its candidates; a candidate is in its group unless it is UNLISTED.
-They are always records, and the index of a lattice says where.
+The candidates of a lattice form groups too; a candidate is in its group unless it is UNLISTED.
+These groups are always records, and the index of a lattice holds their ids.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 @inlined
 def link_offset(table: Int64s, header: int, arrangement: int) -> int:
-    """Word of an arrangement's link in a record whose first word is *header*."""
+    """Word offset of an arrangement's link in a record whose first word is *header*."""
     scalars = int64_column(table[SCALARS])
     offsets = int32_column(table[LINK_OFFSETS])
     return offsets[(header & CLASS_BITS) * scalars[ARRANGEMENT_COUNT] + arrangement]
@@ -102,8 +102,8 @@ def find_first(table: Int64s, arrangement: int, cells: Int32s, at: int, count: i
 
 
 @inlined
-def _indexed(table: Int64s, arrangement: int, fact: int) -> int:
-    """The id by which an index knows a fact's group."""
+def _index_id(table: Int64s, arrangement: int, fact: int) -> int:
+    """The id of a fact's group in the arrangement's index."""
     row = ARRANGEMENT_WIDTH * arrangement
     position = int32_column(table[OPERANDS])[int32_column(table[ARRANGEMENTS])[row]]
     return int32_column(table[ARENA])[2 * fact + CELLS + position]
@@ -138,17 +138,17 @@ def fields_of(table: Int64s, group: int) -> int:
 
 @kernel
 def group_of(table: Int64s, arrangement: int, fact: int) -> int:
-    """The record of the group that a fact is in, or would be; 0 if there is none."""
+    """The record of the group with a fact's key, or 0."""
     index = int64_column(table[INDEXES])[arrangement]
     if index != 0:
-        return int32_column(index)[_indexed(table, arrangement, fact)]
+        return int32_column(index)[_index_id(table, arrangement, fact)]
     count, tag = _load_key(table, arrangement, fact)
     return find_group(table, arrangement, int32_column(table[SCRATCH]), ARRANGED_KEY, count, tag)
 
 
 @kernel
 def ensure_group(table: Int64s, arrangement: int, fact: int, extra: int) -> int:
-    """The group that a fact is to be in, new with *extra* units if need be; 0 if out of memory."""
+    """The group with a fact's key, created with *extra* units if missing; 0 if out of memory."""
     group = group_of(table, arrangement, fact)
     if group == 0:
         group = _new_group(table, arrangement, fact, extra)
@@ -157,7 +157,7 @@ def ensure_group(table: Int64s, arrangement: int, fact: int, extra: int) -> int:
 
 @kernel
 def drop_group(table: Int64s, group: int, extra: int) -> None:
-    """Forget a group that has *extra* units after its key."""
+    """Delete a group that has *extra* units after its key."""
     words = int32_column(table[ARENA])
     arrangement = words[2 * group]
     row = ARRANGEMENT_WIDTH * arrangement
@@ -192,13 +192,13 @@ def _new_group(table: Int64s, arrangement: int, fact: int, extra: int) -> int:
 
 @kernel
 def arrange(table: Int64s, fact: int) -> int:
-    """Put a fact into its group of every arrangement that its class is a member of."""
+    """Add a fact to its group in every arrangement of its class; returns a status."""
     words = int32_column(table[ARENA])
     classes = int32_column(table[CLASSES])
     memberships = int32_column(table[MEMBERSHIPS])
     row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
     link = 2 * fact + classes[row + CLASS_LINKS]
-    # Groups first: when the arena is full, the fact must be in no group rather than in some.
+    # Create all groups first: if the arena is full, the fact must be in none of them.
     first = classes[row + CLASS_MEMBERSHIPS]
     indexes = int64_column(table[INDEXES])
     for i in range(classes[row + CLASS_LINK_COUNT]):
@@ -211,7 +211,7 @@ def arrange(table: Int64s, fact: int) -> int:
         arrangement = memberships[first + i]
         index = indexes[arrangement]
         if index != 0:
-            at = _indexed(table, arrangement, fact)
+            at = _index_id(table, arrangement, fact)
             _prepend(table, fact, arrangement, link + 2 * i, int32_column(index), at)
         else:
             at = 2 * words[link + 2 * i + 1] + GROUP_FIRST
@@ -222,7 +222,7 @@ def arrange(table: Int64s, fact: int) -> int:
 
 @kernel
 def enlist(table: Int64s, fact: int) -> int:
-    """Put a candidate into the group of its lattice, present or not."""
+    """Add a candidate, present or not, to the group of its lattice; returns a status."""
     words = int32_column(table[ARENA])
     row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
     arrangement = int32_column(table[CLASSES])[row + CLASS_LATTICE] - 1
@@ -239,7 +239,7 @@ def enlist(table: Int64s, fact: int) -> int:
 def _prepend(
     table: Int64s, fact: int, arrangement: int, link: int, firsts: Int32s, at: int
 ) -> None:
-    """Make a fact, whose link is at a word of the arena, the first of a group: *firsts* [at]."""
+    """Prepend a fact, whose link is word *link* of the arena, to the list at *firsts*[at]."""
     words = int32_column(table[ARENA])
     following = firsts[at]
     words[link] = following
@@ -252,7 +252,7 @@ def _prepend(
 
 @kernel
 def withdraw(table: Int64s, fact: int) -> None:
-    """Take a fact out of all its groups; a group that is left empty goes."""
+    """Remove a fact from all its groups; empty groups are dropped."""
     words = int32_column(table[ARENA])
     classes = int32_column(table[CLASSES])
     memberships = int32_column(table[MEMBERSHIPS])
@@ -266,7 +266,7 @@ def withdraw(table: Int64s, fact: int) -> None:
 
 @kernel
 def delist(table: Int64s, fact: int) -> None:
-    """Take a candidate out of the group of its lattice."""
+    """Remove a candidate from the group of its lattice."""
     words = int32_column(table[ARENA])
     row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
     arrangement = int32_column(table[CLASSES])[row + CLASS_LATTICE] - 1
@@ -279,7 +279,7 @@ def delist(table: Int64s, fact: int) -> None:
 
 @kernel
 def _unlink(table: Int64s, fact: int, arrangement: int, link: int, extra: int) -> None:
-    """Take a fact, whose link is at a word of the arena, out of its group."""
+    """Remove a fact, whose link is word *link* of the arena, from its group."""
     words = int32_column(table[ARENA])
     following = words[link]
     previous = words[link + 1]
@@ -292,7 +292,7 @@ def _unlink(table: Int64s, fact: int, arrangement: int, link: int, extra: int) -
         return
     index = int64_column(table[INDEXES])[arrangement]
     if index != 0 and extra == 0:
-        int32_column(index)[_indexed(table, arrangement, fact)] = following
+        int32_column(index)[_index_id(table, arrangement, fact)] = following
         return
     group = group_of(table, arrangement, fact)
     words[2 * group + GROUP_FIRST] = following

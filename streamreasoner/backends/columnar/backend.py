@@ -1,5 +1,5 @@
-"""The columnar backend: the engine's port over the kernels. Invariant: a kernel's status is never
-ignored, so a failed epoch always reaches the engine as an error.
+"""The columnar backend: implements the engine's port with kernels. Invariant: every kernel status
+is checked, so a failed epoch always reaches the engine as an error.
 """  # noqa: D205
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ _log = logging.getLogger(__name__)
 
 
 class ColumnarBackend:
-    """Holds the state in this process, in reserved address space.
+    """Keeps the state in this process, in reserved address space.
 
     Args:
         plan: The program.
-        dictionary: Gives the program's constants their ids.
+        dictionary: Assigns ids to the program's constants.
         values: Values of terms, for comparisons; read while deriving.
     """
 
@@ -83,24 +83,24 @@ class ColumnarBackend:
             self._check(ingest.add(self._table, relation, arity, cells, updates.multiplicity))
 
     def adopt(self, plan: ProgramPlan) -> None:
-        """Go on with another program; what it derives differently is settled in this epoch."""
+        """Switch to another program; the changes it causes are settled in this epoch."""
         former, self._before = self._plan, self._plan
         tables = compile_program(plan, self._numbering, self._dictionary.intern, former)
-        gone, kept = self._state.table.copy(), self._state.arrays()
+        old_table, old_arrays = self._state.table.copy(), self._state.arrays()
         sizes, effects = self._migrate(tables)
         self._use(plan)
         self._extend_values()
-        migrate.unsettle(self._table, effects)
+        migrate.journal_converted(self._table, effects)
         self._state.scalars[layout.CONVERTING] = int((effects == migrate.CONVERTED).any())
         starts, items = _drivers(tables.full_evaluations, sizes)
         self._check(migrate.evaluate_in_full(self._table, self._values.table, starts, items))
-        for row in _missing_reductions(former, plan):
-            self._check(reduce.retire(self._table, gone, row))
-        del kept  # what `gone` points to
+        for row in _reductions_only_in(former, plan):
+            self._check(reduce.retract_results(self._table, old_table, row))
+        del old_arrays  # kept alive until here: `old_table` holds their addresses
         migrate.touch_changed(self._table)
 
     def enter(self, stratum: int) -> int:
-        """Start a stratum with the final changes of those before it as deltas at iteration 0."""
+        """Start a stratum, with the final changes of lower strata as deltas at iteration 0."""
         self._extend_values()
         settle.enter(self._table, stratum)
         if stratum in self._reducing:
@@ -108,16 +108,16 @@ class ColumnarBackend:
         return settle.first_touched(self._table)
 
     def settle(self, iteration: int) -> int:
-        """Step 1: transitions at *iteration* from the counts; returns the number of deltas."""
+        """Step 1: transitions at *iteration* from multiplicities; returns the number of deltas."""
         self._check(settle.settle(self._table, self._values.table, iteration))
         return int(self._state.scalars[layout.DELTA_COUNT])
 
     def derive(self, iteration: int) -> None:
-        """Steps 2 and 3: the deltas through the stratum's plans, heads touched later on."""
+        """Steps 2 and 3: run the deltas through the stratum's plans and touch the heads."""
         count = int(self._state.scalars[layout.DELTA_COUNT])
         values = self._values.table
         threads = self._second_thread(count)
-        if threads is not None and threads.derives:
+        if threads is not None and threads.can_derive:
             self._check(threads.derive(values, iteration))
         else:
             self._check(derive.derive(self._table, values, iteration))
@@ -164,7 +164,7 @@ class ColumnarBackend:
             ),
         )
 
-    def commit(self, epoch: int) -> None:  # noqa: ARG002 - the state ends with the process
+    def commit(self, epoch: int) -> None:  # noqa: ARG002 - the state does not outlive the process
         """Make the epoch's changes final."""
         large = self._state.scalars[layout.JOURNALED_FACTS] > _LARGE_EPOCH
         journal.commit(self._table)
@@ -173,44 +173,44 @@ class ColumnarBackend:
             self._state.trim()
 
     def rollback(self) -> None:
-        """Undo the epoch wholly."""
+        """Undo the epoch completely."""
         self._check(journal.rollback(self._table, self._values.table))
         if self._before is not None:
             self._return_to(self._before)
             self._before = None
 
-    def holds(self, epoch: int) -> bool:  # noqa: ARG002 - as every backend
-        """Never: the state dies with its process."""
+    def holds(self, epoch: int) -> bool:  # noqa: ARG002 - part of the port
+        """Always false: the state does not outlive its process."""
         return False
 
     def _return_to(self, plan: ProgramPlan) -> None:
-        """Take the program before back, with multiplicities that are as they were."""
+        """Return to the previous program, after multiplicities have been restored."""
         abandoned = self._plan
         _, effects = self._migrate(compile_program(plan, self._numbering, self._dictionary.intern))
         self._use(plan)
-        migrate.unsettle(self._table, effects)
-        self._check(journal.settle_again(self._table, self._values.table))
-        for row in _missing_reductions(plan, abandoned):
-            self._check(reduce.recount(self._table, self._values.table, row))
+        migrate.journal_converted(self._table, effects)
+        self._check(journal.resettle(self._table, self._values.table))
+        for row in _reductions_only_in(plan, abandoned):
+            self._check(reduce.rebuild_groups(self._table, self._values.table, row))
 
     def _migrate(self, tables: ProgramTables) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Let the state stand under another program; facts by class, and effects on it."""
-        gone, kept = self._state.table.copy(), self._state.arrays()
-        coming, scalars = self._state.preview(tables)
-        units = migrate.leave(self._table, coming)
+        """Migrate the state to another program; returns facts by class and effects by class."""
+        old_table, old_arrays = self._state.table.copy(), self._state.arrays()
+        new_table, new_scalars = self._state.preview(tables)
+        units = migrate.detach(self._table, new_table)
         if self._state.scalars[layout.TOP] + units > self._state.scalars[layout.CAPACITY]:
-            self._check(migrate.join(self._table))
+            self._check(migrate.attach(self._table))
             self._check(layout.FULL)
         self._state.install(tables)
         classes = len(tables.columns[layout.CLASSES]) // layout.CLASS_WIDTH
         sizes, effects = np.zeros(classes, np.int64), np.zeros(classes, np.int32)
-        migrate.move(self._table, gone, sizes, effects)
-        self._check(migrate.join(self._table))
+        migrate.relocate(self._table, old_table, sizes, effects)
+        self._check(migrate.attach(self._table))
         if (effects == migrate.RELINKED).any():
             values = self._values
             values.extend()
             self._check(migrate.restore_winners(self._table, values.table, effects))
-        del kept, scalars  # what `gone` and `coming` point to
+        del old_arrays, new_scalars  # kept alive until here: the tables hold their addresses
         return sizes, effects
 
     def _use(self, plan: ProgramPlan) -> None:
@@ -222,7 +222,7 @@ class ColumnarBackend:
         )
 
     def restore(self, rows: Iterable[TraceRows]) -> None:
-        """Take the trace of an earlier run into an empty state."""
+        """Load the trace of an earlier run into an empty state."""
         for batch in rows:
             relation, arity = self._relation(batch.predicate, batch.args)
             cells = np.ascontiguousarray(batch.args, dtype=np.int32).reshape(-1)
@@ -232,14 +232,14 @@ class ColumnarBackend:
                 )
             )
         self._extend_values()
-        self._check(journal.accept(self._table, self._values.table))
+        self._check(journal.finish_restore(self._table, self._values.table))
         self._state.trim()
 
     def trace(self, predicate: str) -> TraceRows:
         """Every (fact, iteration, multiplicity) of a predicate, in no particular order."""
         relation = self._numbering.relations[predicate]
-        _, counts = scan.count(self._table, relation)
-        rows = _trace_rows(predicate, counts, self._numbering.arities[predicate])
+        _, trace_rows = scan.count(self._table, relation)
+        rows = _trace_rows(predicate, trace_rows, self._numbering.arities[predicate])
         scan.read_trace(self._table, relation, rows.args, rows.iteration, rows.multiplicity)
         return rows
 
@@ -254,7 +254,7 @@ class ColumnarBackend:
     def select(
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
     ) -> Selection:
-        """The facts of a predicate with these ids at these positions, judged at an iteration."""
+        """The facts of a predicate with these ids at these positions, as of an iteration."""
         relation = self._numbering.relations[predicate]
         arity = self._numbering.arities[predicate]
         positions = np.array(sorted(bound), np.int32)
@@ -264,8 +264,8 @@ class ColumnarBackend:
             records = np.array([record] if record else [], np.int32)
         else:
             none = np.empty(0, np.int32)
-            found = scan.select(self._table, relation, positions, ids, none)
-            records = np.empty(found, np.int32)
+            count = scan.select(self._table, relation, positions, ids, none)
+            records = np.empty(count, np.int32)
             scan.select(self._table, relation, positions, ids, records)
         args = _args(len(records), arity)
         times = np.empty((len(records), 3), np.int32)
@@ -288,7 +288,7 @@ class ColumnarBackend:
         )
 
     def _second_thread(self, size: int) -> Threads | None:
-        """The second thread, if work of some size is better shared with one."""
+        """The second thread, if *size* rows of work are worth sharing."""
         if size < LARGE or not Threads.allowed():
             return None
         if self._threads is None:
@@ -300,7 +300,7 @@ class ColumnarBackend:
             self._values.extend()
 
     def _result(self, group: int) -> str | None:
-        """The term of a reduction's group, for kernels that cannot make it themselves."""
+        """The result term of a reduction group, for kernels that cannot compute it."""
         units = self._state.units
         grouping = layout.ARRANGEMENT_WIDTH * (int(units[group]) & slots.LOW)
         arrangements = self._state.column(layout.ARRANGEMENTS)
@@ -333,31 +333,31 @@ _LARGE_EPOCH = 1 << 20
 
 @cache
 def _announce_compilation() -> None:
-    """Say what the first epoch of a version on a machine waits for."""
+    """Warn that the first epoch of a version on a machine waits for compilation."""
     if not is_cached(derive.derive):
         _log.warning(
-            "Compiling the kernels, once on this machine: the first epoch waits for up to a"
-            " minute. Later starts load them."
+            "Compiling the kernels, once per machine and version: the first epoch waits up to a"
+            " minute. Later starts load them from the cache."
         )
 
 
 def _full(fill: Fill) -> str:
-    """What an epoch says that does not fit the arena, and what helps."""
+    """The error message for an epoch that does not fit the arena, with advice."""
     addressing = is_addressed_wholly(fill)
     limit = "can be addressed on any machine" if addressing else "this machine's memory allows"
     larger = "" if addressing else ", or use a machine with more memory"
     return (
-        f"The state is full: the records of its facts take {fill} that {limit}. The epoch was "
+        f"The state is full: the records of its facts use {fill} that {limit}. The epoch was "
         f'rolled back. Set pipeline.backend = "spark", which has no such limit{larger}.'
     )
 
 
 class _Blocks:
-    """Rows of facts of all relations, those of one relation after the other's.
+    """Rows of facts of all relations, contiguous by relation.
 
     Attributes:
         rows: Number of all rows.
-        places: By relation: its first row and its first cell, int64 of shape (n, 2).
+        places: By relation: offsets of its first row and first cell, int64 of shape (n, 2).
         cells: Arguments, int32.
 
     Args:
@@ -374,7 +374,7 @@ class _Blocks:
         self.cells: NDArray[np.int32] = np.empty(cells, np.int32)
 
     def of_relations(self) -> Iterator[tuple[int, slice, NDArray[np.int32]]]:
-        """Relations that have rows: number, rows and arguments, of shape (n, arity)."""
+        """Relations that have rows: number, rows, and arguments of shape (n, arity)."""
         for relation in np.flatnonzero(self._sizes).tolist():
             size, arity = int(self._sizes[relation]), self._arities[relation]
             row, cell = self.places[relation].tolist()
@@ -393,7 +393,7 @@ def _trace_rows(predicate: str, rows: int, arity: int) -> TraceRows:
 
 
 def _needs_values(plan: ProgramPlan) -> bool:
-    """Whether the program looks at what terms are worth, and not only at which they are."""
+    """Whether the program needs values of terms, and not only their identity."""
     return bool(plan.lattices) or any(
         stratum.reductions
         or any(isinstance(node, Filter | Extend) for delta in stratum.plans for node in delta.nodes)
@@ -401,27 +401,27 @@ def _needs_values(plan: ProgramPlan) -> bool:
     )
 
 
-def _missing_reductions(plan: ProgramPlan, other: ProgramPlan) -> list[int]:
-    """Rows of the reductions of a program that another has not."""
+def _reductions_only_in(plan: ProgramPlan, other: ProgramPlan) -> list[int]:
+    """Rows of the reductions of a program that *other* lacks."""
     others = {reduction for stratum in other.strata for reduction in stratum.reductions}
     rows = [reduction for stratum in plan.strata for reduction in stratum.reductions]
     return [row for row, reduction in enumerate(rows) if reduction not in others]
 
 
 def _drivers(
-    full_evaluations: Sequence[FullEvaluation], sizes: NDArray[np.int64]
+    evaluations: Sequence[FullEvaluation], sizes: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """By class, the plans that evaluate whole rules, each driven by its rarest atom.
+    """By class, the plans that evaluate rules in full, each driven by its rarest atom.
 
     Returns:
-        Offsets of each class in the items, and the items, as for `migrate.evaluate_in_full`.
+        Offset of each class in the items, and the items, for `migrate.evaluate_in_full`.
     """
     by_class: list[list[tuple[int, int, int, int]]] = [[] for _ in sizes]
-    for whole in full_evaluations:
-        plan, classes = min(whole.plans, key=lambda item: sum(sizes[c] for c in item[1]))
-        field = layout.CLASS_STRATUM if whole.sign > 0 else layout.CLASS_OLD_STRATUM
+    for evaluation in evaluations:
+        plan, classes = min(evaluation.plans, key=lambda item: sum(sizes[c] for c in item[1]))
+        field = layout.CLASS_STRATUM if evaluation.sign > 0 else layout.CLASS_OLD_STRATUM
         for number in classes:
-            by_class[number].append((plan, whole.sign, whole.stratum, field))
+            by_class[number].append((plan, evaluation.sign, evaluation.stratum, field))
     starts = np.cumsum([0, *map(len, by_class)]).astype(np.int32)
     items = [item for items in by_class for item in items] or [(0, 0, 0, 0)]
     return starts, np.array(items, np.int32)

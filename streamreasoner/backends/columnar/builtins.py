@@ -1,6 +1,6 @@
-"""Built-ins by number, and the evaluation of those that kernels leave to Python.
+"""Codes of built-ins, and evaluation of those that kernels delegate to Python.
 
-Invariant: an exception never passes through a kernel; it waits here until the kernel has returned.
+Invariant: an exception never propagates through a kernel; it is stored until the kernel returns.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Those that kernels evaluate on integers come first, in the order of `compute`.
+# Built-ins that kernels evaluate on integers come first, in the order of `compute`.
 NAMES = (
     COPY, "+", "-", "*", "%", NEGATE, "abs", "min", "max", "/", "**",
     *sorted(set(FUNCTIONS) - {"abs", "min", "max"}), *sorted(TESTS),
@@ -37,17 +37,17 @@ NO_VALUE = -1
 FAILURE = -2
 
 REDUCE = -1
-"""The code that asks for the result of a reduction's group, named by the other argument."""
+"""The code that requests the result of a reduction group; the other argument is the group."""
 
 
 def weakly(method: Callable[..., T]) -> Callable[..., T]:
-    """A method that does not keep its object alive: a state goes as soon as nobody has it."""
+    """Wrap a method without keeping its object alive, so that a state is freed promptly."""
     reference = WeakMethod(method)
 
     def call(*arguments: object) -> T:
-        found = reference()
-        assert found is not None  # noqa: S101 - kernels run for objects that are there
-        return found(*arguments)
+        target = reference()
+        assert target is not None  # noqa: S101 - kernels only run while the object lives
+        return target(*arguments)
 
     return call
 
@@ -56,10 +56,10 @@ class Builtins:
     """Evaluates built-ins for kernels.
 
     Attributes:
-        address: What kernels call, with a code and a number of arguments; gives a term id, 0 or 1
-            for a test, NO_VALUE or FAILURE.
+        address: Function that kernels call with a code and a number of arguments; it returns a term
+            id, 0 or 1 for a test, NO_VALUE or FAILURE.
         arguments: Term ids, int32 of shape (MAX_ARGUMENTS,), written by kernels.
-        overflows: Results that had no value because they did not fit 64 bits.
+        overflows: Results without a value because they do not fit 64 bits.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Builtins:
         self.address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
 
     def failure(self) -> BaseException:
-        """Why a kernel returned FAILED; asking takes it away."""
+        """The exception behind a FAILED status; clears it."""
         failure, self._failure = self._failure, None
         assert failure is not None  # noqa: S101 - FAILED has no other source
         return failure
@@ -93,7 +93,7 @@ class Builtins:
                 holds = functions.test(NAMES[code], terms)
                 return NO_VALUE if holds is None else int(holds)
             return self._intern(functions.apply(NAMES[code], terms, self._overflowed))
-        except BaseException as failure:  # noqa: BLE001 - raised again after the kernel
+        except BaseException as failure:  # noqa: BLE001 - re-raised after the kernel
             self._failure = failure
             return FAILURE
 
@@ -103,6 +103,6 @@ class Builtins:
     def _intern(self, term: str | None) -> int:
         if term is None:
             return NO_VALUE
-        found = self._dictionary.intern(term)
+        identifier = self._dictionary.intern(term)
         self._values.extend()
-        return found
+        return identifier

@@ -1,7 +1,7 @@
-"""Classes of facts. Invariant: facts whose constants the program cannot tell apart are one class.
+"""Classes of facts. Invariant: facts that the program's constants do not distinguish share a class.
 
-What the constants of a fact decide (its stratum, the arrangements it is in, the plans it drives) is
-worked out once for every combination of constants: a class, found by walking a trie.
+A fact's constants determine its stratum, its arrangements and the plans it drives. These are
+computed once per combination of constants, the class, which a trie finds.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ Constants: TypeAlias = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class ClassQueries:
-    """What a program asks of a fact by its constants, each (predicate, constants, what follows).
+    """What a program needs to know of a fact by its constants: (predicate, constants, value) rows.
 
     Attributes:
-        arities: Of every predicate.
+        arities: Arity of every predicate.
         relations: Number of every predicate.
-        heads: The stratum of facts that rules derive.
-        old_heads: The same in the program before, if there is one.
-        arranged: The arrangement that a fact is a member of.
+        heads: The stratum of derived facts.
+        old_heads: The same in the previous program, if any.
+        arranged: The arrangement that a fact belongs to.
         lattices: The lattice that a fact is a candidate of, with its number.
-        driven: (stratum, plan) that its delta drives.
-        distinguished: Nothing, but facts that match are to be known.
-        reductions: By predicate: the reduction that counts its facts, + 1.
+        driven: (stratum, plan) that a fact's delta drives.
+        distinguished: No value, but matching facts get classes of their own.
+        reductions: By predicate: the reduction over its facts, + 1.
         hidden: Predicates that lowering added.
-        strata: Number of strata, with that of the input.
+        strata: Number of strata, including the input.
         groupings: Number of groupings.
     """
 
@@ -63,14 +63,14 @@ class ClassQueries:
 
 @dataclass(slots=True)
 class Classes:
-    """The classes of facts that a program tells apart, and the tries that find them.
+    """The classes of facts that a program distinguishes, and the tries that find them.
 
     Attributes:
         rows: The table of classes, rows of `layout.CLASS_WIDTH`.
         roots: By predicate, the trie node to start from.
     """
 
-    asked: ClassQueries
+    queries: ClassQueries
     rows: list[list[int]] = field(default_factory=list)
     roots: dict[str, int] = field(default_factory=dict)
     nodes: list[tuple[int, int]] = field(default_factory=list)
@@ -81,17 +81,17 @@ class Classes:
     _satisfied: list[tuple[str, frozenset[Constants]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        asked = self.asked
+        queries = self.queries
         everything = (
-            *asked.heads, *asked.old_heads, *asked.arranged, *asked.lattices, *asked.driven,
-            *asked.distinguished,
+            *queries.heads, *queries.old_heads, *queries.arranged, *queries.lattices,
+            *queries.driven, *queries.distinguished,
         )  # fmt: skip
-        for predicate in asked.relations:
+        for predicate in queries.relations:
             patterns = frozenset(c for name, c, _ in everything if name == predicate and c)
             self.roots[predicate] = self._node(predicate, 0, patterns, {})
 
     def matching(self, predicate: str, constants: Constants) -> list[int]:
-        """The classes whose facts have the constants; these must be among those asked for."""
+        """The classes whose facts have the constants, which must be those of one of the queries."""
         return [
             number
             for number, (name, satisfied) in enumerate(self._satisfied)
@@ -113,7 +113,7 @@ class Classes:
         return slots
 
     def members(self, row: list[int]) -> list[int]:
-        """The arrangements that the facts of a class are members of."""
+        """The arrangements that the facts of a class belong to."""
         first = row[layout.CLASS_MEMBERSHIPS]
         return self.memberships[first : first + row[layout.CLASS_LINK_COUNT]]
 
@@ -122,12 +122,12 @@ class Classes:
         offsets = []
         for row in self.rows:
             members = self.members(row)
-            found = dict.fromkeys(range(self.asked.groupings), -1)
-            found.update({a: row[layout.CLASS_LINKS] + 2 * i for i, a in enumerate(members)})
+            words = dict.fromkeys(range(self.queries.groupings), -1)
+            words.update({a: row[layout.CLASS_LINKS] + 2 * i for i, a in enumerate(members)})
             if row[layout.CLASS_LATTICE]:
                 lattice = row[layout.CLASS_LATTICE] - 1
-                found[lattice] = row[layout.CLASS_LINKS] + 2 * len(members)
-            offsets.append(list(found.values()))
+                words[lattice] = row[layout.CLASS_LINKS] + 2 * len(members)
+            offsets.append(list(words.values()))
         return offsets
 
     def _node(
@@ -137,8 +137,8 @@ class Classes:
         alive: frozenset[Constants],
         known: dict[tuple[int, frozenset[Constants]], int],
     ) -> int:
-        """The node that tells facts apart from *position* on; *alive* may still be satisfied."""
-        arity = self.asked.arities[predicate]
+        """The node that distinguishes facts from *position* on; *alive* ones may still match."""
+        arity = self.queries.arities[predicate]
         while position < arity and not any(position in dict(p) for p in alive):
             position += 1
         if (position, alive) in known:
@@ -149,59 +149,59 @@ class Classes:
             self.nodes.append((-1, self._add_class(predicate, alive)))
             return node
         self.nodes.append((position, -1))
-        indifferent = frozenset(p for p in alive if position not in dict(p))
-        default = self._node(predicate, position + 1, indifferent, known)
+        unaffected = frozenset(p for p in alive if position not in dict(p))
+        default = self._node(predicate, position + 1, unaffected, known)
         self.nodes[node] = (position, default)
-        for constant in sorted({dict(p)[position] for p in alive - indifferent}):
-            agreeing = frozenset(p for p in alive if dict(p).get(position, constant) == constant)
-            child = self._node(predicate, position + 1, agreeing, known)
+        for constant in sorted({dict(p)[position] for p in alive - unaffected}):
+            matching = frozenset(p for p in alive if dict(p).get(position, constant) == constant)
+            child = self._node(predicate, position + 1, matching, known)
             self._children.append((node, constant, child))
         return node
 
     def _add_class(self, predicate: str, satisfied: frozenset[Constants]) -> int:
-        asked = self.asked
+        queries = self.queries
 
         def applying(rows: Sequence[tuple[str, Constants, _T]]) -> list[_T]:
             return [x for name, c, x in rows if name == predicate and (not c or c in satisfied)]
 
-        strata = set(applying(asked.heads))
+        strata = set(applying(queries.heads))
         assert len(strata) <= 1, "Rules whose heads unify share a stratum."  # noqa: S101
-        lattices = applying(asked.lattices)
+        lattices = applying(queries.lattices)
         assert len(lattices) <= 1, "Lattices that unify are one."  # noqa: S101
-        members = sorted(applying(asked.arranged))
-        links = layout.CELLS + asked.arities[predicate]
+        members = sorted(applying(queries.arranged))
+        links = layout.CELLS + queries.arities[predicate]
         words = links + 2 * (len(members) + len(lattices))
         if words > 2 * layout.MAX_RECORD:
             raise ProgramError(
-                f"Rules look '{predicate}' up by {len(members)} combinations of its arguments;"
-                f" {layout.MAX_RECORD - (links + 1) // 2} fit. Split it into several predicates."
+                f"Rules look up '{predicate}' by {len(members)} combinations of its arguments; at"
+                f" most {layout.MAX_RECORD - (links + 1) // 2} are supported. Split the predicate."
             )
         self.rows.append(
             [
-                asked.relations[predicate],
-                asked.arities[predicate],
+                queries.relations[predicate],
+                queries.arities[predicate],
                 (words + 1) // 2,
                 next(iter(strata), 0),
                 links,
                 len(self.memberships),
                 len(members),
                 *(_lattice_fields(*lattices[0]) if lattices else (0, 0, 0)),
-                asked.reductions.get(predicate, 0),
-                next(iter(applying(asked.old_heads)), 0),
-                int(predicate in asked.hidden),
+                queries.reductions.get(predicate, 0),
+                next(iter(applying(queries.old_heads)), 0),
+                int(predicate in queries.hidden),
             ]
         )
         self.memberships.extend(members)
         self._satisfied.append((predicate, satisfied))
-        driven = applying(asked.driven)
-        for stratum in range(asked.strata):
+        driven = applying(queries.driven)
+        for stratum in range(queries.strata):
             plans = [plan for where, plan in driven if where == stratum]
             self.dispatch.extend((len(self.dispatched), len(plans)))
             self.dispatched.extend(plans)
         if len(self.rows) > layout.CLASS_BITS:
             raise ProgramError(
-                f"The constants of the program tell more than {layout.CLASS_BITS:,} kinds of facts"
-                " apart. Move constants from rules to facts that the rules join with."
+                f"The program's constants distinguish more than {layout.CLASS_BITS:,} classes of"
+                " facts. Move constants from rules into facts that the rules join with."
             )
         return len(self.rows) - 1
 

@@ -1,7 +1,7 @@
-"""A program into the tables that the kernels read. Invariant: every index in them is into them.
+"""Compile a program into the tables that kernels read. Invariant: every offset stays in its table.
 
-A program that follows another is compiled together with the rules of that one which are withdrawn,
-so that both can be told apart in the state while it goes from one to the other.
+A program that replaces another is compiled together with the withdrawn rules of its predecessor, so
+that the state distinguishes both while it changes over.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _FUNCTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class FullEvaluation:
-    """A rule to be evaluated as a whole, once, when the program changes.
+    """A rule to evaluate in full, once, when the program changes.
 
     Attributes:
-        sign: 1 if it comes, -1 if it goes.
+        sign: 1 if the rule is added, -1 if it is withdrawn.
         stratum: Its stratum, in the program that it belongs to.
-        plans: Number of each of its plans, with the classes of the facts that drive it.
+        plans: Number of each of its plans, with the classes of the facts that drive the plan.
     """
 
     sign: int
@@ -63,13 +63,13 @@ class ProgramTables:
 
     Attributes:
         columns: An array by column of the address table.
-        strata: Number of strata, with that of the input.
+        strata: Number of strata, including the input.
         groupings: Number of groupings.
-        trie_mask: Of the table of trie nodes' children.
-        indexed: The groupings whose groups an index by id finds.
+        trie_mask: Mask of the hash table of trie children.
+        indexed: The groupings whose groups are found through an array by id.
         group_units: The most units that the groups of one fact take if all of them are new.
-        lattices_indexed: Whether an index finds the groups of every lattice.
-        full_evaluations: Rules to be evaluated as a whole.
+        lattices_indexed: Whether the groups of every lattice are found through an array by id.
+        full_evaluations: Rules to evaluate in full.
     """
 
     columns: dict[int, NDArray[np.int32] | NDArray[np.int64]]
@@ -92,9 +92,9 @@ def compile_program(
 
     Args:
         plan: The program.
-        numbering: Gains what is new.
-        intern: Gives the id of a term in canonical N-Triples syntax.
-        before: The program that it follows.
+        numbering: Extended with new predicates and groupings.
+        intern: Returns the id of a term in canonical N-Triples syntax.
+        before: The program that it replaces.
 
     Raises:
         ProgramError: The program is larger than the kernels' tables allow.
@@ -111,11 +111,11 @@ def compile_program(
 
     leaves = Instructions(intern, numbering.relations, number)
     rules = [(s, rule) for s, p in enumerate(plan.strata, start=1) for rule in p.rules]
-    gone = [rule for _, rule in change.withdrawn]
+    withdrawn = [rule for _, rule in change.withdrawn]
     plans = [(s, delta) for s, rule in rules for delta in rule.plans]
-    everything = [*(delta for _, delta in plans), *(d for rule in gone for d in rule.plans)]
-    fragments = [evaluate(delta, leaves) for delta in everything]
-    for delta, fragment in zip(everything, fragments, strict=True):
+    all_plans = [*(delta for _, delta in plans), *(d for rule in withdrawn for d in rule.plans)]
+    fragments = [evaluate(delta, leaves) for delta in all_plans]
+    for delta, fragment in zip(all_plans, fragments, strict=True):
         check_size(delta, fragment)
 
     def encode(pattern: Pattern) -> Constants:
@@ -150,7 +150,7 @@ def compile_program(
             ],
             distinguished=[
                 (d.delta.pattern.predicate, encode(d.delta.pattern), None)
-                for d in everything[len(plans) :]
+                for d in all_plans[len(plans) :]
             ],
             reductions={r.candidates: i for i, (_, r) in enumerate(reductions, start=1)},
             hidden=plan.hidden | (before.hidden if before is not None else frozenset()),
@@ -159,7 +159,7 @@ def compile_program(
         )
     )
 
-    def whole(sign: int, stratum: int, first: int, rule: RulePlan) -> FullEvaluation:
+    def full_evaluation(sign: int, stratum: int, first: int, rule: RulePlan) -> FullEvaluation:
         drivers = tuple(
             (first + i, tuple(classes.matching(d.delta.pattern.predicate, encode(d.delta.pattern))))
             for i, d in enumerate(rule.plans)
@@ -211,10 +211,13 @@ def compile_program(
         trie_mask=len(trie_slots) // 2 - 1,
         full_evaluations=(
             *(
-                whole(-1, stratum, len(plans) + start, rule)
-                for (stratum, rule), start in zip(change.withdrawn, _starts(gone), strict=True)
+                full_evaluation(-1, stratum, len(plans) + start, rule)
+                for (stratum, rule), start in zip(change.withdrawn, _starts(withdrawn), strict=True)
             ),
-            *(whole(1, stratum, starts[id(rule)], rule) for stratum, rule in change.added),
+            *(
+                full_evaluation(1, stratum, starts[id(rule)], rule)
+                for stratum, rule in change.added
+            ),
         ),
     )
 
@@ -230,7 +233,7 @@ def _starts(rules: Sequence[RulePlan]) -> list[int]:
 def _plans(
     fragments: Sequence[Fragment], operands: Operands
 ) -> dict[int, NDArray[np.int32] | NDArray[np.int64]]:
-    """The tables of plans and of their steps."""
+    """The tables of plans and their steps."""
     plan_rows = np.zeros((max(len(fragments), 1), layout.PLAN_WIDTH), np.int32)
     step_rows: list[list[int]] = []
     for row, fragment in zip(plan_rows, fragments, strict=False):
@@ -270,7 +273,7 @@ def _plans(
 def _arrangements(
     numbering: Numbering, operands: Operands, reductions: Sequence[tuple[int, Reduction]]
 ) -> NDArray[np.int32]:
-    """The keys of all groupings, and which reduction's they are."""
+    """The key of each grouping, and its reduction if it has one."""
     rows = {reduction: index for index, (_, reduction) in enumerate(reductions, start=1)}
     table: list[int] = []
     for grouping in numbering.groupings:
@@ -282,7 +285,7 @@ def _arrangements(
 
 def _group_units(numbering: Numbering, classes: Classes) -> int:
     """The most units that the groups of one fact take if all of them are new."""
-    lengths = {number: len(one.key) for one, number in numbering.groupings.items()}
+    lengths = {number: len(grouping.key) for grouping, number in numbering.groupings.items()}
     indexed = frozenset(numbering.indexed)
     return max(
         (
@@ -298,7 +301,7 @@ def _group_units(numbering: Numbering, classes: Classes) -> int:
 
 
 def _result_codes(reduction: Reduction, intern: Callable[[str], int]) -> tuple[int, ...]:
-    """The head of a reduction: a place in the group, the place after it for the result, or ~id."""
+    """The head of a reduction: key positions, then the length of the key for the result, or ~id."""
     columns = [a.name for a in reduction.head.arguments if isinstance(a, Column)]
     group = [name for name in columns if name != RESULT]
     places = {name: place for place, name in enumerate((*group, RESULT))}

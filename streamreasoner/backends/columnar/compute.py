@@ -1,6 +1,6 @@
-"""Conditions of a rule on the bindings of a running plan. Invariant: no value, no match.
+"""Conditions on the bindings of a running plan. Invariant: a missing value is never a match.
 
-Integers are computed here; what else a built-in may be applied to is left to Python.
+Integer arithmetic is computed here; everything else is delegated to Python.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ _LEAST_INTEGER = -(2**63)
 
 @inlined
 def operand(table: Int64s, code: int) -> int:
-    """The term of an operand: a slot, or a constant as its complement."""
+    """The term of an operand: a slot, or ~id for a constant."""
     if code < 0:
         return ~code
     return int32_column(table[SCRATCH])[SLOTS + code]
 
 
 @kernel
-def satisfied(table: Int64s, values: Int64s, at: int, count: int) -> int:
-    """MATCH, NO_MATCH or FAILURE of *count* conditions from *at* on; values take their slots."""
+def check_conditions(table: Int64s, values: Int64s, at: int, count: int) -> int:
+    """Check *count* conditions from *at* on and fill slots; MATCH, NO_MATCH or FAILURE."""
     operands = int32_column(table[OPERANDS])
     scratch = int32_column(table[SCRATCH])
     for _ in range(count):
@@ -62,7 +62,7 @@ def satisfied(table: Int64s, values: Int64s, at: int, count: int) -> int:
             if (1 << (order + 1)) & operands[at + 1] == 0:
                 return NO_MATCH
         elif kind == HOLDS:
-            holds = _ask(table, operands[at + 1], arguments, number)
+            holds = _call_python(table, operands[at + 1], arguments, number)
             if holds == FAILURE:
                 return FAILURE
             if holds != operands[at + 2]:
@@ -82,7 +82,7 @@ def satisfied(table: Int64s, values: Int64s, at: int, count: int) -> int:
 
 @kernel
 def _value(table: Int64s, values: Int64s, code: int, arguments: int, number: int) -> int:
-    """The term that a built-in gives, NO_VALUE or FAILURE."""
+    """The result term of a built-in, NO_VALUE or FAILURE."""
     operands = int32_column(table[OPERANDS])
     left = operand(table, operands[arguments])
     if code == _COPY:
@@ -100,12 +100,12 @@ def _value(table: Int64s, values: Int64s, code: int, arguments: int, number: int
                     return term
     elif code in (_LEAST, _GREATEST):
         return _extreme(table, values, code, arguments, number)
-    return _ask(table, code, arguments, number)
+    return _call_python(table, code, arguments, number)
 
 
 @inlined
 def _integer(code: int, left: int, right: int) -> tuple[bool, int]:  # noqa: PLR0911 - by code
-    """Whether integer arithmetic is done here, and its result; else it needs Python."""
+    """Whether the integer result was computed here, and the result; otherwise call Python."""
     if code == _ADD:
         result = left + right
         return ((left ^ result) & (right ^ result)) >= 0, result
@@ -117,7 +117,7 @@ def _integer(code: int, left: int, right: int) -> tuple[bool, int]:  # noqa: PLR
         fits = small <= left < -small and small <= right < -small
         return fits, left * right
     if code == _REMAINDER:
-        # Only non-negative operands: elsewhere the sign is that of the dividend.
+        # Non-negative operands only: otherwise the sign must follow the dividend.
         if left >= 0 and right > 0:
             return True, left % right
         return False, 0
@@ -128,7 +128,7 @@ def _integer(code: int, left: int, right: int) -> tuple[bool, int]:  # noqa: PLR
 
 @kernel
 def _extreme(table: Int64s, values: Int64s, code: int, arguments: int, number: int) -> int:
-    """The least or greatest of comparable terms, the first of equal ones."""
+    """The least or greatest of comparable terms; of equal ones the first."""
     operands = int32_column(table[OPERANDS])
     best = operand(table, operands[arguments])
     for i in range(1, number):
@@ -142,10 +142,10 @@ def _extreme(table: Int64s, values: Int64s, code: int, arguments: int, number: i
 
 
 @kernel
-def _ask(table: Int64s, code: int, arguments: int, number: int) -> int:
-    """Let Python evaluate a built-in or a test."""
+def _call_python(table: Int64s, code: int, arguments: int, number: int) -> int:
+    """Evaluate a built-in or a test in Python."""
     operands = int32_column(table[OPERANDS])
-    given = int32_column(table[ARGUMENTS])
+    buffer = int32_column(table[ARGUMENTS])
     for i in range(number):
-        given[i] = operand(table, operands[arguments + i])
+        buffer[i] = operand(table, operands[arguments + i])
     return call(table[CALL], code, number)

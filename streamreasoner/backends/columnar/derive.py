@@ -1,11 +1,11 @@
-"""Join: step 2 of a fixpoint. Invariant: the deltas applied so far are derived from exactly once.
+"""Join: step 2 of a fixpoint. Invariant: each applied delta has been derived from exactly once.
 
-Deltas are applied one after the other. A combination of body facts is counted when the last of its
-deltas is applied: a match whose delta still waits is read as it was before the settle, and so is
-the applied fact itself in the atoms after the one it drives. The parts telescope to new - old.
+Deltas are applied one by one. A combination of body facts contributes when the last of its deltas
+is applied: a match whose delta is still pending is read in its old state, and so is the applied
+fact itself in the atoms after the one it drives. The contributions telescope to new - old.
 
 A delta plan is interpreted depth first: bind the arguments of the delta's fact, probe the next
-arrangement, take each transition of each match, and at the end add the product of the signs to the
+arrangement, iterate the transitions of each match, and finally add the product of the signs to the
 head at the greatest iteration + 1.
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.arrangement import arrange, find_first, link_offset
-from streamreasoner.backends.columnar.compute import MATCH, NO_MATCH, operand, satisfied
+from streamreasoner.backends.columnar.compute import MATCH, NO_MATCH, check_conditions, operand
 from streamreasoner.backends.columnar.entry import presence
 from streamreasoner.backends.columnar.fact import find
 from streamreasoner.backends.columnar.layout import (
@@ -91,17 +91,17 @@ from streamreasoner.rdf.kernels.memory import int32_column, int64_column
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int64s
 
-_RARE = 16  # a class is rare if it has at most one in so many of the deltas
-_FRESH = 0  # the fact at this depth has not been looked at
-_DONE = -1  # its transitions are used up
+_RARE = 16  # a class is rare if it has at most 1/_RARE of the deltas
+_FRESH = 0  # the fact at this depth has not been bound yet
+_DONE = -1  # its transitions are exhausted
 
 
 @kernel
 def put_rare_first(table: Int64s) -> None:
-    """Let deltas of rare classes be applied before the others.
+    """Move deltas of rare classes to the front.
 
-    In a large load these are the schema's: the many facts of the common classes then probe a small
-    group each, and nobody has to walk them.
+    In a large load these are the schema: each fact of a common class then probes a small group, and
+    no plan has to iterate over the common classes.
     """
     scalars = int64_column(table[SCALARS])
     deltas = int64_column(table[DELTAS])
@@ -130,8 +130,8 @@ def apply_deltas(table: Int64s, values: Int64s, start: int, stop: int, iteration
         table: The addresses.
         values: Values of terms.
         start: The first delta.
-        stop: The last one + 1.
-        iteration: At which their transitions change.
+        stop: The last delta + 1.
+        iteration: Iteration at which their transitions change.
     """
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
@@ -167,7 +167,7 @@ def apply_deltas(table: Int64s, values: Int64s, start: int, stop: int, iteration
 
 @kernel
 def derive(table: Int64s, values: Int64s, iteration: int) -> int:
-    """Apply all deltas, see `apply_deltas`, and carry out what they derive; returns a status."""
+    """Apply all deltas with `apply_deltas`, and flush what they derive; returns a status."""
     put_rare_first(table)
     count = int64_column(table[SCALARS])[DELTA_COUNT]
     return finish(table, apply_deltas(table, values, 0, count, iteration))
@@ -175,7 +175,7 @@ def derive(table: Int64s, values: Int64s, iteration: int) -> int:
 
 @kernel
 def finish(table: Int64s, status: int) -> int:
-    """Carry out what waits and forget the deltas; those of a failed epoch are for its rollback."""
+    """Flush pending additions and clear the deltas; a rollback still needs those of a failure."""
     if status == OK:
         status = flush(table)
     if status == OK:
@@ -184,10 +184,10 @@ def finish(table: Int64s, status: int) -> int:
 
 
 @kernel
-def run(  # noqa: C901, PLR0912, PLR0915 - one loop, kept whole so that its state is in registers
+def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in registers
     table: Int64s, values: Int64s, plan: int, fact: int, sign: int, iteration: int
 ) -> int:
-    """What one fact's change of a transition derives through one plan; returns a status."""
+    """Derive through one plan from one fact's change of a transition; returns a status."""
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
     classes = int32_column(table[CLASSES])
@@ -234,8 +234,8 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, kept whole so that its stat
         row = (header & CLASS_BITS) * CLASS_WIDTH
         change = (header >> DELTA_SHIFT) & 7
         if change != 0:
-            waits = match != fact or steps[s + STEP_OLD] != 0
-            change = change - DELTA_ZERO if waits else 0
+            pending = match != fact or steps[s + STEP_OLD] != 0
+            change = change - DELTA_ZERO if pending else 0
         when = 0
         if entry == _FRESH:
             bound = _bind(
@@ -256,7 +256,7 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, kept whole so that its stat
                 return FAILED
             entry = match + 1
         if steps[s + STEP_KIND] == ABSENT:
-            # A lower stratum is complete: the fact is missing, or not, from iteration 0 on.
+            # A lower stratum is complete: the fact is absent, or not, from iteration 0 on.
             transition = 1
             if match != NOTHING:
                 transition -= presence(table, match) - change
@@ -299,7 +299,7 @@ def _bind(
     conditions: int,
     condition_count: int,
 ) -> int:
-    """Take a fact's arguments into slots; MATCH, NO_MATCH or FAILURE of what is asked of them."""
+    """Bind a fact's arguments to slots; returns MATCH, NO_MATCH or FAILURE of its conditions."""
     words = int32_column(table[ARENA])
     operands = int32_column(table[OPERANDS])
     scratch = int32_column(table[SCRATCH])
@@ -311,12 +311,12 @@ def _bind(
             return NO_MATCH
     if condition_count == 0:
         return MATCH
-    return satisfied(table, values, conditions, condition_count)
+    return check_conditions(table, values, conditions, condition_count)
 
 
 @inlined
 def _open(table: Int64s, step: int, depth: int) -> None:
-    """Look the first match of a step up."""
+    """Look up the first match of a step."""
     steps = int32_column(table[STEPS])
     operands = int32_column(table[OPERANDS])
     scratch = int32_column(table[SCRATCH])
@@ -339,7 +339,7 @@ def _open(table: Int64s, step: int, depth: int) -> None:
 
 @inlined
 def _advance(table: Int64s, s: int, depth: int, match: int) -> None:
-    """Go on to the next match of the step whose row starts at *s*."""
+    """Advance to the next match of the step whose row starts at *s*."""
     steps = int32_column(table[STEPS])
     words = int32_column(table[ARENA])
     scratch = int32_column(table[SCRATCH])

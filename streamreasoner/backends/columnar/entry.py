@@ -1,8 +1,8 @@
-"""Multiplicities and transitions of a fact by iteration. Invariant: what changes is journaled once.
+"""Multiplicities and transitions of a fact by iteration. Invariant: each change is journaled once.
 
 An entry holds, for one iteration, a multiplicity, the stored transition and two flags: TOUCHED (it
-waits in that iteration's list) and JOURNALED (its multiplicity before the epoch is kept). Entries
-stay until commit, even at zero, so that joins see old and new transitions alike.
+is in that iteration's list) and JOURNALED (the journal has its multiplicity before the epoch).
+Entries are kept until commit, even at zero, so that joins see both old and new transitions.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 @inlined
 def presence(table: Int64s, fact: int) -> int:
-    """1 if the stored transitions make the fact present in the end, else 0."""
+    """1 if the stored transitions leave the fact present, else 0."""
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
     entry = fact + 1
@@ -78,8 +78,8 @@ def presence(table: Int64s, fact: int) -> int:
 
 
 @inlined
-def presents(table: Int64s, fact: int) -> bool:
-    """Whether a fact has any transition: a join may meet it at some iteration."""
+def has_transitions(table: Int64s, fact: int) -> bool:
+    """Whether a fact has a transition, so that a join may match it at some iteration."""
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
     entry = fact + 1
@@ -92,7 +92,7 @@ def presents(table: Int64s, fact: int) -> bool:
 
 @inlined
 def state_of(table: Int64s, fact: int) -> int:
-    """Presence, assertion and deficit of a settled fact, as journal flags."""
+    """Whether a settled fact is present, asserted and below zero, as journal flags."""
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
     entry = fact + 1
@@ -100,11 +100,11 @@ def state_of(table: Int64s, fact: int) -> int:
     total = 0
     asserted = 0
     while entry != 0:
-        count = units[entry] >> MULTIPLICITY_SHIFT
+        multiplicity = units[entry] >> MULTIPLICITY_SHIFT
         present += (units[entry] & TRANSITION_BITS) - 1
-        total += count
+        total += multiplicity
         if words[2 * entry + 2] == 0:
-            asserted = count
+            asserted = multiplicity
         entry = words[2 * entry + 3]
     state = 0
     if present > 0:
@@ -118,7 +118,7 @@ def state_of(table: Int64s, fact: int) -> int:
 
 @inlined
 def entry_at(table: Int64s, fact: int, iteration: int) -> int:
-    """The fact's entry for an iteration, new if need be; 0 if the arena is full."""
+    """The fact's entry for an iteration, created if missing; 0 if the arena is full."""
     words = int32_column(table[ARENA])
     entry = fact + 1
     while entry != 0:
@@ -137,20 +137,20 @@ def entry_at(table: Int64s, fact: int, iteration: int) -> int:
 
 @inlined
 def journal_fact(table: Int64s, fact: int) -> None:
-    """Note what a fact that is not new is before its first change in an epoch."""
+    """Journal the state of an existing fact before its first change in an epoch."""
     words = int32_column(table[ARENA])
     if words[2 * fact + JOURNAL_WORD] == 0:
         scalars = int64_column(table[SCALARS])
         state = state_of(table, fact)
         kind = words[2 * fact] & CLASS_BITS
-        noted = (kind << JOURNAL_CLASS_SHIFT) | (state << 32) | fact
-        int64_column(table[JOURNAL_FACTS])[scalars[JOURNALED_FACTS]] = noted
+        journaled = (kind << JOURNAL_CLASS_SHIFT) | (state << 32) | fact
+        int64_column(table[JOURNAL_FACTS])[scalars[JOURNALED_FACTS]] = journaled
         scalars[JOURNALED_FACTS] += 1
         words[2 * fact + JOURNAL_WORD] = 1
 
 
 @inlined
-def begin(
+def create_fact(
     table: Int64s,
     kind: int,
     cells: Int32s,
@@ -159,7 +159,7 @@ def begin(
     iteration: int,
     multiplicity: int,
 ) -> int:
-    """A new fact of class *kind* and hash *tag*, with a first multiplicity; returns a status."""
+    """Create a fact of class *kind* and hash *tag* with a multiplicity; returns a status."""
     if multiplicity > MAX_MULTIPLICITY or multiplicity < -MAX_MULTIPLICITY:
         return OVERFLOW
     scalars = int64_column(table[SCALARS])
@@ -177,8 +177,8 @@ def begin(
     for j in range(classes[row + CLASS_ARITY]):
         words[base + j] = cells[at + j]
     insert(table, FACT_TABLE, FACT_MASK, tag, fact)
-    noted = (kind << JOURNAL_CLASS_SHIFT) | fact
-    int64_column(table[JOURNAL_FACTS])[scalars[JOURNALED_FACTS]] = noted
+    journaled = (kind << JOURNAL_CLASS_SHIFT) | fact
+    int64_column(table[JOURNAL_FACTS])[scalars[JOURNALED_FACTS]] = journaled
     scalars[JOURNALED_FACTS] += 1
     if classes[row + CLASS_LATTICE] != 0:
         words[2 * fact] |= UNLISTED
@@ -199,16 +199,16 @@ def add_multiplicity(table: Int64s, fact: int, iteration: int, multiplicity: int
     entry = entry_at(table, fact, iteration)
     if entry == 0:
         return FULL
-    count = units[entry] >> MULTIPLICITY_SHIFT
+    total = units[entry] >> MULTIPLICITY_SHIFT
     if (words[2 * fact] & FRESH) == 0 and units[entry] & JOURNALED == 0:
         entries = int64_column(table[JOURNAL_ENTRIES])
         row = 2 * scalars[JOURNALED_ENTRIES]
         entries[row] = (fact << 32) | entry
-        entries[row + 1] = count
+        entries[row + 1] = total
         scalars[JOURNALED_ENTRIES] += 1
         units[entry] |= JOURNALED
-    count += multiplicity
-    if count > MAX_MULTIPLICITY or count < -MAX_MULTIPLICITY:
+    total += multiplicity
+    if total > MAX_MULTIPLICITY or total < -MAX_MULTIPLICITY:
         return OVERFLOW
     units[entry] += multiplicity << MULTIPLICITY_SHIFT
     if units[entry] & TOUCHED == 0 and scalars[QUIET] == 0:
@@ -218,7 +218,7 @@ def add_multiplicity(table: Int64s, fact: int, iteration: int, multiplicity: int
 
 @inlined
 def add_delta(table: Int64s, fact: int, change: int) -> None:
-    """Note that a fact's transition changed at the iteration that is being settled."""
+    """Record that a fact's transition changed at the iteration being settled."""
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     header = words[2 * fact]
@@ -229,7 +229,7 @@ def add_delta(table: Int64s, fact: int, change: int) -> None:
 
 @inlined
 def touch(table: Int64s, fact: int, entry: int) -> None:
-    """Put a fact on the list of an entry's iteration."""
+    """Put a fact on the touched list of an entry's iteration."""
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     iteration = words[2 * entry + 2]
@@ -244,7 +244,7 @@ def touch(table: Int64s, fact: int, entry: int) -> None:
 
 @inlined
 def touch_at_start(table: Int64s, fact: int) -> None:
-    """Put a fact on the list of iteration 0 of its stratum, where it needs no entry."""
+    """Put a fact on the touched list of iteration 0 of its stratum; it needs no entry there."""
     row = (int32_column(table[ARENA])[2 * fact] & CLASS_BITS) * CLASS_WIDTH
     stratum = int32_column(table[CLASSES])[row + CLASS_STRATUM]
     _prepend_node(table, int32_column(table[INITIAL_HEADS]), stratum, fact)
@@ -252,7 +252,7 @@ def touch_at_start(table: Int64s, fact: int) -> None:
 
 @inlined
 def _prepend_node(table: Int64s, heads: Int32s, at: int, fact: int) -> None:
-    """Put a fact on a list."""
+    """Prepend a fact to a touched list."""
     scalars = int64_column(table[SCALARS])
     nodes = int64_column(table[TOUCHED_NODES])
     node = scalars[FREE_NODE]

@@ -1,4 +1,4 @@
-"""Facts as records. Invariant: equal arguments of one relation are one record, found by its id."""
+"""Facts as records. Invariant: a relation has one record per distinct arguments."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def allocate(table: Int64s, units: int) -> int:
 
 @inlined
 def release(table: Int64s, record: int, units: int) -> None:
-    """Give a record back, to be the next of its size."""
+    """Put a record on the free list of its size."""
     free = int32_column(table[FREE])
     words = int32_column(table[ARENA])
     words[2 * record] = free[units]
@@ -64,18 +64,18 @@ def release(table: Int64s, record: int, units: int) -> None:
 
 @inlined
 def classify(table: Int64s, relation: int, cells: Int32s, at: int) -> int:
-    """The class of a fact, by a walk over the constants that the program asks for."""
+    """The class of a fact, by walking the trie of the program's constants."""
     scalars = int64_column(table[SCALARS])
     nodes = int32_column(table[TRIE_NODES])
     children = int64_column(table[TRIE_SLOTS])
     mask = scalars[TRIE_MASK]
     node = int32_column(table[RELATIONS])[2 * relation + 1]
     while nodes[2 * node] >= 0:
-        wanted = (node << 32) | cells[at + nodes[2 * node]]
+        key = (node << 32) | cells[at + nodes[2 * node]]
         node = nodes[2 * node + 1]
-        i = mix(0, wanted) & mask
+        i = mix(0, key) & mask
         while children[2 * i + 1] >= 0:
-            if children[2 * i] == wanted:
+            if children[2 * i] == key:
                 node = children[2 * i + 1]
                 break
             i = (i + 1) & mask
@@ -90,14 +90,14 @@ def tag_of(table: Int64s, relation: int, cells: Int32s, at: int) -> int:
 
 @inlined
 def prefetch_slot(table: Int64s, tag: int) -> None:
-    """Ask in advance for the first slot of *tag*."""
+    """Prefetch the first slot of *tag*."""
     scalars = int64_column(table[SCALARS])
     prefetch(table[FACT_TABLE + scalars[FACT_BUFFER]] + 8 * (tag & scalars[FACT_MASK]))
 
 
 @inlined
 def prefetch_record(table: Int64s, tag: int) -> None:
-    """Ask in advance for the record that the first slot of *tag* names."""
+    """Prefetch the record that the first slot of *tag* refers to."""
     scalars = int64_column(table[SCALARS])
     slot = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])[tag & scalars[FACT_MASK]]
     prefetch(table[ARENA] + 8 * (slot & LOW))
@@ -138,7 +138,7 @@ def find(table: Int64s, relation: int, cells: Int32s, at: int) -> int:
 
 @inlined
 def prefetch_drop_slot(table: Int64s, fact: int) -> None:
-    """Ask in advance for the slot of a fact, if its first multiplicity is 0: it may be dropped."""
+    """Prefetch the slot of a fact that may be dropped: its first multiplicity is 0."""
     words = int32_column(table[ARENA])
     if int64_column(table[ARENA])[fact + 1] >> MULTIPLICITY_SHIFT == 0:
         row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
@@ -148,7 +148,7 @@ def prefetch_drop_slot(table: Int64s, fact: int) -> None:
 
 @kernel
 def drop(table: Int64s, fact: int) -> None:
-    """Forget a fact that has no entries and is in no arrangement."""
+    """Delete a fact that has no entries and is in no arrangement."""
     words = int32_column(table[ARENA])
     classes = int32_column(table[CLASSES])
     row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH

@@ -1,4 +1,4 @@
-"""Rows into the state. Invariant: a batch is added row by row, and stops at the first bad one."""
+"""Add rows to the state. Invariant: a batch is added in order and stops at the first error."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def add(table: Int64s, relation: int, arity: int, cells: Int32s, multiplicities:
 
 @kernel
 def stage(table: Int64s, relation: int, arity: int, cells: Int32s, multiplicities: Int64s) -> int:
-    """As `add`, but the last batch waits."""
+    """Like `add`, but leave the last batch pending."""
     for i in range(len(multiplicities)):
-        # Most are new. With two threads this one, which puts them aside, has time to spare.
+        # Most facts are new, and with two threads the staging one has time to spare.
         kind = classify(table, relation, cells, i * arity)
         status = push(table, relation, cells, i * arity, 0, multiplicities[i], kind)
         if status != OK:

@@ -1,6 +1,6 @@
-"""A delta plan as instructions. Invariant: what runs is decided by the engine's walk, not here.
+"""Compile a delta plan to instructions. Invariant: the order is that of the engine's walk.
 
-The walk over a delta plan is the engine's; the leaves here return instructions for the kernels.
+The leaves of the walk return instructions that the kernels interpret.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SATISFYING = {
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What is done with each matching fact: arguments to bind and to check, and conditions."""
+    """What to do with each matching fact: arguments to bind and to check, and conditions."""
 
     binds: tuple[tuple[int, int], ...] = ()
     checks: tuple[tuple[int, int], ...] = ()
@@ -50,7 +50,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A join with the facts that a key finds."""
+    """A join with the facts under a key."""
 
     stage: Stage
     kind: int
@@ -69,8 +69,8 @@ class Fragment:
     steps: tuple[Step, ...] = ()
     head: tuple[int, tuple[int, ...]] | None = None
 
-    def conditioned(self, condition: tuple[int, ...]) -> Fragment:
-        """The fragment with one more condition, on its last stage."""
+    def with_condition(self, condition: tuple[int, ...]) -> Fragment:
+        """The fragment with a condition added to its last stage."""
         if not self.steps:
             stage = replace(self.start, conditions=(*self.start.conditions, condition))
             return replace(self, start=stage)
@@ -80,7 +80,7 @@ class Fragment:
 
     @property
     def shortcut(self) -> tuple[int, int, tuple[int, ...]]:
-        """What `layout.PLAN_PROBE` and the two fields after it say."""
+        """Fields of the fast path: `layout.PLAN_PROBE` and the two after it."""
         match self:
             case Fragment(
                 start=Stage(binds, (), ()),
@@ -110,7 +110,7 @@ class Instructions:
         return Fragment(slots, stage, sign=-1 if node.negated else 1)
 
     def join(self, node: Join, left: Fragment) -> Fragment:
-        """Probe an arrangement, or look the one fact up when every argument is known."""
+        """Probe an arrangement, or look up the one fact if every argument is bound."""
         pattern = node.pattern
         known = len(node.key) + len(pattern.constants)
         if known == len(pattern.arguments):
@@ -126,7 +126,7 @@ class Instructions:
         return replace(left, slots=slots, steps=(*left.steps, step))
 
     def antijoin(self, node: Antijoin, left: Fragment) -> Fragment:
-        """Look the one fact up that must be absent."""
+        """Look up the fact that must be absent."""
         pattern = node.pattern
         key = tuple(self._code(argument, left.slots) for argument in pattern.arguments)
         target = self.relations[pattern.predicate]
@@ -136,12 +136,12 @@ class Instructions:
     def filter(self, node: Filter, left: Fragment) -> Fragment:
         """Check a condition right after the stage that binds its last column."""
         match node.condition:
-            case Comparison(one, operator, other):
+            case Comparison(left_operand, operator, right_operand):
                 start = (layout.COMPARE, _SATISFYING[operator], 0)
-                arguments: tuple[Operand, ...] = (one, other)
+                arguments: tuple[Operand, ...] = (left_operand, right_operand)
             case Test(function, arguments, negated):
                 start = (layout.HOLDS, CODES[function], int(not negated))
-        return left.conditioned(self._condition(start, arguments, left.slots))
+        return left.with_condition(self._condition(start, arguments, left.slots))
 
     def extend(self, node: Extend, left: Fragment) -> Fragment:
         """Compute a column right after the stage that binds the last one it reads."""
@@ -151,10 +151,10 @@ class Instructions:
         slot = slots.setdefault(computation.column, len(slots))
         start = (kind, CODES[computation.function], slot)
         condition = self._condition(start, computation.arguments, left.slots)
-        return replace(left.conditioned(condition), slots=slots)
+        return replace(left.with_condition(condition), slots=slots)
 
     def project(self, left: Fragment, head: Pattern) -> Fragment:
-        """Name the head fact."""
+        """Set the head."""
         cells = tuple(self._code(argument, left.slots) for argument in head.arguments)
         return replace(left, head=(self.relations[head.predicate], cells))
 
@@ -165,7 +165,7 @@ class Instructions:
         return (*start, len(codes), *codes)
 
     def _code(self, operand: Operand | None, slots: dict[str, int]) -> int:
-        """A slot, or a constant as the complement of its id."""
+        """A slot, or ~id for a constant."""
         match operand:
             case Column(name):
                 return slots[name]
@@ -176,7 +176,7 @@ class Instructions:
 
 
 def _stage(pattern: Pattern, slots: dict[str, int], bound: frozenset[str]) -> Stage:
-    """Bind the first position of every new column, check its other ones; *slots* gains them."""
+    """Bind the first position of each new column and check the others; extends *slots*."""
     binds: list[tuple[int, int]] = []
     checks: list[tuple[int, int]] = []
     for position, argument in enumerate(pattern.arguments):
@@ -197,13 +197,13 @@ class Operands:
     values: list[int] = field(default_factory=list)
 
     def add(self, values: Iterable[int]) -> int:
-        """Append; returns where."""
+        """Append; returns the offset."""
         start = len(self.values)
         self.values.extend(values)
         return start
 
     def stage(self, stage: Stage) -> list[int]:
-        """The six fields that plans and steps have in common."""
+        """The six fields shared by plans and steps."""
         return [
             self.add(x for pair in stage.binds for x in pair),
             len(stage.binds),
@@ -215,7 +215,7 @@ class Operands:
 
 
 def check_size(plan: DeltaPlan, fragment: Fragment) -> None:
-    """Refuse a rule that is too large for the kernels' tables.
+    """Reject a rule that is too large for the kernels' tables.
 
     Raises:
         ProgramError: It has more variables or body atoms than fit.
@@ -226,13 +226,13 @@ def check_size(plan: DeltaPlan, fragment: Fragment) -> None:
     ):
         if count > limit:
             raise ProgramError(
-                f"A rule for '{plan.head.predicate}' has {count} {what}; {limit} fit. Derive a part"
-                " of its body into a predicate of its own."
+                f"A rule for '{plan.head.predicate}' has {count} {what}; at most {limit} are"
+                " supported. Move part of its body into a predicate of its own."
             )
 
 
 def check_arities(arities: Mapping[str, int]) -> None:
-    """Refuse predicates that are too wide for the kernels' tables, whether rules use them or not.
+    """Reject predicates that are too wide for the kernels' tables, whether rules use them or not.
 
     Raises:
         ProgramError: A predicate has more arguments than fit.
@@ -240,6 +240,6 @@ def check_arities(arities: Mapping[str, int]) -> None:
     for predicate, arity in arities.items():
         if arity > layout.MAX_ARITY:
             raise ProgramError(
-                f"'{predicate}' has {arity} arguments; {layout.MAX_ARITY} fit. Split it into"
-                " several predicates that share a key."
+                f"'{predicate}' has {arity} arguments; at most {layout.MAX_ARITY} are supported."
+                " Split it into several predicates that share a key."
             )

@@ -1,8 +1,7 @@
-"""What an epoch changed, and its end. Invariant: afterwards no flag, delta or journal is left.
+"""Changes, commit and rollback of an epoch. Invariant: no flag, delta or journal outlives it.
 
-Every fact whose multiplicities changed is in the journal with its state before the epoch, and every
-entry with its multiplicity before. Transitions follow from the multiplicities, so a rollback needs
-no more than that.
+The journal holds every changed fact with its state before the epoch, and every changed entry with
+its multiplicity before it. Transitions follow from multiplicities, so this is all a rollback needs.
 """
 
 from __future__ import annotations
@@ -10,9 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.arrangement import arrange, delist, withdraw
-from streamreasoner.backends.columnar.entry import presents, state_of
+from streamreasoner.backends.columnar.entry import has_transitions, state_of
 from streamreasoner.backends.columnar.fact import drop, prefetch_drop_slot, release
-from streamreasoner.backends.columnar.lattice import forget_offers, restore_group, unmark_group
+from streamreasoner.backends.columnar.lattice import (
+    clear_unsettled_groups,
+    restore_group,
+    unmark_group,
+)
 from streamreasoner.backends.columnar.layout import (
     ARENA,
     ARRANGED,
@@ -58,14 +61,14 @@ from streamreasoner.backends.columnar.layout import (
     WAS_BELOW_ZERO,
     WAS_PRESENT,
 )
-from streamreasoner.backends.columnar.pending import forget_pending
+from streamreasoner.backends.columnar.pending import discard_pending
 from streamreasoner.backends.columnar.reduce import (
     ANY_STRATUM,
     apply_matches,
     finish,
     withdraw_matches,
 )
-from streamreasoner.backends.columnar.settle import clear_deltas, forget_lists
+from streamreasoner.backends.columnar.settle import clear_class_lists, clear_deltas
 from streamreasoner.backends.columnar.slots import LOW
 from streamreasoner.rdf.kernels.compile import inlined, kernel
 from streamreasoner.rdf.kernels.memory import int32_column, int64_column, prefetch
@@ -73,7 +76,7 @@ from streamreasoner.rdf.kernels.memory import int32_column, int64_column, prefet
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int8s, Int32s, Int64s
 
-_AHEAD = 8  # facts between asking for a cache line and reading it
+_AHEAD = 8  # facts between prefetching a cache line and reading it
 
 
 @kernel
@@ -97,7 +100,7 @@ def count_changes(table: Int64s, sizes: Int64s) -> None:
             sizes[relation, 0] += derived != 0
             sizes[relation, 1] += closure != 0
         if words[2 * fact] & FRESH != 0:
-            sizes[relation, 2] += _counts(table, fact)
+            sizes[relation, 2] += _trace_rows(table, fact)
     for i in range(scalars[JOURNALED_ENTRIES]):
         if units[entries[2 * i] & LOW] >> MULTIPLICITY_SHIFT != entries[2 * i + 1]:
             fact = (entries[2 * i] >> 32) & FACT_BITS
@@ -114,12 +117,12 @@ def read_changes(
     closure_cells: Int32s,
     closure_signs: Int8s,
 ) -> None:
-    """Write the changes of all relations, arguments and signs, each in the order of the journal.
+    """Write arguments and signs of the changes of all relations, in the order of the journal.
 
     Args:
         table: The addresses.
         places: By relation: the next row and cell of derived changes, then of closure changes.
-        derived_cells: Arguments of derived changes, those of one relation after the other's.
+        derived_cells: Arguments of derived changes, contiguous by relation.
         derived_signs: Their signs.
         closure_cells: The same of closure changes.
         closure_signs: Their signs.
@@ -191,7 +194,7 @@ def read_trace_changes(
 
 @kernel
 def commit(table: Int64s) -> None:
-    """Make the epoch final: drop what is left at zero, and empty the journal."""
+    """Make the epoch final: drop facts and entries left at zero, and clear the journal."""
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
@@ -211,7 +214,7 @@ def commit(table: Int64s) -> None:
         before = facts[i] >> 32
         after = state_of(table, fact)
         if words[2 * fact] & FRESH != 0:
-            scalars[TRACE_ROWS] += _counts(table, fact)
+            scalars[TRACE_ROWS] += _trace_rows(table, fact)
             words[2 * fact] &= ~FRESH
         row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
         if classes[row + CLASS_HIDDEN] == 0:
@@ -219,21 +222,21 @@ def commit(table: Int64s) -> None:
         scalars[ASSERTED] += (after & WAS_ASSERTED != 0) - (before & WAS_ASSERTED != 0)
         scalars[BELOW_ZERO] += (after & WAS_BELOW_ZERO != 0) - (before & WAS_BELOW_ZERO != 0)
         words[2 * fact + JOURNAL_WORD] = 0
-        _tidy(table, fact)
+        _free_empty(table, fact)
     _end(table)
 
 
 @kernel
 def rollback(table: Int64s, values: Int64s) -> int:
-    """Put every multiplicity back, let the rest follow, and empty the journal."""
+    """Restore every multiplicity, rederive what depends on them, and clear the journal."""
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
     facts = int64_column(table[JOURNAL_FACTS])
     entries = int64_column(table[JOURNAL_ENTRIES])
     clear_deltas(table)
-    forget_offers(table)
-    forget_pending(table)
+    clear_unsettled_groups(table)
+    discard_pending(table)
     _untouch_all(table)
     status = withdraw_matches(table, values)
     for i in range(scalars[JOURNALED_ENTRIES]):
@@ -248,40 +251,40 @@ def rollback(table: Int64s, values: Int64s) -> int:
             while entry != 0:
                 units[entry] &= (1 << MULTIPLICITY_SHIFT) - 1
                 entry = words[2 * entry + 3]
-    status = max(status, _retransition_all(table, values))
+    status = max(status, _rebuild_all_transitions(table, values))
     for i in range(scalars[JOURNALED_FACTS]):
         fact = facts[i] & LOW
         words[2 * fact + JOURNAL_WORD] = 0
-        _tidy(table, fact)
+        _free_empty(table, fact)
     _end(table)
     return status
 
 
 @kernel
-def accept(table: Int64s, values: Int64s) -> int:
-    """End a restore: all else follows from the multiplicities; returns a status."""
+def finish_restore(table: Int64s, values: Int64s) -> int:
+    """Derive aggregates and transitions from restored multiplicities, and commit; a status."""
     _untouch_all(table)
     status = apply_matches(table, values, ANY_STRATUM)
     if status == OK:
         status = finish(table, values, emit=False)
     if status == OK:
-        status = _retransition_all(table, values)
+        status = _rebuild_all_transitions(table, values)
     if status == OK:
         commit(table)
     return status
 
 
 @kernel
-def settle_again(table: Int64s, values: Int64s) -> int:
-    """Derive the transitions of the journaled facts anew, and empty the journal; a status."""
-    status = _retransition_all(table, values)
+def resettle(table: Int64s, values: Int64s) -> int:
+    """Rederive the transitions of the journaled facts, and commit; returns a status."""
+    status = _rebuild_all_transitions(table, values)
     commit(table)
     return status
 
 
 @kernel
-def _retransition_all(table: Int64s, values: Int64s) -> int:
-    """Derive the transitions of all journaled facts from their multiplicities."""
+def _rebuild_all_transitions(table: Int64s, values: Int64s) -> int:
+    """Rederive the transitions of all journaled facts; returns a status."""
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     classes = int32_column(table[CLASSES])
@@ -292,7 +295,7 @@ def _retransition_all(table: Int64s, values: Int64s) -> int:
         fact = facts[i] & LOW
         row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
         if classes[row + CLASS_LATTICE] == 0:
-            status = max(status, retransition(table, fact))
+            status = max(status, rebuild_transitions(table, fact))
         elif words[2 * fact] & UNLISTED == 0:
             lattices = True
             status = max(status, restore_group(table, values, fact))
@@ -300,17 +303,17 @@ def _retransition_all(table: Int64s, values: Int64s) -> int:
         for i in range(scalars[JOURNALED_FACTS]):
             fact = facts[i] & LOW
             unmark_group(table, fact)
-            if presents(table, fact) and words[2 * fact] & ARRANGED == 0:
+            if has_transitions(table, fact) and words[2 * fact] & ARRANGED == 0:
                 status = max(status, arrange(table, fact))
     return status
 
 
 @kernel
-def retransition(table: Int64s, fact: int) -> int:
+def rebuild_transitions(table: Int64s, fact: int) -> int:
     """Derive a fact's transitions from its multiplicities, and arrange it if it has any."""
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
-    some = False
+    has_transition = False
     entry = fact + 1
     while entry != 0:
         when = words[2 * entry + 2]
@@ -318,32 +321,32 @@ def retransition(table: Int64s, fact: int) -> int:
         upto = 0
         other = fact + 1
         while other != 0:
-            count = units[other] >> MULTIPLICITY_SHIFT
+            multiplicity = units[other] >> MULTIPLICITY_SHIFT
             if words[2 * other + 2] <= when:
-                upto += count
+                upto += multiplicity
                 if words[2 * other + 2] < when:
-                    before += count
+                    before += multiplicity
             other = words[2 * other + 3]
         transition = (1 if upto > 0 else 0) - (1 if before > 0 else 0)
-        some = some or transition != 0
+        has_transition = has_transition or transition != 0
         units[entry] = (units[entry] & ~TRANSITION_BITS) | (transition + 1)
         entry = words[2 * entry + 3]
-    if some and words[2 * fact] & ARRANGED == 0:
+    if has_transition and words[2 * fact] & ARRANGED == 0:
         return arrange(table, fact)
     return OK
 
 
 @inlined
-def _counts(table: Int64s, fact: int) -> int:
-    """The iterations at which a fact has a multiplicity."""
+def _trace_rows(table: Int64s, fact: int) -> int:
+    """Number of iterations at which a fact has a multiplicity."""
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
-    found = 0
+    rows = 0
     entry = fact + 1
     while entry != 0:
-        found += units[entry] >> MULTIPLICITY_SHIFT != 0
+        rows += units[entry] >> MULTIPLICITY_SHIFT != 0
         entry = words[2 * entry + 3]
-    return found
+    return rows
 
 
 @kernel
@@ -365,7 +368,7 @@ def _copy_args(words: Int32s, fact: int, arity: int, target: Int32s, at: int) ->
 
 @kernel
 def _untouch_all(table: Int64s) -> None:
-    """Empty the lists of touched facts that are still to come."""
+    """Clear the lists of touched facts that are not settled yet."""
     scalars = int64_column(table[SCALARS])
     heads = int32_column(table[INITIAL_HEADS])
     for stratum in range(scalars[STRATA]):
@@ -392,8 +395,8 @@ def _untouch(table: Int64s, node: int) -> None:
 
 
 @kernel
-def _tidy(table: Int64s, fact: int) -> None:
-    """Free entries that hold nothing, and the fact itself when none is left."""
+def _free_empty(table: Int64s, fact: int) -> None:
+    """Free empty entries, and the fact itself if no entry is left."""
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
     inline = fact + 1
@@ -416,7 +419,7 @@ def _tidy(table: Int64s, fact: int) -> None:
             words[2 * inline + 2] = words[2 * entry + 2]
             words[2 * inline + 3] = words[2 * entry + 3]
             release(table, entry, 2)
-    if words[2 * fact] & ARRANGED and not presents(table, fact):
+    if words[2 * fact] & ARRANGED and not has_transitions(table, fact):
         withdraw(table, fact)
     if last:
         row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
@@ -428,7 +431,7 @@ def _tidy(table: Int64s, fact: int) -> None:
 
 @kernel
 def _end(table: Int64s) -> None:
-    forget_lists(table)
+    clear_class_lists(table)
     scalars = int64_column(table[SCALARS])
     scalars[JOURNALED_FACTS] = 0
     scalars[JOURNALED_ENTRIES] = 0

@@ -1,13 +1,13 @@
 """Lattices: of the candidates of a group only the best is present.
 
-Invariant: the history of a group, its winners by iteration, follows from the multiplicities of its
-candidates up to the iteration settled last, and the stored transitions are those of the history.
+Invariant: up to the last settled iteration, the winners of a group follow from the multiplicities
+of its candidates, and the stored transitions follow from the winners.
 
-A group is settled at an iteration where candidates are touched. Whoever else is present there was
-so at the iteration before, and is no better than the winner then, or was so before the epoch, and
-is no better than the winner that the history still has for it. So the new winner is the best of
-these two and of the touched, and the other candidates are only gone through when a winner is lost
-and none of the touched replaces it.
+A group is settled at each iteration where one of its candidates is touched. An untouched candidate
+that is present there was present either at the previous iteration, and then is no better than the
+winner there, or at this iteration before the epoch, and then is no better than the old winner. So
+the new winner is the best of these two winners and the touched candidates. All candidates are
+scanned only if one of the two winners is no longer present and no touched candidate beats it.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int64s
 
 _NEVER = 1 << 31
-_END = -1  # of the list of groups to be settled
+_END = -1  # end of the list of groups to settle
 
 
 @kernel
 def offer(table: Int64s, values: Int64s, fact: int, iteration: int) -> None:
-    """Let a touched candidate take part when its group is settled at an iteration."""
+    """Enter a touched candidate when its group is settled at an iteration."""
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
@@ -68,7 +68,7 @@ def offer(table: Int64s, values: Int64s, fact: int, iteration: int) -> None:
     while entry != 0:
         when = words[2 * entry + 2]
         if when > iteration:
-            # What changed here shifts the sums of all that the candidate has later on.
+            # A change here shifts the sums at all later iterations.
             if units[entry] & TOUCHED == 0:
                 touch(table, fact, entry)
         else:
@@ -81,7 +81,7 @@ def offer(table: Int64s, values: Int64s, fact: int, iteration: int) -> None:
         units[at + LATTICE_NEXT] = scalars[UNSETTLED_GROUP]
         scalars[UNSETTLED_GROUP] = at
     best = units[at + LATTICE_BEST]
-    # Any candidate stands for its group, until a present one does.
+    # An absent candidate (negative) represents its group until a present one does.
     if best == 0:
         units[at + LATTICE_BEST] = fact if upto > 0 else -fact
     elif upto > 0 and (best < 0 or _better(table, values, fact, best)):
@@ -90,7 +90,7 @@ def offer(table: Int64s, values: Int64s, fact: int, iteration: int) -> None:
 
 @kernel
 def settle_groups(table: Int64s, values: Int64s, iteration: int) -> int:
-    """Give the groups of the offered candidates their winners at an iteration; returns a status."""
+    """Settle the groups of the offered candidates at an iteration; returns a status."""
     scalars = int64_column(table[SCALARS])
     units = int64_column(table[ARENA])
     status = OK
@@ -106,10 +106,10 @@ def settle_groups(table: Int64s, values: Int64s, iteration: int) -> int:
 
 
 @kernel
-def _settle_group(  # noqa: C901 - one decision after the other
+def _settle_group(  # noqa: C901 - a sequence of decisions
     table: Int64s, values: Int64s, at: int, member: int, best: int, iteration: int
 ) -> int:
-    """Settle a group by one of its candidates and the best of the touched, if any is present."""
+    """Settle a group, given one of its candidates and the best present touched one, or 0."""
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
@@ -127,7 +127,7 @@ def _settle_group(  # noqa: C901 - one decision after the other
     lost = False
     for winner in (before, old):
         if winner != 0 and winner != best:
-            present = _upto(table, winner, iteration) > 0
+            present = _sum_up_to(table, winner, iteration) > 0
             if best == 0 or _better(table, values, winner, best):
                 if present:
                     best = winner
@@ -136,7 +136,7 @@ def _settle_group(  # noqa: C901 - one decision after the other
     if lost:
         best = _best(table, values, _first(table, member), _arrangement(table, member), iteration)
     if old != 0 and best != old and (best == 0 or _better(table, values, old, best)):
-        _watch(table, values, at, member, best, iteration)
+        _touch_contenders(table, values, at, member, best, iteration)
     if node != 0:
         _touch_winner(table, node, best if best != 0 else before)
     if scalars[CONVERTING] != 0:
@@ -150,7 +150,7 @@ def _settle_group(  # noqa: C901 - one decision after the other
 def _change(
     table: Int64s, gainer: int, loser: int, old_gainer: int, old_loser: int, iteration: int
 ) -> int:
-    """Store who gains and who loses presence at an iteration, and note the deltas."""
+    """Store which candidates gain and lose presence at an iteration, and add the deltas."""
     units = int64_column(table[ARENA])
     if gainer == loser:
         gainer = 0
@@ -164,8 +164,8 @@ def _change(
         entry = entry_at(table, candidate, iteration)
         if entry == 0:
             return FULL
-        wanted = int(candidate == gainer) - int(candidate == loser)
-        change = wanted - ((units[entry] & TRANSITION_BITS) - 1)
+        transition = int(candidate == gainer) - int(candidate == loser)
+        change = transition - ((units[entry] & TRANSITION_BITS) - 1)
         if change != 0:
             journal_fact(table, candidate)
             units[entry] += change
@@ -175,7 +175,7 @@ def _change(
 
 @kernel
 def _clear_others(table: Int64s, member: int, gainer: int, loser: int, iteration: int) -> None:
-    """Take back the presence of facts that were no candidates before."""
+    """Clear the presence of facts that were not candidates before."""
     units = int64_column(table[ARENA])
     arrangement = _arrangement(table, member)
     candidate = _first(table, member)
@@ -191,10 +191,12 @@ def _clear_others(table: Int64s, member: int, gainer: int, loser: int, iteration
 
 
 @kernel
-def _watch(table: Int64s, values: Int64s, at: int, member: int, best: int, iteration: int) -> None:
-    """Touch the later entries of all candidates that may win where the lost one would have.
+def _touch_contenders(
+    table: Int64s, values: Int64s, at: int, member: int, best: int, iteration: int
+) -> None:
+    """Touch the later entries of all candidates that may win in place of the old winner.
 
-    Those better than the floor are touched already.
+    Candidates better than the floor are touched already.
     """
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
@@ -218,9 +220,9 @@ def _watch(table: Int64s, values: Int64s, at: int, member: int, best: int, itera
 def restore_group(  # noqa: C901 - two passes over the candidates
     table: Int64s, values: Int64s, fact: int
 ) -> int:
-    """Derive history and transitions of a candidate's group from multiplicities; a status.
+    """Derive winners and transitions of a candidate's group from multiplicities; a status.
 
-    The candidates are marked, so that a group is not gone through again for each of them.
+    The candidates are marked, so that the group is not traversed again for each of them.
     """
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
@@ -271,8 +273,8 @@ def unmark_group(table: Int64s, fact: int) -> None:
 
 
 @kernel
-def forget_offers(table: Int64s) -> None:
-    """Empty the list of groups to be settled."""
+def clear_unsettled_groups(table: Int64s) -> None:
+    """Clear the list of groups to settle."""
     scalars = int64_column(table[SCALARS])
     units = int64_column(table[ARENA])
     while scalars[UNSETTLED_GROUP] != _END:
@@ -284,7 +286,7 @@ def forget_offers(table: Int64s) -> None:
 
 @inlined
 def _touch_winner(table: Int64s, node: int, before: int) -> None:
-    """Touch who has a transition at a node of the history: its winner, or the one that loses."""
+    """Touch the candidate with a transition at a node: its winner, or the previous winner."""
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
     candidate = words[2 * node + WINNER_FACT]
@@ -300,28 +302,31 @@ def _touch_winner(table: Int64s, node: int, before: int) -> None:
 
 @kernel
 def _following_iteration(table: Int64s, first: int, arrangement: int, iteration: int) -> int:
-    """The least iteration above a given one where a candidate of a group has a multiplicity."""
+    """The next iteration at which a candidate of a group has a multiplicity, or _NEVER."""
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
-    found = _NEVER
+    earliest = _NEVER
     candidate = first
     while candidate != 0:
         entry = candidate + 1
         while entry != 0:
-            if units[entry] >> MULTIPLICITY_SHIFT != 0 and iteration < words[2 * entry + 2] < found:
-                found = words[2 * entry + 2]
+            if (
+                units[entry] >> MULTIPLICITY_SHIFT != 0
+                and iteration < words[2 * entry + 2] < earliest
+            ):
+                earliest = words[2 * entry + 2]
             entry = words[2 * entry + 3]
         candidate = _next(table, candidate, arrangement)
-    return found
+    return earliest
 
 
 @kernel
 def _best(table: Int64s, values: Int64s, first: int, arrangement: int, iteration: int) -> int:
-    """The best of the candidates of a group that are present at an iteration, or 0."""
+    """The best candidate of a group that is present at an iteration, or 0."""
     best = 0
     candidate = first
     while candidate != 0:
-        if _upto(table, candidate, iteration) > 0 and (
+        if _sum_up_to(table, candidate, iteration) > 0 and (
             best == 0 or _better(table, values, candidate, best)
         ):
             best = candidate
@@ -330,8 +335,8 @@ def _best(table: Int64s, values: Int64s, first: int, arrangement: int, iteration
 
 
 @inlined
-def _upto(table: Int64s, fact: int, iteration: int) -> int:
-    """The sum of a fact's multiplicities at an iteration and before."""
+def _sum_up_to(table: Int64s, fact: int, iteration: int) -> int:
+    """The sum of a fact's multiplicities up to and including an iteration."""
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
     total = 0
@@ -355,7 +360,7 @@ def _entry(table: Int64s, fact: int, iteration: int) -> int:
 
 @inlined
 def _arrangement(table: Int64s, fact: int) -> int:
-    """The number of the grouping that a candidate's lattice is."""
+    """The grouping number of a candidate's lattice."""
     row = (int32_column(table[ARENA])[2 * fact] & CLASS_BITS) * CLASS_WIDTH
     return int32_column(table[CLASSES])[row + CLASS_LATTICE] - 1
 

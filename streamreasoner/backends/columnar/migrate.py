@@ -1,8 +1,8 @@
-"""The state under another program. Invariant: multiplicities stay, and so do transitions.
+"""Migrate the state to another program. Invariant: multiplicities and transitions are unchanged.
 
-Only where facts stand changes: their classes, and with these the arrangements they are members of.
-A fact whose links change gets a record of another size. Every slot of the table of facts is met
-once in each of three passes: leave what is no more, move, join what is new.
+Only the classes of facts change, and with them the arrangements they belong to. A fact whose links
+change moves to a record of another size. Three passes over the table of facts do this: detach facts
+from their old groups, relocate them, attach them to their new groups.
 """
 
 from __future__ import annotations
@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.arrangement import arrange, delist, enlist, withdraw
 from streamreasoner.backends.columnar.derive import run
-from streamreasoner.backends.columnar.entry import journal_fact, presence, presents, touch_at_start
+from streamreasoner.backends.columnar.entry import (
+    has_transitions,
+    journal_fact,
+    presence,
+    touch_at_start,
+)
 from streamreasoner.backends.columnar.fact import allocate, classify, release
 from streamreasoner.backends.columnar.lattice import restore_group, unmark_group
 from streamreasoner.backends.columnar.layout import (
@@ -57,35 +62,35 @@ if TYPE_CHECKING:
 
 
 RELINKED = 1
-"""Effect on a class of candidates: some of its facts were moved."""
+"""Effect on a class of candidates: some of its facts were relocated."""
 CONVERTED = 2
 """Effect on a class: its facts are candidates of another lattice than before, or of none."""
 
 
 @kernel
-def leave(table: Int64s, coming: Int64s) -> int:
-    """Take facts whose links change out of all groups and mark them.
+def detach(table: Int64s, new_table: Int64s) -> int:
+    """Remove facts whose links change from all groups and mark them.
 
     Args:
-        table: The addresses under the program so far.
-        coming: The addresses under the program to come.
+        table: The addresses under the old program.
+        new_table: The addresses under the new program.
 
     Returns:
-        Units of arena that the records to be moved will take.
+        Units of arena that the relocated records will take.
     """
     scalars = int64_column(table[SCALARS])
     slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
     words = int32_column(table[ARENA])
     old = int32_column(table[CLASSES])
-    new = int32_column(coming[CLASSES])
+    new = int32_column(new_table[CLASSES])
     units = 0
     for i in range(scalars[FACT_MASK] + 1):
         fact = slots[i] & LOW
         if fact == 0:
             continue
         before = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
-        kind = classify(coming, old[before + CLASS_RELATION], words, 2 * fact + CELLS)
-        if not _same_links(table, coming, before, kind * CLASS_WIDTH):
+        kind = classify(new_table, old[before + CLASS_RELATION], words, 2 * fact + CELLS)
+        if not _same_links(table, new_table, before, kind * CLASS_WIDTH):
             if words[2 * fact] & ARRANGED != 0:
                 withdraw(table, fact)
             if old[before + CLASS_LATTICE] != 0 and words[2 * fact] & UNLISTED == 0:
@@ -96,20 +101,20 @@ def leave(table: Int64s, coming: Int64s) -> int:
 
 
 @kernel
-def move(table: Int64s, gone: Int64s, sizes: Int64s, effects: Int32s) -> None:
-    """Give every fact its class under the program to come, and marked ones a new record.
+def relocate(table: Int64s, old_table: Int64s, sizes: Int64s, effects: Int32s) -> None:
+    """Assign every fact its class under the new program, and marked facts a new record.
 
     Args:
-        table: The addresses under the program to come.
-        gone: The addresses under the program so far.
-        sizes: Gains the number of facts by class, int64.
-        effects: By class, becomes CONVERTED or RELINKED.
+        table: The addresses under the new program.
+        old_table: The addresses under the old program.
+        sizes: Output: number of facts by class, int64.
+        effects: Output: CONVERTED or RELINKED, by class.
     """
     scalars = int64_column(table[SCALARS])
     slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
-    old = int32_column(gone[CLASSES])
+    old = int32_column(old_table[CLASSES])
     new = int32_column(table[CLASSES])
     for i in range(scalars[FACT_MASK] + 1):
         fact = slots[i] & LOW
@@ -137,8 +142,8 @@ def move(table: Int64s, gone: Int64s, sizes: Int64s, effects: Int32s) -> None:
 
 
 @kernel
-def join(table: Int64s) -> int:
-    """Put moved facts into their groups; returns a status."""
+def attach(table: Int64s) -> int:
+    """Add relocated facts to their groups; returns a status."""
     scalars = int64_column(table[SCALARS])
     slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
     words = int32_column(table[ARENA])
@@ -151,14 +156,14 @@ def join(table: Int64s) -> int:
         row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
         if classes[row + CLASS_LATTICE] != 0 and enlist(table, fact) != OK:
             return FULL
-        if presents(table, fact) and arrange(table, fact) != OK:
+        if has_transitions(table, fact) and arrange(table, fact) != OK:
             return FULL
     return OK
 
 
 @kernel
 def restore_winners(table: Int64s, values: Int64s, effects: Int32s) -> int:
-    """Let the groups of moved candidates have their histories back; returns a status."""
+    """Restore the winners of the groups of relocated candidates; returns a status."""
     scalars = int64_column(table[SCALARS])
     slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
     words = int32_column(table[ARENA])
@@ -175,8 +180,8 @@ def restore_winners(table: Int64s, values: Int64s, effects: Int32s) -> int:
 
 
 @kernel
-def unsettle(table: Int64s, effects: Int32s) -> None:
-    """Journal the facts of classes that are CONVERTED, so that all of them are settled again."""
+def journal_converted(table: Int64s, effects: Int32s) -> None:
+    """Journal the facts of CONVERTED classes, so that all of them are settled again."""
     scalars = int64_column(table[SCALARS])
     slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
     words = int32_column(table[ARENA])
@@ -188,24 +193,24 @@ def unsettle(table: Int64s, effects: Int32s) -> None:
 
 @kernel
 def evaluate_in_full(table: Int64s, values: Int64s, starts: Int32s, items: Int32s) -> int:
-    """Add, or take away, all that some rules derive from the state as it is; returns a status.
+    """Add or subtract everything that some rules derive from the current state; returns a status.
 
     Args:
         table: The addresses.
         values: Values of terms.
-        starts: By class, the first of its *items*; one more at the end.
-        items: int32 of shape (n, 4): plan, sign, stratum, and the field of a class with strata.
+        starts: By class, the first of its *items*, and the total at the end.
+        items: int32 of shape (n, 4): plan, sign, stratum, and the class field that holds strata.
     """
     scalars = int64_column(table[SCALARS])
     slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
     words = int32_column(table[ARENA])
     drivers = int64_column(table[DELTAS])
     count = 0
-    # What is derived may make the table of facts grow, so the drivers are noted first.
+    # Derivations may grow the table of facts, so the drivers are collected first.
     for i in range(scalars[FACT_MASK] + 1):
         fact = slots[i] & LOW
         kind = words[2 * fact] & CLASS_BITS
-        if fact != 0 and starts[kind] != starts[kind + 1] and presents(table, fact):
+        if fact != 0 and starts[kind] != starts[kind + 1] and has_transitions(table, fact):
             drivers[count] = fact
             count += 1
     scalars[QUIET] = 1
@@ -226,7 +231,7 @@ def evaluate_in_full(table: Int64s, values: Int64s, starts: Int32s, items: Int32
 
 @kernel
 def touch_changed(table: Int64s) -> None:
-    """Let every journaled fact be settled from the beginning of its stratum."""
+    """Touch every journaled fact at the start of its stratum."""
     scalars = int64_column(table[SCALARS])
     facts = int64_column(table[JOURNAL_FACTS])
     words = int32_column(table[ARENA])
@@ -243,7 +248,7 @@ def touch_changed(table: Int64s) -> None:
 
 @inlined
 def _drive(table: Int64s, values: Int64s, fact: int, plan: int, sign: int) -> int:
-    """Run a plan for every transition of a fact, as facts of its stratum or of a lower one."""
+    """Run a plan for every transition of a fact, or for its presence in a lower stratum."""
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
@@ -265,10 +270,10 @@ def _drive(table: Int64s, values: Int64s, fact: int, plan: int, sign: int) -> in
 
 
 @inlined
-def _same_links(table: Int64s, coming: Int64s, before: int, after: int) -> bool:
-    """Whether records of two classes, one under each program, have the same links."""
+def _same_links(table: Int64s, new_table: Int64s, before: int, after: int) -> bool:
+    """Whether an old and a new class have the same links in their records."""
     old = int32_column(table[CLASSES])
-    new = int32_column(coming[CLASSES])
+    new = int32_column(new_table[CLASSES])
     count = old[before + CLASS_LINK_COUNT]
     if (
         count != new[after + CLASS_LINK_COUNT]
@@ -276,11 +281,11 @@ def _same_links(table: Int64s, coming: Int64s, before: int, after: int) -> bool:
         or old[before + CLASS_LATTICE_CELL] != new[after + CLASS_LATTICE_CELL]
     ):
         return False
-    one = int32_column(table[MEMBERSHIPS])
-    other = int32_column(coming[MEMBERSHIPS])
+    old_members = int32_column(table[MEMBERSHIPS])
+    new_members = int32_column(new_table[MEMBERSHIPS])
     first = old[before + CLASS_MEMBERSHIPS]
     second = new[after + CLASS_MEMBERSHIPS]
     for i in range(count):
-        if one[first + i] != other[second + i]:
+        if old_members[first + i] != new_members[second + i]:
             return False
     return True

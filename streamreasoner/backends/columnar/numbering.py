@@ -1,7 +1,6 @@
-"""Numbers that records in memory hold. Invariant: a number is given once and never changes.
+"""Numbers of relations and groupings. Invariant: a number is assigned once and never changes.
 
-Relations and groupings keep their numbers when the program changes, so that the records of facts
-and groups stay valid.
+Records of facts and groups hold these numbers, and must stay valid when the program changes.
 """
 
 from __future__ import annotations
@@ -12,17 +11,17 @@ from typing import TypeAlias
 from streamreasoner.plan.algebra import Arrangement, Lattice, Reduction
 
 Grouping: TypeAlias = Arrangement | Lattice | Reduction
-"""What groups facts by a key: for a join, for choosing the best, or for an aggregate."""
+"""Groups facts by a key: for a join, a lattice or an aggregate."""
 
 
 @dataclass(slots=True)
 class Numbering:
-    """The numbers given so far.
+    """The numbers assigned so far.
 
     Attributes:
-        relations: By predicate.
-        groupings: By what the groups are for.
-        arities: Of every predicate there ever was.
+        relations: Number of each predicate.
+        groupings: Number of each grouping.
+        arities: Arity of every predicate, including those of earlier programs.
     """
 
     relations: dict[str, int] = field(default_factory=dict)
@@ -41,7 +40,7 @@ class Numbering:
 
     @property
     def indexed(self) -> tuple[int, ...]:
-        """The groupings whose groups an index by id finds."""
+        """The groupings whose groups are found through an array by id."""
         return tuple(
             number
             for grouping, number in self.groupings.items()

@@ -1,12 +1,12 @@
-"""Two threads for a large epoch. Invariant: what one of them writes, the other does not read.
+"""Two threads for a large epoch. Invariant: neither thread reads what the other writes.
 
-One thread joins: it applies deltas and lets what they derive wait in a buffer. The other
-accumulates: it adds the buffer filled before to the multiplicities. Joining writes headers, links
-and groups, and reads transitions; accumulating writes multiplicities, journals and new facts, whose
-transitions are all 0, so that a join may see them or not. Between two chunks both stand still.
+One thread joins: it applies deltas and buffers what they derive. The other accumulates: it adds the
+previously filled buffer to the multiplicities. Joining writes headers, links and groups, and reads
+transitions; accumulating writes multiplicities, journals and new facts. Transitions of new facts
+are all 0, so it does not matter whether a join sees them. Between chunks both threads are idle.
 
-New candidates of a lattice are put into its groups while they are accumulated. Only one thread may
-make groups that a hash finds: an index must find those of all lattices, or of all arrangements.
+Accumulating also adds new candidates of a lattice to its groups. Only one thread may create hashed
+groups, so either all lattices or all arrangements must be indexed.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from streamreasoner.backends.columnar.state import State
 
 LARGE = 1 << 16
-"""Deltas, or updates, from which on a second thread is worth its while."""
+"""Number of deltas or updates from which a second thread pays off."""
 CHUNK = 1 << 16
 LIMIT = 1 << 17  # rows of a buffer
-_GROUP_CHUNKS = 8  # chunks for whose groups memory is set aside at a time
+_GROUP_CHUNKS = 8  # chunks per reservation of memory for groups
 _GROUPS = (layout.GROUP_MASK, layout.GROUP_BUFFER, layout.GROUP_COUNT)
 
 
@@ -57,29 +57,29 @@ class Threads:
 
     @staticmethod
     def allowed() -> bool:
-        """Whether there is a processor for a second thread."""
+        """Whether a second processor is available."""
         return processors() > 1
 
     @property
-    def derives(self) -> bool:
-        """Whether the program lets both derive."""
+    def can_derive(self) -> bool:
+        """Whether the program permits deriving in two threads."""
         tables = self._state.tables
         return tables.group_units == 0 or tables.lattices_indexed
 
     def add(self, relation: int, arity: int, cells: Int32s, multiplicities: Int64s) -> int:
-        """As `ingest.add`."""
+        """Like `ingest.add`."""
 
         def stage(start: int) -> Callable[[Int64s], int]:
             rows = slice(start, start + CHUNK)
-            some = cells[start * arity : (start + CHUNK) * arity]
-            return lambda table: ingest.stage(table, relation, arity, some, multiplicities[rows])
+            chunk = cells[start * arity : (start + CHUNK) * arity]
+            return lambda table: ingest.stage(table, relation, arity, chunk, multiplicities[rows])
 
         count = len(multiplicities)
         slots.reserve(self._state.table, layout.FACT_TABLE, layout.FACT_MASK, count)
         return self._run([stage(start) for start in range(0, count, CHUNK)])
 
     def derive(self, values: Int64s, iteration: int) -> int:
-        """As `derive.derive`."""
+        """Like `derive.derive`."""
 
         def join(start: int) -> Callable[[Int64s], int]:
             stop = min(start + CHUNK, count)
@@ -95,10 +95,10 @@ class Threads:
         return derive.finish(self._state.table, status)
 
     def _run(self, chunks: list[Callable[[Int64s], int]], group_units: int = 0) -> int:
-        """Fill one buffer after the other, and carry each out while the next is filled.
+        """Fill two buffers in turn, accumulating one while the other is filled.
 
         Args:
-            chunks: What fills a buffer, given its table of addresses; returns a status.
+            chunks: Each fills a buffer, given its address table, and returns a status.
             group_units: The most units of groups that a row of a chunk may need.
         """
         tables = self._tables()
@@ -114,7 +114,7 @@ class Threads:
                 if full is not None:
                     status = _accumulate(self._state.table, full)
             finally:
-                # The caller may undo the epoch next: nobody may be at work then.
+                # The caller may roll back next, so the joining thread must be idle.
                 if joining is not None:
                     wait([joining])
             if joining is not None:
@@ -123,27 +123,27 @@ class Threads:
         return status
 
     def _tables(self) -> list[Int64s]:
-        """The addresses as the joining thread knows them, one table for each buffer."""
-        kept = self._scalars[[layout.TOP, layout.CAPACITY]]
+        """Address tables of the joining thread, one for each buffer."""
+        group_memory = self._scalars[[layout.TOP, layout.CAPACITY]]
         self._scalars[:] = self._state.scalars
-        self._scalars[[layout.TOP, layout.CAPACITY]] = kept
+        self._scalars[[layout.TOP, layout.CAPACITY]] = group_memory
         tables = []
         for buffer in self._buffers:
             table = self._state.table.copy()
             for column, array in buffer.items():
                 table[column] = array.ctypes.data
-            pending.forget_pending(table)
+            pending.discard_pending(table)
             tables.append(table)
         return tables
 
     def _prepare(self, full: Int64s | None, filling: Int64s, needed: int) -> int:
-        """Make room for a chunk and a buffer, so that neither thread moves what both use."""
+        """Reserve room for a chunk and a buffer, so that neither thread moves shared memory."""
         state, joining = self._state.scalars, self._scalars
         state[layout.BUSY] = int(full is not None)
         if full is not None:
             waiting = pending.pending_count(full)
             slots.reserve(self._state.table, layout.FACT_TABLE, layout.FACT_MASK, waiting)
-        pending.share_facts(filling, self._state.table)
+        pending.share_fact_table(filling, self._state.table)
         if joining[layout.CAPACITY] - joining[layout.TOP] >= needed:
             return layout.OK
         if state[layout.TOP] + _GROUP_CHUNKS * needed > state[layout.CAPACITY]:
@@ -156,7 +156,7 @@ class Threads:
 
 @kernel
 def _accumulate(table: Int64s, full: Int64s) -> int:
-    """Carry a buffer out, and say that it is done."""
+    """Accumulate a buffer, then clear BUSY."""
     status = pending.accumulate(table, full)
     store_released(table[layout.SCALARS] + 8 * layout.BUSY, 0)
     return status

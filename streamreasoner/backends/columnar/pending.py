@@ -1,9 +1,9 @@
-"""Additions to multiplicities, in batches. Invariant: carried out before anyone settles.
+"""Batched additions to multiplicities. Invariant: they are applied before facts are settled.
 
-The slot of a fact is a cache miss, and so is its record. Additions therefore wait until a batch is
-full, and slots and records of a batch are asked for ahead of their use: the misses overlap instead
-of adding up (measured: a third of the time for a large load). Neighbours often derive the same
-fact, so what waits for the same fact and iteration is summed.
+Looking up a fact costs two cache misses, one for its slot and one for its record. Additions are
+therefore buffered, and slots and records of a batch are prefetched so that the misses overlap
+(measured: a third of the time for a large load). Consecutive derivations often have the same head,
+so pending additions to the same fact and iteration are combined.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.backends.columnar.entry import add_multiplicity, begin
+from streamreasoner.backends.columnar.entry import add_multiplicity, create_fact
 from streamreasoner.backends.columnar.fact import (
     classify,
     find_tagged,
@@ -43,24 +43,24 @@ if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int32s, Int64s
 
 BATCH = 256
-UNKNOWN = -1  # for a class: to be worked out if the fact is new
-_COUNT = 0  # rows that wait
-_LIMIT = 1  # rows at which they are carried out
-_STATE = 2  # address of the table of addresses of the state they are for; 0: this one's
-_LATEST = 3  # by the low bits of a tag: where the latest row with it is, or 0
+UNKNOWN = -1  # class to be computed if the fact is new
+_COUNT = 0  # pending rows
+_LIMIT = 1  # rows at which they are applied
+_STATE = 2  # address table of the state to apply them to; 0: this one
+_LATEST = 3  # by the low bits of a tag: its latest row, or 0
 _LATEST_MASK = 255
 _ROWS = _LATEST + _LATEST_MASK + 1
 _ROW = 6  # relation, first cell, tag, iteration, multiplicity, class or UNKNOWN
-_SUMMED = 1 << 32  # sums of a batch stay small, so that they overflow where single ones would
-_AHEAD = 16  # rows between asking for a cache line and reading it
+_SUMMED = 1 << 32  # keeps combined additions small, so that they overflow where single ones would
+_AHEAD = 16  # rows between prefetching a cache line and reading it
 
 
 def columns(limit: int, owner: Int64s | None = None) -> dict[int, Int32s | Int64s]:
-    """Memory for batches of *limit* additions, by column of the table of addresses.
+    """Memory for batches of *limit* additions, by column of the address table.
 
     Args:
-        limit: Additions that are carried out together.
-        owner: The table of the state that they are for, if another thread accumulates.
+        limit: Additions applied together.
+        owner: Address table of the state to apply them to, if another thread accumulates.
     """
     rows = np.zeros(_ROWS + _ROW * (limit + 1), np.int64)
     rows[_LIMIT] = limit
@@ -78,15 +78,15 @@ def push(
     multiplicity: int,
     kind: int,
 ) -> int:
-    """Let an addition wait; returns a status, which is that of the batch if this one fills it.
+    """Buffer an addition; applies the batch if it is full, and returns a status.
 
     Args:
         table: The addresses.
-        relation: Of the fact.
-        cells: Its arguments, among others.
-        at: Where they start.
-        iteration: At which it is added.
-        multiplicity: That is added.
+        relation: The fact's relation.
+        cells: Holds its arguments.
+        at: Offset of the arguments.
+        iteration: Iteration to add at.
+        multiplicity: Multiplicity to add.
         kind: The fact's class, or UNKNOWN.
     """
     rows = int64_column(table[PENDING_ROWS])
@@ -122,13 +122,13 @@ def push(
 
 @kernel
 def flush(table: Int64s) -> int:
-    """Carry out what waits; returns a status."""
+    """Apply pending additions; returns a status."""
     return accumulate(table, table)
 
 
 @kernel
-def forget_pending(table: Int64s) -> None:
-    """Give up what waits."""
+def discard_pending(table: Int64s) -> None:
+    """Drop pending additions."""
     rows = int64_column(table[PENDING_ROWS])
     rows[_COUNT] = 0
     for i in range(_LATEST, _ROWS):
@@ -137,18 +137,18 @@ def forget_pending(table: Int64s) -> None:
 
 @kernel
 def pending_count(table: Int64s) -> int:
-    """Number of additions that wait."""
+    """Number of pending additions."""
     return int64_column(table[PENDING_ROWS])[_COUNT]
 
 
 @kernel
 def accumulate(table: Int64s, source: Int64s) -> int:
-    """Carry out, on the state of *table*, what waits in *source*; returns a status."""
+    """Apply the pending additions of *source* to the state of *table*; returns a status."""
     rows = int64_column(source[PENDING_ROWS])
     waiting = int32_column(source[PENDING_CELLS])
     arities = int32_column(table[RELATIONS])
     count = rows[_COUNT]
-    forget_pending(source)
+    discard_pending(source)
     for i in range(count + 2 * _AHEAD):
         if i < count:
             prefetch_slot(table, rows[_ROWS + _ROW * i + 2])
@@ -165,7 +165,7 @@ def accumulate(table: Int64s, source: Int64s) -> int:
                 kind = rows[row + 5]
                 if kind == UNKNOWN:
                     kind = classify(table, relation, waiting, at)
-                status = begin(table, kind, waiting, at, tag, rows[row + 3], rows[row + 4])
+                status = create_fact(table, kind, waiting, at, tag, rows[row + 3], rows[row + 4])
             if status != OK:
                 return status
     return OK
@@ -173,7 +173,7 @@ def accumulate(table: Int64s, source: Int64s) -> int:
 
 @kernel
 def _make_room(table: Int64s) -> int:
-    """Carry a full batch out; the state may be another thread's, and is waited for."""
+    """Apply a full batch; if the state is another thread's, wait until it is idle."""
     state = int64_column(table[PENDING_ROWS])[_STATE]
     if state == 0:
         return accumulate(table, table)
@@ -181,13 +181,13 @@ def _make_room(table: Int64s) -> int:
     while load_acquired(owner[SCALARS] + 8 * BUSY) != 0:
         yield_processor()
     status = accumulate(owner, table)
-    share_facts(table, owner)
+    share_fact_table(table, owner)
     return status
 
 
 @kernel
-def share_facts(table: Int64s, owner: Int64s) -> None:
-    """Let a thread that joins know where the owner's table of facts is now."""
+def share_fact_table(table: Int64s, owner: Int64s) -> None:
+    """Give a joining thread the current location of the owner's table of facts."""
     scalars = int64_column(table[SCALARS])
     owned = int64_column(owner[SCALARS])
     scalars[FACT_MASK] = owned[FACT_MASK]

@@ -1,7 +1,7 @@
-"""Plans of one probe: the short way of `derive.run`. Invariant: it derives what `run` would.
+"""Fast path of `derive.run` for plans of one probe. Invariant: it derives what `run` would.
 
-Most rules of most programs join a delta with one arrangement and ask nothing else. Their heads are
-made from the two facts directly, without slots.
+Most rules join a delta with a single arrangement and have no conditions. Their heads are built from
+the two facts directly, without slots.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ if TYPE_CHECKING:
 
 @kernel
 def run_probe(table: Int64s, p: int, fact: int, match: int, sign: int, iteration: int) -> int:
-    """What one fact's change of a transition derives with a group; returns a status.
+    """Derive from one fact's change of a transition joined with a group; returns a status.
 
     Args:
         table: The addresses.
-        p: Where the row of the plan starts.
-        fact: The fact that drives it.
+        p: Offset of the plan's row.
+        fact: The fact that drives the plan.
         match: The first fact of the group.
-        sign: Of the change.
-        iteration: At which it changes.
+        sign: Sign of the change.
+        iteration: Iteration of the change.
     """
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
@@ -74,8 +74,8 @@ def run_probe(table: Int64s, p: int, fact: int, match: int, sign: int, iteration
         prefetch(table[ARENA] + 8 * following)
         change = (header >> DELTA_SHIFT) & 7
         if change != 0:
-            waits = match != fact or old != 0
-            change = change - DELTA_ZERO if waits else 0
+            pending = match != fact or old != 0
+            change = change - DELTA_ZERO if pending else 0
         if classes[(header & CLASS_BITS) * CLASS_WIDTH + field] == stratum:
             entry = match + 1
             while entry != 0:

@@ -1,4 +1,4 @@
-"""How many processors this process may use. Invariant: a quota counts as well as an affinity."""
+"""Number of processors available to this process. Invariant: it respects affinity and quota."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _CGROUP = Path("/sys/fs/cgroup")
 
 
 def processors(cgroup: Path = _CGROUP) -> int:
-    """Processors by affinity, or by the quota of the control group if that is less; 1 at least.
+    """The lesser of the CPU affinity and the control group's quota, at least 1.
 
     Args:
-        cgroup: Where control groups are mounted, version 1 or 2.
+        cgroup: Mount point of control groups, version 1 or 2.
     """
     allowed = len(os.sched_getaffinity(0))
     quota = _quota(cgroup)
@@ -20,12 +20,12 @@ def processors(cgroup: Path = _CGROUP) -> int:
 
 
 def _quota(cgroup: Path) -> float | None:
-    """Processor time per time, None if it is not limited."""
+    """Processors' worth of time, None if unlimited."""
     for names in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
         try:
             limit, period = " ".join((cgroup / name).read_text() for name in names).split()
             return int(limit) / int(period) if int(limit) > 0 else None
         except (OSError, ValueError):
-            # The file is missing, or says `max`.
+            # The file is missing or contains `max`.
             continue
     return None

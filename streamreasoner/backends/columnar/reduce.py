@@ -1,7 +1,7 @@
 """Aggregates of groups, from the multiplicities of their matches.
 
-Invariant: the accumulators of a group are exact sums over its matches, so they are the same however
-the matches came and went; a group without matches has no record.
+Invariant: the accumulators of a group are exact sums over its matches, so they do not depend on the
+order of updates; a group without matches has no record.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def reduce(table: Int64s, values: Int64s, stratum: int) -> int:
 
 @kernel
 def apply_matches(table: Int64s, values: Int64s, stratum: int) -> int:
-    """Add the epoch's changes of matches to the accumulators of a stratum, or of any."""
+    """Add the epoch's changes of matches to the accumulators of one stratum or of all."""
     return _account(table, values, stratum, undo=False)
 
 
@@ -124,9 +124,9 @@ def withdraw_matches(table: Int64s, values: Int64s) -> int:
 
 @kernel
 def _account(table: Int64s, values: Int64s, stratum: int, undo: bool) -> int:  # noqa: FBT001
-    """Let the accumulators know of the journaled changes that they do not, or do, know of.
+    """Apply the journaled changes to the accumulators, or undo those already applied.
 
-    A match has one multiplicity, as all that it follows from is in lower strata.
+    A match has a single multiplicity because its premises are all in lower strata.
     """
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
@@ -165,7 +165,7 @@ def _concerns(table: Int64s, fact: int, row: int, stratum: int, undo: bool) -> b
 
 @kernel
 def finish(table: Int64s, values: Int64s, emit: bool) -> int:  # noqa: FBT001
-    """Compute the results of the changed groups, and derive the difference; returns a status."""
+    """Recompute the results of the changed groups, and emit the difference; returns a status."""
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
@@ -200,35 +200,35 @@ def finish(table: Int64s, values: Int64s, emit: bool) -> int:  # noqa: FBT001
 
 
 @kernel
-def retire(table: Int64s, gone: Int64s, reduction: int) -> int:
-    """Take back what a reduction of the program before derived, and forget its groups; a status.
+def retract_results(table: Int64s, old_table: Int64s, reduction: int) -> int:
+    """Retract the results of a reduction of the previous program, and drop its groups; a status.
 
     Args:
-        table: The addresses under the program as it is.
-        gone: The addresses under the program before.
-        reduction: Its row in that program's table.
+        table: The addresses under the new program.
+        old_table: The addresses under the previous program.
+        reduction: Its row in the previous program's table.
     """
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     slots = int64_column(table[GROUP_TABLE + scalars[GROUP_BUFFER]])
-    reductions = int32_column(gone[REDUCTIONS])
-    noted = int64_column(table[DELTAS])
+    reductions = int32_column(old_table[REDUCTIONS])
+    groups = int64_column(table[DELTAS])
     r = reduction * REDUCTION_WIDTH
     count = 0
-    # Forgetting a group moves others in the table of groups, so they are noted first.
+    # Dropping a group moves others in the table of groups, so they are collected first.
     for i in range(scalars[GROUP_MASK] + 1):
         group = slots[i] & LOW
         if group != 0 and words[2 * group] == reductions[r + REDUCTION_ARRANGEMENT]:
-            noted[count] = group
+            groups[count] = group
             count += 1
     scalars[QUIET] = 1
     status = OK
     for i in range(count):
-        group = noted[i]
+        group = groups[i]
         if status == OK:
             result = words[2 * group + GROUP_FIRST]
             if result != 0:
-                status = _emit(table, gone, r, group, result - 1, -1)
+                status = _emit(table, old_table, r, group, result - 1, -1)
         at = group + group_units(reductions[r + REDUCTION_KEYS])
         _drop(table, group, at, reductions[r + REDUCTION_FUNCTION])
     if status == OK:
@@ -238,8 +238,8 @@ def retire(table: Int64s, gone: Int64s, reduction: int) -> int:
 
 
 @kernel
-def recount(table: Int64s, values: Int64s, reduction: int) -> int:
-    """Make the groups of a reduction anew from all its matches; returns a status."""
+def rebuild_groups(table: Int64s, values: Int64s, reduction: int) -> int:
+    """Rebuild the groups of a reduction from all its matches; returns a status."""
     scalars = int64_column(table[SCALARS])
     slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
     units = int64_column(table[ARENA])
@@ -275,7 +275,7 @@ def _accumulate(
     now: int,
     undo: bool,  # noqa: FBT001
 ) -> int:
-    """Let a match of a group go from one multiplicity to another, or back; returns a status."""
+    """Account for a match's change of multiplicity, or undo it; returns a status."""
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
@@ -315,7 +315,7 @@ def _is_number(values: Int64s, value: int) -> bool:
 
 @inlined
 def _add_value(table: Int64s, values: Int64s, at: int, value: int, change: int) -> int:
-    """Add a number, *change* times, to the sums at a unit of the arena; returns a status."""
+    """Add a number *change* times to the sums at a unit of the arena; returns a status."""
     units = int64_column(table[ARENA])
     kind = signed(int8_column(values[KIND])[value])
     if kind == _DOUBLE:
@@ -334,7 +334,7 @@ def _add_value(table: Int64s, values: Int64s, at: int, value: int, change: int) 
 @inlined
 def _add_double(table: Int64s, at: int, value: float, change: int) -> int:
     units = int64_column(table[ARENA])
-    if value != value:  # noqa: PLR0124 - only NaN is not itself
+    if value != value:  # noqa: PLR0124 - only NaN differs from itself
         units[at + SUM_NAN] += change
     elif value == _INFINITY:
         units[at + SUM_POSITIVE] += change
@@ -360,7 +360,7 @@ def _result(table: Int64s, values: Int64s, function: int, group: int, at: int) -
         low = units[at + SUM_WHOLE]
         high = units[at + SUM_WHOLE + 1]
         top = units[at + SUM_WHOLE + 2]
-        # Digits are base 2^32 and only the last is signed: is it the sign of what is below?
+        # Digits are base 2^32, only the last is signed: the value fits if it just extends the sign.
         if (top == 0 and high < _HALF) or (top == -1 and high >= _HALF):
             simple = True
             number = (high << 32) | low
@@ -375,7 +375,7 @@ def _result(table: Int64s, values: Int64s, function: int, group: int, at: int) -
 def _emit(
     table: Int64s, program: Int64s, r: int, group: int, result: int, multiplicity: int
 ) -> int:
-    """Derive a group's result once, or once less, as a program says; returns a status."""
+    """Add *multiplicity* to the head for a group's result; returns a status."""
     words = int32_column(table[ARENA])
     reductions = int32_column(program[REDUCTIONS])
     operands = int32_column(program[OPERANDS])

@@ -1,4 +1,4 @@
-"""Results of reductions as terms. Invariant: what accumulators hold is exact."""
+"""Terms of reduction results. Invariant: they are computed from exact accumulators."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_DOUBLE_UNITS = 1 << 1074  # the exact sum of doubles counts in units of 2^-1074
+_DOUBLE_UNITS = 1 << 1074  # the exact sum of doubles is in units of 2^-1074
 
 
 def result(units: NDArray[np.int64], at: int, function: int) -> str | None:
@@ -26,15 +26,15 @@ def result(units: NDArray[np.int64], at: int, function: int) -> str | None:
 
     Args:
         units: The arena.
-        at: The first unit of the group's accumulators (`layout.SUM_NEXT` and what follows).
-        function: One of `layout.FUNCTION_COUNT` and the others.
+        at: The first unit of the group's accumulators (`layout.SUM_NEXT`).
+        function: One of `layout.FUNCTION_*`.
     """
     count = int(units[at + layout.SUM_COUNT])
     if function in (layout.FUNCTION_COUNT, layout.FUNCTION_DISTINCT):
         return to_ntriples(count)
     exact = UNITS * read_integer(units, at + layout.SUM_WHOLE, layout.SUM_DIGITS)
     exact += read_integer(units, at + layout.SUM_FRACTION, layout.SUM_DIGITS)
-    found = Sum(
+    total = Sum(
         count=count,
         exact=exact,
         decimals=bool(units[at + layout.SUM_DECIMALS]),
@@ -45,5 +45,5 @@ def result(units: NDArray[np.int64], at: int, function: int) -> str | None:
     )
     finite = int(units[at + layout.SUM_FINITE])
     if finite != 0:
-        found.finite = Fraction(read_integer(units, finite, DIGITS_DOUBLE), _DOUBLE_UNITS)
-    return found.term(average=function == layout.FUNCTION_AVERAGE)
+        total.finite = Fraction(read_integer(units, finite, DIGITS_DOUBLE), _DOUBLE_UNITS)
+    return total.term(average=function == layout.FUNCTION_AVERAGE)

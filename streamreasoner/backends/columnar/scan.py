@@ -1,6 +1,6 @@
-"""Reading the whole state. Invariant: nothing is changed, and each fact is met once.
+"""Scans of the whole state. Invariant: they change nothing and visit each fact once.
 
-These walk the table of facts, so they cost as much as the state is large; epochs never call them.
+They read the whole table of facts, so their cost is linear in the state; epochs never call them.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 @kernel
 def count(table: Int64s, relation: int) -> tuple[int, int]:
-    """Present facts of a relation, and its (fact, iteration) pairs with a multiplicity."""
+    """Number of present facts of a relation, and of rows of its trace."""
     scalars = int64_column(table[SCALARS])
     slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
     classes = int32_column(table[CLASSES])
     present = 0
-    counts = 0
+    trace_rows = 0
     for i in range(scalars[FACT_MASK] + 1):
         if slots[i] == 0:
             continue
@@ -50,9 +50,9 @@ def count(table: Int64s, relation: int) -> tuple[int, int]:
         present += presence(table, fact)
         entry = fact + 1
         while entry != 0:
-            counts += units[entry] >> MULTIPLICITY_SHIFT != 0
+            trace_rows += units[entry] >> MULTIPLICITY_SHIFT != 0
             entry = words[2 * entry + 3]
-    return present, counts
+    return present, trace_rows
 
 
 @kernel
@@ -105,21 +105,21 @@ def read_trace(
             entry = words[2 * entry + 3]
 
 
-_AHEAD = 16  # slots between asking for a record and reading it
+_AHEAD = 16  # slots between prefetching a record and reading it
 
 
 @kernel
 def select(table: Int64s, relation: int, positions: Int32s, ids: Int32s, records: Int32s) -> int:
     """Fill in the records of a relation that have these ids at these positions, present or not.
 
-    Returns how many there are; those beyond the length of *records* are only counted.
+    Returns the number of matches; those beyond the length of *records* are only counted.
     """
     scalars = int64_column(table[SCALARS])
     slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
     words = int32_column(table[ARENA])
     classes = int32_column(table[CLASSES])
     mask = scalars[FACT_MASK]
-    found = 0
+    count = 0
     for i in range(mask + 1):
         prefetch(table[ARENA] + 8 * (slots[(i + _AHEAD) & mask] & LOW))
         if slots[i] == 0:
@@ -131,17 +131,17 @@ def select(table: Int64s, relation: int, positions: Int32s, ids: Int32s, records
         while j < len(positions) and words[2 * fact + CELLS + positions[j]] == ids[j]:
             j += 1
         if j == len(positions):
-            if found < len(records):
-                records[found] = fact
-            found += 1
-    return found
+            if count < len(records):
+                records[count] = fact
+            count += 1
+    return count
 
 
 @kernel
 def describe(
     table: Int64s, records: Int32s, iteration: int, args: Int32s, times: Int32s, sums: Int64s
 ) -> None:
-    """Fill in what is known of facts, judged at an iteration of their own strata.
+    """Fill in arguments, presence and multiplicities of facts at an iteration of their strata.
 
     *args* gets their arguments; *times* (stratum, present since or -1, present until or -1) and
     *sums* (multiplicity at iteration 0, sum of all multiplicities).
@@ -160,12 +160,12 @@ def describe(
         until = -1
         entry = fact + 1
         while entry != 0:
-            count = units[entry] >> MULTIPLICITY_SHIFT
+            multiplicity = units[entry] >> MULTIPLICITY_SHIFT
             transition = (units[entry] & TRANSITION_BITS) - 1
             when = words[2 * entry + 2]
-            total += count
+            total += multiplicity
             if when == 0:
-                asserted = count
+                asserted = multiplicity
             if when <= iteration:
                 present += transition
                 if transition > 0:

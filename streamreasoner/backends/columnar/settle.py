@@ -1,7 +1,7 @@
 """Settle: step 1 of a fixpoint. Invariant: stored transitions up to m follow from multiplicities.
 
-After `settle(m)` DELTAS lists the facts whose transition at m changed; until they are cleared, a
-fact's old transitions are its stored ones less its delta at m.
+After `settle(m)` DELTAS lists the facts whose transition at m changed; until they are cleared,
+a fact's old transitions are the stored ones minus its delta at m.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 @kernel
 def enter(table: Int64s, stratum: int) -> None:
-    """Start a stratum: changes of lower strata that its plans read are deltas at iteration 0."""
+    """Start a stratum: changes of lower strata that its plans read become deltas at iteration 0."""
     scalars = int64_column(table[SCALARS])
     classes = int32_column(table[CLASSES])
     dispatch = int32_column(table[DISPATCH])
@@ -80,9 +80,9 @@ def enter(table: Int64s, stratum: int) -> None:
 
 @kernel
 def _list_by_class(table: Int64s) -> None:
-    """Append the facts that were journaled since the last stratum to the lists by class.
+    """Append the facts journaled since the last stratum to the lists by class.
 
-    So each stratum looks at the facts it reads, and not at the whole journal.
+    Each stratum then reads only the classes its plans need, instead of the whole journal.
     """
     scalars = int64_column(table[SCALARS])
     journal = int64_column(table[JOURNAL_FACTS])
@@ -101,8 +101,8 @@ def _list_by_class(table: Int64s) -> None:
 
 
 @kernel
-def forget_lists(table: Int64s) -> None:
-    """Empty the lists by class."""
+def clear_class_lists(table: Int64s) -> None:
+    """Clear the lists by class."""
     scalars = int64_column(table[SCALARS])
     journal = int64_column(table[JOURNAL_FACTS])
     ends = int32_column(table[CLASS_JOURNALED])
@@ -124,10 +124,10 @@ def first_touched(table: Int64s) -> int:
 
 
 @kernel
-def settle(  # noqa: C901 - one loop, and the hottest
+def settle(  # noqa: C901 - the hottest loop
     table: Int64s, values: Int64s, iteration: int
 ) -> int:
-    """Give every touched fact its transition at an iteration; returns a status."""
+    """Update the transition of every touched fact at an iteration; returns a status."""
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
@@ -156,16 +156,16 @@ def settle(  # noqa: C901 - one loop, and the hottest
         entry = fact + 1
         here = 0
         while entry != 0:
-            count = units[entry] >> MULTIPLICITY_SHIFT
+            multiplicity = units[entry] >> MULTIPLICITY_SHIFT
             when = words[2 * entry + 2]
             if when <= iteration:
-                upto += count
+                upto += multiplicity
                 if when == iteration:
                     here = entry
                 else:
-                    before += count
+                    before += multiplicity
             elif units[entry] & TOUCHED == 0:
-                # What changed here shifts the sums of all that the fact has later on.
+                # A change here shifts the sums at all later iterations.
                 touch(table, fact, entry)
             entry = words[2 * entry + 3]
         if here == 0:
@@ -199,7 +199,7 @@ def next_touched(table: Int64s) -> int:
 
 @kernel
 def clear_deltas(table: Int64s) -> None:
-    """Forget the deltas: from here on old and new are the same."""
+    """Clear the deltas: from now on old and new transitions are the same."""
     scalars = int64_column(table[SCALARS])
     words = int32_column(table[ARENA])
     deltas = int64_column(table[DELTAS])

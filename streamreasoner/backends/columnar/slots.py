@@ -1,7 +1,7 @@
-"""An open-addressing table of ids. Invariant: a slot is tag << 32 | id, and ids are never 0.
+"""An open-addressing hash table of ids. Invariant: a slot is tag << 32 | id, and no id is 0.
 
-Linear probing from the low bits of the 32-bit tag; removal shifts back, so there are no tombstones
-and a look-up never pays for what was deleted (Knuth, TAOCP 3, 6.4, Algorithm R).
+Linear probing from the low bits of the 32-bit tag; deletion shifts entries back, so there are no
+tombstones and lookups never slow down (Knuth, TAOCP 3, 6.4, Algorithm R).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def put(slots: Int64s, mask: int, tag: int, identifier: int) -> None:
 
 @kernel
 def rehash(source: Int64s, mask: int, target: Int64s, wide: int) -> None:
-    """Move every slot into a larger target, of mask *wide*."""
+    """Copy every slot into a larger table whose mask is *wide*."""
     for i in range(wide + 1):
         target[i] = 0
     for i in range(mask + 1):
@@ -59,10 +59,10 @@ def rehash(source: Int64s, mask: int, target: Int64s, wide: int) -> None:
 
 @kernel
 def remove(slots: Int64s, mask: int, tag: int, identifier: int) -> None:
-    """Take an id out of the table and close the gap."""
-    wanted = (tag << 32) | identifier
+    """Remove an id from the table and close the gap."""
+    target = (tag << 32) | identifier
     gap = tag & mask
-    while slots[gap] != wanted:
+    while slots[gap] != target:
         gap = (gap + 1) & mask
     i = gap
     while True:
@@ -79,7 +79,7 @@ def remove(slots: Int64s, mask: int, tag: int, identifier: int) -> None:
 
 @kernel
 def reserve(table: Int64s, column: int, at: int, count: int) -> None:
-    """Make room for *count* more ids in the table in *column*, see `insert`."""
+    """Make room for *count* more ids in the table at *column*; see `insert`."""
     scalars = int64_column(table[SCALARS])
     mask = scalars[at]
     wide = mask
@@ -94,7 +94,7 @@ def reserve(table: Int64s, column: int, at: int, count: int) -> None:
 
 @kernel
 def insert(table: Int64s, column: int, at: int, tag: int, identifier: int) -> None:
-    """Add an id to the table in *column*; its mask, buffer and count are the scalars from *at* on.
+    """Add an id to the table at *column*; its mask, buffer and count are the scalars from *at*.
 
     A table that is three fifths full is rehashed into its other buffer first.
     """
@@ -107,7 +107,7 @@ def insert(table: Int64s, column: int, at: int, tag: int, identifier: int) -> No
 
 @kernel
 def delete(table: Int64s, column: int, at: int, tag: int, identifier: int) -> None:
-    """Take an id out of the table that `insert` added it to."""
+    """Remove an id that `insert` added."""
     scalars = int64_column(table[SCALARS])
     remove(int64_column(table[column + scalars[at + 1]]), scalars[at], tag, identifier)
     scalars[at + 2] -= 1

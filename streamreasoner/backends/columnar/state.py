@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 _ID_LIMIT = (1 << 31) - 1  # facts, entries and nodes are int32
 UNIT_BYTES = 8
 ADDRESSABLE_UNITS = _ID_LIMIT
-"""Units of the arena that int32 addresses: 16 GiB, on a machine of any size."""
+"""Units of the arena that int32 can address: 16 GiB, however large the machine."""
 _LEAST_FACT = 24  # bytes of a record without arguments and links
 _LEAST_ENTRY = 16  # bytes of an entry, and of a group with a key
 _FIRST_TABLE_SIZE = 1 << 12
 
 
 def arena_units() -> int:
-    """How many units the arena of a new state has."""
+    """Number of units in the arena of a new state."""
     return reservable(UNIT_BYTES, at_most=ADDRESSABLE_UNITS)
 
 
 def is_addressed_wholly(arena: Fill) -> bool:
-    """Whether an arena is as large as addresses allow: more memory makes it no larger."""
+    """Whether an arena has the largest addressable size, so that more memory would not help."""
     return arena.limit >= UNIT_BYTES * ADDRESSABLE_UNITS
 
 
@@ -40,7 +40,7 @@ class State:
     Attributes:
         table: int64 of shape (ADDRESSES,), what kernels are called with.
         scalars: int64 of shape (SCALAR_COUNT,).
-        tables: What is known of the program, besides what is in the table of addresses.
+        tables: The compiled program.
     """
 
     def __init__(self, tables: ProgramTables, builtins: Builtins) -> None:
@@ -86,7 +86,7 @@ class State:
         self.install(tables)
 
     def install(self, tables: ProgramTables) -> None:
-        """Let kernels read another program; nothing may be touched or journaled."""
+        """Make kernels read another program; no fact may be touched or journaled."""
         for grouping in tables.indexed:
             if grouping not in self._indexes:
                 ids = reservable(4, at_most=_ID_LIMIT)
@@ -106,7 +106,7 @@ class State:
         self.scalars[layout.TRIE_MASK] = tables.trie_mask
 
     def preview(self, tables: ProgramTables) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The table of addresses as it will be, and its scalars, which must be kept as long."""
+        """The future address table, and its scalars, which must live as long as the table."""
         table, scalars = self.table.copy(), self.scalars.copy()
         for column, array in tables.columns.items():
             table[column] = array.ctypes.data
@@ -115,7 +115,7 @@ class State:
         return table, scalars
 
     def arrays(self) -> dict[int, NDArray[np.int32] | NDArray[np.int64]]:
-        """The arrays that the table of addresses points to now, but for the reserved ones."""
+        """The arrays that the address table points to, except the reserved ones."""
         return dict(self._arrays)
 
     @property
@@ -125,11 +125,11 @@ class State:
         return arena
 
     def column(self, column: int) -> NDArray[np.int32] | NDArray[np.int64]:
-        """An array of the program, by its place in the table of addresses."""
+        """An array by its column in the address table."""
         return self._arrays[column]
 
     def trim(self) -> None:
-        """Give the pages of a large epoch's journal, and of outgrown tables, back."""
+        """Return the pages of a large epoch's journal and of outgrown tables to the system."""
         idle = 1 - self.scalars[layout.FACT_BUFFER]
         for column in (
             layout.JOURNAL_FACTS,
@@ -143,11 +143,11 @@ class State:
 
     @property
     def fill(self) -> Fill:
-        """How full the arena is, which holds the records of all facts."""
+        """Fill of the arena, which holds the records of all facts."""
         top, capacity = (int(self.scalars[which]) for which in (layout.TOP, layout.CAPACITY))
         return Fill(UNIT_BYTES * top, UNIT_BYTES * capacity)
 
     def bytes(self, ids: int) -> int:
-        """Memory that the facts, groups and their tables take, if there are so many ids."""
+        """Memory of facts, groups and their tables, with *ids* terms in the dictionary."""
         slots = self.scalars[layout.FACT_MASK] + self.scalars[layout.GROUP_MASK] + 2
         return int(8 * (self.scalars[layout.TOP] + slots)) + 4 * ids * len(self._indexes)

@@ -1,11 +1,11 @@
-"""Exact sums that can be taken back. Invariant: equal sums have equal digits, in whatever order.
+"""Exact, reversible sums. Invariant: equal sums have equal digits, whatever the order of additions.
 
 A sum is `digits` words of an int64 column, least first, in base 2^32: every digit lies in
-[0, 2^32) except the last, the top one, which is signed and may be any int64. So it holds every
+[0, 2^32) except the last, the top one, which is signed and may be any int64. It represents every
 integer in -2^(32 * digits + 31) .. 2^(32 * digits + 31) - 1, and zero words are the sum 0.
 
-Sums of doubles count in units of 2^-1074, the least double, which every finite double is a
-multiple of. (The idea is Kulisch's: Computer Arithmetic and Validity, chapter 8.)
+Sums of doubles are in units of 2^-1074, the least positive double, of which every finite double is
+a multiple (Kulisch, Computer Arithmetic and Validity, chapter 8).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 DIGIT_BITS = 32
 DIGITS_INTEGER = 3
-"""Digits for any sum of int64, each times a multiplicity, whose multiplicities sum to 2^62."""
+"""Enough for any sum of int64 values whose multiplicities sum to at most 2^62."""
 DIGITS_DOUBLE = 67
-"""Digits for any sum of finite doubles whose multiplicities sum to 2^62."""
+"""Enough for any sum of finite doubles whose multiplicities sum to at most 2^62."""
 
 _DIGIT = (1 << DIGIT_BITS) - 1
 _PRODUCT_DIGITS = 5
@@ -31,7 +31,7 @@ _MANTISSA = (1 << _MANTISSA_BITS) - 1
 _EXPONENT = 0x7FF
 _PRECISION = 53
 _INFINITY = _EXPONENT << _MANTISSA_BITS
-_LAST_EXPONENT = 2045  # bits dropped from the units of the greatest doubles
+_LAST_EXPONENT = 2045  # bits dropped for the greatest doubles
 
 
 @kernel
@@ -41,7 +41,7 @@ def add(units: Int64s, at: int, digits: int, shift: int, factor: int, multiplici
     Args:
         units: The column.
         at: Position of the least digit.
-        digits: Number of digits; what they cannot hold is lost.
+        digits: Number of digits; overflow is lost.
         shift: At least 0.
         factor: Any int64.
         multiplicity: Any int64.
@@ -68,7 +68,7 @@ def add(units: Int64s, at: int, digits: int, shift: int, factor: int, multiplici
             units[at + top] += carry
             carry = 0
         elif i == top + 1:
-            # The top digit has room for another one, as int64 arithmetic is modulo 2^64.
+            # The top word has room for one more digit, as int64 arithmetic is modulo 2^64.
             units[at + top] += carry << DIGIT_BITS
             carry = 0
         i += 1
@@ -95,10 +95,10 @@ def add_double(units: Int64s, at: int, value: float, multiplicity: int) -> None:
 
 @kernel
 def to_double(units: Int64s, at: int, digits: int) -> float:
-    """A sum of doubles, rounded once to the nearest double, the even one of two.
+    """A sum of doubles, rounded once to nearest, ties to even.
 
     Returns:
-        The double; an infinity if it is beyond them; 0.0, never -0.0, if the sum is zero.
+        The double; an infinity if out of range; 0.0, never -0.0, if the sum is zero.
     """
     top = digits - 1
     lowest = 0
@@ -127,7 +127,7 @@ def to_double(units: Int64s, at: int, digits: int) -> float:
         below = lowest < last or digit & ((1 << offset) - 1) != 0
         if half != 0 and (below or bits & 1 != 0):
             bits += 1
-        # The leading bit of the mantissa counts one into the exponent.
+        # The leading bit of the mantissa adds one to the exponent.
         bits += dropped << _MANTISSA_BITS
     double = double_of_bits(bits)
     return -double if units[at + top] < 0 else double
@@ -135,7 +135,7 @@ def to_double(units: Int64s, at: int, digits: int) -> float:
 
 @kernel
 def sign(units: Int64s, at: int, digits: int) -> int:
-    """-1, 0 or 1, as the sum is negative, zero or positive."""
+    """Sign of the sum: -1, 0 or 1."""
     if units[at + digits - 1] < 0:
         return -1
     for i in range(digits):
@@ -172,7 +172,7 @@ def _magnitude(units: Int64s, at: int, top: int, lowest: int, i: int) -> int:
 
 @inlined
 def _read(units: Int64s, at: int, top: int, lowest: int, start: int) -> int:
-    """The absolute value without its `start` last bits, at most 53 bits."""
+    """The absolute value without its last `start` bits, at most 53 bits."""
     i = min(start >> 5, top)
     offset = start - DIGIT_BITS * i
     bits = _magnitude(units, at, top, lowest, i) >> offset

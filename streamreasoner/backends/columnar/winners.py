@@ -1,6 +1,6 @@
-"""Histories of lattice groups. Invariant: nodes ascend by iteration, and each has another winner.
+"""Winners of lattice groups by iteration. Invariant: nodes ascend, and each changes the winner.
 
-A node is an iteration and who is the best of the group from then on; 0 stands for nobody.
+A node holds an iteration and the winner of the group from then on; 0 is no winner.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @inlined
 def winner_before(table: Int64s, at: int, iteration: int) -> tuple[int, int]:
-    """The first node of an iteration or later, or 0, and the winner before the iteration."""
+    """The first node at or after an iteration, or 0, and the winner before the iteration."""
     words = int32_column(table[ARENA])
     node = int64_column(table[ARENA])[at + LATTICE_WINNERS]
     before = 0
@@ -37,7 +37,7 @@ def winner_before(table: Int64s, at: int, iteration: int) -> tuple[int, int]:
 
 @kernel
 def record_winner(table: Int64s, at: int, iteration: int, winner: int, before: int) -> bool:
-    """Write the winner at an iteration into a history; whether there was memory for it."""
+    """Record the winner at an iteration; returns whether memory sufficed."""
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
     previous = 0
@@ -70,7 +70,7 @@ def record_winner(table: Int64s, at: int, iteration: int, winner: int, before: i
 
 @kernel
 def forget_winners(table: Int64s, at: int) -> None:
-    """Release the history of a group whose fields start at a unit."""
+    """Release the list of winners of a group whose fields start at a unit."""
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
     node = units[at + LATTICE_WINNERS]

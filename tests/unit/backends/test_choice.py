@@ -1,4 +1,4 @@
-"""Where a state is taken up, and when it moves."""
+"""The choice of the backend for a state, and when the state moves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streamreasoner.streaming.growth import Growth
 
 
 def test_a_state_that_does_not_fit_is_in_spark():
-    """What would take more than the limit goes to Spark; with room to spare it comes back."""
+    """A state above the limit goes to Spark, and returns only well below it."""
     limit = Limit(1_000_000)
     assert limit.choose(1_000, 1_000, in_spark=False) is BackendKind.COLUMNAR
     assert limit.choose(1_000, 1_000, in_spark=True) is BackendKind.COLUMNAR
@@ -23,8 +23,8 @@ def test_a_state_that_does_not_fit_is_in_spark():
 
 
 @pytest.mark.parametrize(("gibibytes", "facts"), [(64, 214_000_000), (128, 214_000_000)])
-def test_records_that_cannot_be_addressed_are_no_state_in_memory(monkeypatch, gibibytes, facts):
-    """However much memory there is, a state goes to Spark before 16 GiB of records are full."""
+def test_a_state_whose_records_cannot_be_addressed_is_in_spark(monkeypatch, gibibytes, facts):
+    """On any machine a state goes to Spark before 16 GiB of records are full."""
     for module in (memory, choice):
         monkeypatch.setattr(module, "physical_memory", lambda: gibibytes << 30)
     limit = Limit(0)
@@ -35,20 +35,20 @@ def test_records_that_cannot_be_addressed_are_no_state_in_memory(monkeypatch, gi
 
 
 def test_without_a_number_the_limit_is_a_share_of_the_memory():
-    """Some of what this process may use is left for everything else."""
+    """The default limit leaves memory for everything else."""
     assert 0 < Limit(0).value < physical_memory()
 
 
 def test_the_decision_is_logged(caplog):
-    """Both numbers are said, and what follows from them."""
+    """The message has the estimate, the limit and the decision."""
     with caplog.at_level("INFO", "streamreasoner"):
         Limit(50 << 20).choose(1_000_000, 0, in_spark=False)
-    assert "The backend is spark" in caplog.text
-    assert "71 MiB, and may take 50" in caplog.text
+    assert "Using the spark backend" in caplog.text
+    assert "71 of 50 MiB" in caplog.text
 
 
 def statistics(size, fill):
-    """A state of some bytes."""
+    """Statistics of a state with this size and fill."""
     return Statistics(0, 0, 0, 0, 0, size, 0, fill)
 
 
@@ -56,9 +56,9 @@ def statistics(size, fill):
     ("size", "used", "stops"), [(90, 75, 0), (91, 75, 1), (90, 76, 1), (0, 100, 1)]
 )
 def test_a_query_ends_when_the_state_has_grown(size, used, stops):
-    """After the batch that makes the state too large, and not before.
+    """The query stops after the batch that makes the state too large, and not before.
 
-    Too large is more memory than it may take, or more of the arena than three quarters.
+    Too large means above the memory limit, or above three quarters of the arena.
     """
     stopped, limit = [], Limit(100)
     growth = Growth(

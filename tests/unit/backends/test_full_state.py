@@ -1,4 +1,4 @@
-"""A state that is full refuses the epoch and stays as it was, whichever record did not fit."""
+"""A full state rejects the epoch and is unchanged, whichever record did not fit."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def edges(*pairs):
 
 
 @pytest.mark.parametrize("room", range(0, 240, 3))
-def test_an_epoch_that_does_not_fit_is_undone(room):
-    """With any room left the epoch fits, or fails by name and leaves trace and sizes alone."""
+def test_an_epoch_that_does_not_fit_is_rolled_back(room):
+    """With any free space the epoch fits, or fails with StateFullError and changes nothing."""
     driver = Driver(check_text(PATHS))
     driver.apply(edges((1, 2), (2, 3)))
     before, sizes = driver.trace(), driver.reasoner.engine.statistics()
@@ -35,14 +35,14 @@ def test_an_epoch_that_does_not_fit_is_undone(room):
         assert driver.reasoner.engine.statistics().facts == sizes.facts
         scalars[layout.CAPACITY] = capacity
         driver.apply(more)
-    whole = Driver(check_text(PATHS))
-    whole.apply(edges((1, 2), (2, 3)) + more)
+    fresh = Driver(check_text(PATHS))
+    fresh.apply(edges((1, 2), (2, 3)) + more)
 
-    assert driver.trace() == whole.trace()
+    assert driver.trace() == fresh.trace()
 
 
-def test_both_outcomes_are_met():
-    """The rooms above are too little at first and enough in the end."""
+def test_both_outcomes_occur():
+    """The range of free space above covers both a full arena and enough space."""
     outcomes = set()
     for room in (0, 239):
         driver = Driver(check_text(PATHS))
@@ -59,7 +59,7 @@ def test_both_outcomes_are_met():
 
 @pytest.mark.parametrize(("addressable", "larger"), [(100, False), (101, True)])
 def test_a_larger_machine_is_advised_only_where_it_helps(monkeypatch, addressable, larger):
-    """Where addresses end before memory does, no machine is large enough."""
+    """Where addresses run out before memory does, a larger machine does not help."""
     driver = Driver(check_text(PATHS))
     driver.reasoner.engine._backend._state.scalars[layout.CAPACITY] = 100  # noqa: SLF001
     monkeypatch.setattr(state, "ADDRESSABLE_UNITS", addressable)
@@ -69,8 +69,8 @@ def test_a_larger_machine_is_advised_only_where_it_helps(monkeypatch, addressabl
     assert ("on any machine" in str(full.value)) != larger
 
 
-def test_how_full_a_state_is_grows_with_its_records():
-    """The figure is that of the arena: bytes of records, and bytes that there can be."""
+def test_fill_grows_with_the_records():
+    """The fill is that of the arena: bytes of records, out of its capacity."""
     driver = Driver(check_text(PATHS))
     empty = driver.reasoner.engine.statistics().fill
     driver.apply(edges(*((x, x + 1) for x in range(20))))

@@ -1,4 +1,4 @@
-"""Programs at the limits of the kernels' tables run; programs beyond them are refused."""
+"""Programs at the limits of the kernels' tables run; programs beyond them are rejected."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from streamreasoner.reasoner import Store
 
 
 def joined(items):
-    """Items with commas."""
+    """Comma-separated items."""
     return ", ".join(items)
 
 
 def test_a_built_in_takes_as_many_arguments_as_fit():
-    """All 250 arguments count; one more is refused where it is written."""
+    """All 250 arguments are used; one more is a diagnostic at its call."""
     text = "long(concat({})) :- name(?n) ."
     reasoner = Reasoner.from_rules(text.format(joined(["?n"] * 249 + ['"!"'])))
     reasoner.apply([Update("name", ("ab",))])
@@ -44,14 +44,14 @@ def test_a_built_in_takes_as_many_arguments_as_fit():
         f"h(?x0) :- n(?x0), {joined(f'?x{i + 1} = ?x{i} + 1' for i in range(251))}, m(?x251) .",
     ],
 )
-def test_programs_that_do_not_fit_are_refused(text):
-    """Wide predicates, used or not, long bodies and many variables are mistakes of the program."""
+def test_programs_that_do_not_fit_are_rejected(text):
+    """Wide predicates, used or not, long bodies and many variables are program errors."""
     with pytest.raises(ProgramError):
         Reasoner.from_rules(text)
 
 
 def test_records_have_a_limit():
-    """A predicate that rules look up in too many ways is refused, and not written out of bounds."""
+    """A predicate with too many lookups is rejected instead of written out of bounds."""
     width = 12
     names = [f"?x{i}" for i in range(width)]
     rules = "".join(
@@ -60,7 +60,7 @@ def test_records_have_a_limit():
         if (keys := [name for i, name in enumerate(names) if number >> i & 1])
     )
 
-    with pytest.raises(ProgramError, match=r"Rules look 'w' up by \d+ combinations"):
+    with pytest.raises(ProgramError, match=r"Rules look up 'w' by \d+ combinations"):
         Reasoner.from_rules(rules)
 
 
@@ -76,7 +76,7 @@ def test_records_have_a_limit():
     ],
 )
 def test_a_quota_limits_processors(tmp_path, files, allowed):
-    """A control group's quota counts like an affinity."""
+    """A control group's quota limits processors as affinity does."""
     for name, content in files.items():
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
@@ -86,14 +86,14 @@ def test_a_quota_limits_processors(tmp_path, files, allowed):
 
 
 FIXED = (layout.SCRATCH, layout.ARGUMENTS, layout.FREE, layout.PENDING_ROWS, layout.PENDING_CELLS)
-"""Arrays of a fixed length that kernels write to, at places that programs and facts decide."""
+"""Fixed-size arrays that kernels write at offsets that depend on programs and facts."""
 GUARD = 4096
 MARK = 0x5A5A5A5A
 
 
 def guarded(backend):
-    """Move the fixed arrays of a backend in front of marked memory; returns what they moved to."""
-    state, moved = backend._state, {}  # noqa: SLF001 - the memory itself is looked at
+    """Move the fixed arrays of a backend in front of guard memory; returns the new arrays."""
+    state, moved = backend._state, {}  # noqa: SLF001 - the test inspects memory
     for column in FIXED:
         array = state.column(column)
         moved[column] = np.full(len(array) + GUARD, MARK, array.dtype)
@@ -150,7 +150,7 @@ LIMITS = {
 
 @pytest.mark.parametrize("limit", LIMITS)
 def test_kernels_stay_inside_their_arrays_at_the_limits(limit):
-    """The largest programs and facts that are accepted leave the memory behind arrays alone."""
+    """The largest accepted programs and facts do not write past the arrays."""
     text, updates, (predicate, count) = LIMITS[limit]
     dictionary = Dictionary()
     backends = []

@@ -1,4 +1,4 @@
-"""The memory of a state is given back at once, not when a collector of cycles comes by."""
+"""The memory of a state is freed at once, without the cycle collector."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from streamreasoner.rdf.values import Values
 RULES = "total(sum(?n)) :- part(_, ?n) . long(?n) :- part(?n, _), ?n > 1 ."
 
 
-def test_a_state_goes_with_its_backend():
-    """Nothing in a backend refers back to it: gigabytes would wait for the next collection."""
+def test_a_state_is_freed_with_its_backend():
+    """A backend is in no reference cycle, which would keep gigabytes until a collection."""
     dictionary = Dictionary()
     backend = ColumnarBackend(lower(load_program(RULES)), dictionary, Values(dictionary))
     reference = weakref.ref(backend)

@@ -13,11 +13,11 @@ MASK = 15
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.booleans()), max_size=60))
 def test_put_and_remove_agree_with_a_set(steps):
-    """After any puts and removes each id is found from its home slot, with no gap before it."""
+    """After any puts and removes, each id is reachable from its home slot without a gap."""
     table = np.zeros(MASK + 1, np.int64)
     present = set()
     for number, add in steps:
-        # Few tags: most ids collide, at the end of the table too.
+        # Few tags, so that most ids collide and wrap around the end of the table.
         identifier, tag = number + 1, 13 + number % 5
         if add and identifier not in present and len(present) < MASK:
             slots.put(table, MASK, tag, identifier)
@@ -27,8 +27,8 @@ def test_put_and_remove_agree_with_a_set(steps):
             present.remove(identifier)
 
         assert sorted(table[table != 0] & slots.LOW) == sorted(present)
-        for one in present:
-            assert one in _probe(table, 13 + (one - 1) % 5)
+        for member in present:
+            assert member in _probe(table, 13 + (member - 1) % 5)
 
 
 @given(st.lists(st.integers(1, 10_000), unique=True, max_size=9))
@@ -46,10 +46,10 @@ def test_rehash_moves_every_slot(identifiers):
 
 
 def _probe(table, tag):
-    """The ids that a look-up meets before the first empty slot."""
-    found = []
+    """The ids that a lookup visits before the first empty slot."""
+    identifiers = []
     i = tag % len(table)
     while table[i]:
-        found.append(table[i] & slots.LOW)
+        identifiers.append(table[i] & slots.LOW)
         i = (i + 1) % len(table)
-    return found
+    return identifiers
