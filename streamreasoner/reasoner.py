@@ -1,6 +1,8 @@
-"""The reasoner as a Python object. Invariant: terms go in and come out as rdflib terms or Python
-values; ids never leave this module.
-"""  # noqa: D205
+"""The reasoner as a Python object.
+
+Invariant: updates and results are rdflib terms or Python values, except in `take`, `read`, `adopt`
+and `rehearse`, which work on ids.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +47,14 @@ if TYPE_CHECKING:
 DEFAULT_LIMITS = Limits()
 _INT64 = 1 << 63
 _KINDS = {"<": "an IRI", "_": "a blank node", '"': "a literal"}
-_PLACES = ("subject", "predicate", "object", "graph")
+_POSITIONS = ("subject", "predicate", "object", "graph")
 _ALLOWED = ("<_", "<", '<_"', "<_")
 NO_PREDICATES: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """A fact and how much its multiplicity changes.
+    """A fact and the change of its multiplicity.
 
     Attributes:
         predicate: Name of the predicate; triples are facts of `triple`.
@@ -105,11 +107,11 @@ class Diff:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Where the terms and facts of a reasoner are.
+    """Storage of the terms and facts of a reasoner.
 
     Attributes:
-        dictionary: Terms and their ids, with those of an earlier run if there was one.
-        backend: Makes what holds the facts of a program.
+        dictionary: Terms and their ids, including those of an earlier run.
+        backend: Creates the backend for a program.
     """
 
     dictionary: TermDictionary
@@ -117,7 +119,7 @@ class Store:
 
 
 def columnar(dictionary: Dictionary | None = None) -> Store:
-    """Terms and facts in the memory of this process."""
+    """A store in the memory of this process."""
     terms = Dictionary() if dictionary is None else dictionary
     return Store(terms, lambda plan: ColumnarBackend(plan, terms, Values(terms)))
 
@@ -128,12 +130,12 @@ class Reasoner:
     Attributes:
         program: The checked program.
         dictionary: Terms and their ids.
-        engine: The engine, for callers that speak ids.
+        engine: The engine, for callers that work with ids.
 
     Args:
-        program: A program without mistakes; `Reasoner.from_rules` reads and checks one.
-        recursion_limit: Iterations after which a stratum is taken not to converge.
-        store: Where terms and facts are; in the memory of this process by default.
+        program: A checked program; `Reasoner.from_rules` reads and checks one.
+        recursion_limit: Iterations after which a stratum counts as not converging.
+        store: Storage of terms and facts; by default the memory of this process.
         known: Arities of predicates of earlier programs, whose facts the state may hold.
     """
 
@@ -162,25 +164,25 @@ class Reasoner:
         """A reasoner for rules given as text, as the path of a file or as the name of a ruleset.
 
         Raises:
-            ProgramError: The rules are refused; the message lists every mistake with its place.
+            ProgramError: The rules are invalid; the message lists every error with its position.
         """
         return cls(load_program(rules), recursion_limit=recursion_limit)
 
     def apply(self, updates: Iterable[Update]) -> Diff:
-        """Take one epoch of updates, in any order.
+        """Apply one epoch of updates, in any order.
 
         Raises:
-            DataError: An update is no fact of the program; the message has its index.
-            EngineError: The epoch failed; the state is as it was before it.
+            DataError: An update is not a valid fact of the program; the message has its index.
+            EngineError: The epoch failed and was rolled back.
         """
         return self._diff(self.take(self._encode(updates)))
 
     def take(self, updates: Iterable[Updates]) -> EpochResult:
-        """Take one epoch of encoded updates, for callers that speak ids.
+        """Apply one epoch of encoded updates, for callers that work with ids.
 
         Raises:
             DataError: A predicate is unknown or has another arity.
-            EngineError: The epoch failed; the state is as it was before it.
+            EngineError: The epoch failed and was rolled back.
         """
         result = self.engine.apply(self._epoch, updates)
         self._epoch += 1
@@ -191,10 +193,10 @@ class Reasoner:
 
         Args:
             paths: The files.
-            header: Whether CSV files begin with a line of names, which is no fact.
+            header: Whether CSV files begin with a header line.
 
         Raises:
-            DataError: A file cannot be read or has other predicates than the program.
+            DataError: A file cannot be read, or its facts do not fit the program.
         """
         return self._diff(
             self.take(batch for path in paths for batch in self.read(path, header=header))
@@ -205,10 +207,10 @@ class Reasoner:
 
         Args:
             path: The file.
-            header: Whether a CSV file begins with a line of names, which is no fact.
+            header: Whether a CSV file begins with a header line.
 
         Raises:
-            DataError: The file cannot be read or has other predicates than the program.
+            DataError: The file cannot be read, or its facts do not fit the program.
         """
         for facts in load(path, self.dictionary.local, header=header):
             self._check(facts.predicate, facts.args.shape[1], f"{path}: ")
@@ -216,36 +218,36 @@ class Reasoner:
             yield Updates(facts.predicate, self.dictionary.resolve(facts.args), ones)
 
     def add_rules(self, rules: str, source: str = "<added rules>") -> Diff:
-        """Take rules, facts and directives into the program, as one epoch without other input.
+        """Add rules, facts and directives to the program, as one epoch without other input.
 
         Args:
-            rules: Their text; prefixes are its own.
+            rules: Their text, with its own prefixes.
             source: Name of the text in diagnostics.
 
         Raises:
-            ProgramError: The rules are refused, alone or with the program; nothing has changed.
-            EngineError: The epoch failed; program and state are as they were before it.
+            ProgramError: The rules are invalid, alone or with the program; nothing has changed.
+            EngineError: The epoch failed and was rolled back, with the change of the program.
         """
         return self.change_program(with_rules(self.program, _text(rules), source))
 
     def remove_rules(self, rules: str, source: str = "<removed rules>") -> Diff:
-        """Take rules and facts out of the program, as one epoch without other input.
+        """Remove rules and facts from the program, as one epoch without other input.
 
         Args:
-            rules: Their text, with the variables that the program has in them.
+            rules: Their text, with the same variable names as in the program.
             source: Name of the text in diagnostics.
 
         Raises:
-            ProgramError: The program has no such rule, or cannot be without it.
-            EngineError: The epoch failed; program and state are as they were before it.
+            ProgramError: The program has no such rule, or is invalid without it.
+            EngineError: The epoch failed and was rolled back, with the change of the program.
         """
         return self.change_program(without_rules(self.program, _text(rules), source))
 
     def change_program(self, program: CheckedProgram) -> Diff:
-        """Go on with another program; what it derives differently is the difference of an epoch.
+        """Switch to another program, as one epoch without other input.
 
         Raises:
-            EngineError: The epoch failed; program and state are as they were before it.
+            EngineError: The epoch failed and was rolled back, with the change of the program.
         """
         result = self.adopt(program, self._epoch)
         self._epoch += 1
@@ -254,11 +256,11 @@ class Reasoner:
     def adopt(
         self, program: CheckedProgram, epoch: int, updates: Iterable[Updates] = ()
     ) -> EpochResult:
-        """Take an epoch of encoded input together with another program.
+        """Switch to another program and apply one epoch of encoded input.
 
         Raises:
             EngineError: The epoch failed, or the state has a predicate of the program with another
-                arity; program and state are as they were before it.
+                arity; program and state are unchanged.
         """
         plan, facts = self._change_to(program)
         result = self.engine.apply(epoch, chain(facts, updates), plan)
@@ -267,11 +269,13 @@ class Reasoner:
         return result
 
     def rehearse(self, updates: Iterable[Updates], program: CheckedProgram | None = None) -> None:
-        """Find out whether an epoch of encoded input would fail; nothing but terms is kept of it.
+        """Evaluate an epoch of encoded input and roll it back, to find out whether it fails.
+
+        Only new terms remain in the dictionary.
 
         Args:
             updates: The input.
-            program: The program of the epoch, if it is another one.
+            program: The program of the epoch, if it changes.
 
         Raises:
             EngineError: The epoch fails.
@@ -307,21 +311,21 @@ class Reasoner:
             fact: A predicate, followed by its arguments; or a fact as text in the rule language
                 with the program's prefixes, such as `path(ex:a, ex:b)`.
             args: The arguments of the predicate.
-            limits: How much of a proof to look for.
+            limits: Limits on the size of the proof.
 
         Raises:
-            ProgramError: The text is not one fact.
+            ProgramError: The text is not a single fact.
             DataError: The predicate is unknown or has another arity.
         """
         if isinstance(fact, str) and ("(" in fact or "[" in fact):
-            asked = read_fact(fact, self.program)
+            target = read_fact(fact, self.program)
         else:
             self._check(fact, len(args))
-            asked = Fact(fact, tuple(to_ntriples(term) for term in args))
-        return explain(self.program, self.engine, self.dictionary, asked, limits)
+            target = Fact(fact, tuple(to_ntriples(term) for term in args))
+        return explain(self.program, self.engine, self.dictionary, target, limits)
 
     def _change_to(self, program: CheckedProgram) -> tuple[ProgramPlan, list[Updates]]:
-        """The plan of another program, and how the facts that programs state change."""
+        """The plan of another program, and the updates of stated facts."""
         plan = lower(program)
         for predicate, arity in plan.arities.items():
             if self._known.get(predicate, arity) != arity:
@@ -347,31 +351,35 @@ class Reasoner:
         return (Update(changes.predicate, args, multiplicity) for args, multiplicity in rows)
 
     def _encode(self, updates: Iterable[Update]) -> Iterator[Updates]:
-        # Runs of one predicate: terms get their ids in the order of the input.
+        # Encode runs of one predicate, so that terms get ids in the order of the input.
         checked = (self._checked(position, update) for position, update in enumerate(updates))
         for predicate, run in groupby(checked, key=lambda row: row[0]):
             rows = list(run)
             yield self._rows(predicate, [row[1] for row in rows], [row[2] for row in rows])
 
     def _checked(self, position: int, update: Update) -> tuple[str, list[str], int]:
-        """Predicate, canonical terms and multiplicity of an update; or what is wrong with it."""
+        """Predicate, canonical terms and multiplicity of an update.
+
+        Raises:
+            DataError: The update is not a valid fact of the program.
+        """
         where = f"updates[{position}]: "
         if not isinstance(update, Update):
-            raise DataError(f"{where}An update is an `Update`; found {type(update).__name__}.")
+            raise DataError(f"{where}Expected an `Update`, got {type(update).__name__}.")
         if not isinstance(update.args, tuple | list):
             raise DataError(
-                f"{where}The arguments are a tuple; found {type(update.args).__name__}."
+                f"{where}The arguments must be a tuple, got {type(update.args).__name__}."
             )
         self._check(update.predicate, len(update.args), where)
         try:
             terms = [to_ntriples(term) for term in update.args]
         except TermError as error:
             raise DataError(f"{where}{error}") from None
-        for name, term, allowed in zip(_PLACES, terms, _ALLOWED, strict=False):
+        for name, term, allowed in zip(_POSITIONS, terms, _ALLOWED, strict=False):
             if update.predicate in {TRIPLE, QUAD} and term[0] not in allowed:
                 kinds = " or ".join(_KINDS[start] for start in allowed)
                 raise DataError(
-                    f"{where}The {name} of a {update.predicate} is {kinds}, not {term}."
+                    f"{where}The {name} of a {update.predicate} must be {kinds}, not {term}."
                 )
         return update.predicate, terms, _multiplicity(update.multiplicity, where)
 
@@ -381,7 +389,7 @@ class Reasoner:
         facts: Sequence[list[str]],
         multiplicities: Sequence[int] | None = None,
     ) -> Updates:
-        """Facts of canonical terms, encoded; asserted once each if nothing else is said."""
+        """Encode facts of canonical terms; each is asserted once by default."""
         terms = pa.array(chain.from_iterable(facts), pa.large_string())
         return Updates(
             predicate,
@@ -400,7 +408,7 @@ class Reasoner:
         arities = self.program.arities
         if not isinstance(predicate, str):
             name = type(predicate).__name__
-            raise DataError(f"{where}The name of a predicate is a str; found {name}.")
+            raise DataError(f"{where}The name of a predicate must be a str, got {name}.")
         if predicate not in arities:
             known = ", ".join(f"{name}/{n}" for name, n in sorted(arities.items()))
             raise DataError(f"{where}The program has no predicate '{predicate}'; it has {known}.")
@@ -413,7 +421,7 @@ class Reasoner:
 
 def _text(rules: str) -> str:
     if not isinstance(rules, str):
-        raise ProgramError(f"Rules to add or remove are text; found {type(rules).__name__}.")
+        raise ProgramError(f"Rules to add or remove must be a str, got {type(rules).__name__}.")
     return rules
 
 
@@ -421,17 +429,19 @@ def _multiplicity(number: object, where: str) -> int:
     try:
         multiplicity = index(number)  # type: ignore[arg-type]
     except TypeError:
-        raise DataError(f"{where}The multiplicity is an integer, not {number!r}.") from None
+        raise DataError(f"{where}The multiplicity must be an integer, not {number!r}.") from None
     if multiplicity == 0 or not -_INT64 <= multiplicity < _INT64:
-        raise DataError(f"{where}The multiplicity is not 0 and fits 64 bits; it is {multiplicity}.")
+        raise DataError(
+            f"{where}The multiplicity must be a non-zero 64-bit integer, not {multiplicity}."
+        )
     return multiplicity
 
 
 def other_arity(predicate: str, arity: int, known: int) -> str:
-    """Why a program cannot follow one that uses a predicate with another arity."""
+    """The error message for a program that changes the arity of a predicate."""
     return (
-        f"'{predicate}' has {arity} arguments in the new program, but the state has had it with "
-        f"{known}. Give it another name."
+        f"'{predicate}' has {arity} arguments in the new program, but {known} in the state. "
+        "Rename the predicate."
     )
 
 

@@ -1,1 +1,1 @@
-"""Encoded collections: what flows between the codec, the engine, the tables and the sink."""
+"""Encoded collections, passed between the codec, the engine, the tables and the sink."""

@@ -1,7 +1,6 @@
-"""A collection in blocks. Invariant: it can be gone through again and again, block by block.
+"""A re-iterable sequence of blocks. Invariant: only one block is in memory at a time.
 
-What an epoch changes may be more than the memory of one process holds: whoever goes through it has
-one block at a time.
+The changes of an epoch may exceed the memory of a process.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Blocks(Generic[T]):
-    """Blocks that are made while one goes through them.
+    """Blocks that are produced during iteration.
 
     Attributes:
-        make: Makes them, the same ones each time.
+        make: Produces the blocks, the same ones each time.
     """
 
     make: Callable[[], Iterable[T]]
@@ -29,8 +28,8 @@ class Blocks(Generic[T]):
         return iter(self.make())
 
 
-def chosen(blocks: Iterable[T], wanted: Callable[[T], bool]) -> Iterable[T]:
-    """The blocks that are wanted."""
+def filter_blocks(blocks: Iterable[T], condition: Callable[[T], bool]) -> Iterable[T]:
+    """The blocks that satisfy a condition."""
     if isinstance(blocks, Blocks):
-        return Blocks(lambda: filter(wanted, blocks))
-    return tuple(filter(wanted, blocks))
+        return Blocks(lambda: filter(condition, blocks))
+    return tuple(filter(condition, blocks))

@@ -1,4 +1,4 @@
-"""A program as it is stored and shown. Invariant: the text reads back as a program of this hash."""
+"""The stored text of a program. Invariant: parsing the text gives a program with this hash."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ class ProgramText:
     """A program as one text.
 
     Attributes:
-        hash: SHA-256, in hex, of what decides the state.
-        text: Directives, rules and facts in canonical print, without imports.
+        hash: SHA-256, in hex, of what determines the state.
+        text: Directives, rules and facts in canonical form, without imports.
         predicates: `name/arity` of every predicate, hidden ones too, sorted.
     """
 
@@ -22,5 +22,5 @@ class ProgramText:
     @property
     def arities(self) -> dict[str, int]:
         """Number of arguments of each predicate."""
-        split = (one.rpartition("/") for one in self.predicates)
+        split = (predicate.rpartition("/") for predicate in self.predicates)
         return {name: int(arity) for name, _, arity in split}

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_MULTIPLICITY = 1 << 58
-"""How far from 0 a multiplicity may be."""
+"""Greatest absolute value of a multiplicity."""
 TRACE_EPOCHS = 1_000
-"""Epochs, at least, that a stored trace tells apart; what is further back may be summed up."""
+"""Minimum number of recent epochs that a stored trace distinguishes; older ones may be merged."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +44,7 @@ class TraceRows:
     Attributes:
         predicate: Name of the predicate.
         args: Term ids, int32 of shape (n, arity).
-        iteration: Round of the fixpoint, int32 of shape (n,); 0 is the asserted part.
+        iteration: Iteration of the fixpoint, int32 of shape (n,); 0 is the asserted part.
         multiplicity: int64 of shape (n,), never 0.
     """
 
@@ -76,7 +76,7 @@ class Changes:
 
 
 def check_arity(predicate: str, args: NDArray[np.int32], arities: Mapping[str, int]) -> int:
-    """The arity of a predicate of a program, which rows of ids must have.
+    """Check rows of ids against the arity of a predicate, and return it.
 
     Raises:
         EngineError: The program has no such predicate, or it has another arity.

@@ -1,1 +1,1 @@
-"""Epochs and fixpoints over a backend; knows the algorithm, not where the state lives."""
+"""Epochs and fixpoints over a backend; independent of where the state is stored."""

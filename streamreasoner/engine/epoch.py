@@ -1,4 +1,4 @@
-"""One epoch: input in, consequences up to date, changes out. Invariant: all of it, or nothing."""
+"""Evaluate one epoch: apply input, update consequences, return changes. Invariant: it is atomic."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEFAULT_RECURSION_LIMIT = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class EpochResult:
-    """What an epoch changed; its collections can be gone through until the next epoch begins.
+    """What an epoch changed; its collections can be iterated until the next epoch begins.
 
     Attributes:
         epoch: Logical time of the input.
@@ -49,8 +49,8 @@ class Engine:
     Args:
         backend: Holds the trace; must be empty or restored.
         plan: The program.
-        recursion_limit: Iterations after which a stratum is taken not to converge.
-        facts: The facts that the program states; they come with the first epoch of all.
+        recursion_limit: Iterations after which a stratum counts as not converging.
+        facts: The facts that the program states; added in the very first epoch.
     """
 
     def __init__(
@@ -68,15 +68,15 @@ class Engine:
     def apply(
         self, epoch: int, updates: Iterable[Updates], plan: ProgramPlan | None = None
     ) -> EpochResult:
-        """Take one epoch of input, in any order, and return what it changed.
+        """Apply one epoch of input, in any order, and return what it changed.
 
         Args:
             epoch: Logical time of the input.
-            updates: Of predicates of the program.
-            plan: The program from this epoch on, if it is another one.
+            updates: Updates of predicates of the program.
+            plan: The program from this epoch on, if it changes.
 
         Raises:
-            EngineError: The epoch failed; the state is as it was before it.
+            EngineError: The epoch failed and was rolled back.
         """
         count, iterations, changes = self._evaluate(updates, plan)
         self._backend.commit(epoch)
@@ -88,11 +88,11 @@ class Engine:
         )
 
     def rehearse(self, updates: Iterable[Updates], plan: ProgramPlan | None = None) -> None:
-        """Find out whether an epoch would fail; the state stays as it is.
+        """Evaluate an epoch and roll it back, to find out whether it fails.
 
         Args:
-            updates: Of predicates of the program.
-            plan: The program of the epoch, if it is another one.
+            updates: Updates of predicates of the program.
+            plan: The program of the epoch, if it changes.
 
         Raises:
             EngineError: The epoch fails.
@@ -103,7 +103,7 @@ class Engine:
     def _evaluate(
         self, updates: Iterable[Updates], plan: ProgramPlan | None
     ) -> tuple[int, int, EpochChanges]:
-        """Number of updates, of iterations, and the changes, which are not final yet."""
+        """Number of updates, number of iterations, and the uncommitted changes."""
         count = 0
         program = self._plan if plan is None else plan
         try:
@@ -129,11 +129,11 @@ class Engine:
             raise
 
     def holds(self, epoch: int) -> bool:
-        """Whether the state has an epoch that is to come, from a process that died."""
+        """Whether the state already has an epoch, committed by a process that died."""
         return self._backend.holds(epoch)
 
     def restore(self, rows: Iterable[TraceRows], before: int) -> None:
-        """Take the trace of the epochs below *before*, the next one, into an empty engine."""
+        """Load the trace of all epochs before *before*, the next one, into an empty engine."""
         self._backend.restore(rows)
         if before > 0:
             self._facts = ()
@@ -149,7 +149,7 @@ class Engine:
     def select(
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
     ) -> Selection:
-        """The facts of *predicate* with these ids at these positions, judged at *iteration*."""
+        """The facts of *predicate* with these ids at these positions, as of *iteration*."""
         return self._backend.select(predicate, bound, iteration)
 
     def statistics(self) -> Statistics:
@@ -158,10 +158,10 @@ class Engine:
 
 
 def _derives(plan: ProgramPlan, stratum: int) -> str:
-    """What a stratum derives by recursion, and where its recursive rules are."""
+    """The recursive predicates of a stratum, and the positions of its recursive rules."""
     bodies = [rule.body for rule in plan.strata[stratum - 1].rules]
     own = {body.head.predicate for body in bodies}
-    recursive = [body for body in bodies if own & {one.predicate for one in body.patterns}]
+    recursive = [body for body in bodies if own & {pattern.predicate for pattern in body.patterns}]
     predicates = sorted({f"'{body.head.predicate}'" for body in recursive or bodies})
     places = dict.fromkeys(
         plan.places[body.rule] for body in recursive or bodies if body.rule is not None

@@ -1,7 +1,7 @@
-"""The one walk over a delta plan. Invariant: backends give leaves; what they work on is told here.
+"""The walk over a delta plan. Invariant: it alone decides the order of a backend's leaves.
 
-What a leaf returns is the backend's own: a DataFrame that Spark will run, or instructions that the
-columnar kernels interpret. The walk is therefore the same for both.
+What a leaf returns is up to the backend: a DataFrame that Spark will run, or instructions that the
+columnar kernels interpret.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Leaves(Protocol[R, H_co]):
     """
 
     def delta(self, node: Delta) -> R:
-        """The transitions that the settled delta changed, of facts matching the pattern."""
+        """The changed transitions of the settled delta, for facts matching the pattern."""
         ...
 
     def join(self, node: Join, left: R) -> R:
@@ -38,7 +38,7 @@ class Leaves(Protocol[R, H_co]):
         ...
 
     def antijoin(self, node: Antijoin, left: R) -> R:
-        """The rows of *left* for which the fact of a lower stratum is, old or new, absent."""
+        """The rows of *left* whose fact of a lower stratum is absent, in its old or new state."""
         ...
 
     def filter(self, node: Filter, left: R) -> R:
@@ -46,7 +46,7 @@ class Leaves(Protocol[R, H_co]):
         ...
 
     def extend(self, node: Extend, left: R) -> R:
-        """The rows of *left* that have a value, with one more column; or where it is the same."""
+        """The rows of *left* with a value, as a new column or equal to the existing one."""
         ...
 
     def project(self, left: R, head: Pattern) -> H_co:
@@ -55,7 +55,7 @@ class Leaves(Protocol[R, H_co]):
 
 
 def evaluate(plan: DeltaPlan, leaves: Leaves[R, H_co]) -> H_co:
-    """What the delta of one atom derives, with the leaves of a backend."""
+    """Evaluate what the delta of one atom derives, with the leaves of a backend."""
     return leaves.project(_walk(plan.input, leaves), plan.head)
 
 

@@ -1,6 +1,6 @@
-"""The fixpoint of one stratum. Invariant: counts at iterations <= m are final when m is settled.
+"""The fixpoint of one stratum. Invariant: multiplicities up to m are final when m is settled.
 
-Iterations ascend, because a derivation from a body whose latest fact appears at m counts at m + 1.
+Iterations ascend because a derivation whose latest premise appears at m is added at m + 1.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ def fixpoint(
 
     Args:
         backend: Holds the trace.
-        stratum: Its number.
-        recursion_limit: Iterations after which it is taken not to converge.
-        derives: Says what the stratum derives, and by which rules.
+        stratum: Number of the stratum.
+        recursion_limit: Iterations after which the stratum counts as not converging.
+        derives: Describes what the stratum derives, and by which rules.
 
     Returns:
-        The number of iterations that were touched.
+        The number of iterations touched.
 
     Raises:
         RecursionLimitError: The stratum has not converged after *recursion_limit* iterations.

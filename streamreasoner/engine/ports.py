@@ -1,6 +1,4 @@
-"""What the engine needs from a backend. Invariant: between `begin` and `commit` or `rollback`
-nothing outside the backend sees its state.
-"""  # noqa: D205
+"""The engine's port to a backend. Invariant: until `commit`, `rollback` undoes the epoch."""
 
 from __future__ import annotations
 
@@ -18,12 +16,12 @@ if TYPE_CHECKING:
     from streamreasoner.rdf.memory import Fill
 
 LAST_ITERATION = (1 << 31) - 1
-"""No iteration comes after this one: what is present then is present in the end."""
+"""No iteration is later than this one: facts present at it are present in the closure."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpochChanges:
-    """What an epoch changed, in blocks; they can be gone through until the next epoch begins.
+    """What an epoch changed, in blocks; they can be iterated until the next epoch begins.
 
     Attributes:
         derived: Changes of the derived facts: present, but not asserted.
@@ -38,18 +36,18 @@ class EpochChanges:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Size of the state, and what was met on the way there.
+    """Size of the state, and arithmetic overflows so far.
 
     Attributes:
-        facts: Facts held, present or not, of hidden predicates too.
+        facts: Facts held, present or not, including those of hidden predicates.
         present: Facts present: the closure.
         asserted: Facts whose asserted multiplicity is positive.
         below_zero: Facts whose multiplicities sum to less than zero.
         trace_rows: (fact, iteration) pairs with a multiplicity.
-        bytes: Memory of the state in use.
-        overflows: Results of expressions and aggregates since the start that had no value because
-            they did not fit 64 bits.
-        fill: How full it is, of what the backend can hold.
+        bytes: Memory in use by the state.
+        overflows: Results of expressions and aggregates since the start without a value because
+            they do not fit 64 bits.
+        fill: Used part of what the backend can hold.
     """
 
     facts: int
@@ -64,12 +62,12 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """Facts of one predicate that the state holds, as they are at an iteration of their strata.
+    """Facts of one predicate that the state holds, as of an iteration of their strata.
 
     Attributes:
         args: Term ids, int32 of shape (n, arity); the other columns have shape (n,).
         stratum: int32, the stratum each fact belongs to; iterations count inside it.
-        since: int32, the iteration from which on it is present without a break; -1 if it is absent.
+        since: int32, the iteration since which the fact has been present; -1 if it is absent.
         until: int32, the first later iteration at which it is absent; -1 if there is none.
         asserted: int64, multiplicity at iteration 0.
         total: int64, sum of the multiplicities of all iterations.
@@ -84,9 +82,10 @@ class Selection:
 
 
 class Backend(Protocol):
-    """Holds the trace and runs the steps of a fixpoint; strata and iterations come from the engine.
+    """Holds the trace and runs the steps of a fixpoint; the engine chooses strata and iterations.
 
-    Stratum 0 is the input: facts that no head derives. Strata count from 1 in dependency order.
+    Stratum 0 is the input: facts that no head derives. The others are numbered from 1 in dependency
+    order.
     """
 
     def add(self, updates: Updates) -> None:
@@ -98,10 +97,10 @@ class Backend(Protocol):
         ...
 
     def adopt(self, plan: ProgramPlan) -> None:
-        """Go on with another program, at the beginning of an epoch.
+        """Switch to another program at the beginning of an epoch.
 
-        Derivations of rules that are in one of the two only are withdrawn or added, and what that
-        changes is settled with the epoch; a rollback brings the program before back.
+        Derivations of removed rules are subtracted and those of new rules added; the consequences
+        are settled with the epoch. A rollback returns to the previous program.
 
         Raises:
             MultiplicityOverflowError: A sum leaves the range of a multiplicity.
@@ -109,7 +108,7 @@ class Backend(Protocol):
         ...
 
     def enter(self, stratum: int) -> int:
-        """Start a stratum with the final changes of those before it as deltas at iteration 0.
+        """Start a stratum, with the final changes of lower strata as deltas at iteration 0.
 
         Returns:
             The first iteration to settle, or -1 if nothing is touched.
@@ -117,7 +116,7 @@ class Backend(Protocol):
         ...
 
     def settle(self, iteration: int) -> int:
-        """Compare the presence that the counts give at *iteration* with the stored transitions.
+        """Update the stored transitions at *iteration* from the multiplicities.
 
         Returns:
             The number of facts whose transition at *iteration* changed: the delta.
@@ -125,7 +124,7 @@ class Backend(Protocol):
         ...
 
     def derive(self, iteration: int) -> None:
-        """Evaluate the stratum's delta plans on the delta; their heads are touched later on.
+        """Evaluate the stratum's delta plans on the delta; touches heads at later iterations.
 
         Raises:
             MultiplicityOverflowError: A sum leaves the range of a multiplicity.
@@ -144,21 +143,21 @@ class Backend(Protocol):
         """Make the epoch's changes final.
 
         Args:
-            epoch: Its logical time. A backend whose state outlives the process may have it already,
-                from a process that died before it was done.
+            epoch: Its logical time. A backend whose state outlives the process may already have it,
+                committed by a process that died before it could record so.
         """
         ...
 
     def rollback(self) -> None:
-        """Undo the epoch wholly."""
+        """Undo the epoch completely."""
         ...
 
     def holds(self, epoch: int) -> bool:
-        """Whether the state has an epoch that is to come, from a process that died."""
+        """Whether the state already has an epoch, committed by a process that died."""
         ...
 
     def restore(self, rows: Iterable[TraceRows]) -> None:
-        """Take the trace of an earlier run into an empty state."""
+        """Load the trace of an earlier run into an empty state."""
         ...
 
     def trace(self, predicate: str) -> TraceRows:
@@ -172,10 +171,10 @@ class Backend(Protocol):
     def select(
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
     ) -> Selection:
-        """The facts of a predicate that have the given ids at the given positions.
+        """The facts of a predicate with these ids at these positions, in no particular order.
 
-        Facts that are held and absent are among them; order does not matter. Costs as much as the
-        state is large, unless *bound* has every position.
+        Includes facts that are held but absent. The cost is linear in the state unless *bound* has
+        every position.
         """
         ...
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamreasoner.collection.blocks import chosen
+from streamreasoner.collection.blocks import filter_blocks
 from streamreasoner.errors import EngineError, ProgramError
 from streamreasoner.streaming import output
 from streamreasoner.streaming.attempts import Verdict
@@ -208,7 +208,7 @@ class Evaluator:
         changes = result.closure if self._closure else result.derived
         if all(names):
             wanted = set.union(*names)
-            changes = chosen(changes, lambda one: one.predicate in wanted)
+            changes = filter_blocks(changes, lambda one: one.predicate in wanted)
         return output.decode_changes(changes, self._reasoner.dictionary)
 
 

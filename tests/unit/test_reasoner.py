@@ -108,20 +108,20 @@ def test_mistakes_are_named():
 
 A = URIRef(EX + "a")
 WRONG_UPDATES = [
-    (Update.triple("lit", "notiri", 5, 1.5), 'a triple is an IRI or a blank node, not "lit"'),
-    (Update.triple(A, BNode("b"), 5), "predicate of a triple is an IRI, not _:b"),
-    (Update("quad", (A, A, A, "g")), 'graph of a quad is an IRI or a blank node, not "g"'),
+    (Update.triple("lit", "notiri", 5, 1.5), 'a triple must be an IRI or a blank node, not "lit"'),
+    (Update.triple(A, BNode("b"), 5), "predicate of a triple must be an IRI, not _:b"),
+    (Update("quad", (A, A, A, "g")), 'graph of a quad must be an IRI or a blank node, not "g"'),
     (Update.triple(A, A, Variable("x")), "rdflib Variable is not a term"),
     (Update.triple(A, A, None), "NoneType is not a term"),
     (Update("edge", (1, 10**5000)), "more digits"),
-    (edge(1, 2, 1.5), r"multiplicity is an integer, not 1\.5"),
-    (edge(1, 2, "1"), "multiplicity is an integer, not '1'"),
-    (edge(1, 2, None), "multiplicity is an integer, not None"),
-    (edge(1, 2, 0), "is not 0 and fits 64 bits; it is 0"),
-    (edge(1, 2, 2**70), "is not 0 and fits 64 bits; it is 1180591620717411303424"),
-    (Update("edge", "ab"), "arguments are a tuple; found str"),
-    (Update(7, (1, 2)), "name of a predicate is a str; found int"),
-    (("edge", (1, 2)), "is an `Update`; found tuple"),
+    (edge(1, 2, 1.5), r"multiplicity must be an integer, not 1\.5"),
+    (edge(1, 2, "1"), "multiplicity must be an integer, not '1'"),
+    (edge(1, 2, None), "multiplicity must be an integer, not None"),
+    (edge(1, 2, 0), "must be a non-zero 64-bit integer, not 0"),
+    (edge(1, 2, 2**70), "must be a non-zero 64-bit integer, not 1180591620717411303424"),
+    (Update("edge", "ab"), "arguments must be a tuple, got str"),
+    (Update(7, (1, 2)), "name of a predicate must be a str, got int"),
+    (("edge", (1, 2)), "Expected an `Update`, got tuple"),
 ]
 
 
@@ -156,7 +156,7 @@ def test_multiplicities_are_of_any_integral_type():
 )
 def test_wrong_arguments_are_refused(question):
     """Arguments of a wrong type have a message, not a traceback."""
-    with pytest.raises(StreamReasonerError, match=r"found|not a term"):
+    with pytest.raises(StreamReasonerError, match=r"got|found|not a term"):
         question(Reasoner.from_rules(PATHS))
 
 
@@ -191,7 +191,7 @@ def test_a_predicate_keeps_its_arity_when_rules_change() -> None:
     reasoner = Reasoner.from_rules("p(?x) :- e(?x, ?y) .")
     reasoner.apply([Update("e", ("a", "b"))])
     reasoner.remove_rules("p(?x) :- e(?x, ?y) .")
-    with pytest.raises(EngineError, match=r"'e' has 1 arguments .* had it with 2"):
+    with pytest.raises(EngineError, match=r"'e' has 1 arguments .* but 2 in the state"):
         reasoner.add_rules("p(?x) :- e(?x) .")
     reasoner.add_rules("q(?y) :- e(?x, ?y) .")
     assert reasoner.facts("q") == {("b",)}
