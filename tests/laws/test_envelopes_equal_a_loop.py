@@ -1,4 +1,4 @@
-"""What is refused before a value is read, as a plain loop over the rows would say."""
+"""Vectorized envelope checks reject the same messages as a loop over rows."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ COLUMNS = pa.schema(
 
 
 def table(rows):
-    """One record batch."""
+    """Messages as an Arrow table."""
     headers = [
-        None if one is None else [{"key": key, "value": value} for key, value in one]
-        for _, one in rows
+        None if pairs is None else [{"key": key, "value": value} for key, value in pairs]
+        for _, pairs in rows
     ]
     return pa.table({"value": [value for value, _ in rows], "headers": headers}, schema=COLUMNS)
 
 
 def refusals(rows):
     """Row -> reason, row by row and header by header."""
-    found = {}
+    reasons = {}
     for row, (value, headers) in enumerate(rows):
         if not value:
-            found[row] = Reason.EMPTY_VALUE
+            reasons[row] = Reason.EMPTY_VALUE
         elif len(value) > MOST:
-            found[row] = Reason.OVERSIZED
+            reasons[row] = Reason.OVERSIZED
         else:
             types = [text or b"" for key, text in headers or () if key.lower() == "content-type"]
             for text in types:
                 first = text.decode("utf-8", "replace").split(";")[0]
                 if first.strip().lower() != "application/json":
-                    found[row] = Reason.CONTENT_TYPE
-    return found
+                    reasons[row] = Reason.CONTENT_TYPE
+    return reasons
 
 
 @given(st.lists(ROWS, max_size=4), st.integers(0, 3), st.integers(0, 30))
 def test_envelopes_equal_a_loop(parts, skipped, length):
-    """In one part or several, and in a slice of them."""
+    """Both agree on tables of one or several chunks, and on slices of them."""
     rows = [row for part in parts for row in part][skipped : skipped + length]
     batch = pa.concat_tables([table([]), *map(table, parts)]).slice(skipped, length)
     refused = check_envelopes(batch, MOST)
-    assert {row: one.reason for row, one in refused.items()} == refusals(rows)
+    assert {row: rejection.reason for row, rejection in refused.items()} == refusals(rows)

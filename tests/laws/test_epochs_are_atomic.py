@@ -1,4 +1,4 @@
-"""An epoch happens wholly or not at all, and a trace is all that a reasoner needs to go on."""
+"""Epochs are atomic, and a reasoner resumes from nothing but a trace."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streamreasoner.errors import EngineError, MultiplicityOverflowError, Recurs
 
 @given(scenarios(), st.integers(0, 3))
 def test_a_failed_epoch_leaves_no_trace(scenario, limit):
-    """An epoch that exceeds the recursion limit is undone; later epochs do not see it."""
+    """An epoch that exceeds the recursion limit is rolled back, and does not affect later ones."""
     driver = Driver(scenario.checked, recursion_limit=limit)
     accepted = []
     for epoch in scenario.epochs:
@@ -33,8 +33,8 @@ def test_a_failed_epoch_leaves_no_trace(scenario, limit):
 
 
 @given(scenarios(), st.integers(0, 3))
-def test_a_rehearsal_tells_and_changes_nothing(scenario, limit):
-    """It fails exactly if the epoch does; trace and later epochs are as without it."""
+def test_a_rehearsal_predicts_failure_and_changes_nothing(scenario, limit):
+    """It fails if and only if the epoch does, and affects neither the trace nor later epochs."""
     driver = Driver(scenario.checked, recursion_limit=limit)
     accepted = []
     for epoch in scenario.epochs:
@@ -57,8 +57,8 @@ def test_a_rehearsal_tells_and_changes_nothing(scenario, limit):
 
 
 @given(scenarios())
-def test_overflow_is_an_error_and_undone(scenario):
-    """A multiplicity that leaves its range fails the epoch and leaves the state alone."""
+def test_overflow_is_an_error_and_rolled_back(scenario):
+    """A multiplicity out of range fails the epoch and leaves the state unchanged."""
     driver = Driver(scenario.checked)
     driver.run(scenario.epochs)
     before = driver.trace()
@@ -72,8 +72,8 @@ def test_overflow_is_an_error_and_undone(scenario):
 
 
 @given(scenarios(), st.data())
-def test_a_restored_reasoner_goes_on_alike(scenario, data):
-    """A reasoner that takes over a trace, in any order, has its state and the same future."""
+def test_a_restored_reasoner_continues_identically(scenario, data):
+    """A reasoner restored from a trace, in any order, has the same state and later changes."""
     cut = data.draw(st.integers(0, len(scenario.epochs)))
     original, heir = Driver(scenario.checked), Driver(scenario.checked)
     original.run(scenario.epochs[:cut])
@@ -83,18 +83,18 @@ def test_a_restored_reasoner_goes_on_alike(scenario, data):
     sizes = [driver.reasoner.engine.statistics().trace_rows for driver in (heir, original)]
     assert sizes[0] == sizes[1]
     for epoch in scenario.epochs[cut:]:
-        (one,), (other,) = original.run([epoch]), heir.run([epoch])
+        (expected,), (actual,) = original.run([epoch]), heir.run([epoch])
         for name in ("closure", "derived"):
             first, second = {}, {}
-            original.add_changes(getattr(one, name), first)
-            heir.add_changes(getattr(other, name), second)
+            original.add_changes(getattr(expected, name), first)
+            heir.add_changes(getattr(actual, name), second)
 
             assert first == second
         assert heir.trace() == original.trace()
 
 
 def test_unknown_predicates_do_not_start_an_epoch():
-    """A batch of facts that the program has no predicate for is refused by name."""
+    """A batch of an unknown predicate is rejected by name."""
     driver = Driver(load_program("p(?x) :- q(?x)."))
     with pytest.raises(EngineError, match="no predicate 'r'; it has p, q, triple"):
         driver.reasoner.engine.apply(

@@ -1,4 +1,4 @@
-"""A message is taken with a time of the years 1 to 9999, or refused, whatever its time is."""
+"""A message with a time in the years 1 to 9999 is accepted; any other is rejected."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TIMES = st.none() | INT64 | NEAR | TEXTS | st.text()
 
 
 def batch(rows):
-    """Messages (Kafka's timestamp, ts) as the source gives them."""
+    """Messages with (Kafka's timestamp, ts), as read from the source."""
     fields = [{"ts": ts} if ts is not None else {} for _, ts in rows]
     values = [
         json.dumps({"predicate": "p", "args": [1], "diff": 1, **ts}).encode() for ts in fields
@@ -64,30 +64,30 @@ def batch(rows):
 @example([(0, "9999-12-31T23:59:59-23:59")])
 @example([(0, "0001-01-01T00:00:00+14:00")])
 def test_every_time_is_taken_or_refused(rows):
-    """No time fails a batch: one of those years goes out as a time, any other is a dead letter."""
+    """No time fails a batch: it is decoded if in range, otherwise the message is a dead letter."""
     messages = batch(rows)
     decoded = Codec(Dictionary(), {"p": 1}, 10_000).decode(messages)
-    taken = sum(len(one.multiplicity) for one in decoded.updates)
-    assert taken + len(decoded.rejected) == len(rows)
+    accepted = sum(len(updates.multiplicity) for updates in decoded.updates)
+    assert accepted + len(decoded.rejected) == len(rows)
     letters = list(dead_letters(messages, decoded.rejected))
     assert len(letters) == len(decoded.rejected)
-    for one in decoded.rejected:
-        assert one.reason in {Reason.BAD_TIMESTAMP, Reason.NUL, Reason.LONE_SURROGATE,
+    for rejected in decoded.rejected:
+        assert rejected.reason in {Reason.BAD_TIMESTAMP, Reason.NUL, Reason.LONE_SURROGATE,
                               Reason.WRONG_TYPE, Reason.NUMBER_OUT_OF_RANGE}  # fmt: skip
     if decoded.event_time is not None:
         assert FIRST <= decoded.event_time <= LAST + 999
         ts = timestamps.instant(decoded.event_time)
         assert timestamps.iso(decoded.event_time).startswith(f"{ts:%H:%M}", 11)
-    kept = [row for row, (appended, ts) in enumerate(rows)
-            if ts is None and FIRST <= appended <= LAST + 999]  # fmt: skip
-    assert not {one.row for one in decoded.rejected} & set(kept)
+    in_range = [row for row, (appended, ts) in enumerate(rows)
+                if ts is None and FIRST <= appended <= LAST + 999]  # fmt: skip
+    assert not {rejected.row for rejected in decoded.rejected} & set(in_range)
 
 
 @given(INT64)
 @example(2**62)
 @example(LAST + 1000)
-def test_a_control_message_without_a_time_is_refused(appended):
-    """Its time is Kafka's timestamp; one outside those years is refused, and changes nothing."""
+def test_a_control_message_without_a_time_may_be_rejected(appended):
+    """Its time is Kafka's timestamp; out of range it is rejected and changes nothing."""
     program = check_text("q(?x) :- p(?x) .")
     current = ProgramInEffect(program, stored_text(program), {"p": 1, "q": 1}, 8)
     message = batch([(appended, None)])
@@ -97,15 +97,15 @@ def test_a_control_message_without_a_time_is_refused(appended):
     if FIRST <= appended <= LAST + 999:
         assert decision.accepted == (0,)
     else:
-        assert [one.reason for one in decision.refused] == [Reason.BAD_TIMESTAMP]
+        assert [rejected.reason for rejected in decision.refused] == [Reason.BAD_TIMESTAMP]
         assert decision.program is current
 
 
 def test_the_reason_tells_the_two_sources_apart():
-    """A text is quoted; a timestamp of Kafka is named as such."""
+    """A text is quoted; Kafka's timestamp is named as such."""
     decoded = Codec(Dictionary(), {"p": 1}, 10_000).decode(batch([(0, "today"), (2**62, None)]))
-    said = [one.detail for one in decoded.rejected]
-    assert said == [
+    details = [rejected.detail for rejected in decoded.rejected]
+    assert details == [
         f"ts is 'today'; allowed is {timestamps.ALLOWED}.",
         timestamps.OUT_OF_RANGE,
     ]

@@ -1,4 +1,4 @@
-"""Every built-in gives what the oracle's does, on terms of every kind and on their borders."""
+"""Every built-in equals the oracle's, on terms of every kind and on edge cases."""
 
 from __future__ import annotations
 
@@ -54,33 +54,33 @@ TERMS = st.sampled_from(DOMAIN + SPECIAL) | NUMBERS | st.text(max_size=5).map(st
 
 @st.composite
 def calls(draw, names):
-    """A built-in and as many terms as it may take."""
+    """A built-in with a permitted number of arguments."""
     name = draw(st.sampled_from(sorted(names)))
     most = names[name].max_args or names[name].min_args + 2
     return name, draw(st.lists(TERMS, min_size=names[name].min_args, max_size=most))
 
 
 @given(calls(FUNCTIONS))
-def test_functions(given_call):
-    """Functions have the same value, or none."""
-    assert apply(*given_call) == call(*given_call)
+def test_functions(drawn_call):
+    """Functions return the same value, or both none."""
+    assert apply(*drawn_call) == call(*drawn_call)
 
 
 @given(calls(TESTS))
-def test_tests(given_call):
-    """Tests hold, do not hold, or have no value alike."""
-    assert judge(*given_call) == holds(*given_call)
+def test_tests(drawn_call):
+    """Tests agree on true, false and no value."""
+    assert judge(*drawn_call) == holds(*drawn_call)
 
 
 @given(
     st.sampled_from(("+", "-", "*", "/", "%", "**")), st.tuples(NUMBERS | TERMS, NUMBERS | TERMS)
 )
 def test_operations(operator, terms):
-    """Arithmetic has the same value, or none."""
+    """Arithmetic returns the same value, or both none."""
     assert apply(operator, terms) == arithmetic(operator, terms)
 
 
 @given(TERMS)
-def test_the_negative(term):
-    """So has unary minus."""
+def test_unary_minus(term):
+    """Unary minus returns the same value, or both none."""
     assert apply("negate", [term]) == arithmetic("-", [term])

@@ -1,4 +1,4 @@
-"""What is kept up to date equals what is evaluated from scratch: facts, iterations and counts."""
+"""Incremental evaluation equals batch evaluation: facts, iterations and multiplicities."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from streamreasoner.errors import RecursionLimitError
 
 @given(scenarios())
 def test_trace_equals_from_scratch_after_every_epoch(scenario):
-    """After any sequence of epochs the trace, with its counts, is that of the final input.
+    """After any sequence of epochs the trace is that of evaluating the sum of their input.
 
-    An epoch after which the program would never end is refused, and nothing is left of it.
+    An epoch that does not converge is rejected and rolled back.
     """
     driver, accepted = Driver(scenario.checked), []
     for epoch in scenario.epochs:
@@ -40,22 +40,22 @@ def test_trace_equals_from_scratch_after_every_epoch(scenario):
 def test_changes_sum_to_the_closure(scenario):
     """The output of all epochs sums to the closure, to its derived part, and to the trace."""
     driver = Driver(scenario.checked)
-    everything, inferred, trace = {}, {}, {}
+    all_changes, derived_changes, trace = {}, {}, {}
     for epoch in scenario.epochs:
         (result,) = driver.run([epoch])
-        driver.add_changes(result.closure, everything)
-        driver.add_changes(result.derived, inferred)
+        driver.add_changes(result.closure, all_changes)
+        driver.add_changes(result.derived, derived_changes)
         driver.add_trace(result.trace, trace)
     expected = evaluate(scenario.checked, total(scenario.epochs))
 
-    assert everything == dict.fromkeys(closure(expected), 1)
-    assert inferred == dict.fromkeys(derived(expected), 1)
+    assert all_changes == dict.fromkeys(closure(expected), 1)
+    assert derived_changes == dict.fromkeys(derived(expected), 1)
     assert trace == expected
 
 
 @given(scenarios())
-def test_statistics_count_the_trace(scenario):
-    """The sizes that are kept along equal those counted in the trace of all predicates."""
+def test_statistics_equal_those_of_the_trace(scenario):
+    """Incrementally maintained sizes equal those computed from the trace of all predicates."""
     driver = Driver(scenario.checked)
     driver.run(scenario.epochs)
     trace = driver.trace(driver.predicates)
@@ -63,6 +63,6 @@ def test_statistics_count_the_trace(scenario):
 
     assert statistics.facts == len(trace)
     assert statistics.present == len(driver.closure())
-    assert statistics.asserted == sum(counts.get(0, 0) > 0 for counts in trace.values())
-    assert statistics.below_zero == sum(sum(counts.values()) < 0 for counts in trace.values())
-    assert statistics.trace_rows == sum(len(counts) for counts in trace.values())
+    assert statistics.asserted == sum(entries.get(0, 0) > 0 for entries in trace.values())
+    assert statistics.below_zero == sum(sum(entries.values()) < 0 for entries in trace.values())
+    assert statistics.trace_rows == sum(len(entries) for entries in trace.values())

@@ -1,4 +1,4 @@
-"""What is left out of a batch that fails is what fails, and the rest passes."""
+"""Isolation leaves out exactly the messages that fail a batch."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ SETS = st.lists(st.frozensets(st.integers(0, 199), min_size=1, max_size=3), max_
 
 
 class Batch:
-    """Fails with each of some sets of messages, and counts how often it is asked."""
+    """Fails on given combinations of messages, and counts trials."""
 
     def __init__(self, culprits):
         self.culprits = culprits
         self.trials = 0
 
     def __call__(self, accepted, part):
-        """The first set that is among these rows."""
+        """The first failing combination contained in these rows, or None."""
         self.trials += 1
         assert part
         rows = [*accepted, *part]
         assert rows == sorted(set(rows))
-        there = [culprit for culprit in self.culprits if culprit <= set(rows)]
-        return str(sorted(there[0])) if there else None
+        contained = [culprit for culprit in self.culprits if culprit <= set(rows)]
+        return str(sorted(contained[0])) if contained else None
 
 
 @given(st.integers(0, 200), SETS)
-def test_the_rest_passes_and_nothing_is_left_out_needlessly(count, culprits):
-    """Each message that is left out fails with those before it that are not."""
+def test_the_rest_passes_and_isolation_is_minimal(count, culprits):
+    """Each isolated message fails together with the accepted messages before it."""
     batch = Batch(culprits)
     left_out = isolate(count, batch)
     rest = [row for row in range(count) if row not in left_out]
     assert not rest or Batch(culprits)([], rest) is None
     for row, why in left_out.items():
-        before = [one for one in rest if one < row]
+        before = [accepted for accepted in rest if accepted < row]
         assert Batch(culprits)(before, [row]) is not None
-        assert why in {str(sorted(one)) for one in culprits}
+        assert why in {str(sorted(culprit)) for culprit in culprits}
 
 
 @given(st.integers(1, 10**5), st.data())
 def test_one_message_takes_few_trials(count, data):
-    """Some for each level of parts; and of those that fail one for each level."""
+    """A single failing message costs at most one failed trial per level, plus one."""
     culprit = data.draw(st.integers(0, count - 1))
     failures = 0
 
@@ -58,7 +58,7 @@ def test_one_message_takes_few_trials(count, data):
 
 @given(st.integers(1, 3000), st.integers(0, 40))
 def test_the_search_ends(count, most):
-    """Where all fail, all are left out, and those that were not reached say so."""
+    """If all messages fail, all are left out, and those never tried are marked so."""
     batch = Batch([frozenset({row}) for row in range(count)])
     left_out = isolate(count, batch, most)
     assert sorted(left_out) == list(range(count))

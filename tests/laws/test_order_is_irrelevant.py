@@ -1,4 +1,4 @@
-"""How input is ordered, split or batched does not matter once it is all in."""
+"""The trace does not depend on how input is ordered or split into epochs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from strategies import scenarios
 
 @given(scenarios(), st.randoms(use_true_random=False))
 def test_splitting_and_order(scenario, random):
-    """One epoch, an epoch for each update, and any shuffle of them give the same trace."""
+    """One epoch, one epoch per update, and any shuffle give the same trace."""
     updates = [update for epoch in scenario.epochs for update in epoch]
     shuffled = random.sample(updates, len(updates))
 

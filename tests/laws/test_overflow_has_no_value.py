@@ -1,4 +1,4 @@
-"""Results beyond the range of integers and decimals are no value, wherever they are computed."""
+"""Results out of range of integers and decimals have no value, wherever they are computed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NUMBERS = (
     *(f'"{number}"^^<{XSD}double>' for number in ("1E18", "1E300")),
     '"x"',
 )
-"""Numbers whose sums and products are inside the range, at its ends and outside."""
+"""Numbers whose sums and products are in range, at its ends and out of range."""
 
 PROGRAMS = (
     "r(?x + ?y) :- n(?x, ?y) .",
@@ -46,47 +46,47 @@ PROGRAMS = (
 
 @st.composite
 def overflows(draw):
-    """One of the programs, and epochs of large numbers."""
+    """A program and epochs of large numbers."""
     number = st.sampled_from(NUMBERS)
     pairs = draw(st.lists(st.tuples(number, number), min_size=2, max_size=8))
     return draw(st.sampled_from(PROGRAMS)), draw(epochs([[("n", pair)] for pair in pairs]))
 
 
 @given(overflows())
-def test_a_result_beyond_the_range_is_no_value(scenario):
-    """Every epoch is accepted, and its trace is the oracle's."""
-    text, given_epochs = scenario
+def test_a_result_out_of_range_has_no_value(scenario):
+    """Every epoch succeeds, with the oracle's trace."""
+    text, drawn_epochs = scenario
     program = checked(text)
     driver = Driver(program)
-    for applied, epoch in enumerate(given_epochs, start=1):
+    for applied, epoch in enumerate(drawn_epochs, start=1):
         driver.run([epoch])
 
-        assert driver.trace() == evaluate(program, total(given_epochs[:applied]))
+        assert driver.trace() == evaluate(program, total(drawn_epochs[:applied]))
 
 
 def test_a_sum_comes_back_into_range():
-    """A sum has no value while it does not fit 64 bits, and its value again when it does."""
-    most, one = (f'"{number}"^^<{XSD}integer>' for number in (2**63 - 1, 1))
+    """A sum has no value while it exceeds 64 bits, and has one again afterwards."""
+    greatest, unit = (f'"{number}"^^<{XSD}integer>' for number in (2**63 - 1, 1))
     driver = Driver(check_text("s(?g, sum(?x)) :- n(?g, ?x) ."))
     sums, overflows_so_far = [], []
     for fact, multiplicity in (
-        (("<urn:g>", most), 1),
-        (("<urn:g>", one), 1),
-        (("<urn:g>", one), -1),
-        (("<urn:g>", one), 1),
-        (("<urn:g>", most), -1),
+        (("<urn:g>", greatest), 1),
+        (("<urn:g>", unit), 1),
+        (("<urn:g>", unit), -1),
+        (("<urn:g>", unit), 1),
+        (("<urn:g>", greatest), -1),
     ):
         driver.apply([("n", fact, multiplicity)])
         sums.append([arguments[1] for predicate, arguments in driver.closure() if predicate == "s"])
         overflows_so_far.append(driver.reasoner.engine.statistics().overflows)
 
-    assert sums == [[most], [], [most], [], [one]]
+    assert sums == [[greatest], [], [greatest], [], [unit]]
     assert overflows_so_far[0] == 0
     assert overflows_so_far[1] > 0
 
 
 def test_a_group_without_a_result_survives_a_change_of_rules():
-    """Rules that come and go, or are refused, find nothing to take back where no result was."""
+    """Removing and re-adding a reduction retracts nothing for a group without a result."""
     most = f'"{2**63 - 1}"^^<{XSD}integer>'
     with_sum = check_text("s(sum(?x)) :- n(?k, ?x) .\nm(?x) :- n(_, ?x) .")
     without = check_text("m(?x) :- n(_, ?x) .")

@@ -1,4 +1,4 @@
-"""The printed form of a program reads back as the same program, over the whole language."""
+"""Printing and parsing round-trips every program of the language."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ ATOMIC = st.one_of(VARIABLES, TERMS.map(lambda term: Constant(term, SPAN)), st.j
 
 
 def minus(operand):
-    """The negative of an operand; that of an unsigned number literal is read as a constant."""
+    """The negation of an operand; for an unsigned number literal a negative constant."""
     form = bare(operand.term) if isinstance(operand, Constant) else None
     if form is not None and form[0] in "0123456789.":
         return Constant(operand.term.replace('"', '"-', 1), SPAN)
@@ -85,7 +85,7 @@ def minus(operand):
 
 
 def compound(inner):
-    """Expressions made of smaller expressions."""
+    """Expressions built from smaller expressions."""
     arguments = st.lists(inner, min_size=2, max_size=3).map(tuple)
     return st.one_of(
         st.builds(
@@ -178,13 +178,13 @@ PROGRAMS = st.builds(
 
 @given(PROGRAMS)
 def test_any_program_reads_back_as_itself(program):
-    """Printing loses nothing that parsing can see, whatever the nesting and the terms."""
+    """Printing preserves the syntax tree, for any nesting and terms."""
     assert parse(print_program(program)) == program
 
 
 @given(programs())
 def test_printing_is_canonical(text):
-    """The printed text is a fixpoint: printing what was read from it gives it again."""
+    """Printing is idempotent: parsing and printing printed text returns the same text."""
     printed = print_program(parse(text))
 
     assert print_program(parse(printed)) == printed

@@ -1,4 +1,4 @@
-"""Retraction is exact: nothing is left of what was asserted and of what followed from it."""
+"""Retraction is exact: it removes asserted facts and all their consequences."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from strategies import scenarios
 
 @given(scenarios(), st.randoms(use_true_random=False))
 def test_retracting_everything_leaves_the_program_alone(scenario, random):
-    """Retracting every update, in any order and any cut, leaves what the program itself states.
+    """Retracting every update, in any order, leaves only the consequences of stated facts.
 
-    A program without facts leaves no fact, no count and no memory.
+    Without stated facts the state is empty.
     """
     driver = Driver(scenario.checked)
     updates = [update for epoch in scenario.epochs for update in epoch]
@@ -31,7 +31,7 @@ def test_retracting_everything_leaves_the_program_alone(scenario, random):
 
 @given(scenarios())
 def test_an_update_and_its_negation_cancel(scenario):
-    """An epoch that takes back what it gives changes nothing and says nothing."""
+    """An epoch whose updates cancel changes nothing and reports no changes."""
     driver = Driver(scenario.checked)
     driver.run(scenario.epochs)
     before = driver.trace(driver.predicates)

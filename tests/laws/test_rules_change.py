@@ -1,4 +1,4 @@
-"""Rules may come and go while the reasoner runs: the state is that of the rules there are."""
+"""Rules can be added and removed at run time: the state is always that of the current rules."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ _CHOICE = st.integers(0, 255)
 
 
 def part(text, choice):
-    """The program of some of the lines of a text, or None if it is none."""
+    """A program of a subset of the lines of a text, or None if it is invalid."""
     rules = text.removeprefix(HEADER).splitlines(keepends=True)
-    kept = [rule for index, rule in enumerate(rules) if choice >> index % 8 & 1]
+    chosen = [rule for index, rule in enumerate(rules) if choice >> index % 8 & 1]
     try:
-        return checked(HEADER + "".join(kept))
+        return checked(HEADER + "".join(chosen))
     except ProgramError:
         return None
 
 
 @given(scenarios(), st.lists(_CHOICE, min_size=2, max_size=5))
-def test_trace_is_that_of_the_rules_there_are(scenario, choices):
-    """Whatever rules come and go between epochs, the trace is that of the last ones, from scratch.
+def test_trace_is_that_of_the_current_rules(scenario, choices):
+    """However rules change between epochs, the trace is that of the current rules from scratch.
 
-    The changes of all epochs sum to the closure, and a refused change changes nothing.
+    The changes of all epochs sum to the closure, and a rejected change has no effect.
     """
     assume(scenario.program.startswith(HEADER))
-    programs = [found for choice in choices if (found := part(scenario.program, choice))]
+    programs = [program for choice in choices if (program := part(scenario.program, choice))]
     assume(programs)
     driver, accepted, everything = Driver(programs[0]), [], {}
     steps = [*zip(programs, scenario.epochs, strict=False)]
     for program, epoch in [*steps, *((program, []) for program in programs[len(steps) :])]:
-        # Facts of predicates that the program does not have yet, or no more, are input later.
+        # Leave out facts of predicates that the current program does not have.
         updates = [update for update in epoch if update[0] in program.arities]
         try:
             expected = evaluate(program, total(accepted))
@@ -60,17 +60,17 @@ def test_trace_is_that_of_the_rules_there_are(scenario, choices):
 
 
 def assert_refused(driver, program):
-    """The change fails with an error of the engine."""
+    """The change raises EngineError."""
     try:
         driver.change(program)
     except EngineError:
         return
-    raise AssertionError("a program that never ends was accepted")
+    raise AssertionError("a program that does not converge was accepted")
 
 
 def assert_trace(driver, expected):
-    """The trace and the closure of the program's predicates are as expected."""
+    """Trace and closure of the program's predicates are as expected."""
     own = set(driver.own)
-    found = {fact: counts for fact, counts in expected.items() if fact[0] in own}
-    assert driver.trace() == found
+    trace = {fact: entries for fact, entries in expected.items() if fact[0] in own}
+    assert driver.trace() == trace
     assert driver.closure() == {fact for fact in closure(expected) if fact[0] in own}

@@ -1,4 +1,4 @@
-"""What the shell prints of each epoch sums to what it lists in the end."""
+"""The changes that the shell prints sum to the facts that it lists at the end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ degree(?x, count(?y)) :- path(?x, ?y) .
 edge(1, 10) .
 """
 STATED = ("edge(1, 10)", "path(1, 10)", "[1, ex:near, 10]", "least(1, 10)", "degree(1, 1)")
-"""What is present before the first command."""
+"""Facts present before the first command."""
 
 LISTED = ("edge", "path", "triple", "least", "degree")
 
@@ -34,7 +34,7 @@ _SCRIPTS = st.lists(
 
 @given(_SCRIPTS)
 def test_changes_sum_to_the_lists(script):
-    """Lines with + and - sum to one for each fact that is listed, and to nothing for any other."""
+    """Lines with + and - sum to one for each listed fact, and to zero for all others."""
     questions = [f"list {predicate}" for predicate in LISTED]
     transcript = run(RULES, "\n".join([*script, "rollback", *questions])).splitlines()
     changes = Counter(STATED)
@@ -49,7 +49,7 @@ def test_changes_sum_to_the_lists(script):
 
 
 def _listed(transcript):
-    """The facts below the echoes of `list`, above the numbers."""
+    """The facts between the echo of `list` and the count."""
     facts, listing = [], False
     for line in transcript:
         if line.startswith("> "):

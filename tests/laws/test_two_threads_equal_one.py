@@ -1,4 +1,4 @@
-"""A second thread changes nothing: large epochs are exact, and repeat to the byte."""
+"""Two threads give the same result as one: large epochs are exact and deterministic."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamreasoner.backends.columnar import backend, parallel
 
 @given(scenarios(), st.integers(1, 4), st.integers(1, 4))
 def test_trace_equals_from_scratch_with_two_threads(scenario, chunk, more):
-    """With chunks and buffers of a few rows the trace is that of the final input."""
+    """With chunks and buffers of a few rows the trace equals evaluation from scratch."""
     with pytest.MonkeyPatch.context() as sizes:
         sizes.setattr(backend, "LARGE", 1)
         sizes.setattr(parallel, "CHUNK", chunk)
@@ -29,7 +29,7 @@ def test_trace_equals_from_scratch_with_two_threads(scenario, chunk, more):
 
 
 def rows(result):
-    """The trace differences of an epoch, in their order."""
+    """The trace differences of an epoch, in order."""
     return [
         (part.predicate, part.args.tolist(), part.iteration.tolist(), part.multiplicity.tolist())
         for part in result.trace

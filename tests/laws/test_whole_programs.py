@@ -1,4 +1,4 @@
-"""A program of many files and its one canonical text are the same program."""
+"""A program of several files and its canonical text are the same program."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ FILES = sorted(
 
 
 def assert_same(program):
-    """The text is a fixpoint, and leads to the same rules, facts, predicates and declarations."""
-    one = in_one_text(program, "stored")
-    assert len(one.programs) == 1
-    assert canonical_text(one.programs) == canonical_text(program.programs)
-    assert one.hash == program.hash
-    assert (one.rules, one.facts) == (program.rules, program.facts)
-    assert (one.inputs, one.outputs) == (program.inputs, program.outputs)
-    assert lower(one).arities == lower(program).arities
+    """The text is a fixpoint, with the same rules, facts, predicates and declarations."""
+    stored = in_one_text(program, "stored")
+    assert len(stored.programs) == 1
+    assert canonical_text(stored.programs) == canonical_text(program.programs)
+    assert stored.hash == program.hash
+    assert (stored.rules, stored.facts) == (program.rules, program.facts)
+    assert (stored.inputs, stored.outputs) == (program.inputs, program.outputs)
+    assert lower(stored).arities == lower(program).arities
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_every_program_that_is_shipped_or_tested(file):
-    """Golden programs, examples and rulesets survive being stored, with what they import."""
+    """Golden programs, examples and rulesets survive storing, including their imports."""
     assert_same(load_program(ROOT / file))
 
 
 @given(programs())
 def test_any_program(text):
-    """So does any program of the language."""
+    """Any generated program survives storing."""
     assert_same(checked(text))
 
 
 def test_files_that_disagree_on_a_prefix(tmp_path):
-    """A prefix with two meanings is in neither; declarations of all files are kept."""
+    """A prefix with two meanings is expanded; declarations of all files are kept."""
     (tmp_path / "other.dl").write_text(
         "@prefix e: <http://e/> . @prefix x: <http://other/> . @output p/1, r . "
         "r(?x) :- q(?x), [?x, x:b, e:c] ."

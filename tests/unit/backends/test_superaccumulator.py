@@ -29,21 +29,21 @@ AT = 3
 
 
 def column(digits):
-    """A zero column with three words before the digits and one after, which nothing may touch."""
+    """A zero column of digits between guard words: three before and one after."""
     units = np.zeros(AT + digits + 1, np.int64)
     units[:AT] = units[-1] = -7
     return units
 
 
-def untouched(units, digits):
-    """Whether the words around the digits are as they were, and the digits in their range."""
+def intact(units, digits):
+    """Whether the guard words are unchanged and all digits in range."""
     inner = units[AT : AT + digits - 1]
     around = [*units[:AT], units[-1]]
     return around == [-7] * (AT + 1) and ((inner >= 0) & (inner < 1 << DIGIT_BITS)).all()
 
 
 def summed(terms):
-    """The digits of a sum of (double, multiplicity)."""
+    """The digits of a sum of (double, multiplicity) pairs."""
     units = column(DIGITS_DOUBLE)
     for value, multiplicity in terms:
         add_double(units, AT, value, multiplicity)
@@ -51,7 +51,7 @@ def summed(terms):
 
 
 def nearest(fraction):
-    """The double nearest to a fraction, an infinity beyond the greatest."""
+    """The double nearest to a fraction; an infinity if out of range."""
     try:
         return float(fraction)
     except OverflowError:
@@ -85,7 +85,7 @@ products = st.lists(st.tuples(finite, multiplicities), max_size=8)
     )
 )
 def test_digits_are_the_sum(case):
-    """Whatever is added where, the digits are the sum as far as they reach."""
+    """For any additions the digits hold the sum modulo their range."""
     digits, terms = case
     units = column(digits)
     total = 0
@@ -93,16 +93,16 @@ def test_digits_are_the_sum(case):
         add(units, AT, digits, shift, factor, multiplicity)
         total += factor * multiplicity << shift
     size = 1 << 32 * digits + 32
-    held = (total + size // 2) % size - size // 2
+    expected = (total + size // 2) % size - size // 2
 
-    assert read_integer(units, AT, digits) == held
-    assert sign(units, AT, digits) == (held > 0) - (held < 0)
-    assert untouched(units, digits)
+    assert read_integer(units, AT, digits) == expected
+    assert sign(units, AT, digits) == (expected > 0) - (expected < 0)
+    assert intact(units, digits)
 
 
 @given(st.lists(st.tuples(int64, multiplicities), max_size=8), st.randoms())
-def test_integers_can_be_taken_back(terms, random):
-    """Sums do not depend on the order, and taking everything back leaves zero words."""
+def test_sums_of_integers_are_reversible(terms, random):
+    """Sums do not depend on the order, and subtracting everything leaves zero words."""
     units, other = column(DIGITS_INTEGER), column(DIGITS_INTEGER)
     for factor, multiplicity in terms:
         add(units, AT, DIGITS_INTEGER, 0, factor, multiplicity)
@@ -118,38 +118,38 @@ def test_integers_can_be_taken_back(terms, random):
 
 @given(products)
 def test_sums_of_doubles_are_exact_and_rounded_once(terms):
-    """The digits are the exact sum, and the double is the one nearest to it, even on ties."""
+    """The digits are the exact sum, and the double is its nearest, with ties to even."""
     units = summed(terms)
     exact = sum((Fraction(value) * multiplicity for value, multiplicity in terms), Fraction())
 
     assert read_integer(units, AT, DIGITS_DOUBLE) * UNIT == exact
     assert to_double(units, AT, DIGITS_DOUBLE) == nearest(exact)
-    assert untouched(units, DIGITS_DOUBLE)
+    assert intact(units, DIGITS_DOUBLE)
 
 
 @given(st.lists(st.floats(-1e300, 1e300)))
-def test_sums_of_doubles_are_those_of_fsum(values):
-    """Each value once: the sum that `math.fsum` computes."""
+def test_sums_of_doubles_equal_fsum(values):
+    """With multiplicity 1 the sum is that of `math.fsum`."""
     units = summed([(value, 1) for value in values])
 
     assert to_double(units, AT, DIGITS_DOUBLE) == math.fsum(values)
 
 
 @given(products, st.randoms())
-def test_doubles_can_be_taken_back(terms, random):
-    """Sums of doubles do not depend on the order, and what is taken back leaves no trace."""
+def test_sums_of_doubles_are_reversible(terms, random):
+    """Sums do not depend on the order, and subtracted terms leave no residue."""
     units = summed(terms)
 
     assert units.tolist() == summed(random.sample(terms, len(terms))).tolist()
-    kept = terms[: len(terms) // 2]
-    for value, multiplicity in random.sample(terms[len(kept) :], len(terms) - len(kept)):
+    remaining = terms[: len(terms) // 2]
+    for value, multiplicity in random.sample(terms[len(remaining) :], len(terms) - len(remaining)):
         add_double(units, AT, value, -multiplicity)
-    assert units.tolist() == summed(kept).tolist()
+    assert units.tolist() == summed(remaining).tolist()
 
 
 @st.composite
 def near_ties(draw):
-    """Sums of a few powers of two: often half-way between two doubles, or a bit beside it."""
+    """Sums of a few powers of two: often half-way between two doubles, or one bit off."""
     start = draw(st.integers(-1074, 900))
     gaps = draw(st.lists(st.sampled_from([0, 1, 31, 32, 51, 52, 53, 54, 64, 100]), max_size=6))
     exponents = [start]
@@ -161,7 +161,7 @@ def near_ties(draw):
 
 @given(near_ties())
 def test_ties_go_to_the_even_double(terms):
-    """Half-way sums round to even, and the least bit below or above decides otherwise."""
+    """Half-way sums round to even, unless a bit further below breaks the tie."""
     exact = sum((Fraction(value) * multiplicity for value, multiplicity in terms), Fraction())
 
     assert to_double(summed(terms), AT, DIGITS_DOUBLE) == nearest(exact)
@@ -192,7 +192,7 @@ def test_ties_go_to_the_even_double(terms):
     ],
 )
 def test_edges_of_the_doubles(terms, expected):
-    """Subnormals, the greatest double, ties, and cancellation of what is much greater."""
+    """Subnormals, the greatest double, ties, and cancellation of much greater terms."""
     result = to_double(summed(terms), AT, DIGITS_DOUBLE)
 
     assert result == expected
@@ -200,7 +200,7 @@ def test_edges_of_the_doubles(terms, expected):
 
 
 def test_the_greatest_sum_fits():
-    """Multiplicities of 2^62 of the greatest double are held, and can be taken back one by one."""
+    """2^62 times the greatest double fits, and can be subtracted again."""
     units = column(DIGITS_DOUBLE)
     for _ in range(4):
         add_double(units, AT, GREATEST, 2**60)
