@@ -1,4 +1,4 @@
-"""Every present fact has a proof, checked here rule by rule; every absent fact has its reasons."""
+"""Every present fact has a valid proof; every absent fact has correct reasons."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ MOST_ABSENT = 12
 
 
 class World:
-    """What the oracle says of a scenario in the end."""
+    """The oracle's trace and closure after all epochs of a scenario."""
 
     def __init__(self, scenario):
         self.checked = scenario.checked
         self.trace = oracle.evaluate(self.checked, oracle.total(scenario.epochs))
         self.closure = oracle.closure(self.trace)
-        self.last = 1 + max((max(counts) for counts in self.trace.values()), default=0)
+        self.last = 1 + max((max(entries) for entries in self.trace.values()), default=0)
         self._moments = {}
 
     def by_predicate(self):
-        """The facts of the closure, as the oracle takes them."""
-        found = defaultdict(list)
+        """The facts of the closure by predicate, as the oracle expects them."""
+        facts = defaultdict(list)
         for predicate, arguments in self.closure:
-            found[predicate].append(arguments)
-        return found
+            facts[predicate].append(arguments)
+        return facts
 
     def stratum(self, fact):
         """The stratum of the rules that can derive a fact; -1 for the input."""
@@ -45,45 +45,47 @@ class World:
         return -1
 
     def may_derive(self, rule, fact):
-        """Whether the constants of a rule's head agree with a fact."""
+        """Whether a fact matches the constants of a rule's head."""
         return rule.head.predicate == fact[0] and fits(fact[1], constants(rule.head))
 
     def moment(self, iteration):
-        """What is present at an iteration, were it one of every stratum."""
+        """The facts present at an iteration, taken in all strata at once."""
         if iteration not in self._moments:
             sums = {
-                fact: sum(count for when, count in counts.items() if when <= iteration)
-                for fact, counts in self.trace.items()
+                fact: sum(
+                    multiplicity for when, multiplicity in entries.items() if when <= iteration
+                )
+                for fact, entries in self.trace.items()
             }
             self._moments[iteration] = oracle.program.present(sums, {}, self.trace.lattices)
         return self._moments[iteration]
 
     def comes_and_goes(self, stratum):
-        """Whether a lattice is of this stratum, so that presence may end."""
+        """Whether the stratum has a lattice, so that facts may become absent again."""
         return any(
             is_lattice(self.checked.rules[index].head) for index in self.checked.strata[stratum]
         )
 
 
 def key(fact):
-    """A Fact as the oracle writes it."""
+    """A Fact in the oracle's form."""
     return fact.predicate, fact.arguments
 
 
 def run(scenario, epochs=None):
-    """The state after all epochs."""
+    """A reasoner after all epochs."""
     driver = Driver(scenario.checked)
     driver.run(scenario.epochs if epochs is None else epochs)
     return driver.reasoner
 
 
 def explained(reasoner, fact):
-    """The whole explanation of a fact."""
+    """The complete explanation of a fact."""
     return explain(reasoner.program, reasoner.engine, reasoner.dictionary, Fact(*fact), EVERYTHING)
 
 
 def check_presence(step, world):
-    """A step is present from its iteration on, to the end or until it says."""
+    """A step's fact is present from its iteration to the end, or to its `until`."""
     fact = key(step.fact)
     end = world.last if step.until is None else step.until - 1
 
@@ -95,7 +97,7 @@ def check_presence(step, world):
 
 
 def check_leaf(step, world):
-    """What has no derivation is asserted or stated, as often as the input says."""
+    """A fact without a derivation is asserted or stated, with the input's multiplicity."""
     fact = key(step.fact)
     stated = any((atom.predicate, constants(atom)) == fact for atom in world.checked.facts)
 
@@ -105,7 +107,7 @@ def check_leaf(step, world):
 
 
 def check_instance(step, derivation, steps, world):
-    """The premises are an instance of the body, and were present before the head."""
+    """The premises are an instance of the body, present before the head."""
     rule = derivation.rule
     bindings = dict(derivation.bindings)
     proved = [steps[each.step] for each in derivation.premises if isinstance(each, Proved)]
@@ -114,11 +116,11 @@ def check_instance(step, derivation, steps, world):
 
     assert rule in world.checked.rules
     assert [each.fact.predicate for each in proved] == [atom.predicate for atom in rule.atoms]
-    given = {}
+    extended = {}
     for atom, arguments in zip(rule.atoms, chosen, strict=True):
-        given = extend(atom, arguments, given)
-        assert given is not None
-    assert assigned(rule, given) == bindings
+        extended = extend(atom, arguments, extended)
+        assert extended is not None
+    assert assigned(rule, extended) == bindings
     assert satisfied(rule, bindings, chosen, by_predicate)
     for premise in derivation.premises:
         if isinstance(premise, Condition):
@@ -144,7 +146,7 @@ def check_instance(step, derivation, steps, world):
 
 
 def check_derivation(step, steps, world):
-    """A rule derives the fact; without lattices, at the first iteration at which it is present."""
+    """A rule derives the fact, without lattices at the first iteration where it is present."""
     derivation = step.why
     check_instance(step, derivation, steps, world)
     fact, stratum = key(step.fact), world.stratum(key(step.fact))
@@ -169,7 +171,7 @@ def check_derivation(step, steps, world):
 
 
 def check_aggregation(step, steps, world):
-    """The aggregates of all matches of the group are the fact; those shown are among them."""
+    """Aggregating all matches of the group gives the fact; the matches shown are among them."""
     why, fact = step.why, key(step.fact)
     shape = tuple(
         (each.function, each.distinct) if isinstance(each, Aggregate) else None
@@ -206,7 +208,7 @@ def check_aggregation(step, steps, world):
 
 
 def check_no_detour(number, steps, world):
-    """What is proved at a later iteration than it became present is not proved by itself."""
+    """A fact proved at a later iteration than it became present is not its own premise."""
     fact, iteration = steps[number].fact, steps[number].iteration
     if key(fact) not in world.moment(iteration - 1):
         return
@@ -227,7 +229,7 @@ def check_no_detour(number, steps, world):
 
 
 def head_row(rule, bindings):
-    """The head under bindings, with the operands of its aggregates."""
+    """The head under bindings, with operands in place of aggregates."""
     return tuple(
         term(each.arguments[0] if isinstance(each, Aggregate) else each, bindings)
         for each in rule.head.arguments
@@ -235,18 +237,18 @@ def head_row(rule, bindings):
 
 
 def same_group(row, other, shape):
-    """Whether two rows agree where nothing is aggregated."""
+    """Whether two rows agree on the columns that are not aggregated."""
     return all(each or a == b for each, a, b in zip(shape, row, other, strict=True))
 
 
 def check_competition(step, world):
-    """A winner names the candidate that would be next; without one it is alone."""
+    """A winner names the next best candidate, if there is another candidate."""
     group, function, value = oracle.program.competition(key(step.fact), world.trace.lattices)
     candidates = {
         fact: oracle.aggregates.order(oracle.program.competition(fact, world.trace.lattices)[2])
-        for fact, count in world.trace.sums.items()
+        for fact, multiplicity in world.trace.sums.items()
         if function
-        and count > 0
+        and multiplicity > 0
         and oracle.program.competition(fact, world.trace.lattices)[0] == group
         and fact != key(step.fact)
     }
@@ -262,14 +264,14 @@ def check_competition(step, world):
 
 
 def fact_position(step):
-    """Where a winner and the next differ."""
+    """The position where a winner and the next best candidate differ."""
     pairs = zip(step.fact.arguments, step.competition.next_best.arguments, strict=True)
-    return next(at for at, (one, other) in enumerate(pairs) if one != other)
+    return next(at for at, (winner, other) in enumerate(pairs) if winner != other)
 
 
 @given(scenarios())
 def test_every_present_fact_has_a_proof(scenario):
-    """Leaves are asserted, stated or absent facts, and every step is an instance of a rule."""
+    """Leaves are asserted, stated or absent facts; every other step is an instance of a rule."""
     reasoner, world = run(scenario), World(scenario)
     for fact in world.closure:
         explanation = explained(reasoner, fact)
@@ -300,7 +302,7 @@ def test_every_present_fact_has_a_proof(scenario):
 
 
 def absent_facts(scenario, world):
-    """Facts that are held and absent, and mixtures of those that are present."""
+    """Facts that are held but absent, and facts composed of known terms."""
     known = sorted(fact for fact in world.trace if fact not in world.closure)
     terms = sorted({each for _, arguments in world.trace for each in arguments} | {"_:unknown"})
     for at, (predicate, arity) in enumerate(sorted(scenario.checked.arities.items())):
@@ -312,23 +314,23 @@ def absent_facts(scenario, world):
 
 
 def may_be(rule, fact):
-    """Whether the head of a rule can be a fact, as far as its terms tell."""
+    """Whether the head of a rule unifies with a fact, as far as its terms are known."""
     bindings = {}
     lattice = is_lattice(rule.head)
-    for each, given_term in zip(rule.head.arguments, fact[1], strict=True):
+    for each, fact_term in zip(rule.head.arguments, fact[1], strict=True):
         if isinstance(each, Aggregate):
             if not lattice:
                 continue
             each = each.arguments[0]  # noqa: PLW2901
-        if isinstance(each, Constant) and each.term != given_term:
+        if isinstance(each, Constant) and each.term != fact_term:
             return False
-        if isinstance(each, Variable) and bindings.setdefault(each.name, given_term) != given_term:
+        if isinstance(each, Variable) and bindings.setdefault(each.name, fact_term) != fact_term:
             return False
     return True
 
 
 def check_attempt(attempt, fact, world):
-    """What a rule has is there, and what it lacks is not."""
+    """The premises of an attempt hold, and its failure is real."""
     by_predicate = world.by_predicate()
     for premise in attempt.holds:
         match premise:
@@ -352,17 +354,17 @@ def check_literal(failure, by_predicate):
     """The literal that fails does not hold."""
     part = failure.parts[-1]
     if failure.kind is Kind.MISSING:
-        wanted = [each.term if isinstance(each, Constant) else ANYTHING for each in part.arguments]
+        pattern = [each.term if isinstance(each, Constant) else ANYTHING for each in part.arguments]
         repeated = [each.name for each in part.arguments if isinstance(each, Variable)]
         if len(set(repeated)) == len(repeated) and not open_expression(part):
-            assert not any(fits(each, wanted) for each in by_predicate[part.predicate])
+            assert not any(fits(each, pattern) for each in by_predicate[part.predicate])
     else:
         assert not holds(part, {}, by_predicate)
         assert bool(failure.facts) == (failure.kind is Kind.PRESENT)
 
 
 def check_other(attempt, fact, world):
-    """The head is another fact, or is not present for what it competes with or owes."""
+    """The head is another fact, or is absent because it is beaten or owed."""
     failure = attempt.failure
     match failure.kind:
         case Kind.NO_VALUE:
@@ -382,13 +384,13 @@ def check_other(attempt, fact, world):
 
 
 def open_expression(atom):
-    """Whether an argument of an atom is computed from what is not known."""
+    """Whether an argument of an atom is computed from unbound variables."""
     return any(not isinstance(each, Constant | Variable | Wildcard) for each in atom.arguments)
 
 
 @given(scenarios())
 def test_every_absent_fact_has_its_reasons(scenario):
-    """Each rule that could derive it says how far it comes, and what is not so."""
+    """Each rule that could derive the fact reports its partial match and why it fails."""
     reasoner, world = run(scenario), World(scenario)
     for fact in absent_facts(scenario, world):
         explanation = explained(reasoner, fact)
@@ -408,7 +410,7 @@ def test_every_absent_fact_has_its_reasons(scenario):
 
 
 def in_order(rules):
-    """Rules of one aggregation follow the first of them."""
+    """The rules, with those of one aggregation grouped at the first of them."""
     groups = {}
     for index, rule in enumerate(rules):
         shape = tuple(
@@ -422,12 +424,12 @@ def in_order(rules):
 
 @given(scenarios())
 def test_an_explanation_depends_on_the_state_alone(scenario):
-    """However the facts came, in whatever order, what is printed is the same."""
+    """The output does not depend on the order of updates or on epochs."""
     updates = [update for epoch in scenario.epochs for update in epoch]
-    one, other = run(scenario), run(scenario, [updates[::-1]])
+    forward, backward = run(scenario), run(scenario, [updates[::-1]])
     world = World(scenario)
     for fact in (*islice(sorted(world.closure), 10), *islice(absent_facts(scenario, world), 4)):
-        first, second = explained(one, fact), explained(other, fact)
+        first, second = explained(forward, fact), explained(backward, fact)
 
         assert first.text() == second.text()
         assert first.json() == second.json()

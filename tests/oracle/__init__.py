@@ -1,6 +1,6 @@
-"""The reference evaluation: naive, over plain sets and dicts. Invariant: small enough to believe.
+"""Reference implementation: naive evaluation over sets and dicts. Invariant: it stays simple.
 
-It shares nothing with the engine but the syntax tree. A fact is (predicate, arguments as canonical
+It shares only the syntax tree with the engine. A fact is (predicate, arguments as canonical
 terms); a trace is fact -> {iteration: multiplicity}.
 """
 

@@ -1,4 +1,4 @@
-"""Aggregates of terms, and their total order. Invariant: sums do not depend on any order."""
+"""Aggregates of terms, and their total order. Invariant: sums do not depend on order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OTHER = 4
 
 
 def aggregate(function, distinct, terms):
-    """One aggregate of the terms of a group; None if it has no value."""
+    """An aggregate of the terms of a group; None if it has no value."""
     if function == "count":
         return numeral(len(set(terms) if distinct else terms))
     if function in ("min", "max"):
@@ -27,7 +27,7 @@ def aggregate(function, distinct, terms):
 
 
 def rounded(numbers, divisor):
-    """The sum over the divisor, both exact and the result rounded to a double once."""
+    """The exact sum divided by the divisor, rounded once to a double."""
     infinite = sum(each for each in numbers if not math.isfinite(each))
     if infinite:
         return infinite

@@ -17,7 +17,7 @@ EXACT = {
     "*": lambda a, b: a * b,
     "/": lambda a, b: Fraction(a) / b if b else None,
     "%": lambda a, b: a - b * math.trunc(Fraction(a) / b) if b else None,
-    "**": lambda a, b: a ** min(b, 64 + b % 2),  # beyond that |a| <= 1, or it is out of range
+    "**": lambda a, b: a ** min(b, 64 + b % 2),  # for greater exponents |a| <= 1 or out of range
 }
 POW = ctypes.CDLL(None).pow  # numpy's may differ from C's in the last bit
 POW.argtypes, POW.restype = (ctypes.c_double, ctypes.c_double), ctypes.c_double
@@ -27,7 +27,7 @@ DOUBLE = {
 
 
 def arithmetic(operator, terms):
-    """The term of an operation on one or two terms; None if it has no value."""
+    """The result of an operation on one or two terms; None if it has no value."""
     if None in terms or None in (numbers := [number(each) for each in terms]):
         return None
     a, b = numbers if len(numbers) > 1 else (-0.0 if isinstance(numbers[0], float) else 0, *numbers)

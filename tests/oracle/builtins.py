@@ -1,4 +1,4 @@
-"""Functions and tests on terms. Invariant: None, which is no value, if an argument is no value."""
+"""Functions and tests on terms. Invariant: if an argument is None, no value, so is the result."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PATTERNS.log_errors = False
 
 
 def call(function, terms):
-    """The term that a function gives; None if it has no value."""
+    """The result of a function; None if it has no value."""
     return None if None in terms else FUNCTIONS[function](*terms)
 
 
@@ -39,10 +39,10 @@ def test(function, terms):
     return None if None in terms else TESTS[function](*terms)
 
 
-def compare(one, operator, other):
-    """Whether the values of two terms compare as the operator says."""
-    left, right = value(one), value(other)
-    if one == other:
+def compare(left_term, operator, right_term):
+    """Whether a comparison of the values of two terms holds."""
+    left, right = value(left_term), value(right_term)
+    if left_term == right_term:
         return operator in ("=", "<=", ">=")
     if kind(left) is None or kind(left) != kind(right):
         return operator == "!="
@@ -53,7 +53,7 @@ def compare(one, operator, other):
 
 
 def extreme(better):
-    """The first of the terms that none is better than; None if two do not compare."""
+    """A function for the first of the best terms; None if two are not comparable."""
 
     def function(best, *others):
         for each in others:
@@ -67,13 +67,13 @@ def extreme(better):
 
 
 def absolute(term):
-    """The number without its sign."""
+    """The absolute value of a number."""
     below = str(number(term)).startswith("-")
     return arithmetic("-" if below else "+", [numeral(0), term])
 
 
 def skolem(*terms):
-    """The blank node that stands for these terms; None if it would be too deep."""
+    """The blank node for these terms; None if nested too deeply."""
     nested = filter(None, map(SKOLEM.fullmatch, terms))
     depth = 1 + max((int(each[1]) for each in nested), default=0)
     code = hashlib.sha256("\0".join(terms).encode()).hexdigest()[:32]
@@ -81,32 +81,32 @@ def skolem(*terms):
 
 
 def of_literal(function):
-    """A function of (lexical form, language, datatype); it has no value for other terms."""
+    """Lift a function of (lexical form, language, datatype) to literals; None for other terms."""
     return lambda term: None if literal(term) is None else function(*literal(term))
 
 
 def text_of(term):
-    """(text, language) of a string, tagged or not; None for other terms."""
+    """(text, language) of a string with or without language tag; None for other terms."""
     lexical, language, datatype = literal(term) or (None, None, None)
     return (lexical, language) if datatype in (XSD + "string", LANG_STRING) else None
 
 
 def of_text(function):
-    """A function of a text, its language and other terms; it has no value for other terms."""
+    """Lift a function of (text, language, other terms) to strings; None for other terms."""
     return lambda term, *others: (
         None if text_of(term) is None else function(*text_of(term), *others)
     )
 
 
 def of_texts(function):
-    """A function of two texts, whatever their languages."""
+    """Lift a function of two texts to strings of any language; None for other terms."""
     return lambda *terms: (
         None if None in map(text_of, terms) else function(*(text_of(each)[0] for each in terms))
     )
 
 
 def concat(*terms):
-    """The texts one after the other, with the language that all of them have."""
+    """The concatenated texts, with their language if all have the same."""
     if None in (texts := [text_of(each) for each in terms]):
         return None
     languages = {language for _, language in texts}
@@ -115,17 +115,17 @@ def concat(*terms):
 
 
 def substring(text, language, *positions):
-    """The characters from a position, counted from 1; so many of them if a length is given."""
+    """The characters from a position, counted from 1, up to an optional length."""
     numbers = [number(each) for each in positions]
     if not all(isinstance(each, int) for each in numbers):
         return None
     stop = sum(numbers) if len(numbers) > 1 else len(text) + 1
-    chosen = (each for at, each in enumerate(text, start=1) if numbers[0] <= at < stop)
-    return string("".join(chosen), language)
+    characters = (each for at, each in enumerate(text, start=1) if numbers[0] <= at < stop)
+    return string("".join(characters), language)
 
 
 def to_number(term):
-    """A number as it is, or the one that a string spells, with all its digits."""
+    """A number unchanged, or the number that a string represents, with all its digits."""
     if number(term) is not None or text_of(term) is None:
         return term if number(term) is not None else None
     text, _ = text_of(term)
@@ -139,7 +139,7 @@ def to_number(term):
 
 
 def matches(text, pattern):
-    """Whether a regular expression of RE2 matches somewhere; None if it is none."""
+    """Whether an RE2 pattern matches somewhere; None if the pattern is invalid."""
     try:
         return re2.search(pattern, text, PATTERNS) is not None
     except re2.error:
@@ -147,7 +147,7 @@ def matches(text, pattern):
 
 
 def is_number_of(*names):
-    """A test for numbers of these datatypes."""
+    """A test for numbers of the named datatypes."""
     return lambda term: number(term) is not None and literal(term)[2].removeprefix(XSD) in names
 
 

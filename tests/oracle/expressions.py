@@ -1,4 +1,4 @@
-"""Expressions and conditions of a rule. Invariant: where a part has no value, nothing matches."""
+"""Expressions and conditions of a rule. Invariant: a part without a value never matches."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from streamreasoner.lang.ast import (
 )
 
 ANYTHING = "_"
-"""What a wildcard asks for; no term is spelt so."""
+"""Stands for a wildcard; not a valid term."""
 
 
 def term(expression, bindings):
-    """The canonical term that an expression is; None if it has no value."""
+    """The canonical term of an expression; None if it has no value."""
     match expression:
         case Constant(text):
             return text
@@ -37,20 +37,20 @@ def term(expression, bindings):
 
 
 def assigned(rule, bindings):
-    """The bindings with the variables that equations bind; None if one of them has no value.
+    """The bindings extended by equations; None if one of them has no value.
 
-    A variable of a positive atom is bound before, so no equation binds it.
+    Variables of positive atoms are bound already, so equations do not bind them.
     """
-    for one, other in equations(rule):
-        unbound = isinstance(one, Variable) and one.name not in bindings
-        if unbound and all(variable.name in bindings for variable in variables(other)):
-            value = term(other, bindings)
-            return None if value is None else assigned(rule, {**bindings, one.name: value})
+    for target, source in equations(rule):
+        unbound = isinstance(target, Variable) and target.name not in bindings
+        if unbound and all(variable.name in bindings for variable in variables(source)):
+            value = term(source, bindings)
+            return None if value is None else assigned(rule, {**bindings, target.name: value})
     return bindings
 
 
 def equations(rule):
-    """Both readings of each `=`, in the order of the text."""
+    """Both directions of each `=`, in the order of the text."""
     for literal in rule.body:
         if isinstance(literal, Comparison) and literal.operator == "=":
             yield literal.left, literal.right
@@ -58,7 +58,7 @@ def equations(rule):
 
 
 def expected(atom, bindings):
-    """The terms that an atom asks for; None if an expression among them has no value."""
+    """The pattern of an atom under bindings; None if one of its expressions has no value."""
     terms = [
         ANYTHING if isinstance(argument, Wildcard) else term(argument, bindings)
         for argument in atom.arguments
@@ -66,25 +66,26 @@ def expected(atom, bindings):
     return None if None in terms else terms
 
 
-def fits(arguments, wanted):
-    """Whether the arguments of a fact are the terms that are wanted, or anything is."""
+def fits(arguments, pattern):
+    """Whether the arguments of a fact match a pattern of terms and `ANYTHING`."""
     return all(
-        want is ANYTHING or want == given for want, given in zip(wanted, arguments, strict=True)
+        part is ANYTHING or part == argument
+        for part, argument in zip(pattern, arguments, strict=True)
     )
 
 
 def holds(literal, bindings, facts=()):
-    """Whether a literal of a body that is no positive atom is true; `facts` by predicate."""
+    """Whether a literal other than a positive atom holds; `facts` by predicate."""
     match literal:
         case Comparison(left, operator, right):
-            one, other = term(left, bindings), term(right, bindings)
-            return None not in (one, other) and compare(one, operator, other)
+            terms = term(left, bindings), term(right, bindings)
+            return None not in terms and compare(terms[0], operator, terms[1])
         case Call(function, arguments):
             return test(function, [term(each, bindings) for each in arguments]) is True
         case Negation(Call(function, arguments)):
             return test(function, [term(each, bindings) for each in arguments]) is False
         case Negation(Atom() as atom):
-            wanted = expected(atom, bindings)
-            return wanted is not None and not any(
-                fits(fact, wanted) for fact in facts[atom.predicate]
+            pattern = expected(atom, bindings)
+            return pattern is not None and not any(
+                fits(fact, pattern) for fact in facts[atom.predicate]
             )

@@ -1,4 +1,4 @@
-"""What follows from facts. Invariant: iteration i + 1 is computed from all that is present at i."""
+"""Evaluation of programs. Invariant: iteration i + 1 is computed from all facts present at i."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ LATTICES = ("min", "max")
 
 
 class NotConvergingError(Exception):
-    """A stratum still changes after so many iterations."""
+    """A stratum still changes at the last permitted iteration."""
 
 
 class Trace(dict):
-    """Fact -> {iteration: multiplicity}, and the lattices that decide which facts are present."""
+    """Fact -> {iteration: multiplicity}, with the lattices that affect presence."""
 
     def __init__(self, lattices):
         super().__init__()
@@ -26,15 +26,15 @@ class Trace(dict):
     @property
     def sums(self):
         """Fact -> the sum of its multiplicities."""
-        return {fact: sum(counts.values()) for fact, counts in self.items()}
+        return {fact: sum(entries.values()) for fact, entries in self.items()}
 
     @property
     def iterations(self):
-        """The last iteration at which anything counts."""
-        return max((max(counts) for counts in self.values()), default=0)
+        """The last iteration with a multiplicity."""
+        return max((max(entries) for entries in self.values()), default=0)
 
     def add(self, fact, iteration, multiplicity):
-        """Add what is not zero."""
+        """Add a multiplicity unless it is zero."""
         if multiplicity:
             self.setdefault(fact, {})[iteration] = multiplicity
 
@@ -52,7 +52,7 @@ def evaluate(checked, facts, most_iterations=MOST_ITERATIONS):
     for stratum in checked.strata:
         rules = [checked.rules[index] for index in stratum]
         start, before, iteration = trace.sums, Counter(), 0
-        # A count at iteration i + 1 is what the facts present at i derive more than those at i - 1.
+        # The multiplicity at i + 1 is what facts present at i derive minus what those at i - 1 do.
         while (now := derivations(rules, present(start, before, trace.lattices))) != before:
             iteration += 1
             if iteration > most_iterations:
@@ -64,7 +64,7 @@ def evaluate(checked, facts, most_iterations=MOST_ITERATIONS):
 
 
 def total(epoch_list):
-    """The sum of all updates, fact -> multiplicity without zeros: what the oracle evaluates."""
+    """The consolidated updates of all epochs: fact -> non-zero multiplicity, for `evaluate`."""
     totals = {}
     for predicate, args, multiplicity in (update for epoch in epoch_list for update in epoch):
         totals[predicate, args] = totals.get((predicate, args), 0) + multiplicity
@@ -72,7 +72,7 @@ def total(epoch_list):
 
 
 def closure(trace):
-    """The facts that are present in the end."""
+    """The facts present after the last iteration."""
     return present(trace.sums, {}, trace.lattices)
 
 
@@ -82,7 +82,7 @@ def derived(trace):
 
 
 def present(start, derived_now, lattices):
-    """The facts with a positive sum; of those that a lattice lets compete, the best."""
+    """The facts with a positive sum; of the candidates of a lattice group only the best."""
     sums = Counter(start)
     sums.update(derived_now)
     best = {}
@@ -97,7 +97,7 @@ def present(start, derived_now, lattices):
 
 
 def competition(fact, lattices):
-    """(what the competitors share, function, value that decides); a fact alone if in no lattice."""
+    """(group, function, value to compare); (fact, None, None) for a fact of no lattice."""
     predicate, arguments = fact
     for name, pattern, position, function in lattices:
         if name == predicate and fits(arguments, pattern):
@@ -108,27 +108,27 @@ def competition(fact, lattices):
 
 def is_lattice(head):
     """Whether a head has min or max as its only aggregate."""
-    found = [argument for argument in head.arguments if isinstance(argument, Aggregate)]
-    return len(found) == 1 and found[0].function in LATTICES
+    aggregates = [argument for argument in head.arguments if isinstance(argument, Aggregate)]
+    return len(aggregates) == 1 and aggregates[0].function in LATTICES
 
 
 def lattice(head):
-    """(predicate, constants and anything else, position of the value, function)."""
+    """(predicate, pattern, position of the value, function)."""
     (position,) = (i for i, each in enumerate(head.arguments) if isinstance(each, Aggregate))
     return head.predicate, constants(head), position, head.arguments[position].function
 
 
 def constants(atom):
-    """The terms of an atom, `ANYTHING` where it holds no constant."""
+    """The terms of an atom, with `ANYTHING` in place of non-constants."""
     return tuple(each.term if isinstance(each, Constant) else ANYTHING for each in atom.arguments)
 
 
 def derivations(rules, facts):
-    """How many derivations the rules give each fact; `facts` are those that are present."""
+    """The number of derivations of each fact by the rules; `facts` are those present."""
     by_predicate = defaultdict(list)
     for predicate, arguments in facts:
         by_predicate[predicate].append(arguments)
-    found, matched = Counter(), defaultdict(list)
+    derived_facts, matched = Counter(), defaultdict(list)
     for rule in rules:
         aggregates = tuple(
             (each.function, each.distinct) if isinstance(each, Aggregate) else None
@@ -145,14 +145,14 @@ def derivations(rules, facts):
             if any(aggregates) and not is_lattice(rule.head):
                 matched[rule.head.predicate, aggregates].append(row)
             else:
-                found[rule.head.predicate, row] += 1
+                derived_facts[rule.head.predicate, row] += 1
     for (predicate, aggregates), rows in matched.items():
-        found.update((predicate, row) for row in reduced(aggregates, rows))
-    return found
+        derived_facts.update((predicate, row) for row in reduced(aggregates, rows))
+    return derived_facts
 
 
 def reduced(aggregates, rows):
-    """One row for each group of rows that agree where nothing is aggregated."""
+    """One aggregated row for each group of rows."""
     groups = defaultdict(list)
     for row in rows:
         key = tuple(None if each else value for each, value in zip(aggregates, row, strict=True))
@@ -168,7 +168,7 @@ def reduced(aggregates, rows):
 
 
 def matches(rule, facts):
-    """The bindings of each combination of facts, one for each positive atom, that satisfies."""
+    """The bindings of each match: facts for the positive atoms that satisfy the body."""
     combinations, names = [({}, ())], set()
     for atom in rule.atoms:
         known = [
@@ -193,15 +193,16 @@ def matches(rule, facts):
 
 
 def satisfied(rule, bindings, chosen, facts):
-    """Whether the chosen facts are what the atoms ask for, and all else in the body holds."""
-    asked = [expected(atom, bindings) for atom in rule.atoms]
+    """Whether the chosen facts match their atoms and the rest of the body holds."""
+    patterns = [expected(atom, bindings) for atom in rule.atoms]
     return all(
-        terms is not None and fits(fact, terms) for terms, fact in zip(asked, chosen, strict=True)
+        terms is not None and fits(fact, terms)
+        for terms, fact in zip(patterns, chosen, strict=True)
     ) and all(holds(each, bindings, facts) for each in rule.body if not isinstance(each, Atom))
 
 
 def extend(atom, fact, bindings):
-    """The bindings with the variables of an atom that is this fact; None if one is two terms."""
+    """The bindings extended by matching an atom with a fact; None if they conflict."""
     extended = dict(bindings)
     for pattern, value in zip(atom.arguments, fact, strict=True):
         if isinstance(pattern, Variable) and extended.setdefault(pattern.name, value) != value:

@@ -1,6 +1,6 @@
-"""What canonical terms are worth. Invariant: a number's Python type is the type it counts as.
+"""Values of canonical terms. Invariant: a number's Python type corresponds to its numeric type.
 
-int, Fraction and float are integer, decimal and double, and Python promotes them in this order.
+int, Fraction and float stand for integer, decimal and double; Python promotes them in this order.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def string(lexical, language=None, datatype=None):
 
 
 def value(text):  # noqa: PLR0911
-    """int, Fraction, float, str, bool or datetime; None if the term compares to nothing else."""
+    """int, Fraction, float, str, bool or datetime; None if the term is not comparable."""
     lexical, _, datatype = literal(text) or ("", None, "")
     name = datatype.removeprefix(XSD)
     if name == "string":
