@@ -1,7 +1,7 @@
-"""Aggregates of terms, and the total order. Invariant: results are those of the engine.
+"""Aggregates of terms, and the total order. Invariant: results equal those of the engine.
 
-The order is that of `rdf.kernels.ordering`, as a key: blank nodes, IRIs, then literals by kind and
-value; ties, and what has no value, by text.
+The order is that of `rdf.kernels.ordering`, as a sort key: blank nodes, IRIs, then literals by kind
+and value; ties and ill-typed literals by text.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _RANKS = {
 
 
 def order(term: str) -> Key:
-    """A key that puts canonical terms into their total order."""
+    """A sort key for the total order of canonical terms."""
     text = term.encode()
-    found = literal(term)
-    if found is None:
+    parsed = literal(term)
+    if parsed is None:
         return (_IRIS if term.startswith("<") else _BLANK_NODES, (), text)
-    worth = found.value
+    worth = parsed.value
     rank = _RANKS[worth.kind]
     content: tuple[object, ...] = ()
     if rank == _NUMBERS:
@@ -51,12 +51,12 @@ def order(term: str) -> Key:
     elif rank in (_BOOLEANS, _INSTANTS):
         content = (worth.whole, worth.fraction)
     elif rank == _STRINGS:
-        content = (found.lexical,)
+        content = (parsed.lexical,)
     return (rank, content, text)
 
 
 def extreme(function: str) -> Callable[[Iterable[str]], str]:
-    """The least of some terms, or the greatest, for `min` or `max`."""
+    """The function that returns the least (`min`) or greatest (`max`) of some terms."""
     choose = min if function == "min" else max
     return lambda terms: choose(terms, key=order)
 
@@ -69,7 +69,7 @@ def aggregate(function: str, terms: Sequence[str], *, distinct: bool) -> str | N
         case "min" | "max":
             return extreme(function)(terms)
         case _:
-            numbers = [found for term in terms if (found := number(term)) is not None]
+            numbers = [parsed for term in terms if (parsed := number(term)) is not None]
             return _sum(numbers, average=function == "avg") if numbers else None
 
 
@@ -84,7 +84,7 @@ def _sum(numbers: Sequence[Number], *, average: bool) -> str | None:
 
 
 def _double(exact: int, doubles: Sequence[Number], divisor: int) -> float:
-    """The exact sum over a divisor, rounded once; by IEEE 754 if a part is not finite."""
+    """The exact sum over a divisor, rounded once; by IEEE 754 if any operand is not finite."""
     unbounded = sum(each.double for each in doubles if not math.isfinite(each.double))
     if unbounded != 0:
         return unbounded

@@ -1,15 +1,14 @@
-"""How one present fact follows. Invariant: what it rests on was present before it, so nothing is in
-a circle.
+"""Derivation of one present fact. Invariant: premises precede their conclusion, so no cycles.
 
 A fact that became present at iteration i of its stratum has a derivation whose body facts of that
-stratum were present at i - 1: the iterations of the trace lead the way, and no step is ever taken
-back. Facts of rules without `min` and `max` never go once they are there, so any derivation from
-facts of earlier iterations is as good as the first one, and the proof is of minimal height.
+stratum were present at i - 1, so the trace guides the search and it never backtracks. Without `min`
+and `max`, facts stay present within an epoch, so any derivation from facts of earlier iterations is
+as good as the first one, and the proof has minimal height.
 
-Among recursive `min` and `max` a fact may outlive what first held it up. What is present in the end
-is preferred, at the price of a later iteration; where that would rest on the fact itself, or
-nothing else is left, the proof says until when a fact was present.
-"""  # noqa: D205
+With recursive `min` and `max` a fact may outlive its first premises. Premises that are present in
+the end are preferred, even if they make the iteration later; where they depend on the fact itself,
+or none are left, the proof shows until when the first premises were present.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +38,8 @@ class Place(NamedTuple):
 
     Attributes:
         predicate: Its predicate.
-        row: What is known of it.
-        latest: The iteration at which it must follow; only set where that is not known in advance.
+        row: Its row in the state.
+        latest: The last iteration at which it may be derived; `LAST_ITERATION` if any will do.
     """
 
     predicate: str
@@ -58,7 +57,7 @@ PlacedPremise: TypeAlias = "Place | Absent | Condition"
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A rule under a match."""
+    """A rule with one of its matches."""
 
     rule: Rule
     match: Match
@@ -67,7 +66,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """How a fact follows, and when; without instances it is asserted, stated or cut."""
+    """How a fact is derived, and when; without instances it is asserted, stated or cut."""
 
     iteration: int
     instances: tuple[Instance, ...] = ()
@@ -77,7 +76,7 @@ class Found:
 
     @property
     def places(self) -> Iterator[Place]:
-        """The facts it rests on."""
+        """The facts it depends on."""
         for instance in self.instances:
             for premise in instance.premises:
                 if isinstance(premise, Place):
@@ -90,7 +89,7 @@ class Derivations:
     Args:
         rules: The program.
         store: The facts.
-        most_matches: Most matches of an aggregate that are kept.
+        most_matches: Maximum number of matches shown for an aggregate.
     """
 
     def __init__(self, rules: Rules, store: Store, most_matches: int) -> None:
@@ -101,11 +100,11 @@ class Derivations:
         self._circular: set[Fact] = set()
 
     def avoid(self, facts: Iterable[Fact]) -> None:
-        """Prove these facts by what came before them, even if it did not last."""
+        """Prove these facts from their first premises, even if those were replaced later."""
         self._circular.update(facts)
 
     def of(self, place: Place) -> Found:
-        """How a fact follows that is not asserted."""
+        """The derivation of a fact that is not asserted."""
         found = None
         recursive = any(each.recursive for each in self._rules.derivers(place.fact))
         if place.row.until < 0:
@@ -118,11 +117,11 @@ class Derivations:
         if found is None:
             found = self._from_passing(place)
         if found is None:
-            raise AssertionError(f"{place.fact} is present, and nothing derives it.")
+            raise AssertionError(f"{place.fact} is present, but no rule derives it.")
         return found
 
     def _from_lasting(self, place: Place, *, recursive: bool) -> Found | None:
-        """The first derivation from what was present before the fact, and still is."""
+        """The first derivation from facts present before this one and in the end."""
         iteration = place.row.since
         source = self._lasting(place.row.stratum, iteration)
         latest = iteration - 1 if recursive else LAST_ITERATION
@@ -136,7 +135,7 @@ class Derivations:
         return None
 
     def _from_later(self, place: Place) -> Found | None:
-        """The earliest derivation from what lasts, although the fact was present before it."""
+        """The earliest derivation from facts present in the end, even if they appeared later."""
         stratum = place.row.stratum
         source = self._lasting(stratum, place.latest)
         earliest = LAST_ITERATION
@@ -154,7 +153,7 @@ class Derivations:
         return Found(earliest + 1, (self._instance(*best, place, earliest),))
 
     def _from_passing(self, place: Place) -> Found | None:
-        """The first derivation from all that was present just before the fact."""
+        """The first derivation from the facts present one iteration before this one."""
         before = place.row.since - 1
         source = self._passing(place.row.stratum, before)
         for deriver in self._rules.derivers(place.fact):
@@ -165,7 +164,7 @@ class Derivations:
         return None
 
     def _aggregation(self, place: Place, deriver: Deriver) -> Found | None:
-        """The matches of the fact's group, if their aggregates are what the fact says."""
+        """The matches of the fact's group, if their aggregates equal the fact's arguments."""
         fact = place.fact
         aggregates = [
             argument
@@ -209,7 +208,7 @@ class Derivations:
                 yield rule, match
 
     def _lasting(self, stratum: int, before: int) -> Source:
-        """Facts that are present in the end; those of one stratum since before an iteration."""
+        """Facts present in the end; those of *stratum* only if present before an iteration."""
 
         def rows(predicate: str, known: Mapping[int, str], constant: frozenset[int]) -> Rows:
             return self._store.held(predicate, known, constant).before(stratum, before)
@@ -217,7 +216,7 @@ class Derivations:
         return rows
 
     def _passing(self, stratum: int, iteration: int) -> Source:
-        """Facts that are present; those of one stratum at an iteration."""
+        """Present facts; those of *stratum* as of an iteration."""
 
         def rows(predicate: str, known: Mapping[int, str], constant: frozenset[int]) -> Rows:
             then = self._store.held(predicate, known, constant, iteration)
@@ -249,17 +248,17 @@ class Derivations:
                     premises.append(Condition(last))
         for argument in rule.head.arguments:
             premises += map(Condition, computed(operand(argument), match.bindings))
-        # A value that the body and the head compute alike is said once.
-        kept = [
+        # A value that both body and head compute is listed once.
+        distinct = [
             premise
             for at, premise in enumerate(premises)
             if not isinstance(premise, Condition) or premise not in premises[:at]
         ]
-        return Instance(rule, match, tuple(kept))
+        return Instance(rule, match, tuple(distinct))
 
 
 def _latest(stratum: int, latest: int, row: Row) -> int:
-    """When a body fact must follow: before the head, if it is of the same stratum."""
+    """The last iteration for a body fact: before the head, if it is of the same stratum."""
     return latest if row.stratum == stratum and row.until < 0 else LAST_ITERATION
 
 
@@ -269,11 +268,11 @@ def _contributing(
     """The matches that a single aggregate counts; all of them if there are several aggregates."""
     match aggregates:
         case [Aggregate("sum" | "avg")]:
-            return [each for each in matches if number(each[2][0]) is not None]
+            return [match for match in matches if number(match[2][0]) is not None]
         case [Aggregate("count", distinct=True)]:
             first: dict[str, tuple[Rule, Match, tuple[str, ...]]] = {}
-            for each in matches:
-                first.setdefault(each[2][0], each)
+            for match in matches:
+                first.setdefault(match[2][0], match)
             return list(first.values())
         case _:
             return matches

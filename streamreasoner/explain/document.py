@@ -1,6 +1,6 @@
 """An explanation as JSON. Invariant: terms are canonical N-Triples; `text` uses prefixes.
 
-The shape is described in docs/explain.md.
+docs/explain.md describes the schema.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def proof_json(proof: Proof, names: Names) -> str:
-    """`{"present": true, "steps": [...]}`; the first step is the fact."""
+    """`{"present": true, "steps": [...]}`; the first step is the explained fact."""
     steps = [_step(step, names) for step in proof.steps]
     return _dump({"present": True, "fact": _fact(proof.steps[0].fact, names), "steps": steps})
 
@@ -66,7 +66,7 @@ def _rule(rule: Rule, names: Names) -> dict[str, Any]:
 
 
 def _step(step: Step, names: Names) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         "fact": _fact(step.fact, names),
         "stratum": step.stratum,
         "iteration": step.iteration,
@@ -77,9 +77,9 @@ def _step(step: Step, names: Names) -> dict[str, Any]:
     }
     match step.why:
         case Derivation() as derivation:
-            found["derivation"] = _derivation(derivation, names)
+            document["derivation"] = _derivation(derivation, names)
         case Aggregation(aggregates, matches, total):
-            found["aggregation"] = {
+            document["aggregation"] = {
                 "aggregates": [names.part(aggregate) for aggregate in aggregates],
                 "total": total,
                 "matches": [_derivation(match, names) for match in matches],
@@ -87,12 +87,12 @@ def _step(step: Step, names: Names) -> dict[str, Any]:
         case None:
             pass
     if (other := step.competition) is not None:
-        found["competition"] = {
+        document["competition"] = {
             "function": other.function,
             "candidates": other.candidates,
             "next_best": _fact(other.next_best, names),
         }
-    return found
+    return document
 
 
 def _derivation(derivation: Derivation, names: Names) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """An explanation in the DOT language of Graphviz. Invariant: each fact is one node.
 
-Facts are boxes, instances of rules are ellipses; arrows lead from premises to what follows.
+Facts are boxes, derivations are ellipses; arrows lead from premises to conclusions.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def absence_dot(absence: Absence, names: Names) -> str:
             node = f"{rule}_{at}"
             lines.append(f"  {node} [label={_quoted(names.premise(premise))}{style}];")
             lines.append(f"  {node} -> {rule};")
-        said = [names.part(part) for part in attempt.failure.parts]
-        label = "\n".join([*said, attempt.failure.kind.value])
+        parts = [names.part(part) for part in attempt.failure.parts]
+        label = "\n".join([*parts, attempt.failure.kind.value])
         lines.append(f"  {rule}_x [label={_quoted(label)}, color=red, style=dashed];")
         lines.append(f"  {rule}_x -> {rule} [style=dashed];")
     return "\n".join([*lines, "}", ""])

@@ -1,4 +1,4 @@
-"""Why a fact is present, or absent. Invariant: every fact has an explanation, always the same."""
+"""Why a fact is present or absent. Invariant: every fact has one, deterministic explanation."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A proof of a present fact, or what an absent one lacks.
+    """A proof of a present fact, or the reasons for an absent one.
 
     Attributes:
-        content: What was found.
-        names: How it is printed.
+        content: The proof or the reasons.
+        names: Prints it.
     """
 
     content: Proof | Absence
@@ -46,13 +46,13 @@ class Explanation:
         return isinstance(self.content, Proof)
 
     def text(self) -> str:
-        """A tree for people, ended by a line break."""
+        """A tree for people to read, with a trailing line break."""
         if isinstance(self.content, Proof):
             return proof_text(self.content, self.names)
         return absence_text(self.content, self.names)
 
     def json(self) -> str:
-        """A document for programs; docs/explain.md describes it."""
+        """A JSON document, described in docs/explain.md."""
         if isinstance(self.content, Proof):
             return proof_json(self.content, self.names)
         return absence_json(self.content, self.names)
@@ -67,14 +67,14 @@ class Explanation:
 def explain(
     program: CheckedProgram, state: State, dictionary: TermDictionary, fact: Fact, limits: Limits
 ) -> Explanation:
-    """Explain a fact in the present state, which must not change meanwhile.
+    """Explain a fact in the current state, which must not change meanwhile.
 
     Args:
-        program: What the state is kept up to date with.
+        program: The program whose state this is.
         state: The engine.
         dictionary: Its terms.
         fact: A predicate of the program with as many canonical terms as it has arguments.
-        limits: How much of a proof to look for.
+        limits: How large the proof may grow.
     """
     rules = Rules(program)
     store = Store(state, dictionary, program.arities)

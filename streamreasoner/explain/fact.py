@@ -1,4 +1,4 @@
-"""A fact as a user writes it. Invariant: carets point into the text that was given."""
+"""Parse a fact as a user writes it. Invariant: carets point into the user's text."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def read_fact(text: str, program: CheckedProgram, more: Mapping[str, str] | None
     """Read one fact in the rule language, such as `path(ex:a, 5)` or `[ex:a, a, ex:B]`.
 
     Args:
-        text: The fact; its dot may be left out.
-        program: Gives the prefixes and the predicates.
-        more: More prefixes, name to IRI, where the program has none of this name.
+        text: The fact; the dot is optional.
+        program: Defines the prefixes and the predicates.
+        more: Additional prefixes, name to IRI; those of the program take precedence.
 
     Raises:
         ProgramError: The text is not one fact; the message shows where.
@@ -38,18 +38,20 @@ def read_fact(text: str, program: CheckedProgram, more: Mapping[str, str] | None
     if not line:
         raise DataError("There is no fact to explain; write one as in a rule, `edge(ex:a, ex:b)`.")
     ended = line if line.endswith(".") else f"{line} ."
-    # The prefixes are a line of their own, so that columns count in the text that was given.
+    # The prefixes are on a line of their own, so that columns refer to the user's text.
     header = " ".join(
         print_directive(Prefix(name, iri, _span(ended)))
         for name, iri in {**(more or {}), **prefixes(program)}.items()
     )
     reading = read(f"{header}\n{ended}", _SOURCE)
     mistakes = reading.diagnostics or _mistakes(reading.program, program.arities)
-    found = [_moved(item, len(header) + 1) for item in mistakes]
-    if not found and not reading.program.rules:
-        found = [Diagnostic("SR101", "found no fact", _span(ended), "write `edge(ex:a, ex:b)`")]
-    if found:
-        raise refuse([_unfinished(item, line, ended) for item in found], {_SOURCE: ended})
+    diagnostics = [_moved(item, len(header) + 1) for item in mistakes]
+    if not diagnostics and not reading.program.rules:
+        diagnostics = [
+            Diagnostic("SR101", "found no fact", _span(ended), "write `edge(ex:a, ex:b)`")
+        ]
+    if diagnostics:
+        raise refuse([_unfinished(item, line, ended) for item in diagnostics], {_SOURCE: ended})
     head = reading.program.rules[0].head
     if head.predicate not in program.arities:
         raise DataError(_unknown(head.predicate, program.arities))
@@ -57,16 +59,16 @@ def read_fact(text: str, program: CheckedProgram, more: Mapping[str, str] | None
 
 
 def prefixes(program: CheckedProgram) -> dict[str, str]:
-    """Prefixes of all files; of two that differ, that of the file named first."""
-    found: dict[str, str] = {}
-    for each in program.programs:
-        found = {**each.prefixes, **found}
-    return found
+    """Prefixes of all files; earlier files take precedence."""
+    merged: dict[str, str] = {}
+    for source in program.programs:
+        merged = {**source.prefixes, **merged}
+    return merged
 
 
 def _mistakes(program: Program, arities: Mapping[str, int]) -> list[Diagnostic]:
     facts = [head for rule in program.rules for head in rule.heads]
-    found = [
+    mistakes = [
         Diagnostic(
             "SR101",
             "a rule, where a fact is expected",
@@ -76,11 +78,11 @@ def _mistakes(program: Program, arities: Mapping[str, int]) -> list[Diagnostic]:
         for rule in program.rules
         if rule.body
     ]
-    found += [
+    mistakes += [
         Diagnostic("SR101", "more than one fact", other.span, "explain one fact at a time")
         for other in facts[1:]
     ]
-    found += [
+    mistakes += [
         Diagnostic(
             "SR210",
             f"{fact.predicate} has {arities[fact.predicate]} arguments in the program, not"
@@ -90,7 +92,7 @@ def _mistakes(program: Program, arities: Mapping[str, int]) -> list[Diagnostic]:
         for fact in facts[:1]
         if arities.get(fact.predicate, fact.arity) != fact.arity
     ]
-    return found or [
+    return mistakes or [
         Diagnostic("SR205", f"{_what(node)} in a fact", node.span, "write a constant")
         for fact in facts
         for node in _not_constant(fact)
@@ -132,7 +134,7 @@ def _term(argument: Expression) -> str:
 
 
 def _unfinished(diagnostic: Diagnostic, line: str, ended: str) -> Diagnostic:
-    """What is lacking before the dot that was added is lacking at the end of the fact."""
+    """Report an error at the added dot at the end of the user's text instead."""
     if line == ended or diagnostic.span.start < len(line):
         return diagnostic
     missing = diagnostic.message.partition(", ")[2] or diagnostic.message

@@ -1,4 +1,4 @@
-"""Expressions and literals under bindings. Invariant: values are those the engine computes."""
+"""Expressions and literals under bindings. Invariant: values equal those of the engine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _Node = TypeVar("_Node", bound="Expression | Literal")
 
 NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
-"""Span of what no text holds."""
+"""Span of a node that is in no source text."""
 
 _ORDERS = {
     "=": (0,),
@@ -46,12 +46,12 @@ _ORDERS = {
 
 
 def atom_of(fact: Fact) -> Atom:
-    """The atom that is this fact."""
+    """The fact as an atom."""
     return Atom(fact.predicate, tuple(Constant(term, NOWHERE) for term in fact.arguments), NOWHERE)
 
 
 def operand(argument: Expression) -> Expression:
-    """What a head argument says about one match: an aggregate is of its operand."""
+    """The operand of an aggregate; any other head argument unchanged."""
     return argument.arguments[0] if isinstance(argument, Aggregate) else argument
 
 
@@ -61,7 +61,7 @@ def is_bound(node: Expression | Literal, bindings: Bindings) -> bool:
 
 
 def value(expression: Expression, bindings: Bindings) -> str | None:
-    """The term that an expression is; None if it has no value."""
+    """The value of an expression as a term; None if it has none."""
     match expression:
         case Constant(term):
             return term
@@ -74,7 +74,7 @@ def value(expression: Expression, bindings: Bindings) -> str | None:
         case Call(function, arguments):
             return _apply(function, arguments, bindings)
         case Wildcard() | Aggregate():
-            raise AssertionError(f"{expression} is no value.")
+            raise AssertionError(f"{expression} cannot have a value.")
 
 
 def holds(literal: Literal, bindings: Bindings) -> bool | None:
@@ -84,9 +84,9 @@ def holds(literal: Literal, bindings: Bindings) -> bool | None:
             one, other = value(left, bindings), value(right, bindings)
             if one is None or other is None:
                 return None
-            found = compare(one, other)
-            # What cannot be compared is different.
-            return operator == "!=" if found is None else found in _ORDERS[operator]
+            comparison = compare(one, other)
+            # Incomparable terms differ.
+            return operator == "!=" if comparison is None else comparison in _ORDERS[operator]
         case Call(function, arguments):
             terms = [value(argument, bindings) for argument in arguments]
             known = [term for term in terms if term is not None]
@@ -95,16 +95,16 @@ def holds(literal: Literal, bindings: Bindings) -> bool | None:
             truth = holds(call, bindings)
             return None if truth is None else not truth
         case _:
-            raise AssertionError(f"{literal} is no condition.")
+            raise AssertionError(f"{literal} is not a condition.")
 
 
 def ground(node: _Node, bindings: Bindings) -> _Node:
-    """The node with constants for the variables that are bound."""
+    """The node with bound variables replaced by constants."""
     return cast("_Node", _ground(node, bindings))
 
 
 def computed(expression: Expression, bindings: Bindings) -> Iterator[Comparison]:
-    """`3 + 4 = 7` for an expression that is more than a term, is known, and has a value."""
+    """`3 + 4 = 7` for a bound expression that has a value; nothing for a plain term."""
     is_term = isinstance(expression, Constant | Variable | Wildcard)
     if not is_term and is_bound(expression, bindings):
         term = value(expression, bindings)
@@ -114,9 +114,10 @@ def computed(expression: Expression, bindings: Bindings) -> Iterator[Comparison]
 
 
 def conditions(literal: Literal, bindings: Bindings) -> Iterator[Literal]:
-    """What a literal other than a positive atom says: values of its expressions, then itself.
+    """A literal that is not a positive atom: values of its expressions, then the literal itself.
 
-    `?a + ?b > 5` is `3 + 4 = 7` and `7 > 5`. Where a value equals a term, that is said once.
+    `?a + ?b > 5` yields `3 + 4 = 7` and `7 > 5`. An equation between a value and a term is yielded
+    once.
     """
     match literal:
         case Comparison(left, operator, right):
@@ -140,11 +141,11 @@ def conditions(literal: Literal, bindings: Bindings) -> Iterator[Literal]:
                 yield from computed(argument, bindings)
             yield Negation(pattern(atom, bindings), NOWHERE)
         case _:
-            raise AssertionError(f"{literal} is no condition.")
+            raise AssertionError(f"{literal} is not a condition.")
 
 
 def pattern(atom: Atom, bindings: Bindings) -> Atom:
-    """An atom as it is asked for: terms where they are known, values for expressions."""
+    """An atom with bound variables and expressions replaced by their values."""
     return Atom(
         atom.predicate,
         tuple(

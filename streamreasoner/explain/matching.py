@@ -1,7 +1,7 @@
-"""Matches of a rule with some variables given. Invariant: every literal is used exactly once.
+"""Matches of a rule with some variables bound. Invariant: every literal is used exactly once.
 
-The parts of a body are put in an order in which each needs only what those before it bind. Facts
-are tried in the order of their text, so that the first match is always the same one.
+The parts of a body are ordered so that each uses only variables bound before it. Facts are tried in
+text order, so the first match is deterministic.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A fact for the positive atom of this number."""
+    """A join with the positive atom of this index."""
 
     index: int
     atom: Atom
@@ -44,7 +44,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Agree:
-    """An argument of an atom whose fact was chosen before its expression had a value."""
+    """An argument to check once its expression has a value; the atom's fact is already chosen."""
 
     index: int
     position: int
@@ -53,7 +53,7 @@ class Agree:
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """The value of a variable; if that is known already, it must be the same term."""
+    """The value of a variable; if the variable is bound already, the terms must be equal."""
 
     name: str
     expression: Expression
@@ -68,7 +68,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """An argument of the head that is computed, and the term that it must be."""
+    """A computed argument of the head, and the term it must equal."""
 
     expression: Expression
     term: str
@@ -79,7 +79,7 @@ Part: TypeAlias = Join | Agree | Assign | Filter | Head
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Variables and the facts of the positive atoms, by number; all of them if it is complete."""
+    """Bindings and the facts of the positive atoms, by index; a complete match has all atoms."""
 
     bindings: Bindings
     facts: Mapping[int, Row]
@@ -87,11 +87,11 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What the head says about a fact that a rule is to derive.
+    """Constraints on a rule that is to derive a given fact.
 
     Attributes:
-        bindings: Variables that arguments of the fact give.
-        computed: Arguments that are computed.
+        bindings: Variables that the fact's arguments bind.
+        computed: Computed arguments of the head.
     """
 
     bindings: Bindings
@@ -101,7 +101,7 @@ class Goal:
 def goal(rule: Rule, fact: Fact) -> Goal | None:
     """The bindings under which a rule may derive a fact; None if there are none.
 
-    The arguments that are aggregated over matches are left open.
+    Arguments that are aggregated over matches stay unbound.
     """
     head = rule.head
     if head.predicate != fact.predicate or head.arity != len(fact.arguments):
@@ -129,10 +129,9 @@ def schedule(rule: Rule, given: Goal, *, as_written: bool) -> tuple[Part, ...]:
 
     Args:
         rule: A rule in normal form.
-        given: What is known before.
-        as_written: Whether literals stay in the order of the text, but for those that need later
-            ones; else the atoms that fewest facts match come first, as far as what is known of
-            their arguments tells.
+        given: Variables bound in advance.
+        as_written: Whether to keep textual order, except for literals that use later bindings;
+            otherwise the atoms with the most bound arguments come first.
     """
     bound = set(given.bindings)
     waiting = _in_order(rule)
@@ -140,7 +139,7 @@ def schedule(rule: Rule, given: Goal, *, as_written: bool) -> tuple[Part, ...]:
     while waiting:
         ready = [part for part in waiting if _is_ready(part, bound)]
         if not as_written:
-            # All else is cheaper than a join, and leaves less to be joined.
+            # Everything else is cheaper than a join, and reduces its input.
             ready.sort(
                 key=lambda part: _freedom(part.atom, bound) if isinstance(part, Join) else ()
             )
@@ -190,16 +189,16 @@ class Walk:
     """The search for matches of one rule.
 
     Attributes:
-        deepest: How many parts the best match has satisfied.
-        best: The first such match.
-        ways: How many matches are as long.
-        attempts: How many parts were tried.
+        deepest: Number of parts that the longest partial match satisfies.
+        best: The first partial match of that length.
+        ways: Number of partial matches of that length.
+        attempts: Number of parts tried.
 
     Args:
         parts: The parts of the rule, from `schedule`.
         source: Facts for positive atoms.
         store: Facts for negated atoms.
-        most_attempts: When to give up; None is never.
+        most_attempts: Attempts before giving up; None means no limit.
     """
 
     def __init__(
@@ -220,7 +219,7 @@ class Walk:
 
     @property
     def gave_up(self) -> bool:
-        """Whether there may be more matches than were looked at."""
+        """Whether the search stopped before trying all matches."""
         return self._most_attempts is not None and self.attempts > self._most_attempts
 
     def matches(self, bindings: Bindings) -> Iterator[Match]:
@@ -281,7 +280,7 @@ class Walk:
                 assert_never(part)
 
     def blocking(self, atom: Atom, bindings: Bindings) -> Sequence[Row] | None:
-        """The facts that match a negated atom; None if an argument of it has no value."""
+        """Facts that match a negated atom; None if one of its arguments has no value."""
         known = known_arguments(atom, bindings)
         return (
             None if known is None else self._store.present(atom.predicate, known, constants(atom))
@@ -289,7 +288,7 @@ class Walk:
 
 
 def known_arguments(atom: Atom, bindings: Bindings) -> dict[int, str] | None:
-    """The arguments of an atom that are known, by position; None if one has no value."""
+    """The bound arguments of an atom, by position; None if one has no value."""
     known: dict[int, str] = {}
     for position, argument in enumerate(atom.arguments):
         if not isinstance(argument, Wildcard) and is_bound(argument, bindings):
@@ -321,9 +320,9 @@ def _is_ready(part: Part, bound: Collection[str]) -> bool:
 
 
 def _freedom(atom: Atom, bound: Collection[str]) -> tuple[bool, int, int]:
-    """Less for an atom that fewer facts match: whether, and how much, is open in it.
+    """Sort key that is less for an atom with fewer unbound arguments.
 
-    A constant is shared by many facts; what the fact in question binds tells more.
+    A variable bound by the goal is more selective than a constant, which many facts share.
     """
     names = dict.fromkeys(bound, "")
     known = [

@@ -1,4 +1,4 @@
-"""A message of an input or output topic as a fact. Invariant: any other text is left as it is."""
+"""A message of an input or output topic as a fact. Invariant: any other text is unchanged."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from streamreasoner.lang.ast import bracketed
 
 
 def fact_of_message(text: str) -> str:
-    """Return the fact of a JSON message in the rule language, and a text that is none unchanged.
+    """Return the fact of a JSON message in the rule language, or any other text unchanged.
 
     Raises:
-        DataError: The text begins as a JSON object and is no message about a fact.
+        DataError: The text begins like a JSON object but is not a message about a fact.
     """
     if not text.lstrip().startswith("{"):
         return text
@@ -24,7 +24,7 @@ def fact_of_message(text: str) -> str:
         case {"s": str(s), "p": str(p), "o": str(o)}:
             return f"[{s}, {p}, {o}]"
         case {"predicate": str(predicate), "args": [*args]} if all(
-            isinstance(each, str) for each in args
+            isinstance(arg, str) for arg in args
         ):
             terms = ", ".join(args)
             if args and predicate == bracketed(len(args)):

@@ -1,4 +1,4 @@
-"""What an absent fact lacks. Invariant: every rule that could derive it says where it stops."""
+"""Why a fact is absent. Invariant: every rule that could derive it reports where it fails."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Expression, Literal, Rule
 
 MOST_ATTEMPTS = 20_000
-"""How many parts of matches are tried for one rule."""
+"""Maximum number of parts tried for one rule."""
 
 _SHOWN = 3
 
@@ -81,7 +81,7 @@ class Missing:
     store: Store
 
     def absence(self, fact: Fact, row: Row | None) -> Absence:
-        """Why a fact is absent; *row* is what the state holds of it."""
+        """Why a fact is absent; *row* is its row in the state, if any."""
         winner = None
         if row is not None and row.total > 0:
             winner = self.rules.winner(fact, self.store)
@@ -129,7 +129,7 @@ class Missing:
         return Failure(Kind.OWED, ())
 
     def _failure(self, part: Part, rule: Rule, best: Match, walk: Walk) -> Failure:
-        """Why the best match does not satisfy the part that comes next."""
+        """Why the longest partial match does not satisfy the next part."""
         bindings = best.bindings
         match part:
             case Join(_, atom):
@@ -167,21 +167,21 @@ class Missing:
                 return Failure(Kind.FALSE, tuple(conditions(literal, bindings)))
 
     def _close(self, predicate: str, known: Mapping[int, str]) -> tuple[Fact, ...]:
-        """Present facts that differ from what is known at as few positions as possible."""
-        for fewer in range(1, len(known) + 1):
-            found: set[tuple[str, ...]] = set()
-            for kept in combinations(known, len(known) - fewer):
-                rows = self.store.present(predicate, {at: known[at] for at in kept})
-                found.update(row.arguments for row in rows[:_SHOWN])
-            if found:
-                return tuple(Fact(predicate, arguments) for arguments in sorted(found)[:_SHOWN])
+        """The present facts that differ from the known arguments at the fewest positions."""
+        for differing in range(1, len(known) + 1):
+            close: set[tuple[str, ...]] = set()
+            for positions in combinations(known, len(known) - differing):
+                rows = self.store.present(predicate, {at: known[at] for at in positions})
+                close.update(row.arguments for row in rows[:_SHOWN])
+            if close:
+                return tuple(Fact(predicate, arguments) for arguments in sorted(close)[:_SHOWN])
         return ()
 
 
 def _without_assigned(rule: Rule, given: Goal) -> Goal:
-    """A goal that leaves assigned variables to their assignments, and compares the head at the end.
+    """A goal without bindings for assigned variables, which are compared with the head at the end.
 
-    So a rule that computes another term than is asked for says which fact follows.
+    A rule that computes another term thus reports the fact that it derives instead.
     """
     assigned = {name for name, _ in bindings_of(rule).assignments}
     open_ = {name: term for name, term in given.bindings.items() if name not in assigned}
@@ -194,7 +194,7 @@ def _without_assigned(rule: Rule, given: Goal) -> Goal:
 
 
 def _held(parts: tuple[Part, ...], best: Match) -> Iterator[Fact | Absent | Condition]:
-    """What a partial match consists of."""
+    """The facts, absent atoms and conditions of a partial match."""
     bindings = best.bindings
     for part in parts:
         match part:
@@ -219,13 +219,13 @@ def _disagreement(
     expression: Expression,
     bindings: Bindings,
 ) -> Failure:
-    """A fact matches but for an argument that is computed."""
+    """A fact matches except for a computed argument."""
     term = value(expression, bindings)
     if term is None:
         return _no_value(expression, bindings)
-    wanted = Fact(atom.predicate, (*arguments[:position], term, *arguments[position + 1 :]))
-    found = Fact(atom.predicate, tuple(arguments))
-    return Failure(Kind.MISSING, (*computed(expression, bindings), atom_of(wanted)), (found,))
+    missing = Fact(atom.predicate, (*arguments[:position], term, *arguments[position + 1 :]))
+    close = Fact(atom.predicate, tuple(arguments))
+    return Failure(Kind.MISSING, (*computed(expression, bindings), atom_of(missing)), (close,))
 
 
 def _other_fact(rule: Rule, bindings: Bindings) -> Failure:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """How the parts of an explanation are spelt.
+    """Prints the parts of an explanation.
 
     Attributes:
         prefixes: Prefix name to IRI.
@@ -45,7 +45,7 @@ class Names:
                 return print_expression(part, self.prefixes)
 
     def premise(self, premise: Fact | Absent | Condition) -> str:
-        """What holds in a body."""
+        """A part of a body that holds."""
         match premise:
             case Fact():
                 return self.fact(premise)

@@ -1,6 +1,6 @@
-"""What an explanation holds. Invariant: premises are steps of one list, so a proof is never nested.
+"""The data of an explanation. Invariant: premises index a flat list of steps, never nested ones.
 
-A fact that proves several others is one step, and a proof of any height needs no recursion.
+A shared fact appears once in the proof, and a proof of any height needs no recursion.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much of a proof is looked for; None is no limit.
+    """Limits of a proof; None means no limit.
 
     Attributes:
-        depth: Most steps between the fact and any other.
-        size: Most facts whose derivation is shown.
-        matches: Most matches of an aggregate that are shown.
+        depth: Maximum number of steps from the fact to any other.
+        size: Maximum number of facts whose derivation is shown.
+        matches: Maximum number of matches shown for an aggregate.
     """
 
     depth: int | None = 50
@@ -41,7 +41,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """A body fact; `step` is its place in the steps of the proof."""
+    """A body fact; `step` is its index in the steps of the proof."""
 
     step: int
 
@@ -65,12 +65,12 @@ Premise: TypeAlias = Proved | Absent | Condition
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """One instance of a rule.
+    """A rule with one of its matches.
 
     Attributes:
-        rule: The rule, in normal form; its span says where it stands.
+        rule: The rule, in normal form; its span is its location.
         bindings: (variable, term), in the order of the variables in the rule.
-        premises: What the body is, in the order of the text; computed values come where needed.
+        premises: The body in textual order, with computed values before their use.
     """
 
     rule: Rule
@@ -84,8 +84,8 @@ class Aggregation:
 
     Attributes:
         aggregates: The aggregates of the head, in the order of its arguments.
-        matches: The first of the matches that contribute; each may be of another rule.
-        total: How many contribute; of `count(distinct)`, one for each term.
+        matches: The first of the matches that contribute; they may be of several rules.
+        total: Number of matches that contribute; for `count(distinct)`, one for each term.
     """
 
     aggregates: tuple[Aggregate, ...]
@@ -95,12 +95,12 @@ class Aggregation:
 
 @dataclass(frozen=True, slots=True)
 class Competition:
-    """What a winner is the least or greatest of.
+    """The candidates that a winner was chosen from.
 
     Attributes:
         function: `min` or `max`.
-        candidates: How many there are, the winner included.
-        next_best: The one that would win if the winner went.
+        candidates: Number of candidates, the winner included.
+        next_best: The candidate that would win without the winner.
     """
 
     function: str
@@ -114,15 +114,15 @@ class Step:
 
     Attributes:
         fact: The fact.
-        stratum: Its stratum, as the backend counts; body facts of lower strata come before it.
+        stratum: Its stratum, as the backend numbers them; body facts of lower strata precede it.
         iteration: The iteration of that stratum at which it follows from its premises.
-        until: The iteration at which a better candidate replaced it or what it rests on; None if it
-            is present in the end.
-        asserted: How often the input asserts it; negative if it is retracted more often.
+        until: The iteration at which a better candidate replaced it or one of its premises; None
+            if it is present in the end.
+        asserted: Its multiplicity in the input; negative if retracted more often than asserted.
         stated: Where the program states it as a fact.
         why: How it is derived; None if it is asserted, stated or cut.
         competition: Other candidates, if it is the best of several.
-        cut: Whether a limit keeps its derivation out of the proof.
+        cut: Whether a limit cuts off its derivation.
     """
 
     fact: Fact
@@ -138,7 +138,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Steps, the fact in question first; each is reached from it through premises."""
+    """Steps; the first one is the explained fact, the others are its premises, recursively."""
 
     steps: tuple[Step, ...]
 
@@ -150,7 +150,7 @@ class Kind(Enum):
     """Why a rule does not derive a fact."""
 
     MISSING = "missing"
-    """No fact matches an atom of the body; `facts` are close to it."""
+    """No fact matches an atom of the body; `facts` are the closest ones."""
     PRESENT = "present"
     """A negated atom has a match, in `facts`."""
     FALSE = "false"
@@ -164,20 +164,20 @@ class Kind(Enum):
     BEATEN = "beaten"
     """It is derived, but a better candidate, in `facts`, is present."""
     OWED = "owed"
-    """It is derived, but retracted as often or more often."""
+    """It is derived, but retracted at least as often."""
     UNFINISHED = "unfinished"
-    """There are too many partial matches to look at; what is shown is the best of some."""
+    """The search reached its limit; the longest partial match so far is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Where the best partial match of a rule ends.
+    """Where the longest partial match of a rule ends.
 
     Attributes:
         kind: Why.
-        parts: The literal that fails, or the expression without value, with what is known filled
-            in; before it, values of its expressions, as equations.
-        facts: What the kind says.
+        parts: The literal that fails, or the expression without value, with bound variables
+            substituted; before it, values of its expressions, as equations.
+        facts: Facts whose meaning depends on the kind.
     """
 
     kind: Kind
@@ -187,13 +187,13 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What a rule would need to derive a fact.
+    """How far a rule gets in deriving a fact.
 
     Attributes:
         rule: The rule, in normal form.
-        holds: What of the body holds in the longest partial match, in order.
-        failure: What comes next, and why it does not hold.
-        ways: How many partial matches are as long.
+        holds: The part of the body that holds in the longest partial match, in order.
+        failure: The next literal, and why it does not hold.
+        ways: Number of partial matches of that length.
     """
 
     rule: Rule
@@ -211,8 +211,8 @@ class Absence:
         asserted: Its multiplicity at iteration 0: 0 or less, unless a better candidate is present.
         stated: Where the program states it.
         beaten_by: The candidate that is present in its place, for a function of `min` or `max`.
-        close: Present facts of the predicate that agree with it on most arguments.
-        attempts: One for each rule whose head may be the fact; none if no rule derives it.
+        close: Present facts of the predicate that agree with it on the most arguments.
+        attempts: One for each rule whose head may be the fact.
     """
 
     fact: Fact

@@ -1,4 +1,4 @@
-"""The rules of a program by what they derive. Invariant: a fact is of at most one lattice."""
+"""The rules of a program by what they derive. Invariant: a fact belongs to at most one lattice."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Deriver:
-    """What derives facts together: one rule, or all rules of one aggregation.
+    """Rules that derive facts together: a single rule, or all rules of one aggregation.
 
     Attributes:
         rules: Rules in normal form, in the order of the program.
-        aggregated: Positions of the aggregates, if matches are aggregated; a lattice has none.
-        recursive: Whether a lattice is of the same stratum, so that facts come and go.
+        aggregated: Positions of the aggregates, if matches are aggregated; empty for a lattice.
+        recursive: Whether its stratum has a lattice, so that a fact can become absent again.
     """
 
     rules: tuple[Rule, ...]
@@ -35,26 +35,26 @@ class Deriver:
     recursive: bool
 
     def goals(self, fact: Fact) -> tuple[tuple[Rule, Goal], ...]:
-        """The rules that may derive a fact, and how."""
-        found = ((rule, goal(rule, fact)) for rule in self.rules)
-        return tuple((rule, given) for rule, given in found if given is not None)
+        """The rules that may derive a fact, each with its goal."""
+        goals = ((rule, goal(rule, fact)) for rule in self.rules)
+        return tuple((rule, given) for rule, given in goals if given is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """Facts of which only the best of each group is present."""
+    """A lattice: only the best fact of each group is present."""
 
     rule: Rule
     position: int
     function: str
 
     def group(self, fact: Fact) -> dict[int, str]:
-        """What the candidates of a fact's group have in common, by position."""
+        """The arguments that all candidates of a fact's group share, by position."""
         return {at: term for at, term in enumerate(fact.arguments) if at != self.position}
 
 
 class Rules:
-    """A program as explanations ask for it."""
+    """A program, indexed for explanations."""
 
     def __init__(self, program: CheckedProgram) -> None:
         self._stated = {
@@ -78,11 +78,11 @@ class Rules:
             for group in groups.values()
         )
         self._lattices = tuple(
-            Lattice(rule, position, found.function)
+            Lattice(rule, position, argument.function)
             for rule in program.rules
             if is_lattice(rule.head)
-            for position, found in enumerate(rule.head.arguments)
-            if isinstance(found, Aggregate)
+            for position, argument in enumerate(rule.head.arguments)
+            if isinstance(argument, Aggregate)
         )
 
     def stated(self, fact: Fact) -> Span | None:
@@ -90,7 +90,7 @@ class Rules:
         return self._stated.get(fact)
 
     def derivers(self, fact: Fact) -> Iterator[Deriver]:
-        """What may derive a fact, in the order of the program."""
+        """The derivers that may derive a fact, in the order of the program."""
         return (
             deriver
             for deriver in self._derivers
@@ -98,7 +98,7 @@ class Rules:
         )
 
     def lattice(self, fact: Fact) -> Lattice | None:
-        """The lattice that a fact is of."""
+        """The lattice that a fact belongs to."""
         for lattice in self._lattices:
             head = lattice.rule.head
             if head.predicate == fact.predicate and all(
@@ -109,7 +109,7 @@ class Rules:
         return None
 
     def competition(self, fact: Fact, store: Store) -> Competition | None:
-        """The candidates that a present fact is the best of, if there are others."""
+        """The competition that a present fact won; None without other candidates."""
         lattice = self.lattice(fact)
         if lattice is None:
             return None
@@ -130,13 +130,13 @@ class Rules:
 
 
 def _group(rule: Rule) -> object:
-    """What the rules of one aggregation have in common; None for any other rule."""
-    found = tuple(
+    """The key that the rules of one aggregation share; None for any other rule."""
+    aggregated = tuple(
         (position, argument.function, argument.distinct)
         for position, argument in enumerate(rule.head.arguments)
         if isinstance(argument, Aggregate)
     )
-    return (rule.head.predicate, found) if found and not is_lattice(rule.head) else None
+    return (rule.head.predicate, aggregated) if aggregated and not is_lattice(rule.head) else None
 
 
 def _aggregated(rule: Rule) -> tuple[int, ...]:
@@ -150,5 +150,5 @@ def _aggregated(rule: Rule) -> tuple[int, ...]:
 
 
 def _terms(arguments: object) -> tuple[str, ...]:
-    assert isinstance(arguments, tuple)  # noqa: S101 - of constants, as facts are
+    assert isinstance(arguments, tuple)  # noqa: S101 - facts have only constants
     return tuple(argument.term for argument in arguments)

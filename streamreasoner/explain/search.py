@@ -1,6 +1,6 @@
-"""Proof of a present fact. Invariant: a fact that proves several others is one step.
+"""Proof of a present fact. Invariant: a shared fact appears once in the proof.
 
-The facts are visited by breadth, so that limits leave out what is farthest from the fact.
+The search is breadth-first, so limits cut off what is farthest from the fact.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Search:
     Args:
         rules: The program.
         store: The facts.
-        limits: How much to look for.
+        limits: How large the proof may grow.
     """
 
     def __init__(self, rules: Rules, store: Store, limits: Limits) -> None:
@@ -38,7 +38,7 @@ class Search:
         self._derivations = Derivations(rules, store, limits.matches)
 
     def prove(self, fact: Fact, row: Row) -> Proof:
-        """The proof of a present fact, given its row."""
+        """Prove a present fact from its row."""
         root = Place(fact.predicate, row, LAST_ITERATION)
         found = self._collect(root)
         while circular := _circular(found):
@@ -47,7 +47,7 @@ class Search:
         return self._number(root, found)
 
     def _collect(self, root: Place) -> dict[Place, Found]:
-        """All that a fact rests on, within the limits."""
+        """Derivations of a fact and of all its premises, within the limits."""
         found: dict[Place, Found] = {}
         queue = deque([(root, 0)])
         expanded = 0
@@ -70,13 +70,13 @@ class Search:
         return found
 
     def _number(self, root: Place, found: Mapping[Place, Found]) -> Proof:
-        """Lay the proof out in the order of reading it, each fact once."""
+        """Number the steps depth-first, each fact once."""
 
         def identity(place: Place) -> object:
             row = place.row
             return place.predicate, row.arguments, row.until, found[place].iteration
 
-        # What is cut comes last, and counts only where nothing else stands for it.
+        # A cut place represents a fact only if no other place does.
         representative: dict[object, Place] = {}
         for place in found:
             representative.setdefault(identity(place), place)
@@ -146,7 +146,7 @@ class Search:
 
 
 def _circular(found: Mapping[Place, Found]) -> set[Fact]:
-    """The facts that are proved at a later iteration than they need, and so by themselves."""
+    """Facts whose proof is later than their first iteration and uses the fact itself."""
     circular = set()
     for start, how in found.items():
         if how.iteration <= start.row.since:

@@ -1,7 +1,7 @@
-"""Facts by pattern, as terms. Invariant: rows come in the order of their text, whatever the state.
+"""Facts by pattern, as terms. Invariant: rows are in text order, whatever the state.
 
-A selection scans the state, so a pattern that is asked for again and again is read whole once,
-with nothing bound but the constants of its atom, and looked up in memory from then on.
+A selection scans the state. A pattern that is selected repeatedly is therefore read once, with only
+the constants of its atom bound, and looked up in memory from then on.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class State(Protocol):
     def select(
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
     ) -> Selection:
-        """The facts of a predicate with these ids at these positions."""
+        """Facts of a predicate with the given ids at the given positions."""
         ...
 
 
@@ -50,16 +50,16 @@ class Row(NamedTuple):
 
     @property
     def present(self) -> bool:
-        """Whether it is present at the iteration that was asked for."""
+        """Whether it is present at the selected iteration."""
         return self.since >= 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows(Sequence[Row]):
-    """Facts of a selection in the order of their text; terms are decoded as they are looked at.
+    """Facts of a selection in text order; terms are decoded on access.
 
     Attributes:
-        selection: The facts; its rows are in that order.
+        selection: The facts, in text order.
         dictionary: Their terms.
     """
 
@@ -86,17 +86,17 @@ class Rows(Sequence[Row]):
             yield from self._decoded(slice(start, start + _CHUNK))
 
     def present(self) -> Rows:
-        """Those that are present."""
-        return self._kept(self.selection.since >= 0)
+        """The present facts."""
+        return self._masked(self.selection.since >= 0)
 
     def before(self, stratum: int, iteration: int) -> Rows:
-        """Those that are present, if they are of a stratum since before an iteration."""
+        """The present facts; those of *stratum* only if present before *iteration*."""
         since = self.selection.since
         other = self.selection.stratum != stratum
-        return self._kept((since >= 0) & (other | (since < iteration)))
+        return self._masked((since >= 0) & (other | (since < iteration)))
 
     def at(self, stratum: int, then: Rows) -> Rows:
-        """Those that are present; the ones of a stratum as in *then*, which has the same facts."""
+        """The present facts; those of *stratum* as in *then*, which holds the same facts."""
         own = then.selection.stratum == stratum
         columns = {
             name: np.where(own, getattr(then.selection, name), getattr(self.selection, name))
@@ -104,20 +104,20 @@ class Rows(Sequence[Row]):
         }
         return Rows(replace(self.selection, **columns), self.dictionary).present()
 
-    def _kept(self, mask: NDArray[np.bool_]) -> Rows:
+    def _masked(self, mask: NDArray[np.bool_]) -> Rows:
         return self if mask.all() else Rows(_taken(self.selection, mask), self.dictionary)
 
     def _decoded(self, part: slice) -> list[Row]:
-        found = _taken(self.selection, part)
-        terms = self.dictionary.decode(found.args.reshape(-1)).to_pylist()
-        arity = found.args.shape[1]
+        rows = _taken(self.selection, part)
+        terms = self.dictionary.decode(rows.args.reshape(-1)).to_pylist()
+        arity = rows.args.shape[1]
         numbers = (
             column.tolist()
-            for column in (found.stratum, found.since, found.until, found.asserted, found.total)
+            for column in (rows.stratum, rows.since, rows.until, rows.asserted, rows.total)
         )
-        rows = cast("Iterator[tuple[int, int, int, int, int]]", zip(*numbers, strict=True))
+        tuples = cast("Iterator[tuple[int, int, int, int, int]]", zip(*numbers, strict=True))
         return [
-            Row(tuple(terms[at * arity : (at + 1) * arity]), *row) for at, row in enumerate(rows)
+            Row(tuple(terms[at * arity : (at + 1) * arity]), *row) for at, row in enumerate(tuples)
         ]
 
 
@@ -147,13 +147,13 @@ class Store:
         constant: frozenset[int] = frozenset(),
         iteration: int = LAST_ITERATION,
     ) -> Rows:
-        """The facts with known terms at some positions, present or not, in the order of their text.
+        """Facts with known terms at some positions, present or not, in text order.
 
         Args:
             predicate: Name of the predicate.
             known: Terms by position.
-            constant: The positions that are the same in every such question.
-            iteration: When presence is judged, in each fact's own stratum.
+            constant: The positions that are constants in every lookup of this shape.
+            iteration: The iteration at which presence is computed, in each fact's own stratum.
         """
         key = (predicate, frozenset(known.items()), iteration)
         if key not in self._rows:
@@ -163,7 +163,7 @@ class Store:
     def present(
         self, predicate: str, known: Mapping[int, str], constant: frozenset[int] = frozenset()
     ) -> Rows:
-        """Those that are present in the end."""
+        """The facts that are present in the end."""
         return self.held(predicate, known, constant).present()
 
     def _read(
@@ -171,10 +171,10 @@ class Store:
     ) -> Rows:
         ids: dict[int, int] = {}
         for position, term in known.items():
-            found = self._dictionary.find(term)
-            if found is None:
+            term_id = self._dictionary.find(term)
+            if term_id is None:
                 return Rows(_none(self._arities[predicate]), self._dictionary)
-            ids[position] = found
+            ids[position] = term_id
         others = tuple(sorted(ids.keys() - constant))
         if not others or len(ids) == self._arities[predicate]:
             return self._in_order(self._state.select(predicate, ids, iteration))
@@ -218,10 +218,10 @@ class _Index:
         (key,) = _keys(np.array([ids[:_KEY_POSITIONS]], np.int32))
         start, stop = np.searchsorted(self._keys, [key, key + 1])
         chosen = self._order[start:stop]
-        for position, wanted in zip(
+        for position, expected in zip(
             self._positions[_KEY_POSITIONS:], ids[_KEY_POSITIONS:], strict=True
         ):
-            chosen = chosen[self.selection.args[chosen, position] == wanted]
+            chosen = chosen[self.selection.args[chosen, position] == expected]
         return chosen
 
 

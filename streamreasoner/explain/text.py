@@ -1,4 +1,4 @@
-"""An explanation as a tree of text. Invariant: a derivation is drawn once, then referred to."""
+"""An explanation as a text tree. Invariant: a derivation is drawn once, then referred to."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Branch:
-    """A node of the tree that is drawn.
+    """A node of the tree.
 
     Attributes:
-        line: What it says.
+        line: Its text.
         notes: Lines below it, before its children.
         children: Steps of the proof by number, or other nodes.
     """
@@ -38,12 +38,12 @@ class _Branch:
 
 
 def proof_text(proof: Proof, names: Names) -> str:
-    """The proof as a tree: under each fact its rule, and what the rule's body is."""
+    """The proof as a tree: below each fact its rule, and below that the premises."""
     return _draw(0, proof.steps, names)
 
 
 def absence_text(absence: Absence, names: Names) -> str:
-    """Under the fact, for each rule the longest partial match and what it lacks."""
+    """Below the fact, for each rule the longest partial match and what it lacks."""
     lines = [f"{names.fact(absence.fact)} is absent: {_reason(absence, names)}."]
     if absence.close and not absence.attempts and absence.beaten_by is None:
         lines.append(f"Close to it: {_listed(absence.close, names)}.")
@@ -55,7 +55,7 @@ def absence_text(absence: Absence, names: Names) -> str:
 def _draw(root: _Branch | int, steps: Sequence[Step], names: Names) -> str:
     lines: list[str] = []
     drawn: set[int] = set()
-    # (branch, what stands before its line, what stands before the lines below it)
+    # (branch, indentation of its line, indentation of the lines below it)
     waiting: list[tuple[_Branch | int, str, str]] = [(root, "", "")]
     while waiting:
         item, first, below = waiting.pop()
@@ -112,23 +112,23 @@ def _step(number: int, steps: Sequence[Step], drawn: set[int], names: Names) -> 
 def _leaf(step: Step, names: Names) -> str:
     if step.cut:
         return "… its derivation is cut off here"
-    told = [] if step.stated is None else [f"stated in {names.place(step.stated)}"]
+    reasons = [] if step.stated is None else [f"stated in {names.place(step.stated)}"]
     if step.asserted > 0:
-        told.append("asserted" if step.asserted == 1 else f"asserted {step.asserted} times")
-    return ", ".join(told)
+        reasons.append("asserted" if step.asserted == 1 else f"asserted {step.asserted} times")
+    return ", ".join(reasons)
 
 
 def _premises(derivation: Derivation, names: Names) -> tuple[_Branch | int, ...]:
-    found: list[_Branch | int] = []
+    branches: list[_Branch | int] = []
     for premise in derivation.premises:
         match premise:
             case Proved(step):
-                found.append(step)
+                branches.append(step)
             case Absent() as absent:
-                found.append(_Branch(f"absent: {names.premise(absent)}"))
+                branches.append(_Branch(f"absent: {names.premise(absent)}"))
             case Condition() as condition:
-                found.append(_Branch(names.premise(condition)))
-    return tuple(found)
+                branches.append(_Branch(names.premise(condition)))
+    return tuple(branches)
 
 
 def _rule(derivation: Derivation | Attempt, names: Names) -> str:
