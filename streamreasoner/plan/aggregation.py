@@ -1,9 +1,9 @@
-"""Aggregates as predicates of matches and reductions. Invariant: a match is counted once.
+"""Aggregates as hidden predicates and reductions. Invariant: a match is counted once.
 
-The matches of rules with equal aggregates are derived into a hidden predicate, one for each
-aggregate: the arguments of the group, and the value. How often a value occurs in a group is the
-multiplicity of that fact, so an aggregate is a sum over facts that changes as they do.
-`min` and `max` on their own need none of this: they choose among the facts of their own head.
+The matches of rules with equal aggregates are derived into one hidden predicate per aggregate,
+whose arguments are the group and the value. The multiplicity of such a fact is the number of
+occurrences of the value in the group, so an aggregate is a sum over facts and is maintained with
+them. A single `min` or `max` needs none of this: it chooses among the facts of its own head.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 RESULT = "#result"
-"""Column of the value of an aggregate in the head of its reduction."""
+"""Column of the aggregated value in the head of a reduction."""
 
 _Functions: TypeAlias = "tuple[tuple[int, str], ...]"
 _Key: TypeAlias = "tuple[str, _Functions, tuple[tuple[int, str], ...]]"
@@ -38,15 +38,15 @@ _Key: TypeAlias = "tuple[str, _Functions, tuple[tuple[int, str], ...]]"
 
 @dataclass(slots=True)
 class Aggregated:
-    """What the aggregates of one stratum become.
+    """The lowered aggregates of one stratum.
 
     Attributes:
         matches: Rules that derive the matches.
-        results: Reductions whose results a rule of `heads` joins.
+        results: Reductions whose results are joined by a rule of `heads`.
         heads: Rules that join the results of several aggregates.
         final: Reductions that derive the head of a single aggregate.
-        lattices: Results that are a `min` or `max` among several aggregates.
-        arities: Hidden predicates.
+        lattices: Each `min` or `max` in a head with several aggregates.
+        arities: Arities of the hidden predicates.
     """
 
     matches: list[RuleBody] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Aggregated:
 
 
 def positions(head: ast.Atom) -> tuple[tuple[int, ast.Aggregate], ...]:
-    """(position, aggregate) of a head."""
+    """The aggregates of a head, as (position, aggregate)."""
     return tuple(
         (position, argument)
         for position, argument in enumerate(head.arguments)
@@ -77,15 +77,15 @@ def lattice(head: ast.Atom, pattern: Pattern) -> Lattice:
 
 
 def reductions(rules: Iterable[tuple[ast.Atom, Project]]) -> tuple[Reduce, ...]:
-    """Reduce what rules derive, given as (head, tree with the operands of its aggregates).
+    """Reduce the results of rules, given as (head, tree with the operands of its aggregates).
 
-    Rules with equal aggregates at equal positions are reduced together: their matches are united.
+    Rules with equal aggregates at equal positions share a reduction over the union of matches.
     """
     groups: dict[_Key, list[Project]] = {}
     for head, tree in rules:
         functions = tuple(
-            (position, f"{found.function} distinct" if found.distinct else found.function)
-            for position, found in positions(head)
+            (position, f"{item.function} distinct" if item.distinct else item.function)
+            for position, item in positions(head)
         )
         key = (head.predicate, functions, _constants(tree.head, functions))
         groups.setdefault(key, []).append(tree)
@@ -95,27 +95,27 @@ def reductions(rules: Iterable[tuple[ast.Atom, Project]]) -> tuple[Reduce, ...]:
 
 
 def express(reduced: Iterable[Reduce], sources: Mapping[Project, int]) -> Aggregated:
-    """Give reductions the predicates and rules that delta plans can be made of.
+    """Express reductions by hidden predicates and rules, for which delta plans exist.
 
     Args:
-        reduced: What `reductions` made.
-        sources: Index of the rule of each tree.
+        reduced: Results of `reductions`.
+        sources: Rule index of each tree.
     """
     made = Aggregated()
-    for each in reduced:
-        bodies = [body_of(tree, sources.get(tree)) for tree in each.input.inputs]
-        _Group(bodies, each.functions, made).express()
+    for reduce in reduced:
+        bodies = [body_of(tree, sources.get(tree)) for tree in reduce.input.inputs]
+        _Group(bodies, reduce.functions, made).express()
     return made
 
 
 def _constants(head: Pattern, functions: _Functions) -> tuple[tuple[int, str], ...]:
-    """The constants of the group."""
+    """The constants among the grouping arguments."""
     aggregated = {position for position, _ in functions}
     return tuple(constant for constant in head.constants if constant[0] not in aggregated)
 
 
 class _Group:
-    """Rules whose matches are aggregated together."""
+    """Rules that share a reduction."""
 
     def __init__(self, bodies: list[RuleBody], functions: _Functions, made: Aggregated) -> None:
         first = bodies[0].head
@@ -137,7 +137,7 @@ class _Group:
         self._name = f"{first.predicate}{constants_tag(tagged)}#{'+'.join(labels)}"
 
     def express(self) -> None:
-        """Add the group's rules, reductions and predicates."""
+        """Add the rules, reductions and predicates of the group."""
         made = self._made
         if len(self._functions) == 1:
             [(position, function)] = self._functions
@@ -154,7 +154,7 @@ class _Group:
         made.heads.append(RuleBody(self._head(results), tuple(patterns)))
 
     def _result(self, position: int, function: str) -> str:
-        """The predicate that holds one aggregate of each group."""
+        """Add a predicate with one aggregate of each group, and return its name."""
         matches = self._match(position, function)
         if function in MONOTONE_AGGREGATES:
             arity = len(self._keys) + 1
@@ -168,15 +168,15 @@ class _Group:
         return name
 
     def _match(self, position: int, function: str) -> str:
-        """Derive the matches for one aggregate; returns their predicate."""
+        """Add rules that derive the matches of one aggregate, and return their predicate."""
         name = self._name
         if len(self._functions) > 1:
             name += f":{_label(position, function)}"
-        valued = function != "count"
-        self._made.arities[name] = len(self._keys) + valued
+        has_value = function != "count"
+        self._made.arities[name] = len(self._keys) + has_value
         for body in self._bodies:
             arguments: tuple[Operand | None, ...] = tuple(
-                body.head.arguments[p] for p in (*self._keys, *([position] if valued else []))
+                body.head.arguments[p] for p in (*self._keys, *([position] if has_value else []))
             )
             self._made.matches.append(replace(body, head=Pattern(name, arguments)))
         return name

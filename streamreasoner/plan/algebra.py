@@ -1,9 +1,9 @@
-"""Plan nodes of rules over deltas. Invariant: a node that reads an unbound column cannot exist.
+"""Plan nodes of rules over deltas. Invariant: no node reads an unbound column.
 
-A rule body is a join of patterns. A *delta plan* is the part of it that one body atom's delta
-drives: a chain of joins with the other atoms, conditions as soon as their columns are bound, and
-the head on top. Columns carry the names of the rule's variables; those that lowering adds, for
-values in the middle of an expression, start with `#`.
+A rule body is a join of patterns. A *delta plan* evaluates it for the delta of one body atom: a
+chain of joins with the other atoms, conditions as soon as their columns are bound, and the head on
+top. Columns are named after the variables of the rule; columns that lowering adds for intermediate
+values of expressions start with `#`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class PlanError(StreamReasonerError):
-    """A plan node would read a column that its input does not have."""
+    """A plan node would read a column that its input lacks."""
 
 
 class Age(Enum):
-    """Which transitions of an atom a join reads: before or after the settled delta."""
+    """The transitions of an atom that a join reads: those before or after the settled delta."""
 
     OLD = "old"
     NEW = "new"
@@ -41,13 +41,13 @@ class Operator(Enum):
     GE = ">="
 
     def accepts(self, order: int | None) -> bool:
-        """Whether values in this order satisfy it: -1, 0, 1, or None if they have no order."""
+        """Whether it holds for values in this order: -1, 0, 1, or None if they have no order."""
         return order in _SATISFYING[self]
 
 
 _SATISFYING: Mapping[Operator, tuple[int | None, ...]] = {
     Operator.EQ: (0,),
-    # What cannot be compared is different.
+    # Values that cannot be compared are different.
     Operator.NE: (-1, 1, None),
     Operator.LT: (-1,),
     Operator.LE: (-1, 0),
@@ -75,7 +75,7 @@ Operand: TypeAlias = Column | Value
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What an atom asks of a fact, by position: a constant, a column (repeated: equal), or nothing.
+    """What a fact must match, by position: a constant, a column (equal if repeated), or anything.
 
     Attributes:
         predicate: Name of the predicate.
@@ -101,7 +101,7 @@ class Pattern:
         )
 
     def bound_positions(self, columns: AbstractSet[str]) -> tuple[int, ...]:
-        """Positions whose column is among *columns*."""
+        """The positions whose column is in *columns*."""
         return tuple(
             position
             for position, argument in enumerate(self.arguments)
@@ -115,7 +115,7 @@ class Arrangement:
 
     Attributes:
         predicate: Name of the predicate.
-        constants: (position, term) that a fact must have to be a member.
+        constants: (position, term) of its facts.
         key: Positions that the join looks up.
     """
 
@@ -129,7 +129,7 @@ class Arrangement:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two values compare as the operator says."""
+    """A comparison of two values."""
 
     left: Operand
     operator: Operator
@@ -137,15 +137,15 @@ class Comparison:
 
     @property
     def needs(self) -> frozenset[str]:
-        """The columns that must be bound before it can be evaluated."""
+        """Columns that must be bound before evaluation."""
         return _names((self.left, self.right))
 
 
 @dataclass(frozen=True, slots=True)
 class Computation:
-    """A built-in applied to values gives *column*; where it has no value, nothing matches.
+    """Bind *column* to the value of a built-in; without a value, nothing matches.
 
-    If the column is bound already, it must be the same term.
+    If the column is already bound, the value must be the same term.
     """
 
     column: str
@@ -154,13 +154,13 @@ class Computation:
 
     @property
     def needs(self) -> frozenset[str]:
-        """The columns that must be bound before it can be evaluated."""
+        """Columns that must be bound before evaluation."""
         return _names(self.arguments)
 
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A built-in test of values holds, or does not if *negated*; without value it never does."""
+    """A built-in test of values, possibly *negated*; without a value it does not hold."""
 
     function: str
     arguments: tuple[Operand, ...]
@@ -168,7 +168,7 @@ class Test:
 
     @property
     def needs(self) -> frozenset[str]:
-        """The columns that must be bound before it can be evaluated."""
+        """Columns that must be bound before evaluation."""
         return _names(self.arguments)
 
 
@@ -177,14 +177,14 @@ Condition: TypeAlias = Comparison | Computation | Test
 
 @dataclass(frozen=True, slots=True)
 class RuleBody:
-    """A rule as relational algebra reads it: head <- patterns joined, less the negated, filtered.
+    """A rule in relational algebra: join the patterns, antijoin the negated ones, filter.
 
     Attributes:
-        head: Pattern of the facts that it derives; no position is open.
-        patterns: Positive atoms, one at least.
-        negated: Negated atoms; no position is open, and other parts bind all their columns.
-        conditions: In an order in which every computation comes after those it reads.
-        rule: Index of the rule it is lowered from, in normal form; None if lowering adds it.
+        head: Pattern of the derived facts; no position is open.
+        patterns: Positive atoms, at least one.
+        negated: Negated atoms; no position is open, and other parts bind their columns.
+        conditions: Ordered so that every computation comes after those it reads.
+        rule: Index of its source rule in normal form; None if lowering added it.
     """
 
     head: Pattern
@@ -199,9 +199,9 @@ class RuleBody:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """The transitions that changed in this settle, of facts that match the pattern.
+    """The transitions of matching facts that changed in this settle step.
 
-    Those of a negated atom have the opposite sign.
+    For a negated atom they have the opposite sign.
     """
 
     pattern: Pattern
@@ -209,13 +209,13 @@ class Delta:
 
     @property
     def columns(self) -> frozenset[str]:
-        """Columns that are bound above this node."""
+        """Columns bound above this node."""
         return bound_by(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """The input joined with the transitions of a pattern, at every iteration."""
+    """Join the input with the transitions of a pattern, at all iterations."""
 
     input: Node
     pattern: Pattern
@@ -223,23 +223,23 @@ class Join:
 
     @property
     def columns(self) -> frozenset[str]:
-        """Columns that are bound above this node."""
+        """Columns bound above this node."""
         return bound_by(self)
 
     @property
     def key(self) -> tuple[int, ...]:
-        """Positions of the pattern that the input binds."""
+        """Positions of the pattern bound by the input."""
         return self.pattern.bound_positions(self.input.columns)
 
     @property
     def arrangement(self) -> Arrangement:
-        """The index that this join looks its matches up in."""
+        """The arrangement in which this join looks up matches."""
         return Arrangement(self.pattern.predicate, self.pattern.constants, self.key)
 
 
 @dataclass(frozen=True, slots=True)
 class Antijoin:
-    """The rows of the input for which the one fact of a pattern, of a lower stratum, is absent."""
+    """Keep the rows for which the fact of a pattern, from a lower stratum, is absent."""
 
     input: Node
     pattern: Pattern
@@ -252,13 +252,13 @@ class Antijoin:
 
     @property
     def columns(self) -> frozenset[str]:
-        """Columns that are bound above this node."""
+        """Columns bound above this node."""
         return bound_by(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The rows of the input for which a comparison or a test of values holds."""
+    """Keep the rows for which a comparison or a test holds."""
 
     input: Node
     condition: Comparison | Test
@@ -268,13 +268,13 @@ class Filter:
 
     @property
     def columns(self) -> frozenset[str]:
-        """Columns that are bound above this node."""
+        """Columns bound above this node."""
         return bound_by(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Extend:
-    """The rows of the input with one more column, computed from others."""
+    """Add a column computed from others."""
 
     input: Node
     computation: Computation
@@ -284,12 +284,12 @@ class Extend:
 
     @property
     def columns(self) -> frozenset[str]:
-        """Columns that are bound above this node."""
+        """Columns bound above this node."""
         return bound_by(self)
 
     @property
     def checks(self) -> bool:
-        """Whether the input binds the column, so that the value is compared with it."""
+        """Whether the input already binds the column, so that the value is compared with it."""
         return self.computation.column in self.input.columns
 
 
@@ -297,7 +297,7 @@ Node: TypeAlias = Delta | Join | Antijoin | Filter | Extend
 
 
 def chain(node: Node) -> Iterator[Node]:
-    """The node and all below it, the delta last."""
+    """The node and all nodes below it, ending with the delta."""
     while not isinstance(node, Delta):
         yield node
         node = node.input
@@ -305,7 +305,7 @@ def chain(node: Node) -> Iterator[Node]:
 
 
 def bound_by(node: Node) -> frozenset[str]:
-    """The columns that a node and those below it bind."""
+    """The columns bound by a node and the nodes below it."""
     return frozenset[str]().union(*map(_binds, chain(node)))
 
 
@@ -323,8 +323,8 @@ def _binds(node: Node) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class DeltaPlan:
-    """What the delta of one body atom derives: a combination at iterations i1..in with signs s1..sn
-    adds s1·…·sn to the multiplicity of the head at iteration max(i1..in) + 1.
+    """Derivations from a body atom's delta: a match at iterations i1..in with signs s1..sn adds
+    s1·…·sn to the multiplicity of the head at iteration max(i1..in) + 1.
     """  # noqa: D205
 
     input: Node
@@ -337,7 +337,7 @@ class DeltaPlan:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """The nodes in the order in which they run: the delta first."""
+        """The nodes in evaluation order, starting with the delta."""
         return tuple(chain(self.input))[::-1]
 
     @property
@@ -349,7 +349,7 @@ class DeltaPlan:
 
     @property
     def joins(self) -> tuple[Join, ...]:
-        """The joins, in the order in which they run."""
+        """The joins in evaluation order."""
         return tuple(node for node in self.nodes if isinstance(node, Join))
 
 
@@ -369,8 +369,8 @@ class Lattice:
     """Of the facts that agree on all positions but one, only the best is present.
 
     Attributes:
-        pattern: The facts it holds for: those with the pattern's constants.
-        position: Where the value is that decides.
+        pattern: The facts of the lattice, selected by the pattern's constants.
+        position: Position of the compared value.
         function: `min` or `max`, by the total order of terms.
     """
 
@@ -381,19 +381,19 @@ class Lattice:
     @property
     def key(self) -> tuple[int, ...]:
         """Positions on which the facts of a group agree."""
-        everything = range(len(self.pattern.arguments))
-        return tuple(place for place in everything if place != self.position)
+        positions = range(len(self.pattern.arguments))
+        return tuple(position for position in positions if position != self.position)
 
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """An aggregate over the facts of a lower stratum, each counted by its multiplicity.
+    """An aggregate over the facts of a lower stratum, each counted as often as its multiplicity.
 
     Attributes:
-        candidates: Predicate of those facts: the columns of the group, then the value if any.
+        candidates: Predicate of those facts: the group's columns, then the value, if any.
         function: `count` (without value), `count distinct`, `sum` or `avg`.
-        head: What a group derives at iteration 1: columns `#0`, `#1`, ... of the group, and
-            `#result`.
+        head: Pattern of the facts derived at iteration 1, with columns `#0`, `#1`, ... of the
+            group, and `#result`.
     """
 
     candidates: str
@@ -402,7 +402,7 @@ class Reduction:
 
     @property
     def key(self) -> tuple[int, ...]:
-        """Positions on which the candidates of a group agree: all but that of a value."""
+        """Positions on which the candidates of a group agree: all but the value."""
         return tuple(range(len(self.head.columns) - 1))
 
 
@@ -420,7 +420,7 @@ class StratumPlan:
 
     @property
     def heads(self) -> tuple[Pattern, ...]:
-        """What the stratum derives; the facts that match belong to it."""
+        """Patterns of the derived facts; matching facts belong to the stratum."""
         return (
             *(rule.body.head for rule in self.rules),
             *(reduction.head for reduction in self.reductions),
@@ -432,11 +432,11 @@ class ProgramPlan:
     """A program ready for a backend.
 
     Attributes:
-        arities: Arity of every predicate that facts may have.
+        arities: Arity of every predicate, hidden ones included.
         strata: In dependency order; a stratum reads itself and those before it.
-        lattices: What is aggregated in place.
-        hidden: Predicates that lowering added; their facts have a trace and are no output.
-        places: Where each rule in normal form is written, for messages.
+        lattices: Aggregates among the facts of their own head.
+        hidden: Predicates that lowering added; their facts have a trace but are not output.
+        places: Source and line of each rule in normal form, for messages.
     """
 
     arities: dict[str, int]
@@ -447,13 +447,13 @@ class ProgramPlan:
 
     @property
     def constants(self) -> tuple[str, ...]:
-        """The terms that facts are matched with or made of, each once."""
+        """The distinct constants of all rules."""
         patterns = [lattice.pattern for lattice in self.lattices]
         for stratum in self.strata:
             patterns += stratum.heads
             for rule in stratum.rules:
                 patterns += (*rule.body.patterns, *rule.body.negated)
-        return tuple(dict.fromkeys(term for one in patterns for _, term in one.constants))
+        return tuple(dict.fromkeys(term for pattern in patterns for _, term in pattern.constants))
 
 
 def _names(operands: tuple[Operand, ...]) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Trees to rule bodies. Invariant: what a body cannot hold is refused, so nothing is lost."""
+"""Trees to rule bodies. Invariant: a tree that a body cannot represent is refused."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 
 def body_of(tree: Relation, rule: int | None = None) -> RuleBody:
-    """The body that delta plans are made of, from a tree that lowering and rewrites have left.
+    """Convert a completely lowered tree to the body that delta plans are made from.
 
     Args:
-        tree: Facts that are made of joins, selections and computed columns.
-        rule: Index of the rule it is lowered from.
+        tree: A Project over joins, selections and computed columns.
+        rule: Index of its source rule.
 
     Raises:
         PlanError: The tree is not completely lowered.
     """
     if not isinstance(tree, Project):
-        raise PlanError("A rule derives facts; its tree ends in a Project.")
+        raise PlanError("The tree of a rule must end in a Project.")
     parts = _Parts()
     parts.add(tree.input)
     return RuleBody(
@@ -50,14 +50,14 @@ class _Parts:
     conditions: list[Condition] = field(default_factory=list)
 
     def add(self, node: Relation) -> None:
-        """Add a node and all below it, inputs first: a computation comes after what it reads."""
+        """Add a node and all nodes below it, inputs first: computations come after their inputs."""
         leaf, links = spine(node)
         match leaf:
             case Scan(pattern):
                 self.patterns.append(pattern)
             case Product(inputs):
-                for each in inputs:
-                    self.add(each)
+                for input_ in inputs:
+                    self.add(input_)
             case Join(left, right):
                 self.add(left)
                 self.add(right)
@@ -73,12 +73,12 @@ class _Parts:
             case Extend(_, computation):
                 self.conditions.append(computation)
             case Antijoin(_, negated):
-                self.negated.append(_asked(negated))
+                self.negated.append(_pattern_of(negated))
             case Select() | Project() | Incomplete():
                 raise PlanError(f"{type(link).__name__} cannot be part of a rule body.")
             case _:
                 assert_never(link)
 
 
-def _asked(negated: Scan | Project) -> Pattern:
+def _pattern_of(negated: Scan | Project) -> Pattern:
     return negated.pattern if isinstance(negated, Scan) else negated.head

@@ -1,8 +1,9 @@
-"""From one program to the next. Invariant: a rule that is in neither part derives what it did.
+"""Differences between programs. Invariant: a rule in neither part derives the same as before.
 
-What a rule adds to the trace depends on the rule, and on which of the facts that it reads are of
-its own stratum: those have iterations, the facts of lower strata are there from the beginning. So a
-rule that stays goes and comes again if its stratum gains or loses heads that it reads.
+The contribution of a rule to the trace depends on the rule, and on which of the facts it reads are
+derived in its own stratum: those have iterations, while facts of lower strata are present from
+iteration 0. A rule whose stratum gains or loses heads that it reads is therefore both withdrawn and
+added.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ if TYPE_CHECKING:
     from streamreasoner.plan.algebra import Pattern, ProgramPlan, RuleBody, RulePlan
 
 _Shape: TypeAlias = tuple[str, tuple[tuple[int, str], ...]]
-_Known: TypeAlias = "tuple[RuleBody, frozenset[_Shape]]"
+_Key: TypeAlias = "tuple[RuleBody, frozenset[_Shape]]"
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramChange:
-    """What is different between two programs, each rule with its stratum in the one it is from.
+    """The difference between two programs, as (stratum, rule) pairs.
 
     Attributes:
-        withdrawn: Rules whose derivations go.
-        added: Rules whose derivations come.
+        withdrawn: Rules whose derivations are removed, with their strata in the old program.
+        added: Rules whose derivations are added, with their strata in the new program.
     """
 
     withdrawn: tuple[tuple[int, RulePlan], ...]
@@ -37,31 +38,29 @@ def program_change(before: ProgramPlan, after: ProgramPlan) -> ProgramChange:
     return ProgramChange(_surplus(old, new), _surplus(new, old))
 
 
-def _rules(plan: ProgramPlan) -> dict[_Known, list[tuple[int, RulePlan]]]:
-    """The rules of a program by all that decides their derivations; equal rules may occur twice."""
-    found: dict[_Known, list[tuple[int, RulePlan]]] = defaultdict(list)
+def _rules(plan: ProgramPlan) -> dict[_Key, list[tuple[int, RulePlan]]]:
+    """Group the rules by everything that determines their derivations; rules may repeat."""
+    rules: dict[_Key, list[tuple[int, RulePlan]]] = defaultdict(list)
     for number, stratum in enumerate(plan.strata, start=1):
         heads = frozenset((head.predicate, head.constants) for head in stratum.heads)
         for rule in stratum.rules:
             read = frozenset(
                 head for head in heads for pattern in rule.body.patterns if _unify(head, pattern)
             )
-            found[rule.body, read].append((number, rule))
-    return found
+            rules[rule.body, read].append((number, rule))
+    return rules
 
 
 def _surplus(
-    rules: dict[_Known, list[tuple[int, RulePlan]]],
-    others: dict[_Known, list[tuple[int, RulePlan]]],
+    rules: dict[_Key, list[tuple[int, RulePlan]]],
+    others: dict[_Key, list[tuple[int, RulePlan]]],
 ) -> tuple[tuple[int, RulePlan], ...]:
-    return tuple(
-        rule for known, given in rules.items() for rule in given[len(others.get(known, ())) :]
-    )
+    return tuple(rule for key, items in rules.items() for rule in items[len(others.get(key, ())) :])
 
 
 def _unify(head: _Shape, pattern: Pattern) -> bool:
     predicate, constants = head
     if predicate != pattern.predicate:
         return False
-    wanted = dict(pattern.constants)
-    return all(wanted.get(position, term) == term for position, term in constants)
+    expected = dict(pattern.constants)
+    return all(expected.get(position, term) == term for position, term in constants)

@@ -1,12 +1,12 @@
-"""Delta plans. Invariant: the plans of a rule, summed, are what the rule derives new minus old.
+"""Delta plans. Invariant: the plans of a rule sum to its new derivations minus its old ones.
 
 For a body A1..An and a delta in some of its atoms,
 
     Δ(A1 ⋈ … ⋈ An) = Σj  new A1 ⋈ … ⋈ new A(j-1) ⋈ ΔAj ⋈ old A(j+1) ⋈ … ⋈ old An
 
-so every atom drives one plan, in which the atoms before it are read new and those after it old. A
-negated atom is an atom like the others: the facts of its complement, whose delta is that of the
-atom with the opposite sign. The order in which a plan joins is free, as the sum is bilinear.
+so each atom drives one plan, which reads the new state of the atoms before it and the old state of
+those after it. A negated atom stands for the complement of its facts, whose delta has the opposite
+sign. The join order of a plan is free, because joins are commutative.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def differentiate(body: RuleBody) -> RulePlan:
-    """One delta plan for each atom of the rule: the positive ones, then the negated ones."""
+    """One delta plan per atom: the positive ones, then the negated ones."""
     count = len(body.patterns) + len(body.negated)
     return RulePlan(body, tuple(_driven_by(j, body) for j in range(count)))
 
@@ -46,10 +46,10 @@ def differentiate(body: RuleBody) -> RulePlan:
 def _driven_by(j: int, body: RuleBody) -> DeltaPlan:
     positive = len(body.patterns)
     atoms = (*body.patterns, *body.negated)
-    waiting = _Waiting(body.conditions)
-    node = waiting.applied(Delta(atoms[j], negated=j >= positive), atoms[j].columns)
+    pending = _Pending(body.conditions)
+    node = pending.applied(Delta(atoms[j], negated=j >= positive), atoms[j].columns)
     costs = {
-        i: _cost(atoms[i], waiting.bound, negated=i >= positive)
+        i: _cost(atoms[i], pending.bound, negated=i >= positive)
         for i in range(len(atoms))
         if i != j
     }
@@ -59,16 +59,16 @@ def _driven_by(j: int, body: RuleBody) -> DeltaPlan:
         del costs[i]
         age = Age.NEW if i < j else Age.OLD
         operator = Join if i < positive else Antijoin
-        before = len(waiting.order)
-        node = waiting.applied(operator(node, atoms[i], age), atoms[i].columns)
-        for k in {k for name in waiting.order[before:] for k in readers.get(name, ())}:
+        before = len(pending.order)
+        node = pending.applied(operator(node, atoms[i], age), atoms[i].columns)
+        for k in {k for name in pending.order[before:] for k in readers.get(name, ())}:
             if k in costs:
-                costs[k] = _cost(atoms[k], waiting.bound, negated=k >= positive)
+                costs[k] = _cost(atoms[k], pending.bound, negated=k >= positive)
     return DeltaPlan(node, body.head)
 
 
 def _readers(atoms: Sequence[Pattern]) -> dict[str, list[int]]:
-    """The atoms that have a column, by its name."""
+    """The indexes of the atoms with a column, by its name."""
     readers: dict[str, list[int]] = {}
     for i, atom in enumerate(atoms):
         for name in atom.columns:
@@ -79,25 +79,25 @@ def _readers(atoms: Sequence[Pattern]) -> dict[str, list[int]]:
 def _cost(
     pattern: Pattern, bound: AbstractSet[str], *, negated: bool
 ) -> tuple[int, bool, int, int]:
-    """Sort key, best first: joined at all, positions left open, constants.
+    """Sort key, best first: joined rather than a product, few free positions, many constants.
 
-    A negated atom can only take rows away, so it goes first when its columns are bound, and last
-    until then. Of atoms that leave as much open, the one with more constants is the smaller one.
+    A negated atom only removes rows, so it goes first when its columns are bound, and last until
+    then. Of atoms with equally many free positions, the one with more constants is smaller.
     """
     fixed = len(pattern.bound_positions(bound))
     constants = len(pattern.constants)
-    loose = len(pattern.arguments) - fixed - constants
+    free = len(pattern.arguments) - fixed - constants
     if negated:
-        return (-1 if loose == 0 else 1, False, 0, 0)
-    return (0, fixed == 0, loose, -constants)
+        return (-1 if free == 0 else 1, False, 0, 0)
+    return (0, fixed == 0, free, -constants)
 
 
-class _Waiting:
-    """The conditions of a rule that are not applied yet, and the columns that are bound.
+class _Pending:
+    """The pending conditions of a rule, and the bound columns.
 
     Attributes:
-        bound: Columns that are bound.
-        order: The same, in the order in which they were bound.
+        bound: Bound columns.
+        order: Bound columns, in binding order.
     """
 
     def __init__(self, conditions: Sequence[Condition]) -> None:
@@ -105,19 +105,19 @@ class _Waiting:
         self.order: list[str] = []
         self._conditions = conditions
         self._readers: dict[str, list[int]] = {}
-        self._lacking: list[int] = []
+        self._unbound_counts: list[int] = []
         for number, condition in enumerate(conditions):
             needs = condition.needs
-            self._lacking.append(len(needs))
+            self._unbound_counts.append(len(needs))
             for name in needs:
                 self._readers.setdefault(name, []).append(number)
-        self._ready = [number for number, lacking in enumerate(self._lacking) if not lacking]
+        self._ready = [number for number, count in enumerate(self._unbound_counts) if not count]
 
     def applied(self, node: Node, columns: Iterable[str]) -> Node:
-        """Bind columns, then apply every condition that reads none but bound ones.
+        """Bind columns, then apply every condition that reads only bound columns.
 
-        They are applied in the order of the rule, and again from the first as long as a computation
-        binds what an earlier one reads.
+        Conditions are applied in the order of the rule, repeatedly while a computation binds a
+        column that an earlier condition reads.
         """
         for name in columns:
             self._bind(name)
@@ -130,7 +130,7 @@ class _Waiting:
                 node = _apply(node, condition)
                 if isinstance(condition, Computation):
                     self._bind(condition.column)
-                    for later in [each for each in self._ready if each > number]:
+                    for later in [other for other in self._ready if other > number]:
                         self._ready.remove(later)
                         heappush(current, later)
         return node
@@ -141,8 +141,8 @@ class _Waiting:
         self.bound.add(name)
         self.order.append(name)
         for number in self._readers.get(name, ()):
-            self._lacking[number] -= 1
-            if not self._lacking[number]:
+            self._unbound_counts[number] -= 1
+            if not self._unbound_counts[number]:
                 self._ready.append(number)
 
 

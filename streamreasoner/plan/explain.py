@@ -1,6 +1,6 @@
-"""Everything about a program's plans, as text. Invariant: what is printed is what runs.
+"""The plans of a program, as text. Invariant: the printed plans are the ones that run.
 
-Trees, plans and arrangements are those of `lower`; nothing here decides anything.
+Trees, plans and arrangements come from `lower`; nothing is planned here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Stage(StrEnum):
-    """What is shown of a plan."""
+    """The part of a plan to print."""
 
     ALL = "all"
     LOWER = "lower"
@@ -35,15 +35,15 @@ class Stage(StrEnum):
 
 
 def explain_plan(checked: CheckedProgram, *, stage: Stage = Stage.ALL) -> str:
-    """The rules of a program, how they are lowered, and the plans that keep them up to date.
+    """Print the rules of a program, how they are lowered, and their delta plans.
 
     Args:
         checked: The program.
         stage: LOWER for the trees of every rule, DELTA for strata and delta plans, ARRANGEMENTS
-            for what is kept besides facts; ALL for everything.
+            for arrangements, lattices, reductions and hidden predicates; ALL for everything.
 
     Returns:
-        Lines, each with its end.
+        Lines, each with a newline.
     """
     explanation = _Explanation(checked)
     sections = {
@@ -62,19 +62,19 @@ def explain_plan(checked: CheckedProgram, *, stage: Stage = Stage.ALL) -> str:
         Stage.DELTA: ("strata", "delta plans"),
         Stage.ARRANGEMENTS: ("arrangements", "lattices", "reductions", "hidden predicates"),
     }[stage]
-    found = {name: tuple(sections[name]()) for name in shown}
+    printed = {name: tuple(sections[name]()) for name in shown}
     return "\n".join(
         "".join(f"{line}\n" for line in (f"== {name} ==", *lines))
-        for name, lines in found.items()
+        for name, lines in printed.items()
         if lines
     )
 
 
 class _Explanation:
-    """The sections; each is lines."""
+    """The sections, each as lines."""
 
     def __init__(self, checked: CheckedProgram) -> None:
-        # Prefixes of the program itself go before those of what it imports.
+        # Prefixes of the program itself take precedence over those of its imports.
         self._prefixes = {
             name: iri
             for program in reversed(checked.programs)
@@ -99,17 +99,17 @@ class _Explanation:
             yield f"    {print_literal(fact, self._prefixes)} ."
 
     def strata(self) -> Iterator[str]:
-        """What each stratum derives, and why it is where it is."""
+        """The rules of each stratum, and the reasons for its position."""
         reasons = Reasons(self._checked, self._plan, self._prefixes)
         for number, stratum in enumerate(self._plan.strata, start=1):
             names = [rule.label for rule in self._rules if rule.stratum == number]
-            names += [f"reduction of {each.candidates}" for each in stratum.reductions]
+            names += [f"reduction of {item.candidates}" for item in stratum.reductions]
             recursive = ", recursive" if reasons.is_recursive(number) else ""
             yield f"S{number}  {', '.join(names)}{recursive}"
             yield from (f"  {line}" for line in reasons.of(number))
 
     def lowering(self) -> Iterator[str]:
-        """The trees on the way of every rule that differ, then what unites those of several."""
+        """The distinct trees of every rule, then the reductions that combine rules."""
         for index, rule in enumerate(self._checked.rules):
             yield f"R{index + 1}  {print_rule(rule, self._prefixes)}"
             before = None
@@ -123,7 +123,7 @@ class _Explanation:
 
     def delta_plans(self) -> Iterator[str]:
         """The plans of each stratum, rule by rule."""
-        names = {found: f"A{number}" for number, found in enumerate(self._users, start=1)}
+        names = {item: f"A{number}" for number, item in enumerate(self._users, start=1)}
         for rule in self._rules:
             yield f"S{rule.stratum}  {rule.label}  {self._text.body(rule.body)}"
             for name, plan in rule.plans:
@@ -131,7 +131,7 @@ class _Explanation:
                 yield from (f"    {line}" for line in loops(plan, self._text, names))
 
     def arrangements(self) -> Iterator[str]:
-        """What joins look facts up in, and which plans share it."""
+        """The arrangements that joins look up, and the plans that share them."""
         for number, (arrangement, users) in enumerate(self._users.items(), start=1):
             arity = self._plan.arities[arrangement.predicate]
             partial = ", partial" if arrangement.constants else ""
@@ -139,20 +139,20 @@ class _Explanation:
             yield f"A{number}  {atom}{partial}: {_list(users)}"
 
     def lattices(self) -> Iterator[str]:
-        """Where the best fact of a group is the only one that is present."""
+        """The facts of which only the best of each group is present."""
         for lattice in self._plan.lattices:
             pattern = self._text.pattern(lattice.pattern)
             yield f"{pattern}: {lattice.function} of argument {lattice.position}"
 
     def reductions(self) -> Iterator[str]:
-        """What is aggregated once the facts below are complete."""
+        """Aggregates that are computed once the strata below are complete."""
         for number, stratum in enumerate(self._plan.strata, start=1):
-            for each in stratum.reductions:
-                head = self._text.pattern(each.head)
-                yield f"S{number}  {head}: {each.function} of {each.candidates}"
+            for reduction in stratum.reductions:
+                head = self._text.pattern(reduction.head)
+                yield f"S{number}  {head}: {reduction.function} of {reduction.candidates}"
 
     def hidden(self) -> Iterator[str]:
-        """Predicates that lowering adds; their facts are no output."""
+        """The predicates that lowering adds; their facts are not output."""
         made: dict[str, list[str]] = {name: [] for name in self._plan.arities}
         read: dict[str, list[str]] = {name: [] for name in self._plan.arities}
         for rule in self._rules:
@@ -160,9 +160,9 @@ class _Explanation:
             for pattern in (*rule.body.patterns, *rule.body.negated):
                 read[pattern.predicate].append(rule.label)
         for number, stratum in enumerate(self._plan.strata, start=1):
-            for each in stratum.reductions:
-                made[each.head.predicate].append(f"a reduction in S{number}")
-                read[each.candidates].append(f"a reduction in S{number}")
+            for reduction in stratum.reductions:
+                made[reduction.head.predicate].append(f"a reduction in S{number}")
+                read[reduction.candidates].append(f"a reduction in S{number}")
         for name, arity in self._plan.arities.items():
             if name in self._plan.hidden:
                 yield f"{name}/{arity}: made by {_list(made[name])}, read by {_list(read[name])}"
@@ -174,9 +174,9 @@ class _Explanation:
             for index, head in heads.items()
             if aggregates(head) and not is_lattice(head)
         }
-        for each in reductions((heads[index], tree) for index, tree in trees.items()):
-            united = [index for index, tree in trees.items() if tree in each.input.inputs]
-            functions = ", ".join(f"{function} at {at}" for at, function in each.functions)
+        for reduction in reductions((heads[index], tree) for index, tree in trees.items()):
+            united = [index for index, tree in trees.items() if tree in reduction.input.inputs]
+            functions = ", ".join(f"{function} at {at}" for at, function in reduction.functions)
             yield f"Reduce {heads[united[0]].predicate}: {functions}"
             yield "  Union"
             yield from (f"    R{index + 1}" for index in united)
@@ -184,7 +184,7 @@ class _Explanation:
 
 @dataclass(frozen=True, slots=True)
 class _Labelled:
-    """A rule of the plan, with names for itself and its plans."""
+    """A rule of the plan, with labels for it and its plans."""
 
     stratum: int
     label: str
@@ -193,20 +193,20 @@ class _Labelled:
 
 
 def _labelled(plan: ProgramPlan) -> list[_Labelled]:
-    """`R3` for the third rule; `R3:1`, `R3:2` if lowering made more of it; `H1` for an addition."""
+    """`R3` for the third rule; `R3:1`, `R3:2` if lowering split it; `H1` for an added rule."""
     rules = [(s, rule) for s, stratum in enumerate(plan.strata, start=1) for rule in stratum.rules]
     made = Counter(rule.body.rule for _, rule in rules)
-    met = Counter[int | None]()
-    found = []
+    seen = Counter[int | None]()
+    labelled = []
     for number, rule in rules:
         source = rule.body.rule
-        met[source] += 1
-        label = f"H{met[source]}" if source is None else f"R{source + 1}"
+        seen[source] += 1
+        label = f"H{seen[source]}" if source is None else f"R{source + 1}"
         if source is not None and made[source] > 1:
-            label += f":{met[source]}"
-        plans = ((f"{label}.{place}", each) for place, each in enumerate(rule.plans, start=1))
-        found.append(_Labelled(number, label, rule.body, tuple(plans)))
-    return found
+            label += f":{seen[source]}"
+        plans = ((f"{label}.{index}", item) for index, item in enumerate(rule.plans, start=1))
+        labelled.append(_Labelled(number, label, rule.body, tuple(plans)))
+    return labelled
 
 
 def _list(names: Iterable[str]) -> str:

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 COPY = "copy"
-"""The built-in whose value is its argument: `?x = ?y` where nothing else binds ?x."""
+"""The identity built-in, for `?x = ?y` where nothing else binds ?x."""
 NEGATE = "negate"
 """Unary minus."""
 
 
 class Names:
-    """Gives the expressions of a rule columns, which equations say the values of."""
+    """Assigns columns to the expressions of a rule, defined by equations."""
 
     def __init__(self, equations: Iterable[Equation]) -> None:
         self._equations = list(equations)
@@ -28,7 +28,7 @@ class Names:
 
     @property
     def equations(self) -> tuple[Equation, ...]:
-        """Those given, then those of new columns."""
+        """The given equations, then those of new columns."""
         return tuple(self._equations)
 
     def operand(self, expression: ast.Expression) -> Operand:
@@ -46,7 +46,7 @@ class Names:
                 assert_never(expression)
 
     def column(self, expression: ast.Expression) -> Column:
-        """The column of an expression, also of a constant: what kind of fact it makes is open."""
+        """The column of an expression, even of a constant, so that a head stays open there."""
         operand = self.operand(expression)
         return operand if isinstance(operand, Column) else self._column(expression)
 
@@ -59,17 +59,17 @@ class Names:
 
 
 def fresh(equations: Iterable[Equation]) -> str:
-    """A name for one more value: `#0`, `#1`, ..."""
+    """The next unused name for a value: `#0`, `#1`, ..."""
     return f"#{sum(equation.column.startswith('#') for equation in equations)}"
 
 
 def extended(relation: Relation, equations: Sequence[Equation]) -> Relation:
-    """The relation with a column for every equation, and for every expression inside one."""
+    """Extend a relation by a column for every equation and every nested expression."""
     return _Extension(relation, equations).all()
 
 
 class _Extension:
-    """Computes what an equation reads before the equation itself."""
+    """Computes the operands of an equation before the equation itself."""
 
     def __init__(self, relation: Relation, equations: Sequence[Equation]) -> None:
         self._relation = relation
@@ -78,8 +78,8 @@ class _Extension:
 
     def all(self) -> Relation:
         """The relation with all columns."""
-        while left := [e for e in self._names.equations if e.column not in self._done]:
-            self._define(left[0])
+        while pending := [e for e in self._names.equations if e.column not in self._done]:
+            self._define(pending[0])
         return self._relation
 
     def _define(self, equation: Equation) -> None:
@@ -104,7 +104,7 @@ class _Extension:
                 raise PlanError(f"{expression} has no value.")
             case _:
                 assert_never(expression)
-        # Another column that has the value already needs no second computation.
+        # If another column already has the value, copy it.
         first = self._names.operand(expression)
         return applied if first == Column(equation.column) else (COPY, (expression,))
 

@@ -1,7 +1,7 @@
-"""Delta plans as nested loops of text. Invariant: a line is a node, in the order in which they run.
+"""Delta plans as nested loops of text. Invariant: one line per node, in evaluation order.
 
-`Δ` is the change that drives a plan, `for` a join and `if` what can only take rows away; `old` and
-`new` say whether a join sees the changes that are applied in the same settle.
+`Δ` is the delta that drives a plan, `for` a join and `if` a step that only removes rows; `old` and
+`new` tell whether a join sees the transitions before or after the current settle step.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _INDENT = "  "
 
 
 def loops(plan: DeltaPlan, text: Text, arrangements: Mapping[Arrangement, str]) -> Iterator[str]:
-    """The lines of a plan, each inside the one before it.
+    """The lines of a plan, each nested in the previous one.
 
     Args:
         plan: The plan.
-        text: Spells its parts.
+        text: Prints its parts.
         arrangements: Their names.
     """
     for depth, node in enumerate(plan.nodes):
@@ -33,7 +33,7 @@ def loops(plan: DeltaPlan, text: Text, arrangements: Mapping[Arrangement, str]) 
 
 
 def looks_up(join: Join) -> bool:
-    """Whether a join knows all arguments, so that it asks for one fact and needs no arrangement."""
+    """Whether all arguments of a join are bound: it looks up one fact, without an arrangement."""
     return len(join.key) + len(join.pattern.constants) == len(join.pattern.arguments)
 
 

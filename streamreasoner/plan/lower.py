@@ -1,9 +1,9 @@
 """Rules in normal form to plans. Invariant: names and constants of the program stay as written.
 
-A rule becomes a tree of relational algebra (`steps`), which is rewritten (`rewrite`) and read as a
-body (`body`), which is differentiated (`delta`). What delta plans lack is expressed by hidden
-predicates, each complete before the stratum that reads it: projections of negated atoms and the
-matches that aggregates are computed from (`aggregation`).
+A rule becomes a tree of relational algebra (`steps`), which is rewritten (`rewrite`), converted to
+a body (`body`) and differentiated (`delta`). Projections of negated atoms and the matches of
+aggregates (`aggregation`) are derived into hidden predicates, each complete before the stratum that
+reads it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A tree on the way of a rule to its plan, and the name of the step that made it."""
+    """An intermediate tree of a rule, and the name of the step that produced it."""
 
     step: str
     tree: Relation
 
 
 def lower(checked: CheckedProgram) -> ProgramPlan:
-    """Give every rule of *checked* its delta plans, stratum by stratum."""
+    """Plan every rule of *checked*, stratum by stratum."""
     lattices: list[Lattice] = []
     hidden: dict[str, int] = {}
     strata: list[StratumPlan] = []
@@ -76,15 +76,15 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
 
 
 def lowered(rule: ast.Rule) -> Project:
-    """The tree of a rule in normal form that its plans are made of."""
+    """The final tree of a rule in normal form."""
     *_, last = stages(rule)
     if not isinstance(last.tree, Project):
-        raise PlanError(f"A tree is left that derives no facts: {last.tree}.")
+        raise PlanError(f"The final tree derives no facts: {last.tree}.")
     return last.tree
 
 
 def stages(rule: ast.Rule) -> Iterator[Stage]:
-    """Every tree on the way of a rule in normal form to its plans; the last one is the result."""
+    """All trees of a rule in normal form, step by step; the last one is the result."""
     tree = incomplete_expression(rule)
     yield Stage("incomplete expression", tree)
     for name, step in {**STEPS, **REWRITES}.items():
@@ -93,14 +93,14 @@ def stages(rule: ast.Rule) -> Iterator[Stage]:
 
 
 def _projections(trees: Iterable[Relation]) -> Iterator[Project]:
-    """The projections of negated atoms, each once."""
-    found = {
+    """The distinct projections of negated atoms."""
+    projections = {
         node.negated.head.predicate: node.negated
         for tree in trees
         for node in walk(tree)
         if isinstance(node, Antijoin) and isinstance(node.negated, Project)
     }
-    yield from found.values()
+    yield from projections.values()
 
 
 def _stratum(rules: Iterable[RuleBody], reduced: Iterable[Reduction]) -> StratumPlan:

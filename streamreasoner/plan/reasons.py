@@ -1,4 +1,4 @@
-"""Why a stratum is where it is. Invariant: a reason names an atom of a rule and who derives it."""
+"""Reasons for the order of strata. Invariant: a reason names an atom and the rules deriving it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Need:
 
 
 class Reasons:
-    """What the rules of each stratum need, and from where."""
+    """The dependencies of the rules of each stratum."""
 
     def __init__(
         self, checked: CheckedProgram, plan: ProgramPlan, prefixes: Mapping[str, str]
@@ -58,7 +58,7 @@ class Reasons:
         )
 
     def of(self, number: int) -> Iterator[str]:
-        """Reasons for a stratum of the plan, counted from 1."""
+        """Reasons for the position of a stratum of the plan, counted from 1."""
         for need in self._needs(number):
             strata: dict[int, list[str]] = {}
             for deriver in need.derivers:
@@ -72,8 +72,8 @@ class Reasons:
                 yield f"R{need.rule + 1} {need.how} {atom} of {sources}"
 
     def _needs(self, number: int) -> Iterator[_Need]:
-        found = (rule.body.rule for rule in self._plan.strata[number - 1].rules)
-        for index in dict.fromkeys(index for index in found if index is not None):
+        sources = (rule.body.rule for rule in self._plan.strata[number - 1].rules)
+        for index in dict.fromkeys(index for index in sources if index is not None):
             rule = self._rules[index]
             for how, atom in dict.fromkeys(_atoms(rule)):
                 derivers = tuple(
@@ -97,7 +97,7 @@ def _atoms(rule: Rule) -> Iterator[tuple[str, Atom]]:
 
 
 def _covers(pattern: Pattern, head: Atom) -> bool:
-    """Whether facts of the head may match the pattern of what a stratum derives, but for names."""
+    """Whether the constants of a head agree with a pattern that a stratum derives."""
     constants = dict(pattern.constants)
     return all(
         constants.get(position, argument.term) == argument.term

@@ -1,11 +1,10 @@
-"""Relational algebra of whole rules. Invariant: a node that reads a column its input lacks cannot
-exist.
+"""Relational algebra of whole rules. Invariant: no node reads a column that its input lacks.
 
-Columns have names. Those of a variable have its name; `$1.0` is argument 0 of atom 1 as long as
-nothing has named it; `#0` holds the value of an expression. Relations are bags: a row counts as
-often as there are matches that give it. `Incomplete` is what lowering starts from: the part of a
-rule that is not algebra yet. Every step makes it smaller, and the last one takes it away.
-"""  # noqa: D205
+The column of a variable has its name; `$1.0` is argument 0 of atom 1 until it is named; `#0` is the
+value of an expression. Relations are bags: the multiplicity of a row is its number of matches.
+`Incomplete` holds the part of a rule that is not algebra yet. Every step of lowering shrinks it,
+and the last one removes it.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """A column holds the same term as another column, or as a constant."""
+    """A column equals another column, or a constant, as a term."""
 
     column: str
     other: Operand
@@ -48,7 +47,7 @@ Condition: TypeAlias = Same | Comparison | Test
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The present facts of a predicate that a pattern matches."""
+    """The present facts that match a pattern."""
 
     pattern: Pattern
     columns: frozenset[str] = field(init=False, compare=False, repr=False)
@@ -59,7 +58,7 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """Every combination of rows; the inputs have no column in common."""
+    """Every combination of rows; the inputs have no common column."""
 
     inputs: tuple[Relation, ...]
     columns: frozenset[str] = field(init=False, compare=False, repr=False)
@@ -67,12 +66,12 @@ class Product:
     def __post_init__(self) -> None:
         _store(self, frozenset[str]().union(*(each.columns for each in self.inputs)))
         if len(self.columns) < sum(len(each.columns) for each in self.inputs):
-            raise PlanError("The inputs of a Product have a column in common.")
+            raise PlanError("The inputs of a Product have a common column.")
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Combinations of rows that agree on the columns that both inputs have."""
+    """Combinations of rows that agree on their common columns."""
 
     left: Relation
     right: Relation
@@ -80,12 +79,12 @@ class Join:
 
     def __post_init__(self) -> None:
         if not self.on:
-            raise PlanError("The inputs of a Join have no column in common.")
+            raise PlanError("The inputs of a Join have no common column.")
         _store(self, self.left.columns | self.right.columns)
 
     @property
     def on(self) -> frozenset[str]:
-        """The columns that decide."""
+        """The join columns."""
         return self.left.columns & self.right.columns
 
 
@@ -104,7 +103,7 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Antijoin:
-    """The rows of the input that agree with no row of what is negated."""
+    """The rows of the input that agree with no negated row."""
 
     input: Relation
     negated: Scan | Project
@@ -117,7 +116,7 @@ class Antijoin:
 
 @dataclass(frozen=True, slots=True)
 class Extend:
-    """The rows that have the value, with one more column; a column that is there must equal it."""
+    """The rows for which a value exists, with it as a column; an existing column must equal it."""
 
     input: Relation
     computation: Computation
@@ -130,7 +129,7 @@ class Extend:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The facts that the rows of the input make."""
+    """The facts formed by the rows of the input."""
 
     input: Relation
     head: Pattern
@@ -145,7 +144,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """A column is the value of an expression, as a term; one the input lacks gets its value so."""
+    """A column equals an expression, as a term; a column that the input lacks is defined by it."""
 
     column: str
     expression: ast.Expression
@@ -153,13 +152,13 @@ class Equation:
 
 @dataclass(frozen=True, slots=True)
 class Incomplete:
-    """What a rule says of its input that is not algebra yet.
+    """The part of a rule that is not algebra yet.
 
     Attributes:
-        input: What is algebra already.
-        equations: What arguments and assignments say.
-        literals: Comparisons, tests and negations that hold.
-        head: The facts it makes, with the operands of aggregates; None once a Project makes them.
+        input: The part that is algebra already.
+        equations: Equations from arguments and assignments.
+        literals: Comparisons, tests and negations.
+        head: The derived facts, with the operands of aggregates; None once there is a Project.
     """
 
     input: Relation
@@ -173,28 +172,28 @@ class Incomplete:
 
 
 Leaf: TypeAlias = Scan | Product | Join
-"""Where a chain of links ends."""
+"""The end of a chain of links."""
 
 Link: TypeAlias = Select | Antijoin | Extend | Project | Incomplete
-"""A node that changes the rows of its one input."""
+"""A node with a single input."""
 
 Relation: TypeAlias = Leaf | Link
 
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """The facts of all inputs, which are of one predicate."""
+    """The facts of all inputs, which have the same predicate."""
 
     inputs: tuple[Project, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Reduce:
-    """One fact for each group of facts that agree on all positions but those of the functions.
+    """One fact per group of facts that agree on all positions but those of the functions.
 
     Attributes:
         input: Facts with the operands of aggregates.
-        functions: (position, function); `count distinct` is one.
+        functions: (position, function), where `count distinct` is a function.
     """
 
     input: Union
@@ -222,9 +221,9 @@ def inputs(node: Relation) -> tuple[Relation, ...]:
 
 
 def spine(node: Relation) -> tuple[Leaf, list[Link]]:
-    """The first node below that has no input or several, and the links above it, lowest first.
+    """The first node below without exactly one input, and the links above it, lowest first.
 
-    A rule has as many links as conditions, so they are walked in a loop, not by recursion.
+    A rule may have many conditions, so links are walked in a loop, not recursively.
     """
     links: list[Link] = []
     while not isinstance(node, Scan | Product | Join):
@@ -234,7 +233,7 @@ def spine(node: Relation) -> tuple[Leaf, list[Link]]:
 
 
 def walk(node: Relation) -> Iterator[Relation]:
-    """Every node, inputs before what reads them, in the order of the text."""
+    """Yield every node in textual order, inputs first."""
     leaf, links = spine(node)
     match leaf:
         case Scan():
@@ -255,7 +254,7 @@ def walk(node: Relation) -> Iterator[Relation]:
 
 
 def mapped(node: Relation, change: Callable[[Relation], Relation]) -> Relation:
-    """The tree with every node changed, from the leaves up."""
+    """Apply `change` to every node, from the leaves up."""
     leaf, links = spine(node)
     match leaf:
         case Scan():
@@ -276,19 +275,19 @@ def mapped(node: Relation, change: Callable[[Relation], Relation]) -> Relation:
 
 
 def product(relations: tuple[Relation, ...]) -> Relation:
-    """The product of one relation or more."""
+    """The product of at least one relation."""
     return Product(relations) if len(relations) > 1 else relations[0]
 
 
 def joined(left: Relation, right: Relation) -> Relation:
-    """The join of two relations; their product, if they have no column in common."""
+    """The join of two relations, or their product if they have no common column."""
     return Join(left, right) if left.columns & right.columns else Product((left, right))
 
 
 def substituted(node: Relation, values: Mapping[str, Operand]) -> Relation:
-    """The tree with other columns, or constants, in the place of columns; equations keep theirs.
+    """Replace columns by other columns or constants, except in equations.
 
-    A computation of a column that becomes a constant goes: the constant is its value.
+    The computation of a column that becomes a constant is dropped: the constant is its value.
     """
     return _Substitution(values).node(node)
 
@@ -336,7 +335,7 @@ class _Substitution:
     def _name(self, column: str) -> str:
         operand = self._operand(Column(column))
         if isinstance(operand, Value):
-            raise PlanError(f"{column} is where only a column can be.")
+            raise PlanError(f"{column} cannot be replaced by a constant here.")
         return operand.name
 
     def _pattern(self, pattern: Pattern) -> Pattern:
@@ -358,7 +357,7 @@ class _Substitution:
 
 
 def _store(node: Relation, columns: frozenset[str]) -> None:
-    """Store what would be derived at each look: trees are as deep as expressions are long."""
+    """Cache the columns of a node, as deriving them each time would traverse deep trees."""
     object.__setattr__(node, "columns", columns)
 
 

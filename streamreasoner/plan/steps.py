@@ -1,9 +1,8 @@
-"""A rule in normal form to relational algebra, step by step. Invariant: every tree on the way is
-the same relation.
+"""Rules in normal form to relational algebra, step by step. Invariant: all trees are equivalent.
 
-The first five steps are those of textbooks for plain Datalog; three more take negation, tests and
-computed values out of what is incomplete. A step takes a tree and returns a tree.
-"""  # noqa: D205
+The first five steps are the textbook ones for plain Datalog; three more lower negation, tests and
+computed values. A step takes a tree and returns a tree.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
 
 
 def incomplete_expression(rule: ast.Rule) -> Relation:
-    """The product of the relations of the body, of which everything is still to be said."""
+    """The product of the relations of the body, with all constraints still in Incomplete."""
     scans: list[Relation] = []
     equations: list[Equation] = []
     for number, atom in enumerate(rule.atoms):
@@ -69,7 +68,7 @@ def incomplete_expression(rule: ast.Rule) -> Relation:
 
 
 def constants_to_selections(tree: Relation) -> Relation:
-    """`edge(?x, ex:a)`: the column of a constant is selected."""
+    """`edge(?x, ex:a)`: select the column of a constant."""
 
     def change(node: Incomplete) -> Incomplete:
         below, rest = node.input, list[Equation]()
@@ -85,9 +84,9 @@ def constants_to_selections(tree: Relation) -> Relation:
 
 
 def equalities_to_selections(tree: Relation) -> Relation:
-    """`edge(?x, ?y), edge(?y, ?z)`: a variable names its first column; others are equal to it.
+    """`edge(?x, ?y), edge(?y, ?z)`: name the first column of a variable, select others to equal it.
 
-    So does an expression, which remains to be computed: it names the first column `#0`.
+    An expression, which remains to be computed, names its first column `#0`.
     """
 
     def change(node: Incomplete) -> Incomplete:
@@ -115,7 +114,7 @@ def equalities_to_selections(tree: Relation) -> Relation:
 
 
 def head_to_projection(tree: Relation) -> Relation:
-    """The head's arguments are projected; an aggregate's operand stands for the aggregate."""
+    """Project to the arguments of the head, with the operand of an aggregate in its place."""
 
     def change(node: Incomplete) -> Relation:
         head = node.head
@@ -135,7 +134,7 @@ def head_to_projection(tree: Relation) -> Relation:
 
 
 def products_to_joins(tree: Relation) -> Relation:
-    """Columns that a selection makes equal become one column, on which their relations join."""
+    """Merge columns that a selection makes equal; their relations join on them."""
     equal: dict[str, Operand] = {
         node.condition.other.name: Column(node.condition.column)
         for node in walk(tree)
@@ -167,7 +166,7 @@ def products_to_joins(tree: Relation) -> Relation:
 
 
 def negations_to_antijoins(tree: Relation) -> Relation:
-    """`not edge(?x, _)`: the rows that agree with no fact remain."""
+    """`not edge(?x, _)`: keep the rows that agree with no fact."""
 
     def change(node: Incomplete) -> Relation:
         names = Names(node.equations)
@@ -176,11 +175,11 @@ def negations_to_antijoins(tree: Relation) -> Relation:
         for literal in node.literals:
             match literal:
                 case ast.Negation(ast.Atom(predicate, arguments)):
-                    asked = tuple(
+                    operands = tuple(
                         None if isinstance(argument, ast.Wildcard) else names.operand(argument)
                         for argument in arguments
                     )
-                    patterns.append(Pattern(predicate, asked))
+                    patterns.append(Pattern(predicate, operands))
                 case _:
                     rest.append(literal)
         below = _complete(replace(node, equations=names.equations, literals=tuple(rest)))
@@ -192,7 +191,7 @@ def negations_to_antijoins(tree: Relation) -> Relation:
 
 
 def conditions_to_selections(tree: Relation) -> Relation:
-    """`?x < ?y + 1`: comparisons and tests select rows by the values of operands."""
+    """`?x < ?y + 1`: select rows by comparisons and tests."""
 
     def change(node: Incomplete) -> Relation:
         names = Names(node.equations)
@@ -206,7 +205,7 @@ def conditions_to_selections(tree: Relation) -> Relation:
 
 
 def equations_to_extensions(tree: Relation) -> Relation:
-    """`?e = ?d + 1`: a value that is left is computed from columns that are there."""
+    """`?e = ?d + 1`: compute the remaining values from existing columns."""
     return _in_incomplete(tree, lambda node: extended(node.input, node.equations))
 
 
@@ -219,7 +218,7 @@ STEPS: Mapping[str, Step] = {
     "conditions to selections": conditions_to_selections,
     "equations to extensions": equations_to_extensions,
 }
-"""What follows the incomplete expression, in this order."""
+"""The steps after the incomplete expression, in order."""
 
 
 def _condition(literal: ast.Literal, names: Names) -> Comparison | Test:
@@ -231,7 +230,7 @@ def _condition(literal: ast.Literal, names: Names) -> Comparison | Test:
         case ast.Negation(ast.Call(function, arguments)):
             return Test(function, tuple(map(names.operand, arguments)), negated=True)
         case ast.Atom() | ast.Negation() | ast.Disjunction():
-            raise PlanError(f"{literal} is no condition of values.")
+            raise PlanError(f"{literal} is not a condition on values.")
         case _:
             assert_never(literal)
 
@@ -241,5 +240,5 @@ def _in_incomplete(tree: Relation, change: Callable[[Incomplete], Relation]) -> 
 
 
 def _complete(node: Incomplete) -> Relation:
-    """The input, if nothing is left to say of it."""
+    """The input, if the incomplete part is empty."""
     return node if node.equations or node.literals or node.head else node.input

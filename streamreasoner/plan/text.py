@@ -1,7 +1,7 @@
-"""Parts of plans as text. Invariant: equal plans are equal texts; IRIs are shortened by prefixes.
+"""Parts of plans as text. Invariant: equal plans have equal texts.
 
-Variables are `?x`, columns that lowering adds `#0` and `$1.0`, constants as in the rule language.
-`==` is the same term, `=` an equal value, `:=` a new column.
+Variables are `?x`, columns added by lowering `#0` and `$1.0`, constants as in the rule language,
+shortened by prefixes. `==` is the same term, `=` an equal value, `:=` a new column.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
     from streamreasoner.plan.algebra import Arrangement, RuleBody
 
-_NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
+_NO_SPAN = Span("", 1, 1, 1, 1, 0, 0)
 _INFIX = frozenset({"+", "-", "*", "/", "%", "**"})
 _INDENT = "  "
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Spells the parts of a program's plans.
+    """Prints the parts of a plan.
 
     Attributes:
         prefixes: Prefix name to IRI.
@@ -58,7 +58,7 @@ class Text:
     prefixes: Mapping[str, str]
 
     def tree(self, root: Relation, depth: int = 0) -> Iterator[str]:
-        """A line for each node, what it reads indented below it."""
+        """One line per node, with its inputs indented below it."""
         waiting = [(root, depth)]
         while waiting:
             node, depth = waiting.pop()
@@ -67,13 +67,13 @@ class Text:
 
     def atom(self, predicate: str, arguments: Iterable[str]) -> str:
         """`edge(?x, ex:a)`, or `[?s, a, ?o]` for a triple."""
-        given = list(arguments)
-        if given and predicate == bracketed(len(given)):
-            return f"[{', '.join(given)}]"
-        return f"{predicate}({', '.join(given)})"
+        printed = list(arguments)
+        if printed and predicate == bracketed(len(printed)):
+            return f"[{', '.join(printed)}]"
+        return f"{predicate}({', '.join(printed)})"
 
     def pattern(self, pattern: Pattern) -> str:
-        """A pattern, `_` where it is open."""
+        """A pattern, with `_` at open positions."""
         return self.atom(
             pattern.predicate,
             (
@@ -83,7 +83,7 @@ class Text:
         )
 
     def arrangement(self, arrangement: Arrangement, arity: int) -> str:
-        """`[key, ex:knows, _]`: where the key is, and the constants that all its facts have."""
+        """`[key, ex:knows, _]`: the positions of the key, and the constants of all facts."""
         constants = dict(arrangement.constants)
         cells = [
             self.argument(arrangement.predicate, position, Value(constants[position]))
@@ -96,7 +96,7 @@ class Text:
         return self.atom(arrangement.predicate, cells)
 
     def body(self, body: RuleBody) -> str:
-        """A rule of the plan in one line."""
+        """A rule of the plan on one line."""
         parts = [*map(self.pattern, body.patterns)]
         parts += [f"not {self.pattern(negated)}" for negated in body.negated]
         bound = {name for pattern in body.patterns for name in pattern.columns}
@@ -110,9 +110,9 @@ class Text:
         return f"{self.pattern(body.head)} <- {', '.join(parts)}"
 
     def argument(self, predicate: str, position: int, argument: Operand | None) -> str:
-        """One argument of a pattern; the verb of a triple may be `a`."""
-        is_verb = position == 1 and predicate in {bracketed(3), bracketed(4)}
-        if is_verb and argument == Value(RDF_TYPE):
+        """An argument of a pattern; rdf:type as the predicate of a triple is `a`."""
+        is_predicate = position == 1 and predicate in {bracketed(3), bracketed(4)}
+        if is_predicate and argument == Value(RDF_TYPE):
             return "a"
         return "_" if argument is None else self.operand(argument)
 
@@ -122,16 +122,16 @@ class Text:
             case Column(name):
                 return self.column(name)
             case Value(term):
-                return print_expression(Constant(term, _NOWHERE), self.prefixes)
+                return print_expression(Constant(term, _NO_SPAN), self.prefixes)
             case _:
                 assert_never(operand)
 
     def column(self, name: str) -> str:
-        """`?x` for a variable of the rule; columns of lowering carry their own sign."""
+        """`?x` for a variable of the rule; columns added by lowering keep their prefix."""
         return name if name.startswith(("#", "$")) else f"?{name}"
 
     def condition(self, condition: Condition) -> str:
-        """What holds of a row."""
+        """A condition on a row."""
         match condition:
             case Same(column, other):
                 return f"{self.column(column)} == {self.operand(other)}"
@@ -144,7 +144,7 @@ class Text:
                 assert_never(condition)
 
     def computation(self, computation: Computation, *, checks: bool) -> str:
-        """A new column and its value; or the value that a column has to be."""
+        """A new column and its value, or the required value of an existing column."""
         arguments = [self.operand(argument) for argument in computation.arguments]
         match computation.function:
             case operator if operator in _INFIX:
@@ -181,10 +181,10 @@ class Text:
 
     def _incomplete(self, node: Incomplete) -> str:
         head = "" if node.head is None else f" {print_literal(node.head, self.prefixes)}"
-        says = [
+        parts = [
             f"{self.column(equation.column)} == "
             f"{print_expression(equation.expression, self.prefixes)}"
             for equation in node.equations
         ]
-        says += [print_literal(literal, self.prefixes) for literal in node.literals]
-        return f"Incomplete{head}{' where ' if says else ''}{', '.join(says)}"
+        parts += [print_literal(literal, self.prefixes) for literal in node.literals]
+        return f"Incomplete{head}{' where ' if parts else ''}{', '.join(parts)}"

@@ -1,15 +1,14 @@
-"""Rewrites of whole rules. Invariant: none changes how often a row is there.
+"""Rewrites of whole rules. Invariant: every rewrite preserves the multiplicity of rows.
 
-Multiplicities of derivations are part of what a program means, so a rewrite that is right for sets
-is not enough.
+A rewrite that is valid for sets is not enough, because a program means its multiplicities too.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.plan.rewrite.columns import drop_unread_columns
-from streamreasoner.plan.rewrite.computations import compute_late
+from streamreasoner.plan.rewrite.columns import drop_unused_columns
+from streamreasoner.plan.rewrite.computations import defer_computations
 from streamreasoner.plan.rewrite.constants import fold_constants
 from streamreasoner.plan.rewrite.duplicates import drop_duplicates
 from streamreasoner.plan.rewrite.projections import project_negated_wildcards
@@ -28,9 +27,9 @@ REWRITES: Mapping[str, Rewrite] = {
     "constants folded": fold_constants,
     "scans restricted": restrict_scans,
     "duplicates dropped": drop_duplicates,
-    "computations put late": compute_late,
+    "computations deferred": defer_computations,
     "selections pushed": push_selections,
-    "unread columns dropped": drop_unread_columns,
+    "unused columns dropped": drop_unused_columns,
     "negated wildcards projected": project_negated_wildcards,
 }
-"""In the order in which they are applied."""
+"""In order of application."""

@@ -1,6 +1,4 @@
-"""Columns that nothing reads are not bound. Invariant: the scan still gives a row for every fact,
-because each of them is a match.
-"""  # noqa: D205
+"""Do not bind unused columns. Invariant: the scan still has a row per fact, as each is a match."""
 
 from __future__ import annotations
 
@@ -29,16 +27,16 @@ if TYPE_CHECKING:
     from streamreasoner.plan.algebra import Operand
 
 
-def drop_unread_columns(tree: Relation) -> Relation:
-    """Give scans `_` for each column that is nowhere else."""
+def drop_unused_columns(tree: Relation) -> Relation:
+    """Replace columns of scans that occur nowhere else by `_`."""
     counts = uses(tree)
 
     def change(node: Relation) -> Relation:
         if not isinstance(node, Scan):
             return node
         arguments = tuple(
-            None if isinstance(each, Column) and counts[each.name] == 1 else each
-            for each in node.pattern.arguments
+            None if isinstance(argument, Column) and counts[argument.name] == 1 else argument
+            for argument in node.pattern.arguments
         )
         return Scan(replace(node.pattern, arguments=arguments))
 
@@ -46,7 +44,7 @@ def drop_unread_columns(tree: Relation) -> Relation:
 
 
 def uses(tree: Relation) -> Counter[str]:
-    """How often each column is mentioned in a tree."""
+    """The number of uses of each column of a tree."""
     return Counter(name for node in walk(tree) for name in _mentioned(node))
 
 

@@ -1,8 +1,7 @@
-"""Tests come before computations that they do not read. Invariant: what reads a column comes after
-it.
+"""Run tests before computations they do not read. Invariant: a column is computed before its uses.
 
-What a test takes away costs no computation, and cannot make one overflow.
-"""  # noqa: D205
+A row that a test rejects then costs no computation and cannot overflow.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
 _Link: TypeAlias = "Extend | Select | Antijoin"
 
 
-def compute_late(tree: Relation) -> Relation:
-    """Put computations as far up as what reads them allows."""
+def defer_computations(tree: Relation) -> Relation:
+    """Move computations up as far as their uses allow."""
     match tree:
         case Project(below, head):
             return Project(_ordered(below), head)
@@ -31,32 +30,32 @@ def _ordered(node: Relation) -> Relation:
     remaining = [link for link in links if isinstance(link, Extend | Select | Antijoin)]
     while remaining:
         ready = [link for link in remaining if _needs(link) <= node.columns]
-        wanted = _wanted(remaining)
-        chosen = min(ready, key=lambda link: _rank(link, node, wanted))
+        needed = _needed_by_tests(remaining)
+        chosen = min(ready, key=lambda link: _rank(link, node, needed))
         remaining.remove(chosen)
         node = replace(chosen, input=node)
     return node
 
 
-def _rank(link: _Link, node: Relation, wanted: frozenset[str]) -> int:
-    """Tests first, then what is computed for one; in the order of the text otherwise."""
+def _rank(link: _Link, node: Relation, needed: frozenset[str]) -> int:
+    """Tests first, then computations that tests read, otherwise textual order."""
     if not isinstance(link, Extend) or link.computation.column in node.columns:
         return 0
-    return 1 if link.computation.column in wanted else 2
+    return 1 if link.computation.column in needed else 2
 
 
-def _wanted(remaining: Iterable[_Link]) -> frozenset[str]:
-    """The columns that tests read, and those from which they are computed."""
-    wanted: set[str] = set()
-    # From the top down, so that a column is known to be wanted before its own computation is met.
+def _needed_by_tests(remaining: Iterable[_Link]) -> frozenset[str]:
+    """The columns that tests read, and the columns these are computed from."""
+    needed: set[str] = set()
+    # From the top down, so that uses of a column come before its computation.
     for link in reversed(list(remaining)):
         if (
             not isinstance(link, Extend)
-            or link.computation.column in wanted
+            or link.computation.column in needed
             or link.computation.column in link.input.columns
         ):
-            wanted |= _needs(link)
-    return frozenset(wanted)
+            needed |= _needs(link)
+    return frozenset(needed)
 
 
 def _needs(link: _Link) -> frozenset[str]:

@@ -1,9 +1,8 @@
-"""Values that no variable decides are computed once, when a program is read. Invariant: what has
-no value is left to the run.
+"""Constant folding. Invariant: a computation without a value is left for run time.
 
-A constant takes the place of its column everywhere but in a head: which facts a rule may derive was
-told from the head as written, where the argument is open.
-"""  # noqa: D205
+A constant replaces its column everywhere except in a head: strata are computed from heads as
+written, where the argument is open.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +35,13 @@ if TYPE_CHECKING:
 
 
 def fold_constants(tree: Relation) -> Relation:
-    """Replace computations of constants by their values, and drop conditions that then hold."""
+    """Replace constant computations by their values, and drop conditions that always hold."""
     match tree:
         case Project(below, head):
             values: dict[str, Operand] = {}
-            while found := _constants(below):
-                below = substituted(below, found)
-                values |= found
+            while constants := _constants(below):
+                below = substituted(below, constants)
+                values |= constants
             for column in head.columns:
                 if column in values:
                     below = Extend(below, Computation(column, COPY, (values[column],)))
@@ -52,7 +51,7 @@ def fold_constants(tree: Relation) -> Relation:
 
 
 def _constants(tree: Relation) -> dict[str, Operand]:
-    """Columns of the tree whose values no row decides."""
+    """The columns with constant values."""
     return {
         node.computation.column: Value(term)
         for node in walk(tree)
@@ -74,7 +73,7 @@ def _without_truths(node: Relation) -> Relation:
 
 
 def _holds(condition: Condition) -> bool:
-    """Whether a condition is of constants, and true."""
+    """Whether a condition on constants is true."""
     match condition:
         case Comparison(Value(left), operator, Value(right)):
             return operator.accepts(compare(left, right))

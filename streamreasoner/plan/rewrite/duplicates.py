@@ -1,8 +1,8 @@
-"""What a rule says twice is said once. Invariant: a match stays one match.
+"""Removal of duplicate atoms and conditions. Invariant: the number of matches does not change.
 
-An atom that is there twice has the same fact both times, so leaving one out changes no count. That
-is not so with wildcards: `edge(?x, _), edge(?x, _)` has a match for every pair of edges. Here these
-are different, because each wildcard is a column of its own.
+A repeated atom matches the same fact both times, so it can be dropped. This does not hold with
+wildcards: `edge(?x, _), edge(?x, _)` has a match for every pair of edges. Such atoms differ here,
+because each wildcard is a distinct column.
 """
 
 from __future__ import annotations
@@ -30,36 +30,38 @@ if TYPE_CHECKING:
 
 
 def drop_duplicates(tree: Relation) -> Relation:
-    """Leave out atoms, negated atoms and conditions that are there already."""
-    # The first of equal atoms stays, so something is left.
-    return _kept(tree, set()) or tree
+    """Drop repeated atoms, negated atoms and conditions."""
+    # The first of equal atoms stays, so the result is never empty.
+    return _without_repeats(tree, set()) or tree
 
 
-def _kept(node: Relation, seen: set[object]) -> Relation | None:
-    """The node without what was seen before; None if nothing of it is left."""
+def _without_repeats(node: Relation, seen: set[object]) -> Relation | None:
+    """The node without parts seen before; None if nothing remains."""
     leaf, links = spine(node)
     match leaf:
         case Scan(pattern):
-            # What is open in a pattern can be another fact each time.
+            # A pattern with open positions can match another fact each time.
             result: Relation | None = (
                 leaf if None in pattern.arguments or _is_new(leaf, seen) else None
             )
         case Product(inputs):
-            left = tuple(rest for each in inputs if (rest := _kept(each, seen)) is not None)
-            result = product(left) if left else None
-        case Join(one, other):
-            first, second = _kept(one, seen), _kept(other, seen)
+            remaining = tuple(
+                rest for item in inputs if (rest := _without_repeats(item, seen)) is not None
+            )
+            result = product(remaining) if remaining else None
+        case Join(left, right):
+            first, second = _without_repeats(left, seen), _without_repeats(right, seen)
             result = joined(first, second) if first and second else first or second
         case _:
             assert_never(leaf)
     for link in links:
         below = result or link.input
-        result = replace(link, input=below) if _says_more(link, seen) else below
+        result = replace(link, input=below) if _adds_condition(link, seen) else below
     return result
 
 
-def _says_more(link: Link, seen: set[object]) -> bool:
-    """Whether nothing that was seen before is the same condition."""
+def _adds_condition(link: Link, seen: set[object]) -> bool:
+    """Whether the same condition was not seen before."""
     match link:
         case Select(_, condition):
             return _is_new(condition, seen)

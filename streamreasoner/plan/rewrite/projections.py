@@ -1,7 +1,7 @@
-"""Wildcards under a negation are projected away. Invariant: a negated atom asks for one fact.
+"""Projection of wildcards under negation. Invariant: a negated atom looks up a single fact.
 
-`not edge(?x, _)` asks whether no fact at all matches. The rule `#edge(?x) :- edge(?x, _)` counts
-those that do, so that `not #edge(?x)` asks for one fact.
+`not edge(?x, _)` holds if no fact matches. The rule `#edge(?x) :- edge(?x, _)` counts the matching
+facts, so that `not #edge(?x)` looks up a single one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from streamreasoner.plan.relational import Antijoin, Project, Relation, Scan, ma
 
 
 def project_negated_wildcards(tree: Relation) -> Relation:
-    """Project negated atoms with open positions to the columns they have."""
+    """Project negated atoms with open positions to their columns."""
     return mapped(tree, _projected)
 
 
@@ -29,14 +29,14 @@ def _projected(node: Relation) -> Relation:
 
 
 def constants_tag(pattern: Pattern) -> str:
-    """A short name for the constants of a pattern, the same in every program; empty without."""
+    """A short name for the constants of a pattern, if any, the same in every program."""
     if not pattern.constants:
         return ""
     return "." + sha256(repr(pattern.constants).encode()).hexdigest()[:8]
 
 
 def _shape(pattern: Pattern) -> str:
-    """What a projection keeps by position, whatever the names of the variables."""
+    """The shape of a projection by position, independent of variable names."""
     letters = []
     for argument in pattern.arguments:
         match argument:

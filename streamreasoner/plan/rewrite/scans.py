@@ -1,6 +1,6 @@
-"""Constants that are selected become part of what is scanned.
+"""Selected constants become part of scans.
 
-Invariant: a scan asks for its constants by position, so an arrangement for it holds no other facts.
+Invariant: a scan has its constants by position, so its arrangement holds no other facts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def restrict_scans(tree: Relation) -> Relation:
-    """Put selected constants into patterns: from them, partial arrangements are made."""
+    """Move selected constants into patterns, which leads to partial arrangements."""
     constants = _selected(tree)
 
     def change(node: Relation) -> Relation:
@@ -37,9 +37,9 @@ def restrict_scans(tree: Relation) -> Relation:
 
 
 def _selected(tree: Relation) -> dict[str, Operand]:
-    """Columns that are a constant and that nothing else reads, with their constants."""
+    """The columns selected to be a constant and used nowhere else, with their constants."""
     counts = uses(tree)
-    # Twice: in the scan and in the selection.
+    # Two uses: the scan and the selection.
     return {
         node.condition.column: node.condition.other
         for node in walk(tree)

@@ -1,9 +1,8 @@
-"""Selections go to the smallest part of a tree that has their columns. Invariant: selections that
-end at one place stay in the order of the text.
+"""Selection pushdown. Invariant: selections pushed to the same node stay in textual order.
 
-Delta plans place conditions by the same rule, in the order in which they find them: a test that is
-next to its atom comes before a computation that is not.
-"""  # noqa: D205
+A selection moves to the smallest subtree with its columns. Delta plans place conditions by the same
+rule, in tree order: a test next to its atom comes before a computation elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ _Link: TypeAlias = Select | Extend | Antijoin
 
 
 def push_selections(tree: Relation) -> Relation:
-    """Move every selection as far down as it can be evaluated."""
+    """Move every selection down as far as possible."""
     return mapped(tree, _pushed)
 
 
@@ -36,23 +35,23 @@ def _pushed(node: Relation) -> Relation:
 
 
 def _inside(node: Relation, condition: Condition) -> Relation | None:
-    """The node with the selection somewhere below it; None if it has to stay above."""
+    """Push a selection below the node; None if it has to stay above."""
     passed: list[_Link] = []
     links = 0
-    place = node
+    target = node
     while isinstance(node, Select | Extend | Antijoin):
         if not condition.needs <= node.input.columns:
             break
         passed.append(node)
-        # Below a selection is no better than above it, unless it goes on from there.
+        # Moving below another selection only helps if it moves further down.
         if not isinstance(node, Select):
-            links, place = len(passed), node.input
+            links, target = len(passed), node.input
         node = node.input
     result = _in_one_input(node, condition)
     if result is not None:
         links = len(passed)
     elif links:
-        result = Select(place, condition)
+        result = Select(target, condition)
     else:
         return None
     for link in reversed(passed[:links]):
@@ -61,12 +60,12 @@ def _inside(node: Relation, condition: Condition) -> Relation | None:
 
 
 def _in_one_input(node: Relation, condition: Condition) -> Relation | None:
-    """A node of several inputs with the selection in the first that has its columns."""
+    """Push a selection into the first of several inputs that has its columns."""
     match node:
         case Product(inputs):
-            for number, each in enumerate(inputs):
-                if condition.needs <= each.columns:
-                    pushed = (*inputs[:number], _above(each, condition), *inputs[number + 1 :])
+            for number, item in enumerate(inputs):
+                if condition.needs <= item.columns:
+                    pushed = (*inputs[:number], _above(item, condition), *inputs[number + 1 :])
                     return Product(pushed)
         case Join(left, right) if condition.needs <= left.columns:
             return Join(_above(left, condition), right)
