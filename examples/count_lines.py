@@ -1,4 +1,4 @@
-"""Lines of code of the examples, as a table. Invariant: only what says what is computed counts.
+"""Lines of code of the examples, as a table. Invariant: only lines of logic count.
 
 Blank lines, comments, docstrings and imports are no lines of code.
 

@@ -20,20 +20,20 @@ TRIPLE = "triple"
 
 
 def main(facts: Callable[[int, random.Random], Iterable[Fact]], size: int) -> None:
-    """Write generated facts to standard output or files, as the options say.
+    """Write generated facts to standard output or files, according to the options.
 
     Args:
         facts: The facts for a size and a source of randomness.
-        size: The size if no option says otherwise.
+        size: The default size.
     """
     options = _parser(size).parse_args()
     # Sets are left to this function: a fact is written once, in the order of its first mention.
-    found = list(dict.fromkeys(facts(options.size, random.Random(options.seed))))  # noqa: S311 - repeatable
+    distinct = list(dict.fromkeys(facts(options.size, random.Random(options.seed))))  # noqa: S311 - repeatable
     if options.json:
-        sys.stdout.writelines(_message(fact, options.diff) for fact in found)
+        sys.stdout.writelines(_message(fact, options.diff) for fact in distinct)
         return
     groups: dict[str, list[tuple[int | str, ...]]] = {}
-    for predicate, args in found:
+    for predicate, args in distinct:
         groups.setdefault(predicate, []).append(args)
     if options.output is None:
         predicate = options.predicate or next(iter(groups))
@@ -70,7 +70,7 @@ def _message(fact: Fact, diff: int) -> str:
     if predicate == TRIPLE:
         message: dict[str, object] = {**dict(zip("spo", args, strict=True)), "diff": diff}
     else:
-        # A number is a literal as it is; a string of a message is a term, so a text gets quotes.
+        # A number is a literal; a string in a message is a term, so text needs quotes.
         terms = [arg if isinstance(arg, int) else json.dumps(arg) for arg in args]
         message = {"predicate": predicate, "args": terms, "diff": diff}
     return f"{json.dumps(message)}\n"

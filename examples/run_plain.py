@@ -19,7 +19,7 @@ def main(names: list[str]) -> None:
     """Print what the twins of these examples derive.
 
     Args:
-        names: Folders that have a `plain.py`; all of them if there are none.
+        names: Folders with a `plain.py`; all of them by default.
     """
     spark = (
         SparkSession.builder.master("local[1]")

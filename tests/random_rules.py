@@ -104,7 +104,7 @@ _TEXTUAL = (
 _ANY = ("min({a}, {b})", "datatype({a})", "max({a}, {c})", "skolem({a}, {c})", "skolem({a})")
 _EXPRESSIONS = tuple(each for three in zip(_NUMERIC, _TEXTUAL * 2, _ANY * 3) for each in three)  # noqa: B905
 _NO_NUMBERS = (*_TEXTUAL, "datatype({a})", "skolem({a}, {c})", "skolem({a})")
-# In a rule that may feed itself values must not grow for ever: each has its bound.
+# In a rule that may feed itself values must not grow without end: each has a bound.
 _BOUNDED = (
     ("{a} + 1", "{a} < 3"), ("{a} % 2", None), ("min({a}, {b})", None), ("str({a})", None),
     ("length({a})", None), ("{a} + 1.5", "{a} <= 2"), ("upper({a})", None), ("abs({a})", None),
@@ -171,8 +171,8 @@ class Draft:
     @property
     def bound(self):
         """The variables of positive atoms."""
-        found = {argument for _, arguments in self.atoms for argument in arguments}
-        return sorted(found & {*_VARIABLES, "?w"})
+        names = {argument for _, arguments in self.atoms for argument in arguments}
+        return sorted(names & {*_VARIABLES, "?w"})
 
     @property
     def operands(self):
@@ -209,8 +209,8 @@ def rule(layers, head, body, *, comparison, features, shape):
     predicate = digits.choose(layers[level])
     below = tuple(each for layer in layers[:level] for each in layer)
     kinds = [Digits(code) for code in features]
-    wanted = [(each.choose(_FEATURES), each) for each in kinds]
-    aggregates = any(feature is _aggregate for feature, _ in wanted)
+    chosen_features = [(each.choose(_FEATURES), each) for each in kinds]
+    aggregates = any(feature is _aggregate for feature, _ in chosen_features)
     aggregated = aggregates and bool(below) and not predicate.best
     if predicate.best and shape % 4 == 1:
         text = _step(predicate, below, Digits(body[0]))
@@ -220,11 +220,13 @@ def rule(layers, head, body, *, comparison, features, shape):
     draft = Draft(below, predicate.arity > 2 and not predicate.iris)
     draft.atoms = [_atom(Digits(code), options, _VARIABLES, _OTHER, _VERBS) for code in body]
     draft.recursive = any(each in layers[level] for each, _ in draft.atoms)
-    # First what may take a variable away, and nothing twice.
-    for feature, each in sorted(dict(wanted).items(), key=lambda pair: _FEATURES.index(pair[0])):
+    # Features that may remove a variable come first; none is applied twice.
+    for feature, each in sorted(
+        dict(chosen_features).items(), key=lambda pair: _FEATURES.index(pair[0])
+    ):
         if feature is not _aggregate or aggregated:
             feature(draft, each)
-    if comparison % (1 + len(wanted)) == 0:
+    if comparison % (1 + len(chosen_features)) == 0:
         _comparison(draft, Digits(comparison))
     heads = [_head(draft, digits, predicate)]
     if shape % 16 == 14:

@@ -84,7 +84,7 @@ def epochs(draw, pool, *, most_epochs=4, most_updates=12):
         draw: Hypothesis's.
         pool: Lists of facts that come together, or one of them alone.
         most_epochs: Limit of the epochs.
-        most_updates: Limit of what is taken from the pool in an epoch.
+        most_updates: Limit of the entries taken from the pool in an epoch.
     """
     code = st.integers(0, len(pool) * 4 * len(_MULTIPLICITIES) - 1)
     first = draw(st.lists(code, min_size=2, max_size=most_updates))
@@ -96,7 +96,7 @@ def epochs(draw, pool, *, most_epochs=4, most_updates=12):
 
 @dataclass(frozen=True)
 class Scenario:
-    """A program and what happens to it.
+    """A program and its epochs.
 
     Attributes:
         program: Its text.
@@ -147,7 +147,7 @@ def _cases():
 
 @lru_cache(maxsize=1000)
 def checked(program):
-    """`check_text(program)`; a program is drawn, and asked for, several times."""
+    """`check_text(program)`, cached: a program is drawn and checked several times."""
     return check_text(program, "generated.dl")
 
 
@@ -222,6 +222,6 @@ def _updates(pool, code):
     """All facts of one substitution, or, half of the time, one of them."""
     code, index = divmod(code, len(pool))
     multiplicity, which = divmod(code, 4)
-    given = pool[index]
-    chosen = given if which < 2 else [given[which % len(given)]]
+    facts = pool[index]
+    chosen = facts if which < 2 else [facts[which % len(facts)]]
     return [(*fact, _MULTIPLICITIES[multiplicity]) for fact in chosen]

@@ -1,4 +1,4 @@
-"""Access by roles in plain PySpark. Invariant: the same facts as `rules.dl`, computed anew."""
+"""Access by roles in plain PySpark. Invariant: the same facts as `rules.dl`, from scratch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bill of materials in plain PySpark. Invariant: the same facts as `rules.dl`, computed anew."""
+"""Bill of materials in plain PySpark. Invariant: the same facts as `rules.dl`, from scratch."""
 
 from __future__ import annotations
 

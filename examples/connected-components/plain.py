@@ -1,4 +1,4 @@
-"""Connected components in plain PySpark. Invariant: the same facts as `rules.dl`, computed anew."""
+"""Connected components in plain PySpark. Invariant: the same facts as `rules.dl`, from scratch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Same generation in plain PySpark. Invariant: the same facts as `rules.dl`, computed anew."""
+"""Same generation in plain PySpark. Invariant: the same facts as `rules.dl`, from scratch."""
 
 from __future__ import annotations
 

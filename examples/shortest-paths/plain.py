@@ -1,4 +1,4 @@
-"""Shortest paths in plain PySpark. Invariant: the same facts as `rules.dl`, computed anew."""
+"""Shortest paths in plain PySpark. Invariant: the same facts as `rules.dl`, from scratch."""
 
 from __future__ import annotations
 

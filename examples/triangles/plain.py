@@ -1,4 +1,4 @@
-"""Triangles in plain PySpark. Invariant: the same facts as `rules.dl`, computed anew."""
+"""Triangles in plain PySpark. Invariant: the same facts as `rules.dl`, from scratch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compose file: what can be told without a container engine."""
+"""The compose file, checked without a container engine."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_root_file_systems_are_read_only(name):
 
 @each_service
 def test_images_are_pinned(name):
-    """No tag that moves by itself."""
+    """No image has a moving tag."""
     assert re.fullmatch(r"[a-z/]+:v?\d+\.\d+\.\d+", SERVICES[name]["image"])
 
 
@@ -102,7 +102,7 @@ def test_dependencies_are_services_that_can_answer(name):
 
 
 def test_no_secret_is_written_down():
-    """The one password comes from the environment, and its absence stops the start."""
+    """The only password comes from the environment; without it the start fails."""
     environment = SERVICES["grafana"]["environment"]
     assert environment["GF_SECURITY_ADMIN_PASSWORD"].startswith("${GRAFANA_PASSWORD:?")
     assert environment["GF_AUTH_ANONYMOUS_ENABLED"] == "false"

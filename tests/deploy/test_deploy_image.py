@@ -1,4 +1,4 @@
-"""The image: its steps, as far as they can be taken without a container engine."""
+"""The image: its steps, as far as they can be checked without a container engine."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_what_is_copied_exists_and_is_sent():
         assert any(fnmatch.fnmatch(source, pattern) for pattern in sent)
 
 
-def test_the_image_runs_as_nobody_in_particular():
+def test_the_image_runs_as_an_unprivileged_user():
     """The last USER is a number that is not root, the one that compose uses."""
     user = _last("USER")
     assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", user)
@@ -98,8 +98,8 @@ def test_the_python_of_the_image_is_supported():
     """Both stages use one Python, and it is the one that the project asks for at least."""
     images = [arguments.split()[0] for name, arguments in STEPS if name == "FROM"]
     assert len(set(images)) == 1
-    wanted = PROJECT["project"]["requires-python"].removeprefix(">=")
-    assert images[0].startswith(f"python:{wanted}-slim")
+    version = PROJECT["project"]["requires-python"].removeprefix(">=")
+    assert images[0].startswith(f"python:{version}-slim")
 
 
 def test_what_the_container_writes_is_in_volumes():
@@ -130,12 +130,12 @@ def test_kernels_are_compiled_into_the_cache():
     """The build step that compiles kernels leaves them in numba's cache."""
     environment = os.environ | {"PYTHONPATH": str(ROOT), "NUMBA_DEBUG_CACHE": "1"}
     command = [sys.executable, DEPLOY / "prepare.py", "kernels"]
-    said = subprocess.run(
+    output = subprocess.run(
         command, env=environment, check=True, timeout=900, capture_output=True, text=True
     ).stdout
-    # What is in the cache is not compiled again.
+    # Kernels in the cache are not compiled again.
     cached = set(
-        re.findall(r"^\[cache\] data (?:saved to|loaded from) '(.+)'$", said, re.MULTILINE)
+        re.findall(r"^\[cache\] data (?:saved to|loaded from) '(.+)'$", output, re.MULTILINE)
     )
     assert len(cached) > 10
     assert all(Path(file).exists() for file in cached)

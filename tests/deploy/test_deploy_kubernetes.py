@@ -1,4 +1,4 @@
-"""The manifests for Kubernetes: what can be told without a cluster of it."""
+"""The manifests for Kubernetes, checked without a cluster."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from streamreasoner.config import load
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy" / "kubernetes"
-DOCUMENTS = [one for path in FOLDER.glob("*.yml") for one in yaml.safe_load_all(path.read_text())]
-BY_NAME = {(one["kind"], one["metadata"]["name"]): one for one in DOCUMENTS}
+DOCUMENTS = [doc for path in FOLDER.glob("*.yml") for doc in yaml.safe_load_all(path.read_text())]
+BY_NAME = {(doc["kind"], doc["metadata"]["name"]): doc for doc in DOCUMENTS}
 FILES = BY_NAME["ConfigMap", "streamreasoner"]["data"]
 SET = BY_NAME["StatefulSet", "streamreasoner"]["spec"]
 POD = SET["template"]["spec"]
@@ -30,7 +30,7 @@ POD = SET["template"]["spec"]
 EXECUTOR = yaml.safe_load(FILES["executor.yml"])
 [EXECUTOR_CONTAINER] = EXECUTOR["spec"]["containers"]
 DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text()
-MOUNTS = {one["mountPath"]: one["name"] for one in CONTAINER["volumeMounts"]}
+MOUNTS = {mount["mountPath"]: mount["name"] for mount in CONTAINER["volumeMounts"]}
 
 
 @pytest.fixture
@@ -42,15 +42,15 @@ def config(tmp_path):
 
 
 def test_every_object_is_there_once():
-    """Names are told apart, and all of them belong to the application."""
+    """Names are unique, and all objects belong to the application."""
     assert len(BY_NAME) == len(DOCUMENTS)
-    for one in DOCUMENTS:
-        assert one["apiVersion"]
-        assert one["metadata"]["labels"]["app.kubernetes.io/name"] == "streamreasoner"
+    for document in DOCUMENTS:
+        assert document["apiVersion"]
+        assert document["metadata"]["labels"]["app.kubernetes.io/name"] == "streamreasoner"
 
 
 def test_the_program_is_one(config):
-    """The rules that are mounted are free of mistakes."""
+    """The mounted rules are valid."""
     assert load_program(config.rules.program).arities
 
 
@@ -60,7 +60,7 @@ def test_the_configuration_fits_the_pod(config):
     assert MOUNTS[str(Path(configured).parent)] == "configuration"
     assert Path(configured).name in FILES
     assert config.pipeline.backend == "spark"
-    ports = {one["name"]: one["containerPort"] for one in CONTAINER["ports"]}
+    ports = {port["name"]: port["containerPort"] for port in CONTAINER["ports"]}
     options = config.spark.options
     assert ports == {
         "metrics": config.metrics.port,
@@ -70,7 +70,9 @@ def test_the_configuration_fits_the_pod(config):
     for service, names in (("streamreasoner-driver", {"driver", "blocks"}),
                            ("streamreasoner-metrics", {"metrics"})):  # fmt: skip
         spec = BY_NAME["Service", service]["spec"]
-        assert {one["name"]: one["port"] for one in spec["ports"]} == {n: ports[n] for n in names}
+        assert {port["name"]: port["port"] for port in spec["ports"]} == {
+            n: ports[n] for n in names
+        }
         assert spec["selector"].items() <= SET["template"]["metadata"]["labels"].items()
     assert CONTAINER["livenessProbe"]["httpGet"]["port"] in ports
     assert MOUNTS[str(config.state.directory.parent)] == "state"
@@ -111,8 +113,8 @@ def test_driver_and_executors_share_the_state(config):
         (CONTAINER["volumeMounts"], POD),
         (EXECUTOR_CONTAINER["volumeMounts"], EXECUTOR["spec"]),
     ):
-        [name] = [one["name"] for one in mounts if one["mountPath"] == place]
-        [volume] = [one for one in spec["volumes"] if one["name"] == name]
+        [name] = [mount["name"] for mount in mounts if mount["mountPath"] == place]
+        [volume] = [volume for volume in spec["volumes"] if volume["name"] == name]
         claim = volume["persistentVolumeClaim"]["claimName"]
         access = BY_NAME["PersistentVolumeClaim", claim]["spec"]["accessModes"]
         assert access == ["ReadWriteMany"]
@@ -136,20 +138,20 @@ def test_topics_are_created_before_the_driver_starts(broker, config, tmp_path):
     It runs here on a broker of one node, so with one replica; run again it leaves the topics alone.
     """
     assert TOPICS["image"] == CONTAINER["image"]
-    mounts = {one["mountPath"]: one["name"] for one in TOPICS["volumeMounts"]}
-    [option] = [one for one in TOPICS["args"] if one.startswith("--config=")]
+    mounts = {mount["mountPath"]: mount["name"] for mount in TOPICS["volumeMounts"]}
+    [option] = [word for word in TOPICS["args"] if word.startswith("--config=")]
     configured = Path(option.removeprefix("--config="))
     assert mounts[str(configured.parent)] == "configuration"
     path = tmp_path / configured.name
     path.write_text(path.read_text().replace("kafka:9092", broker.bootstrap_servers))
-    words = [f"--config={path}" if one == option else one for one in TOPICS["args"]]
-    words = [re.sub(r"^(--replication)=\d+$", r"\1=1", one) for one in words]
+    words = [f"--config={path}" if word == option else word for word in TOPICS["args"]]
+    words = [re.sub(r"^(--replication)=\d+$", r"\1=1", word) for word in words]
     for outcome in ("created", "exists"):
         result = CliRunner().invoke(app, words)
         assert result.exit_code == 0, result.output
-        said = dict(line.split(": ") for line in result.output.splitlines())
-        assert set(said) >= {*config.kafka.input_topics, config.kafka.output_topic}
-        assert set(said.values()) == {outcome}
+        outcomes = dict(line.split(": ") for line in result.output.splitlines())
+        assert set(outcomes) >= {*config.kafka.input_topics, config.kafka.output_topic}
+        assert set(outcomes.values()) == {outcome}
 
 
 # What Spark 4 gives a container of an executor; `$` stands for Java's own variables.
@@ -169,15 +171,15 @@ GIVEN = {
 
 
 def started(words, environment):
-    """The command that the entry point of the image becomes."""
+    """The command that the entry point of the image executes."""
     code = (
         f"import json, entrypoint; print(json.dumps(entrypoint.main({words!r}, {environment!r})))"
     )
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT / "deploy", capture_output=True, text=True, check=True,
     )  # fmt: skip
-    return json.loads(found.stdout)
+    return json.loads(process.stdout)
 
 
 def test_an_executor_is_what_spark_asks_for():
@@ -188,8 +190,8 @@ def test_an_executor_is_what_spark_asks_for():
     assert command[: len(java)] == java
     assert f"{home}/jars/*" in command[command.index("-cp") + 1].split(":")
     arguments = command[command.index("--driver-url") :]
-    given = dict(zip(arguments[::2], arguments[1::2], strict=True))
-    assert given == {
+    options = dict(zip(arguments[::2], arguments[1::2], strict=True))
+    assert options == {
         "--driver-url": GIVEN["SPARK_DRIVER_URL"],
         "--executor-id": "3",
         "--cores": "4",
@@ -201,7 +203,7 @@ def test_an_executor_is_what_spark_asks_for():
 
 
 def test_a_driver_is_submitted_and_all_else_is_a_command():
-    """`driver` goes to spark-submit with its words; other words are the command line's."""
+    """`driver` calls spark-submit with its arguments; other arguments are the command line's."""
     driver = started(["driver", "--class", "x"], {"SPARK_DRIVER_BIND_ADDRESS": "10.0.0.1"})
     assert driver[0].endswith("/bin/spark-submit")
     assert shlex.join(driver[1:]) == (

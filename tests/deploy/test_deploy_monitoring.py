@@ -33,7 +33,7 @@ def test_promtool_accepts_configuration_and_rules():
 
 
 def test_alerts_fire_when_they_should(tmp_path):
-    """`promtool test rules` plays each mishap, and an hour in which nothing happens."""
+    """`promtool test rules` simulates each fault, and an hour without faults."""
     localised(tmp_path, "127.0.0.1:1")
     (tmp_path / "alerts.yml").write_text((Path(__file__).parent / "alerts.yml").read_text())
     assert "SUCCESS" in _promtool("test", "rules", "alerts.yml", folder=tmp_path)
@@ -74,7 +74,7 @@ def test_grafana_finds_the_dashboard():
 def test_panels_are_told_apart_and_do_not_overlap():
     """Every panel has its own id, a unit, a sentence that explains it, and its own place."""
     assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
-    taken = set()
+    occupied = set()
     for panel in PANELS:
         assert panel["description"].endswith(".")
         assert panel["targets"]
@@ -85,8 +85,8 @@ def test_panels_are_told_apart_and_do_not_overlap():
             for x in range(place["x"], place["x"] + place["w"])
             for y in range(place["y"], place["y"] + place["h"])
         }
-        assert not cells & taken
-        taken |= cells
+        assert not cells & occupied
+        occupied |= cells
 
 
 def test_a_panel_of_names_shows_those_of_now():
@@ -94,11 +94,11 @@ def test_a_panel_of_names_shows_those_of_now():
     named = [panel for panel in PANELS if panel["options"].get("textMode") == "name"]
     assert {panel["title"] for panel in named} == {"Version", "Program"}
     for panel in named:
-        assert all(one["instant"] and not one["range"] for one in panel["targets"])
+        assert all(target["instant"] and not target["range"] for target in panel["targets"])
 
 
 def test_every_own_metric_is_shown():
-    """No metric is collected that nobody sees."""
+    """Every collected metric is shown or alerted on."""
     text = json.dumps(DASHBOARD)
     for metric in PrometheusObserver().registry.collect():
         if metric.name.startswith("streamreasoner_"):

@@ -1,6 +1,6 @@
 """The examples as golden programs. Invariant: expectations come from the oracle, not the engine.
 
-Run as a script it writes every `expected.txt` of the examples anew.
+Run as a script, it rewrites every `expected.txt` of the examples.
 """
 
 from __future__ import annotations

@@ -16,14 +16,14 @@ from rdflib import RDF, URIRef
 
 def successors(pairs):
     """First -> the seconds."""
-    found = defaultdict(set)
+    seconds = defaultdict(set)
     for first, second in pairs:
-        found[first].add(second)
-    return found
+        seconds[first].add(second)
+    return seconds
 
 
 def search(starts, neighbours):
-    """All that is reached from the starts, which are reached themselves: depth first."""
+    """All nodes reached from the starts, which count as reached: depth first."""
     seen, left = set(), [*starts]
     while left:
         node = left.pop()
@@ -34,7 +34,7 @@ def search(starts, neighbours):
 
 
 def closure(pairs):
-    """Pairs of nodes with a way of at least one step: a search from each."""
+    """Pairs of nodes with a path of at least one edge: a search from each."""
     after = successors(pairs)
     return {
         (node, other)
@@ -52,10 +52,10 @@ class Relation:
 
     def matrix(self, pairs):
         """Pairs as a matrix."""
-        found = np.zeros((len(self.terms),) * 2, dtype=bool)
+        matrix = np.zeros((len(self.terms),) * 2, dtype=bool)
         for first, second in pairs:
-            found[self.index[first], self.index[second]] = True
-        return found
+            matrix[self.index[first], self.index[second]] = True
+        return matrix
 
     def pairs(self, matrix):
         """A matrix as pairs."""
@@ -99,7 +99,7 @@ def cspa(facts):
 
 
 def csda(facts):
-    """A search from where each null is born, which stops at tests."""
+    """A search from the origin of each null, which stops at tests."""
     after, checked = successors(facts["flow"]), {point for (point,) in facts["checked"]}
     null = {
         (born, point)
@@ -124,10 +124,10 @@ def andersen(facts):
             grown = grown or not points[source] <= points[target]
             points[target] |= points[source]
     followed = {x for _, x in facts["load"]} | {y for y, _ in facts["store"]}
-    found = [name for name, objects in points.items() if objects]
+    names = [name for name, objects in points.items() if objects]
     return {
-        "points": {(name, each) for name in found for each in points[name]},
-        "alias": {(x, y) for x, y in product(found, found) if x != y and points[x] & points[y]},
+        "points": {(name, each) for name in names for each in points[name]},
+        "alias": {(x, y) for x, y in product(names, names) if x != y and points[x] & points[y]},
         "dangling": {(x,) for x in followed if not points[x]},
     }
 
@@ -166,26 +166,26 @@ def connected_components(facts, key=None):
             node = parent[node]
         return node
 
-    for one, other in facts["link"]:
-        least, greatest = sorted((root(one), root(other)), key=key)
+    for first, second in facts["link"]:
+        least, greatest = sorted((root(first), root(second)), key=key)
         parent[greatest] = least
     component = {(node, root(node)) for node in list(parent)}
     return {"component": component, "size": set(Counter(least for _, least in component).items())}
 
 
 def triangles(facts):
-    """Every three nodes."""
+    """A check of every three nodes."""
     links = {frozenset(edge) for edge in facts["edge"]}
     nodes = sorted({node for edge in facts["edge"] for node in edge})
-    found = {
+    triangles = {
         three
         for three in combinations(nodes, 3)
         if all(frozenset(pair) in links for pair in combinations(three, 2))
     }
     return {
-        "triangle": found,
-        "around": set(Counter(node for three in found for node in three).items()),
-        "total": {(len(found),)} if found else set(),
+        "triangle": triangles,
+        "around": set(Counter(node for triangle in triangles for node in triangle).items()),
+        "total": {(len(triangles),)} if triangles else set(),
     }
 
 
@@ -237,21 +237,21 @@ def bill_of_materials(facts):
             yield part, level, number * each
             yield from pieces(part, level + 1, number * each)
 
-    found = {"faulty": {(x,) for x in faulty}}
-    found |= {name: set() for name in ("total", "level", "cost", "unpriced")}
+    result = {"faulty": {(x,) for x in faulty}}
+    result |= {name: set() for name in ("total", "level", "cost", "unpriced")}
     for assembly in parts.keys() - faulty:
         total, kinds, levels = Counter(), defaultdict(set), Counter()
         for part, level, number in pieces(assembly, 1, 1):
             total[part] += number
             kinds[level].add(part)
             levels[level] += number
-        found["total"] |= {(assembly, part, number) for part, number in total.items()}
-        found["level"] |= {(assembly, n, len(kinds[n]), levels[n]) for n in levels}
+        result["total"] |= {(assembly, part, number) for part, number in total.items()}
+        result["level"] |= {(assembly, n, len(kinds[n]), levels[n]) for n in levels}
         if priced := total.keys() & price.keys():
-            found["cost"].add((assembly, sum(total[part] * price[part] for part in priced)))
+            result["cost"].add((assembly, sum(total[part] * price[part] for part in priced)))
         bought = total.keys() - parts.keys() - price.keys()
-        found["unpriced"] |= {(assembly, part) for part in bought}
-    return found
+        result["unpriced"] |= {(assembly, part) for part in bought}
+    return result
 
 
 def gdpr_erasure(facts):

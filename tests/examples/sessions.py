@@ -1,6 +1,6 @@
 """Transcripts of the shell sessions of the examples. Invariant: a session needs no other file.
 
-Run as a script it writes every `session.out` anew, as the shell says.
+Run as a script, it rewrites every `session.out`.
 """
 
 from __future__ import annotations

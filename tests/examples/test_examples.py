@@ -26,11 +26,11 @@ every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 every_name = pytest.mark.parametrize("name", CASES)
 
 SIZES = {"gdpr-erasure": 12, "cspa": 16, "connected-components": 40}
-"""Where twice the default size is too much or too little."""
+"""Sizes where twice the default is too much or too little."""
 
 
 def generated(name, *options):
-    """What the generator of an example prints."""
+    """The output of the generator of an example."""
     command = [sys.executable, FOLDER / name / "generate.py", *map(str, options)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
@@ -56,14 +56,14 @@ def check(name, reasoner, facts):
 
 
 @every_case
-def test_what_is_expected_is_what_the_oracle_says(case):
+def test_expectations_agree_with_the_oracle(case):
     """The golden file is the oracle's answer; `python tests/examples/cases.py` writes it."""
     assert case.expected.read_text("utf-8") == case.render(case.changes, case.traces[-1])
 
 
 @every_case
 def test_every_rule_derives_something(case):
-    """No rule of an example is idle: each has a derivation after one of the epochs."""
+    """Every rule of an example has a derivation after at least one epoch."""
     idle = [
         rule
         for rule in case.checked.rules
@@ -115,7 +115,7 @@ def test_the_facts_are_what_the_generator_prints(name, tmp_path):
 
 @every_name
 def test_the_files_hold_the_facts_of_the_messages(name):
-    """From the files follows what the independent algorithm finds for the messages."""
+    """The rules derive from the files what the independent algorithm computes from the messages."""
     reasoner = Reasoner.from_rules(FOLDER / name / "rules.dl")
     reasoner.load(*sorted((FOLDER / name / "facts").iterdir()))
 
@@ -141,7 +141,7 @@ def test_against_another_algorithm(name, seed):
 
 
 def test_an_erased_person_is_in_no_fact():
-    """After all that was asserted about a person is retracted, no fact and no count names them."""
+    """After all facts asserted about a person are retracted, no fact or multiplicity has them."""
     case = CASES["gdpr-erasure"]
     personal = {"<http://example.org/shop#anna>", '"anna@example.org"'}
     driver = Driver(case.checked)

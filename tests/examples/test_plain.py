@@ -19,19 +19,19 @@ NAMES = sorted(path.parent.name for path in FOLDER.glob("*/plain.py"))
 
 @pytest.fixture(scope="module")
 def derived():
-    """What all twins derive, (example, predicate) -> facts, in one Spark session of its own."""
+    """The facts that all twins derive, (example, predicate) -> facts, in one Spark session."""
     command = [sys.executable, FOLDER / "run_plain.py", *NAMES]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    found = defaultdict(list)
+    facts_of = defaultdict(list)
     for line in output.splitlines():
         fact = json.loads(line)
-        found[fact["example"], fact["predicate"]].append(tuple(fact["args"]))
-    return found
+        facts_of[fact["example"], fact["predicate"]].append(tuple(fact["args"]))
+    return facts_of
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_twin_derives_the_same_facts(name, derived):
-    """What plain PySpark derives from the facts of an example is what its rules put out."""
+    """Plain PySpark derives the output facts of the rules of an example."""
     reasoner = Reasoner.from_rules(FOLDER / name / "rules.dl")
     reasoner.load(*sorted((FOLDER / name / "facts").iterdir()))
     outputs = reasoner.program.outputs
@@ -42,7 +42,7 @@ def test_the_twin_derives_the_same_facts(name, derived):
 
 
 def test_lines_of_code_are_counted():
-    """Blank lines, comments, docstrings and imports are no lines of code; all others are."""
+    """All lines count but blank lines, comments, docstrings and imports."""
     rules = "# About.\n@input f/1 .  # of f\n\ng(?x) :-\n    f(?x) .\n"
     python = (
         '"""About.\n\nMore."""\n\nfrom x import y\n\nif TYPE_CHECKING:\n    import z\n\n'

@@ -1,4 +1,4 @@
-"""The shell sessions of the examples: what was typed and what the shell said."""
+"""The shell sessions of the examples against their golden transcripts."""
 
 from __future__ import annotations
 
