@@ -33,7 +33,7 @@ def table(rows):
     return pa.table({"value": [value for value, _ in rows], "headers": headers}, schema=COLUMNS)
 
 
-def refusals(rows):
+def rejections(rows):
     """Row -> reason, row by row and header by header."""
     reasons = {}
     for row, (value, headers) in enumerate(rows):
@@ -55,5 +55,5 @@ def test_envelopes_equal_a_loop(parts, skipped, length):
     """Both agree on tables of one or several chunks, and on slices of them."""
     rows = [row for part in parts for row in part][skipped : skipped + length]
     batch = pa.concat_tables([table([]), *map(table, parts)]).slice(skipped, length)
-    refused = check_envelopes(batch, MOST)
-    assert {row: rejection.reason for row, rejection in refused.items()} == refusals(rows)
+    rejected = check_envelopes(batch, MOST)
+    assert {row: rejection.reason for row, rejection in rejected.items()} == rejections(rows)

@@ -75,10 +75,10 @@ def test_terms_come_back_as_they_went_in(term):
     """Every kind of term makes the round trip through a rule."""
     reasoner = Reasoner.from_rules("copy(?x) :- given(?x).")
     reasoner.apply([Update("given", (term,))])
-    ((found,),) = reasoner.facts("copy")
+    ((result,),) = reasoner.facts("copy")
 
-    assert found == term
-    assert type(found) is type(term)
+    assert result == term
+    assert type(result) is type(term)
 
 
 def test_files_and_rdflib_vocabulary(tmp_path):
@@ -93,7 +93,7 @@ def test_files_and_rdflib_vocabulary(tmp_path):
 
 
 def test_mistakes_are_named():
-    """Unknown predicates, wrong arities and refused rules say what was found and allowed."""
+    """Errors for unknown predicates, wrong arities and invalid rules name what is allowed."""
     reasoner = Reasoner.from_rules(PATHS)
     with pytest.raises(DataError, match=r"no predicate 'road'; it has edge/2, path/2, triple/3"):
         reasoner.apply([Update("road", (1, 2))])
@@ -126,8 +126,8 @@ WRONG_UPDATES = [
 
 
 @pytest.mark.parametrize(("update", "message"), WRONG_UPDATES)
-def test_wrong_updates_are_refused_with_their_place(update, message):
-    """What the codec rejects, the Python API refuses, and says which of the updates it is."""
+def test_wrong_updates_are_rejected_with_their_position(update, message):
+    """The Python API rejects what the codec rejects, and names the update by index."""
     reasoner = Reasoner.from_rules(PATHS + "seen(?g) :- quad(_, _, _, ?g).")
     with pytest.raises(DataError, match=rf"^updates\[1\]: .*{message}"):
         reasoner.apply([edge(1, 2), update])
@@ -135,8 +135,8 @@ def test_wrong_updates_are_refused_with_their_place(update, message):
     assert reasoner.facts("edge") == set()
 
 
-def test_multiplicities_are_of_any_integral_type():
-    """Numpy's integers are integers."""
+def test_multiplicities_may_have_any_integral_type():
+    """Numpy integers are accepted."""
     reasoner = Reasoner.from_rules(PATHS)
     reasoner.apply([edge(1, 2, np.int32(2)), edge(1, 2, np.uint8(1))])
 
@@ -154,22 +154,22 @@ def test_multiplicities_are_of_any_integral_type():
         lambda reasoner: reasoner.remove_rules(b"path(1, 2) ."),
     ],
 )
-def test_wrong_arguments_are_refused(question):
-    """Arguments of a wrong type have a message, not a traceback."""
+def test_wrong_arguments_are_rejected(question):
+    """Arguments of a wrong type raise a documented error with a message."""
     with pytest.raises(StreamReasonerError, match=r"got|found|not a term"):
         question(Reasoner.from_rules(PATHS))
 
 
-def test_rules_without_end_are_named():
-    """A program that does not converge says what it derives, and by which rules."""
+def test_non_converging_rules_are_named():
+    """The error for a program that does not converge names predicates and rules."""
     rules = "n(?x + 1) :- n(?x).\nm(?x) :- n(?x)."
     reasoner = Reasoner.from_rules(rules, recursion_limit=5)
     with pytest.raises(RecursionLimitError, match=r"derives 'n' by the rules at <rules>:1, has"):
         reasoner.apply([Update("n", (1,))])
 
 
-def test_epochs_of_encoded_updates_count():
-    """An epoch of updates as ids is followed by the next one."""
+def test_take_advances_the_epoch():
+    """An epoch of encoded updates advances the epoch number."""
     reasoner = Reasoner.from_rules(PATHS)
     reasoner.take([])
 
@@ -177,7 +177,7 @@ def test_epochs_of_encoded_updates_count():
 
 
 def test_an_epoch_that_fails_in_the_middle_changes_nothing():
-    """A bad update after good ones undoes the good ones."""
+    """An invalid update rolls back the valid ones before it."""
     reasoner = Reasoner.from_rules(PATHS)
     with pytest.raises(DataError):
         reasoner.apply([edge(1, 2), Update("road", (1, 2))])
@@ -187,7 +187,7 @@ def test_an_epoch_that_fails_in_the_middle_changes_nothing():
 
 
 def test_a_predicate_keeps_its_arity_when_rules_change() -> None:
-    """Facts of it may be held: a program that has it with another arity is refused, for good."""
+    """The state may hold facts of the predicate, so a program with another arity is rejected."""
     reasoner = Reasoner.from_rules("p(?x) :- e(?x, ?y) .")
     reasoner.apply([Update("e", ("a", "b"))])
     reasoner.remove_rules("p(?x) :- e(?x, ?y) .")

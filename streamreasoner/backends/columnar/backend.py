@@ -27,7 +27,7 @@ from streamreasoner.backends.columnar.compile import compile_program
 from streamreasoner.backends.columnar.numbering import Numbering
 from streamreasoner.backends.columnar.parallel import LARGE, Threads
 from streamreasoner.backends.columnar.results import result
-from streamreasoner.backends.columnar.state import State, is_addressed_wholly
+from streamreasoner.backends.columnar.state import State, is_limited_by_addresses
 from streamreasoner.collection.updates import Changes, TraceRows, check_arity
 from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection, Statistics
 from streamreasoner.errors import MultiplicityOverflowError, StateFullError
@@ -343,9 +343,9 @@ def _announce_compilation() -> None:
 
 def _full(fill: Fill) -> str:
     """The error message for an epoch that does not fit the arena, with advice."""
-    addressing = is_addressed_wholly(fill)
-    limit = "can be addressed on any machine" if addressing else "this machine's memory allows"
-    larger = "" if addressing else ", or use a machine with more memory"
+    address_limited = is_limited_by_addresses(fill)
+    limit = "can be addressed on any machine" if address_limited else "this machine's memory allows"
+    larger = "" if address_limited else ", or use a machine with more memory"
     return (
         f"The state is full: the records of its facts use {fill} that {limit}. The epoch was "
         f'rolled back. Set pipeline.backend = "spark", which has no such limit{larger}.'

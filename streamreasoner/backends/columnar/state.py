@@ -29,7 +29,7 @@ def arena_units() -> int:
     return reservable(UNIT_BYTES, at_most=ADDRESSABLE_UNITS)
 
 
-def is_addressed_wholly(arena: Fill) -> bool:
+def is_limited_by_addresses(arena: Fill) -> bool:
     """Whether an arena has the largest addressable size, so that more memory would not help."""
     return arena.limit >= UNIT_BYTES * ADDRESSABLE_UNITS
 
