@@ -1,4 +1,4 @@
-"""What an epoch changed, as lines. Invariant: the lines with a sign sum to the present facts."""
+"""The changes of an epoch, as lines. Invariant: the `+` and `-` lines sum to the present facts."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def changes(diff: Diff, printer: FactPrinter) -> tuple[list[Line], str]:
-    """A line for each fact that changed, and the numbers.
+    """A line for each fact that changed, and the totals.
 
-    `# asserted` and `# retracted` mark what the input did itself, all else is derived. Lines with
-    `=` are facts that stay present, but are held up by something else.
+    `# asserted` and `# retracted` mark changes of the input, all others are derived. Lines with
+    `=` are facts that stay present but change between asserted and derived.
     """
     closure, derived = _signs(diff.changes), _signs(diff.derived)
     lines = [
@@ -28,12 +28,12 @@ def changes(diff: Diff, printer: FactPrinter) -> tuple[list[Line], str]:
         for fact in sorted({**closure, **derived}, key=key)
     ]
     by_rules = sum(fact in derived for fact in closure)
-    told = f", {by_rules:,} derived" if closure else ""
-    return lines, _numbers(len(closure), told, diff.iterations)
+    of_rules = f", {by_rules:,} derived" if closure else ""
+    return lines, _numbers(len(closure), of_rules, diff.iterations)
 
 
 def totals(result: EpochResult) -> tuple[list[Line], str]:
-    """A line for each predicate with how many of its facts changed, and the numbers."""
+    """A line for each predicate with the number of its changes, and the totals."""
     lines = []
     for part in sorted(result.closure, key=lambda part: part.predicate):
         present = int((part.multiplicity > 0).sum())
@@ -50,7 +50,7 @@ def _signs(updates: Iterable[Update]) -> dict[Fact, int]:
 
 
 def _line(fact: str, closure: int, derived: int) -> Line:
-    """One fact with the signs of its changes; 0 is no change."""
+    """One fact with the signs of its changes; 0 means no change."""
     match closure, derived:
         case 1, 0:
             return Line(f"+ {fact}  # asserted", Tone.PRESENT)

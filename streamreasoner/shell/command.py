@@ -1,6 +1,6 @@
-"""The commands of the shell as values. Invariant: a command names only what the program has.
+"""The commands of the shell as values. Invariant: a command names only predicates of the program.
 
-`CATALOGUE` says how each is written; `parse` makes them from text.
+`CATALOGUE` documents their syntax; `parse` reads them from text.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class CommandError(StreamReasonerError):
-    """A command of the shell that cannot be read or done; nothing has changed."""
+    """A command of the shell that cannot be parsed or executed; nothing has changed."""
 
 
 class Takes(Enum):
-    """What stands behind the word of a command; it decides where the command ends."""
+    """The arguments of a command, which decide where it ends."""
 
     NOTHING = "nothing"
     WORD = "one word"
@@ -31,12 +31,12 @@ class Takes(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """How a command is written.
+    """Help for a command.
 
     Attributes:
         usage: An example or pattern.
-        summary: What it does, in a few words.
-        takes: What stands behind its word.
+        summary: A short description.
+        takes: Its arguments.
     """
 
     usage: str
@@ -46,12 +46,12 @@ class Entry:
 
 CATALOGUE = {
     "insert": Entry(
-        "insert f(1), g(2).", "collect facts to assert; `* 3` does it 3 times", Takes.FACTS
+        "insert f(1), g(2).", "queue facts to assert; `* 3` asserts each 3 times", Takes.FACTS
     ),
-    "remove": Entry("remove f(1).", "collect facts to retract", Takes.FACTS),
-    "pending": Entry("pending", "show the collected updates"),
+    "remove": Entry("remove f(1).", "queue facts to retract", Takes.FACTS),
+    "pending": Entry("pending", "show the pending updates"),
     "commit": Entry("commit", "apply them as one epoch, and print what it changes"),
-    "rollback": Entry("rollback", "forget the collected updates"),
+    "rollback": Entry("rollback", "discard the pending updates"),
     "load": Entry("load FILE", "assert the facts of a file, as an epoch of its own", Takes.WORD),
     "list": Entry("list f(1, ?x)", "print the present facts, or those that match", Takes.PATTERN),
     "count": Entry("count f(1, ?x)", "count the present facts, or those that match", Takes.PATTERN),
@@ -60,16 +60,16 @@ CATALOGUE = {
     "predicates": Entry("predicates", "the predicates of the program and how many facts they have"),
     "rules": Entry("rules", "the rules of the program, numbered"),
     "rule": Entry("rule f(?x) :- g(?x).", "add rules, as an epoch of its own", Takes.RULES),
-    "drop": Entry("drop 2", "remove the rule of this number, as an epoch of its own", Takes.WORD),
+    "drop": Entry("drop 2", "remove the rule with this number, as an epoch of its own", Takes.WORD),
     "plan": Entry("plan", "how the program is evaluated"),
     "stats": Entry("stats", "the size of the state"),
     "@prefix": Entry(
-        "@prefix ex: <http://…/> .", "declare a prefix for the commands after it", Takes.RULES
+        "@prefix ex: <http://…/> .", "declare a prefix for later commands", Takes.RULES
     ),
-    "help": Entry("help COMMAND", "the commands, or how one is written", Takes.WORD),
-    "quit": Entry("quit", "leave; Ctrl-D does too"),
+    "help": Entry("help COMMAND", "list the commands, or show the usage of one", Takes.WORD),
+    "quit": Entry("quit", "leave the shell, as Ctrl-D does"),
 }
-"""The word of each command, in the order of `help`."""
+"""Every command by name, in the order of `help`."""
 
 ALIASES = {
     "discard": "rollback",
@@ -77,7 +77,7 @@ ALIASES = {
     "why": "explain",
     "exit": "quit",
 }
-"""Other words for some commands."""
+"""Aliases of commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Facts of a predicate; `arguments` are Constant, Variable or Wildcard, None matches all."""
+    """Facts of a predicate; `arguments` are Constant, Variable or Wildcard; None matches all."""
 
     predicate: str
     arguments: tuple[Term, ...] | None = None
@@ -120,7 +120,7 @@ class ListFacts:
 
 @dataclass(frozen=True, slots=True)
 class CountFacts:
-    """`count`: how many facts match."""
+    """`count`: the number of facts that match."""
 
     pattern: Pattern
 
@@ -145,7 +145,7 @@ class AddRules:
 
     Attributes:
         typed: The command.
-        text: The rules with the prefixes they use before them.
+        text: The rules, preceded by the prefixes in scope.
     """
 
     typed: str
@@ -168,13 +168,13 @@ class Declare:
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """`help`: about one command, or all."""
+    """`help`: for one command, or for all."""
 
     command: str | None
 
 
 class Simple(Enum):
-    """The commands that are one word."""
+    """The commands without arguments."""
 
     PENDING = "pending"
     COMMIT = "commit"

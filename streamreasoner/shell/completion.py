@@ -1,6 +1,6 @@
-"""What may come next in a command. Invariant: every candidate extends what is typed.
+"""Completion of commands. Invariant: every candidate extends the text before the cursor.
 
-Words of commands, predicates, prefixes, and IRIs that the dictionary knows by a prefix.
+Candidates are commands, predicates, prefixes, and IRIs of the dictionary that have a short form.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from streamreasoner.shell.session import Session
 
 MOST_TERMS = 10_000
-"""Terms of the dictionary, the oldest ones, that are offered; more would take noticeable time."""
+"""Number of terms offered, the oldest of the dictionary; more would take noticeable time."""
 
 MOST_CANDIDATES = 50
-"""Candidates for one place."""
+"""Maximum number of candidates."""
 
 _TYPED = re.compile(r"@?[^\s()\[\],@\"'|]*$")
 _NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
@@ -32,11 +32,11 @@ _NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Texts for the place before the cursor.
+    """Completions of the word before the cursor.
 
     Attributes:
-        typed: What stands there; each text begins with it.
-        texts: What may stand there.
+        typed: The word; each text begins with it.
+        texts: The completions.
     """
 
     typed: str
@@ -44,7 +44,7 @@ class Candidates:
 
 
 class Completions:
-    """Finds candidates; it keeps the short forms of the terms it has seen."""
+    """Finds candidates; caches the short forms of terms."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -56,8 +56,8 @@ class Completions:
         """Candidates for the text before the cursor, at most `MOST_CANDIDATES`."""
         match = _TYPED.search(before)
         typed = match[0] if match is not None else ""
-        chosen = (each for each in self._all(before, typed) if each.startswith(typed))
-        return Candidates(typed, tuple(islice(dict.fromkeys(chosen), MOST_CANDIDATES)))
+        matching = (text for text in self._all(before, typed) if text.startswith(typed))
+        return Candidates(typed, tuple(islice(dict.fromkeys(matching), MOST_CANDIDATES)))
 
     def _all(self, before: str, typed: str) -> Iterator[str]:
         word, end = first_word(before)
@@ -74,14 +74,14 @@ class Completions:
         if CATALOGUE[word].takes not in (Takes.FACTS, Takes.PATTERN, Takes.RULES):
             return
         arities = self._session.reasoner.program.arities
-        # Behind a word that takes a pattern, a predicate alone is one, too.
+        # A predicate alone is a pattern, but not a fact.
         opened = "" if CATALOGUE[word].takes is Takes.PATTERN else "("
         yield from (f"{name}{opened}" for name in sorted(arities))
         yield from (f"{name}:" for name in sorted(self._session.prefixes))
         if typed:
-            yield from self._known()
+            yield from self._short_iris()
 
-    def _known(self) -> Iterable[str]:
+    def _short_iris(self) -> Iterable[str]:
         """Short forms of the IRIs that have one."""
         prefixes, dictionary = self._session.prefixes, self._session.reasoner.dictionary
         if prefixes != self._prefixes:

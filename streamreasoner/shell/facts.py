@@ -1,7 +1,7 @@
-"""Facts as the shell prints them. Invariant: what is printed is sorted, so it is always the same.
+"""Facts as the shell prints them. Invariant: the order is deterministic.
 
-Facts go by predicate, then argument by argument in the total order of terms: numbers by value,
-strings by their characters.
+Facts are sorted by predicate, then argument by argument in the total order of terms: numbers by
+value, strings by their characters.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from streamreasoner.shell.command import Pattern
 
 _NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
-_KEPT_KEYS = 1 << 16
-_key_of_term = lru_cache(maxsize=_KEPT_KEYS)(order)
+_CACHED_KEYS = 1 << 16
+_key_of_term = lru_cache(maxsize=_CACHED_KEYS)(order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class FactPrinter:
 
 
 def key(fact: Fact) -> tuple[str, tuple[Key, ...]]:
-    """Sorts facts."""
+    """Sort key of a fact."""
     return fact.predicate, tuple(map(_key_of_term, fact.terms))
 
 
@@ -80,8 +80,8 @@ def matching(
     for position, argument in enumerate(pattern.arguments or ()):
         match argument:
             case Constant(term):
-                found = dictionary.find(term)
-                chosen &= args[:, position] == (-1 if found is None else found)
+                term_id = dictionary.find(term)
+                chosen &= args[:, position] == (-1 if term_id is None else term_id)
             case Variable(name):
                 chosen &= args[:, position] == args[:, first.setdefault(name, position)]
             case _:

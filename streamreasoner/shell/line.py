@@ -1,6 +1,6 @@
-"""What the shell says. Invariant: a line has no line break, and its text says all; tones add none.
+"""Lines of shell output. Invariant: a line has no line break, and tones carry no information.
 
-Commands return lines; a script writes their text, the prompt colours them by their tone.
+Commands return lines; a script writes their text, the prompt colours them by tone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from streamreasoner.errors import ProgramError, StreamReasonerError
 
 
 class Tone(Enum):
-    """What a line is about."""
+    """The role of a line, which decides its colour."""
 
     PLAIN = "plain"
     PRESENT = "present"
@@ -20,7 +20,7 @@ class Tone(Enum):
     ABSENT = "absent"
     """A fact became absent."""
     NOTE = "note"
-    """Said about other lines."""
+    """A remark about other lines, such as a total."""
     ERROR = "error"
 
 
@@ -43,7 +43,7 @@ def count(number: int, one: str, many: str) -> str:
 
 
 def error_lines(error: StreamReasonerError) -> list[Line]:
-    """What to say about an error; diagnostics speak for themselves."""
+    """The lines of an error; rendered diagnostics need no `error:` before them."""
     text = str(error)
-    placed = isinstance(error, ProgramError) and error.diagnostics
-    return lines(text if placed else f"error: {text}", Tone.ERROR)
+    rendered = isinstance(error, ProgramError) and error.diagnostics
+    return lines(text if rendered else f"error: {text}", Tone.ERROR)

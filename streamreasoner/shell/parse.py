@@ -41,25 +41,25 @@ if TYPE_CHECKING:
     from streamreasoner.shell.syntax import Scope
 
 MOST_MULTIPLICITY = 1_000_000_000
-"""So that no sum of what is typed leaves the range of a multiplicity."""
+"""Maximum of `* N`, so that no sum of typed updates overflows a multiplicity."""
 
-_OF_A_PATTERN: Mapping[str, Callable[[Pattern], Command]] = MappingProxyType(
+_PATTERN_COMMANDS: Mapping[str, Callable[[Pattern], Command]] = MappingProxyType(
     {"list": ListFacts, "count": CountFacts, "trace": ShowTrace}
 )
 _TIMES = re.compile(r"(?<=[)\]])\s*\*\s*([0-9]+)(?=\s*\.?\s*(?:(?:\#|//|%)[^\n]*)?\s*$)")
-_COMMENT_BEHIND = re.compile(r"\s(?:\#|//|%)[^\n]*$")
+_TRAILING_COMMENT = re.compile(r"\s(?:\#|//|%)[^\n]*$")
 
 
 def parse(text: str, scope: Scope) -> Command:
     """Read one command.
 
     Args:
-        text: The command; it may have several lines and a comment behind it.
-        scope: What the names in it mean.
+        text: The command; it may have several lines and a trailing comment.
+        scope: Resolves the names in it.
 
     Raises:
-        CommandError: There is no such command, or something else stands behind its word.
-        ProgramError: What stands behind it is not of the rule language or not of the program.
+        CommandError: The command is unknown, or its arguments are wrong.
+        ProgramError: A fact, pattern or rule has a syntax error or does not fit the program.
     """
     word, start = first_word(text)
     entry = CATALOGUE.get(word)
@@ -67,8 +67,8 @@ def parse(text: str, scope: Scope) -> Command:
         raise CommandError(_unknown(text, word, start))
     if entry.takes in (Takes.FACTS, Takes.PATTERN, Takes.RULES) and is_silent(text[start:]):
         raise CommandError(f"`{word}` needs {entry.takes.value}, as in `{entry.usage}`.")
-    if (asked := _OF_A_PATTERN.get(word)) is not None:
-        return asked(read_pattern(text, start, scope))
+    if (pattern_command := _PATTERN_COMMANDS.get(word)) is not None:
+        return pattern_command(read_pattern(text, start, scope))
     match word:
         case "insert" | "remove":
             return _collect(text, start, scope, 1 if word == "insert" else -1)
@@ -89,7 +89,7 @@ def _collect(text: str, start: int, scope: Scope, sign: int) -> Collect:
         multiplicity = int(times[1])
         if not 1 <= multiplicity <= MOST_MULTIPLICITY:
             raise CommandError(
-                f"{multiplicity} is no number of times; from 1 to {MOST_MULTIPLICITY:,} are."
+                f"Cannot repeat {multiplicity} times; use 1 to {MOST_MULTIPLICITY:,}."
             )
         text = text[: times.start()] + " " * len(times[0]) + text[times.end() :]
     return Collect(read_facts(text, start, scope), sign * multiplicity)
@@ -103,9 +103,9 @@ def _explain(text: str, start: int, scope: Scope) -> Explain:
 
 
 def _words(word: str, rest: str) -> list[str]:
-    """The words behind a command, without a dot at the end, which may also end a file's name."""
+    """The arguments of a command, without a final dot, except in a file name."""
     try:
-        words = shlex.split(_COMMENT_BEHIND.sub("", f" {rest}"))
+        words = shlex.split(_TRAILING_COMMENT.sub("", f" {rest}"))
     except ValueError:
         raise CommandError(f"`{word}`: a quotation mark is not closed.") from None
     if words and word != "load":
@@ -125,7 +125,7 @@ def _of_words(word: str, words: list[str]) -> Command:
         case "drop", [number]:
             if number.isascii() and number.isdigit():
                 return DropRule(int(number))
-            raise CommandError(f"'{number}' is no number of a rule; `rules` lists them.")
+            raise CommandError(f"'{number}' is not a rule number; `rules` lists them.")
         case _ if entry.takes is Takes.WORD:
             raise CommandError(f"`{word}` needs {entry.takes.value}, as in `{entry.usage}`.")
         case _, []:

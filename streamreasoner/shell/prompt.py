@@ -1,7 +1,7 @@
-"""The shell at a terminal. Invariant: whatever is typed, the next prompt comes, or the end.
+"""The shell at a terminal. Invariant: only `quit` and Ctrl-D end it; errors return to the prompt.
 
-Enter does a command that is complete and else begins a new line; Ctrl-C forgets what is typed, or
-interrupts the command that runs; Ctrl-D leaves.
+Enter runs a complete command and otherwise starts a new line; Ctrl-C clears the input, or
+interrupts the running command; Ctrl-D leaves the shell.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ _INTERRUPTED = Line("Interrupted; nothing has changed.", Tone.ERROR)
 
 def run_prompt(
     session: Session,
-    said: Iterable[Line] = (),
+    greeting: Iterable[Line] = (),
     *,
     history: Path | None = None,
     terminal: tuple[Input, Output] | None = None,
 ) -> None:
-    """Do commands as they are typed, until the end is asked for.
+    """Read and execute commands until `quit` or Ctrl-D.
 
     Args:
-        session: Does the commands.
-        said: Lines to print first.
-        history: File that keeps what is typed; None keeps it while the shell runs.
-        terminal: Where keys come from and text goes to; default: this process's terminal.
+        session: Executes the commands.
+        greeting: Lines to print first.
+        history: File for the command history; None keeps it in memory.
+        terminal: Input and output of the prompt; default: this process's terminal.
     """
-    given, output = terminal or (None, None)
+    keys, output = terminal or (None, None)
     prompt: PromptSession[str] = PromptSession(
         message=lambda: _message(session),
         multiline=Condition(lambda: not is_complete(get_app().current_buffer.text)),
@@ -66,10 +66,10 @@ def run_prompt(
         history=_history(history),
         completer=_ShellCompleter(session),
         complete_while_typing=False,
-        input=given,
+        input=keys,
         output=output,
     )
-    _print(said, prompt.output)
+    _print(greeting, prompt.output)
     while not session.finished:
         try:
             text = prompt.prompt()
@@ -77,19 +77,19 @@ def run_prompt(
             continue
         except EOFError:
             text = "quit"
-        _print(_done(session, text), prompt.output)
+        _print(_execute(session, text), prompt.output)
 
 
 def history_file() -> Path:
-    """Where what was typed is kept: the user's state directory (XDG Base Directory, 0.8)."""
+    """Path of the command history, in the user's state directory (XDG Base Directory, 0.8)."""
     state = os.environ.get("XDG_STATE_HOME", "")
-    # A relative path is invalid there, and to be ignored.
+    # The specification says to ignore a relative path.
     base = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
     return base / "streamreasoner" / "shell_history"
 
 
 class _ShellCompleter(Completer):
-    """Offers what `Completions` finds, and files where a file is named."""
+    """Completes with `Completions`, and with paths after `load`."""
 
     def __init__(self, session: Session) -> None:
         self._completions = Completions(session)
@@ -98,7 +98,7 @@ class _ShellCompleter(Completer):
     def get_completions(
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterable[Completion]:
-        """Candidates for what stands before the cursor."""
+        """Candidates for the text before the cursor."""
         before = document.text_before_cursor
         word, end = first_word(before)
         if word == "load" and end < len(before):
@@ -110,7 +110,7 @@ class _ShellCompleter(Completer):
             yield Completion(text, start_position=-len(candidates.typed))
 
 
-def _done(session: Session, text: str) -> list[Line]:
+def _execute(session: Session, text: str) -> list[Line]:
     try:
         return session.execute(text)
     except StreamReasonerError as error:
@@ -120,7 +120,7 @@ def _done(session: Session, text: str) -> list[Line]:
 
 
 def _message(session: Session) -> str:
-    """How many updates wait for `commit` is part of the prompt."""
+    """The prompt, with the number of pending updates."""
     return f"{len(session.pending)}> " if session.pending else "> "
 
 
@@ -131,7 +131,7 @@ def _history(path: Path | None) -> History:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.touch(mode=0o600)
     except OSError:
-        # A home that cannot be written to is no reason not to work.
+        # The shell works without a writable home directory.
         return InMemoryHistory()
     return FileHistory(path)
 

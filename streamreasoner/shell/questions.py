@@ -1,4 +1,4 @@
-"""What the state holds, as lines. Invariant: nothing is changed, and order never varies."""
+"""Queries over the state, as lines. Invariant: read-only and deterministically ordered."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MEBIBYTE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """Asks a reasoner.
+    """Queries a reasoner.
 
     Attributes:
         reasoner: The reasoner.
@@ -40,32 +40,33 @@ class Questions:
         return [_facts(len(self._ids(pattern)))]
 
     def facts(self, pattern: Pattern) -> tuple[list[Line], str]:
-        """The present facts that match, and how many they are."""
-        found = sorted(self._decoded(pattern, self._ids(pattern)), key=key)
-        lines = [Line(self.printer.text(fact)) for fact in found]
+        """The present facts that match, and their number."""
+        facts = sorted(self._decoded(pattern, self._ids(pattern)), key=key)
+        lines = [Line(self.printer.text(fact)) for fact in facts]
         return lines, _facts(len(lines)).text
 
     def trace(self, pattern: Pattern) -> tuple[list[Line], str]:
         """The multiplicities, by iteration, of the facts that match, present or not."""
         rows = self.reasoner.engine.trace(pattern.predicate)
         chosen = matching(pattern, rows.args, self.reasoner.dictionary)
-        counts: dict[Fact, dict[int, int]] = defaultdict(dict)
+        multiplicities: dict[Fact, dict[int, int]] = defaultdict(dict)
         numbers = zip(
             rows.iteration[chosen].tolist(), rows.multiplicity[chosen].tolist(), strict=True
         )
         facts = self._decoded(pattern, rows.args[chosen])
         for fact, (iteration, multiplicity) in zip(facts, numbers, strict=True):
-            counts[fact][iteration] = multiplicity
+            multiplicities[fact][iteration] = multiplicity
         present = set(self._decoded(pattern, self._ids(pattern)))
         lines = []
-        for fact in sorted(counts, key=key):
-            told = ", ".join(f"{each} at {i}" for i, each in sorted(counts[fact].items()))
+        for fact in sorted(multiplicities, key=key):
+            by_iteration = sorted(multiplicities[fact].items())
+            printed = ", ".join(f"{number} at {iteration}" for iteration, number in by_iteration)
             absent = "" if fact in present else " (absent)"
-            lines.append(Line(f"{self.printer.text(fact)}: {told}{absent}"))
+            lines.append(Line(f"{self.printer.text(fact)}: {printed}{absent}"))
         return lines, _facts(len(lines)).text
 
     def predicates(self) -> list[Line]:
-        """Every predicate with its arity, how many facts it has and how many rules derive it."""
+        """Every predicate with its arity and its numbers of facts and rules."""
         program = self.reasoner.program
         heads = Counter(rule.head.predicate for rule in program.rules)
         used = {
@@ -78,7 +79,7 @@ class Questions:
         lines = []
         for name, arity in sorted(program.arities.items()):
             number = len(self.reasoner.engine.facts(name))
-            # `triple` belongs to every program; it is shown if this one has to do with it.
+            # Every program has `triple`; it is listed only if this one uses it.
             if name != TRIPLE or number or name in {*used, *program.inputs}:
                 rules = f", {_rules(heads[name])}" if heads[name] else ""
                 lines.append(Line(f"{name}/{arity}: {_facts(number).text}{rules}"))
@@ -86,7 +87,7 @@ class Questions:
 
     @property
     def written(self) -> list[Rule]:
-        """The rules of all files, as they are written."""
+        """The rules of all files, as written."""
         programs = self.reasoner.program.programs
         return [rule for program in programs for rule in program.rules if rule.body]
 

@@ -1,8 +1,8 @@
 """Where a command ends. Invariant: the inputs of a text, joined by line breaks, are the text.
 
 A command is one line, unless something in it is open: a parenthesis, a list after a comma, or a
-statement that needs its dot. A blank line ends it in any case; in a script, so does a line that
-begins with the word of a command.
+statement that needs its dot. A blank line always ends it; in a script, so does a line that begins
+with the name of a command.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _PIECE = re.compile(
 
 
 def first_word(text: str) -> tuple[str, int]:
-    """The command that a text begins with, as the catalogue calls it, and where the rest begins.
+    """The command that a text begins with, aliases resolved, and the offset of the rest.
 
-    The word is returned as it is if there is no such command, and is empty if there is no word.
+    An unknown word is returned unchanged; the word is empty if the text begins with none.
     """
     match = _WORD.match(text)
     if match is None:
@@ -44,13 +44,13 @@ def first_word(text: str) -> tuple[str, int]:
 
 
 def is_silent(text: str) -> bool:
-    """Whether a text holds nothing but blanks and comments."""
+    """Whether a text has only white space and comments."""
     return _NOTHING.fullmatch(text) is not None
 
 
 def is_ended(text: str) -> bool:
     """Whether a text of the rule language ends with the dot of a statement."""
-    # A letter after the text is what the dot of the last statement would leave over.
+    # If the text ends with a statement's dot, the added letter is the only text after it.
     extended = f"{text}\nx"
     start, _ = statements(extended)[-1]
     return start > 0 and is_silent(extended[start:-1])
@@ -64,7 +64,7 @@ def is_open(text: str) -> bool:
 
 
 def is_complete(text: str) -> bool:
-    """Whether a command is complete, so that it can be done."""
+    """Whether a command is complete, so that it can be executed."""
     if text.rpartition("\n")[2].strip() == "" or is_silent(text):
         return True
     word, end = first_word(text)
@@ -72,7 +72,7 @@ def is_complete(text: str) -> bool:
     rest = text[end:]
     if takes in (Takes.NOTHING, Takes.WORD):
         return True
-    # A dot in a long string that goes on in the next line ends nothing.
+    # A dot inside an unfinished long string ends nothing.
     if any(piece["open"] for piece in _PIECE.finditer(rest)):
         return False
     match takes:
@@ -89,7 +89,7 @@ def inputs(lines: Iterable[str]) -> Iterator[str]:
     held: list[str] = []
     for line in (line.rstrip("\r\n") for line in lines):
         if held and _BEGIN.match(line) and first_word(line)[0] in CATALOGUE:
-            # What is open stays unfinished: it must not swallow the commands after it.
+            # An unfinished command must not swallow the commands after it.
             yield "\n".join(held)
             held = []
         if not is_silent(line):

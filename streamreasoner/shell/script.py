@@ -1,6 +1,6 @@
-"""Commands from a text. Invariant: the output is a transcript; its lines with `> ` are the script.
+"""Run a script. Invariant: the output is a transcript, and its lines after `> ` are the script.
 
-The transcript of a script is always the same, whatever the machine and the time.
+Transcripts are deterministic: they do not depend on the machine or the time.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ def run_script(
     *,
     keep_going: bool = False,
 ) -> bool:
-    """Do the commands of a script, each echoed before its output.
+    """Execute the commands of a script, each echoed before its output.
 
     Args:
-        session: Does the commands; errors are part of the output.
+        session: Executes the commands; errors are part of the output.
         script: The lines of the script.
-        write: Takes each line of the transcript, with its line break.
-        keep_going: Whether commands are done after one that failed.
+        write: Called with each line of the transcript, with its line break.
+        keep_going: Whether to continue after a command that failed.
 
     Returns:
-        Whether all commands were done.
+        Whether all commands succeeded.
     """
-    done = True
+    succeeded = True
     for text in inputs(script):
-        # A blank line sets commands apart, and so it does in the transcript.
-        for line in text.split("\n"):
-            write(f"{PROMPT}{line}\n" if line.strip() else "\n")
+        # Blank lines separate commands in the transcript as in the script.
+        for typed in text.split("\n"):
+            write(f"{PROMPT}{typed}\n" if typed.strip() else "\n")
         try:
-            said = session.execute(text)
+            output = session.execute(text)
         except StreamReasonerError as error:
-            said = error_lines(error)
-            done = False
-        for each in said:
-            write(f"{each.text}\n")
-        if session.finished or not (done or keep_going):
-            return done
-    for each in session.execute("quit"):
-        write(f"{each.text}\n")
-    return done
+            output = error_lines(error)
+            succeeded = False
+        for line in output:
+            write(f"{line.text}\n")
+        if session.finished or not (succeeded or keep_going):
+            return succeeded
+    for line in session.execute("quit"):
+        write(f"{line.text}\n")
+    return succeeded

@@ -1,6 +1,6 @@
-"""A reasoner and what was typed. Invariant: a command that fails has changed nothing.
+"""Execution of commands against a reasoner. Invariant: a command that fails has changed nothing.
 
-Commands become lines of text here; reading them and writing lines is left to others.
+A session turns commands into lines of text; it reads no input and writes no output itself.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ class Session:
     Attributes:
         reasoner: The reasoner.
         pending: Updates that the next `commit` applies, in the order they were typed.
-        finished: Whether `quit` was among the commands.
+        finished: Whether `quit` was executed.
 
     Args:
         reasoner: A reasoner, fresh or in use.
-        limit: Most facts that one command prints; None is no limit.
+        limit: Maximum number of facts that one command prints; None means no limit.
         header: Whether CSV files begin with a line of names.
-        clock: Seconds; with one, epochs say how long they took, and `stats` tells the memory, so
-            that the same commands do not always print the same.
+        clock: Returns seconds. If set, epochs report their duration and `stats` the memory, so
+            output is no longer deterministic.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Session:
 
     @property
     def scope(self) -> Scope:
-        """What the names in a command mean."""
+        """The scope that resolves names in a command."""
         return Scope(self._directives, self.reasoner.program.arities)
 
     @property
@@ -99,10 +99,10 @@ class Session:
         return {item.name: item.iri for item in self._directives if isinstance(item, Prefix)}
 
     def start(self, files: Iterable[str]) -> list[Line]:
-        """The first epoch: the facts of the program and of files; no lines if there are none.
+        """Apply the facts of the program and of files as the first epoch, if there are any.
 
         Raises:
-            DataError: A file cannot be read or has other predicates than the program.
+            DataError: A file cannot be read, or has a predicate that the program does not have.
             EngineError: The epoch failed.
         """
         files = tuple(files)
@@ -111,10 +111,10 @@ class Session:
         return self._load(files)
 
     def execute(self, text: str) -> list[Line]:
-        """Do one command; blanks and comments are none.
+        """Execute one command; white space and comments do nothing.
 
         Raises:
-            StreamReasonerError: It cannot be read or done; nothing has changed.
+            StreamReasonerError: It cannot be parsed or executed; nothing has changed.
         """
         if is_silent(text):
             return []
@@ -154,13 +154,13 @@ class Session:
         match command:
             case Simple.PENDING:
                 return self._shown(
-                    list(map(self._collected, self.pending)), _updates(len(self.pending))
+                    list(map(self._pending_line, self.pending)), _updates(len(self.pending))
                 )
             case Simple.COMMIT:
                 return self._commit()
             case Simple.ROLLBACK:
-                forgotten, self.pending = self.pending, []
-                return [Line(f"{_updates(len(forgotten))} forgotten.", Tone.NOTE)]
+                discarded, self.pending = self.pending, []
+                return [Line(f"{_updates(len(discarded))} discarded.", Tone.NOTE)]
             case Simple.PREDICATES:
                 return self._questions.predicates()
             case Simple.RULES:
@@ -176,7 +176,7 @@ class Session:
             case _:
                 assert_never(command)
 
-    def _collected(self, update: Update) -> Line:
+    def _pending_line(self, update: Update) -> Line:
         number = abs(update.multiplicity)
         times = f" * {number}" if number > 1 else ""
         sign, tone = ("+", Tone.PRESENT) if update.multiplicity > 0 else ("-", Tone.ABSENT)
@@ -191,7 +191,7 @@ class Session:
         batches = (
             batch for path in paths for batch in self.reasoner.read(path, header=self._header)
         )
-        # Files may hold millions of facts, so what they change is counted and not printed.
+        # Files may hold millions of facts, so changes are counted, not printed.
         result, took = self._timed(lambda: self.reasoner.take(batches))
         for name, iri in declared_prefixes(paths).items():
             if name not in self.prefixes:
@@ -205,14 +205,14 @@ class Session:
 
     def _commit(self) -> list[Line]:
         if not self.pending:
-            return [Line("Nothing is collected; `insert` and `remove` do that.", Tone.NOTE)]
+            return [Line("No pending updates. Add some with `insert` or `remove`.", Tone.NOTE)]
         try:
-            found = self._change(lambda: self.reasoner.apply(self.pending))
+            lines = self._change(lambda: self.reasoner.apply(self.pending))
         except EngineError as error:
-            kept = f"{_updates(len(self.pending))} still collected; `rollback` forgets them."
-            raise CommandError(f"{error} Nothing has changed; {kept}") from None
+            pending = f"{_updates(len(self.pending))} still pending; `rollback` discards them."
+            raise CommandError(f"{error} Nothing has changed; {pending}") from None
         self.pending = []
-        return found
+        return lines
 
     def _add(self, command: AddRules) -> list[Line]:
         self._added += 1
@@ -233,20 +233,20 @@ class Session:
         return self._change(lambda: self.reasoner.remove_rules(print_rule(rules[number - 1])))
 
     def _change(self, act: Callable[[], Diff]) -> list[Line]:
-        """Do an epoch, and print what it changes."""
+        """Run an epoch, and return its changes as lines."""
         diff, took = self._timed(act)
         lines, numbers = changes(diff, self._printer)
         return self._shown(lines, numbers + took)
 
     def _shown(self, lines: list[Line], numbers: str) -> list[Line]:
-        """As many lines as the limit lets through, and the line of numbers."""
+        """Lines up to the limit, and the line of totals."""
         more = len(lines) - (len(lines) if self._limit is None else self._limit)
         if more > 0:
             lines = [*lines[: self._limit], Line(f"… and {more:,} more", Tone.NOTE)]
         return [*lines, Line(numbers, Tone.NOTE)]
 
     def _timed(self, act: Callable[[], _Result]) -> tuple[_Result, str]:
-        """Do something; with a clock, tell how long it took."""
+        """Call a function; with a clock, also return its duration as text."""
         if self._clock is None:
             return act(), ""
         began = self._clock()

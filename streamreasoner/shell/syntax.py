@@ -1,7 +1,7 @@
 """Facts, patterns and rules in commands. Invariant: carets point into the command as typed.
 
-The rule language's own parser reads them, behind the declarations of the prefixes on their first
-line; the word of the command is blanked.
+They are read by the rule language's parser. The prefix declarations are prepended to the first
+line, and the command's name is blanked out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Atom, Base, Program
 
 SOURCE = "<input>"
-"""What the text of a command is called in diagnostics."""
+"""The file name of a command's text in diagnostics."""
 
 _RULE_HELP = "a rule is added with `rule`"
 _NAME = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*\.?\s*(?:(?:#|//|%)[^\n]*\s*)?")
@@ -35,7 +35,7 @@ _NAME = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*\.?\s*(?:(?:#|//|%)[^\n]*\s*)?
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What the names in a command mean.
+    """Resolves the names in a command.
 
     Attributes:
         directives: Prefixes and bases, in order.
@@ -47,18 +47,18 @@ class Scope:
 
     @property
     def header(self) -> str:
-        """The directives in the rule language, to stand before a command on its first line."""
+        """The directives in the rule language, to prepend to a command's first line."""
         return "".join(f"{print_directive(directive)} " for directive in self.directives)
 
 
 def read_facts(text: str, start: int, scope: Scope) -> tuple[Fact, ...]:
-    """The facts that stand in a command from an offset on.
+    """The facts in a command, from an offset.
 
     Raises:
-        ProgramError: They are no facts of the program; carets show where.
+        ProgramError: They are not facts of the program; carets show where.
     """
     program = _statements(text, start, scope)
-    # An error about the program would come out of an epoch; here it has a place.
+    # Checked here, because an error from the epoch would have no location.
     found = [item for check in CHECKS for item in check(program)]
     heads = [head for rule in program.rules for head in rule.heads]
     found += (item for head in heads for item in _unknown(head, scope))
@@ -74,10 +74,10 @@ def read_facts(text: str, start: int, scope: Scope) -> tuple[Fact, ...]:
 
 
 def read_pattern(text: str, start: int, scope: Scope) -> Pattern:
-    """The predicate, or the atom of constants, variables and wildcards, from an offset on.
+    """The predicate, or the atom of constants, variables and wildcards, from an offset.
 
     Raises:
-        ProgramError: It is neither, or not of the program; carets show where.
+        ProgramError: It is neither, or not in the program; carets show where.
     """
     name = _NAME.fullmatch(text, start)
     if name is not None:
@@ -126,10 +126,10 @@ def read_prefix(text: str, scope: Scope) -> Prefix:
 
 
 def read_rules(text: str, start: int, scope: Scope) -> str:
-    """The rules that stand in a command from an offset on, as a text of their own.
+    """The rules in a command, from an offset, as a program text of their own.
 
     Raises:
-        ProgramError: A mistake of syntax; carets show where.
+        ProgramError: A syntax error; carets show where.
     """
     masked = blank(text, 0, start)
     _read(text, masked, scope)
@@ -139,14 +139,14 @@ def read_rules(text: str, start: int, scope: Scope) -> str:
 def relocated(
     error: ProgramError, source: str, text: str, scope: Scope, texts: Mapping[str, str]
 ) -> ProgramError:
-    """The refusal of what `read_rules` returned, with carets in the command as typed.
+    """An error in the text from `read_rules`, with carets moved to the command as typed.
 
     Args:
-        error: The refusal.
-        source: What the rules are called in it.
+        error: The error.
+        source: The file name of the rules in it.
         text: The command.
-        scope: What it was read with.
-        texts: The texts of the program, by their names.
+        scope: The scope it was read with.
+        texts: The texts of the program, by file name.
     """
     found = [item for item in error.diagnostics if isinstance(item, Diagnostic)]
     here = [item for item in found if item.span.source == source]
@@ -157,23 +157,23 @@ def relocated(
 
 
 def rule_warnings(warnings: Iterable[Diagnostic], source: str, text: str, scope: Scope) -> str:
-    """Those of a program's warnings that are about what `read_rules` returned, rendered.
+    """The rendered warnings about the rules from `read_rules`.
 
     Args:
-        warnings: The warnings.
-        source: What the rules are called in them.
+        warnings: The program's warnings.
+        source: The file name of the rules in them.
         text: The command.
-        scope: What it was read with.
+        scope: The scope it was read with.
     """
     here = [item for item in warnings if item.span.source == source]
     return render(_placed(here, text, scope), {SOURCE: text})
 
 
 def _statements(text: str, start: int, scope: Scope) -> Program:
-    """A text of heads without bodies, at least one; its last dot may be left out."""
+    """Parse one or more heads without bodies; the last dot is optional."""
     masked = blank(text, 0, start)
     if not is_ended(masked) and not is_open(masked):
-        # On a line of its own, for a comment may stand before it.
+        # On a line of its own, because the last line may end with a comment.
         masked += "\n."
     program = _read(text, masked, scope)
     found = [
@@ -220,7 +220,7 @@ def _refused(diagnostics: Iterable[Diagnostic], text: str, scope: Scope) -> Prog
 
 
 def _placed(diagnostics: Iterable[Diagnostic], text: str, scope: Scope) -> list[Diagnostic]:
-    """Diagnostics of header and command as such of the command."""
+    """Move diagnostics of header plus command to the command alone."""
     offset = len(scope.header)
     return [replace(item, span=_moved(item.span, offset, text)) for item in diagnostics]
 
@@ -228,7 +228,7 @@ def _placed(diagnostics: Iterable[Diagnostic], text: str, scope: Scope) -> list[
 def _moved(span: Span, offset: int, text: str) -> Span:
     start, end = span.start - offset, span.end - offset
     if start >= len(text):
-        # The dot that was added: what is missing belongs behind the text.
+        # The span is the added dot: point behind the text.
         return _span(text, len(text), len(text) + 1)
     return replace(
         span,
@@ -241,7 +241,7 @@ def _moved(span: Span, offset: int, text: str) -> Span:
 
 
 def _span(text: str, start: int, end: int) -> Span:
-    """A stretch of one line of a command."""
+    """A span inside one line of a command."""
     line = text.count("\n", 0, start) + 1
     column = start - text.rfind("\n", 0, start)
     return Span(SOURCE, line, column, line, column + end - start, start, end)

@@ -111,9 +111,9 @@ def test_rules_come_with_their_prefixes():
         ("load", "`load` needs one word, as in `load FILE`."),
         ("load a b", "`load` needs one word"),
         ("load 'a", "`load`: a quotation mark is not closed."),
-        ("drop x", "'x' is no number of a rule; `rules` lists them."),
-        ("insert edge(1, 2) * 0.", "0 is no number of times; from 1 to 1,000,000,000 are."),
-        ("insert edge(1, 2) * 10000000000", "10000000000 is no number of times"),
+        ("drop x", "'x' is not a rule number; `rules` lists them."),
+        ("insert edge(1, 2) * 0.", "Cannot repeat 0 times; use 1 to 1,000,000,000."),
+        ("insert edge(1, 2) * 10000000000", "Cannot repeat 10000000000 times"),
         ("explain edge(1, 2), edge(2, 3)", "There is more than one fact; `explain` takes one"),
     ],
 )

@@ -66,7 +66,7 @@ def test_facts_that_change_only_their_support_stay():
     ] == ("= path(1, 2)  # retracted, still derived")
 
 
-def test_updates_are_collected_until_they_are_applied_or_forgotten():
+def test_updates_are_pending_until_they_are_applied_or_discarded():
     """Nothing changes before `commit`; `rollback` leaves nothing to commit."""
     assert run(
         PATHS,
@@ -81,16 +81,16 @@ def test_updates_are_collected_until_they_are_applied_or_forgotten():
         "> list edge\n"
         "0 facts\n"
         "> discard\n"
-        "2 updates forgotten.\n"
+        "2 updates discarded.\n"
         "> pending\n"
         "0 updates\n"
         "> commit\n"
-        "Nothing is collected; `insert` and `remove` do that.\n"
+        "No pending updates. Add some with `insert` or `remove`.\n"
     )
 
 
 def test_a_failing_epoch_leaves_all_as_it_was():
-    """The state is the one before, and the updates are still collected."""
+    """The state is unchanged, and the updates are still pending."""
     session = Session(
         Reasoner(check_text("next(?x + 1) :- next(?x), ?x != 9 ."), recursion_limit=20)
     )
@@ -100,7 +100,7 @@ def test_a_failing_epoch_leaves_all_as_it_was():
     with pytest.raises(StreamReasonerError) as caught:
         session.execute("commit")
 
-    assert "Nothing has changed; 1 update still collected" in str(caught.value)
+    assert "Nothing has changed; 1 update still pending" in str(caught.value)
     assert [line.text for line in session.execute("list next")] == ["next(8)", "next(9)", "2 facts"]
     assert len(session.pending) == 1
 
@@ -204,7 +204,7 @@ def test_a_prefix_is_for_what_comes_after_it():
 
 
 def test_a_file_is_an_epoch_of_its_own(tmp_path):
-    """Its changes are counted by predicate; what is collected stays so."""
+    """Its changes are counted by predicate; pending updates stay pending."""
     file = tmp_path / "edge.csv"
     file.write_text("1,2\n2,3\n", encoding="utf-8")
     commands = ("insert edge(3, 4).", f"load '{file}'")
