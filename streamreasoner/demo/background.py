@@ -1,4 +1,4 @@
-"""Work on threads that nobody has to wait for. Invariant: what ends the work is in its future."""
+"""Work on daemon threads. Invariant: the work's result or error is in its future."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def background(name: str, work: Callable[[], None]) -> Future[None]:
-    """Do something on a daemon thread: a process that fails or is interrupted ends without it."""
+    """Run *work* on a daemon thread, which does not keep a failed process alive."""
     done: Future[None] = Future()
 
     def run() -> None:

@@ -1,6 +1,6 @@
-"""The running state against an evaluation from scratch.
+"""Comparison of the running state with an evaluation from scratch.
 
-Invariant: the two sides share the program and the input, nothing else.
+Invariant: the two sides share only the program and the input.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ Fact = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One collection, kept up to date and evaluated from scratch.
+    """A comparison of one collection, maintained incrementally and evaluated from scratch.
 
     Attributes:
         what: What is compared.
-        kept: Its rows as they were kept up to date.
-        scratch: Its rows from scratch.
+        incremental: Number of rows, maintained incrementally.
+        scratch: Number of rows, evaluated from scratch.
         differences: The first few rows that differ, one sentence each.
     """
 
     what: str
-    kept: int
+    incremental: int
     scratch: int
     differences: tuple[str, ...]
 
@@ -66,26 +66,26 @@ class Verdict:
 
     @property
     def equal(self) -> bool:
-        """Whether the running state is what an evaluation from scratch gives."""
-        return all(one.equal for one in self.comparisons)
+        """Whether the running state equals an evaluation from scratch."""
+        return all(comparison.equal for comparison in self.comparisons)
 
 
-def compare(given: Iterable[Change], published: Iterable[Change], running: Reasoner) -> Verdict:
+def compare(received: Iterable[Change], published: Iterable[Change], running: Reasoner) -> Verdict:
     """Evaluate the sum of the input from scratch and compare.
 
     Args:
-        given: Every message of the input.
+        received: Every message of the input.
         published: Every committed message of the output.
         running: The reasoner of a pipeline that has stopped.
     """
-    asserted, derived = _sum(given), _sum(published)
+    asserted, derived = _sum(received), _sum(published)
     start = time.perf_counter()
     fresh = Reasoner(running.program)
     fresh.take([_encoded(asserted, fresh)])
     seconds = time.perf_counter() - start
     closure = _texts(fresh.engine.facts(TRIPLE), fresh)
-    wanted = {fact: 1 for fact in closure if asserted.get(fact, 0) <= 0}
-    output = _compare("output topic, summed up", derived, wanted)
+    expected = {fact: 1 for fact in closure if asserted.get(fact, 0) <= 0}
+    output = _compare("output topic, summed up", derived, expected)
     trace = _compare("trace with multiplicities", _trace(running), _trace(fresh))
     return Verdict(len(asserted), seconds, (output, trace))
 
@@ -117,13 +117,13 @@ def _trace(reasoner: Reasoner) -> dict[tuple[Fact, int], int]:
     return dict(zip(keys, rows.multiplicity.tolist(), strict=True))
 
 
-def _compare(what: str, kept: Mapping[Any, int], scratch: Mapping[Any, int]) -> Comparison:
-    keys = (key for key in chain(kept, scratch) if kept.get(key, 0) != scratch.get(key, 0))
+def _compare(what: str, running: Mapping[Any, int], scratch: Mapping[Any, int]) -> Comparison:
+    keys = (key for key in chain(running, scratch) if running.get(key, 0) != scratch.get(key, 0))
     differences = (
-        f"{_row(key)}: {kept.get(key, 0)} kept up to date, {scratch.get(key, 0)} from scratch"
+        f"{_row(key)}: {running.get(key, 0)} kept up to date, {scratch.get(key, 0)} from scratch"
         for key in dict.fromkeys(keys)
     )
-    return Comparison(what, len(kept), len(scratch), tuple(islice(differences, 5)))
+    return Comparison(what, len(running), len(scratch), tuple(islice(differences, 5)))
 
 
 def _row(key: Any) -> str:

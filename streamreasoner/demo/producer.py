@@ -1,6 +1,6 @@
 """The university, sent to the input topic at a steady rate.
 
-Invariant: a schema change travels alone in its epoch, so what it derives can be told from the rest.
+Invariant: a schema change has an epoch of its own, so its consequences can be counted separately.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SCHEMA_SECONDS = 5.0
 _LEAST_UPDATES = 10
 _SETTLE_SECONDS = 30.0
-# Further behind than this, the rate starts anew instead of being caught up with in one burst.
+# If the producer is further behind, it resumes at the rate instead of catching up in a burst.
 _MOST_BEHIND = 0.5
 
 

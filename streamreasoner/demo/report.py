@@ -58,10 +58,13 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
         f"Evaluated from scratch: {verdict.asserted:,} asserted facts"
         f" in {verdict.seconds * 1000:,.0f} ms."
     )
-    for one in verdict.comparisons:
-        outcome = "equal" if one.equal else "DIFFERENT"
-        yield f"  {one.what:26} {one.kept:>9,} rows   from scratch {one.scratch:>9,}   {outcome}"
-        yield from (f"    {difference}" for difference in one.differences)
+    for result in verdict.comparisons:
+        outcome = "equal" if result.equal else "DIFFERENT"
+        yield (
+            f"  {result.what:26} {result.incremental:>9,} rows"
+            f"   from scratch {result.scratch:>9,}   {outcome}"
+        )
+        yield from (f"    {difference}" for difference in result.differences)
     yield conclusion(verdict)
 
 

@@ -1,6 +1,6 @@
 """The demo from its start to its verdict.
 
-Invariant: whatever happens, broker, Spark and temporary files are gone when `run` is left.
+Invariant: when `run` returns or raises, broker, Spark and temporary files have been removed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _PARTITIONS = 3
 
 
 def run(options: Options, view: View) -> bool:
-    """Run the demo; whether the closure is equal to an evaluation from scratch.
+    """Run the demo; return whether the closure equals an evaluation from scratch.
 
     Raises:
         StreamReasonerError: Something does not start, or fails.
@@ -58,7 +58,7 @@ def run(options: Options, view: View) -> bool:
             view.finish("Interrupted: stopping what runs.")
             raise
         except StreamReasonerError:
-            # Clients wait long for a server that is gone; the message comes when all is stopped.
+            # Clients wait long for a stopped server; the error is printed after shutdown.
             view.finish("Something has failed: stopping what runs.")
             raise
 
@@ -139,7 +139,7 @@ def _settings(servers: str, directory: Path) -> Config:
         "metrics": {"port": 0},
         "state": {"directory": str(directory)},
     }
-    # The demo is what it is: variables of the environment are meant for other pipelines.
+    # The demo ignores the environment, whose variables are meant for other pipelines.
     return config.parse(raw, {}, directory)
 
 

@@ -1,6 +1,6 @@
-"""The start, step by step. Invariant: a view hears of every step twice, or of its failure never.
+"""The demo's start. Invariant: a view sees every step begin, and end unless it fails.
 
-Broker and kernels are brought up side by side: the one is Java's work, the other Python's.
+The broker (Java) starts while the kernels (Python) are compiled.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Start:
     """Times the steps of a start from the moment the process began.
 
     Args:
-        view: Told about each step.
+        view: Notified of each step.
     """
 
     def __init__(self, view: View) -> None:
@@ -45,7 +45,7 @@ class Start:
         self._view.step(Step(what, began, self.elapsed() - began))
 
     def aside(self, what: str, work: Callable[[], None]) -> Future[None]:
-        """Do a step on another thread."""
+        """Run a step on another thread."""
 
         def run() -> None:
             with self.step(what):

@@ -1,4 +1,4 @@
-"""The stream of a demo, while it flows. Invariant: no error of a thread stays in that thread."""
+"""The threads of a running demo. Invariant: an error in any thread reaches the caller."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Stream:
         kafka: The cluster and its topics.
         pipeline: Reads the input and publishes the changes.
         tally: The pipeline's observer.
-        view: Told what happens.
+        view: Notified of what happens.
         watch_broker: Raises if the broker has ended.
     """
 
@@ -92,14 +92,14 @@ class Stream:
         self._end.set()
         self._unfollow.set()
         self._pipeline.query.stop()
-        # After a failure a client may wait minutes for a broker that is gone.
+        # After a failure a client may wait minutes for a broker that has stopped.
         wait(self._running, None if kind is None else _FAREWELL_SECONDS)
 
     def await_first_change(self) -> None:
-        """Return when the first derived change has been received.
+        """Wait until the first derived change is received.
 
         Raises:
-            StreamReasonerError: A thread failed, or nothing is derived for minutes.
+            StreamReasonerError: A thread failed, or the wait timed out.
         """
         deadline = time.monotonic() + _SETTLE_SECONDS
         while not self._tally.first_change.wait(_LOOK_SECONDS):
@@ -108,7 +108,7 @@ class Stream:
                 raise BrokerError(f"Nothing was derived within {_SETTLE_SECONDS:g} s.")
 
     def watch(self, began: float) -> str:
-        """Show the stream until its time is over or Ctrl-C; says which.
+        """Show the stream until its duration ends or Ctrl-C; return which, as text.
 
         Raises:
             StreamReasonerError: A thread failed.
@@ -123,10 +123,10 @@ class Stream:
         return "The time is over."
 
     def drain(self) -> None:
-        """Stop sending, let everything through, then stop the pipeline.
+        """Stop sending, wait until everything is published and received, stop the pipeline.
 
         Raises:
-            StreamReasonerError: A thread failed, or not everything came through in time.
+            StreamReasonerError: A thread failed, or the wait timed out.
         """
         self._end.set()
         query, _, producer = self._running
@@ -142,7 +142,7 @@ class Stream:
         query.result()
 
     def _check(self) -> None:
-        """Raise what ended a thread or the broker before its time."""
+        """Raise the error that ended a thread or the broker early."""
         self._watch_broker()
         for running in self._running:
             if running.done():

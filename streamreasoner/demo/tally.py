@@ -1,7 +1,7 @@
 """What the demo has sent, evaluated and received so far.
 
-Invariant: `plus` and `minus` count changes that a read_committed consumer has received, nothing
-else; a latency runs from Kafka's timestamp of an input to the receipt of its epoch's last change.
+Invariant: `plus` and `minus` count only changes that a read_committed consumer has received; a
+latency runs from Kafka's timestamp of an input to the receipt of its epoch's last change.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Tally(NullObserver):
         self._reasoner = reasoner
 
     def start_latencies(self) -> None:
-        """Forget the latencies of what is settled: the first epoch warms everything up."""
+        """Discard the latencies so far: the first epoch includes warm-up."""
         with self._changed:
             self._latencies = _Latencies()
 
@@ -187,7 +187,7 @@ class Tally(NullObserver):
             self.first_change.set()
 
     def await_settled(self, seconds: float) -> bool:
-        """Wait until all that was sent is evaluated and its changes are received; say if so."""
+        """Wait until everything sent is evaluated and received; return whether it is."""
         with self._changed:
             return self._changed.wait_for(self._settled, seconds)
 

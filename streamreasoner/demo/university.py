@@ -1,4 +1,4 @@
-"""A university as a stream of updates, without end and the same for the same seed.
+"""A university as an endless stream of updates, deterministic for a seed.
 
 Invariant: every prefix of the stream retracts only what it has asserted, and asserts nothing twice.
 """
@@ -64,7 +64,7 @@ class Event:
 
 
 def university(seed: int, schema_every: int) -> Iterator[Event]:
-    """The stream: the opening, then life with a schema change now and then, for ever.
+    """The endless stream: the opening, then everyday events with occasional schema changes.
 
     Args:
         seed: The same seed gives the same stream.
@@ -166,7 +166,9 @@ class _Campus:
         facts += [(person, name("takesCourse"), course) for course in self._some(self._courses, 2)]
         if graduate:
             facts += [(person, name("advisor"), teacher) for teacher in self._some(self._staff, 1)]
-            facts += [(person, name("assistantOf"), one) for one in self._some(self._courses, 1)]
+            facts += [
+                (person, name("assistantOf"), course) for course in self._some(self._courses, 1)
+            ]
         self._students.append(person)
         return f"{short(person)} enrols in {short(place)}", self._assert(facts)
 
@@ -174,8 +176,10 @@ class _Campus:
         course = self._new(short(place))
         kind = self._chance.choice(("Course", "GraduateCourse"))
         facts = [(course, TYPE, name(kind))]
-        facts += [(one, name("teacherOf"), course) for one in self._some(self._staff, 1)]
-        facts += [(one, name("takesCourse"), course) for one in self._some(self._students, 3)]
+        facts += [(teacher, name("teacherOf"), course) for teacher in self._some(self._staff, 1)]
+        facts += [
+            (student, name("takesCourse"), course) for student in self._some(self._students, 3)
+        ]
         self._courses.append(course)
         return f"the course {short(course)} begins", self._assert(facts)
 
@@ -191,7 +195,7 @@ class _Campus:
     def _promote(self) -> tuple[str, tuple[TripleUpdate, ...]]:
         person = self._chance.choice(self._staff)
         old = next(fact for fact in self._about[person] if fact[0] == person and fact[1] == TYPE)
-        rank = self._chance.choice([one for one in _RANKS if name(one) != old[2]])
+        rank = self._chance.choice([rank for rank in _RANKS if name(rank) != old[2]])
         updates = self._retract((old,)) + self._assert(((person, TYPE, name(rank)),))
         return f"{short(person)}, {short(old[2])}, is now {rank}", updates
 
@@ -207,12 +211,12 @@ class _Campus:
     def _withdraw(self) -> tuple[str, tuple[TripleUpdate, ...]]:
         return self._go(self._papers, "is withdrawn")
 
-    def _go(self, kin: list[str], how: str) -> tuple[str, tuple[TripleUpdate, ...]]:
-        """Retract all that is asserted about one of *kin*; the last one stays."""
-        if len(kin) == 1:
+    def _go(self, members: list[str], how: str) -> tuple[str, tuple[TripleUpdate, ...]]:
+        """Remove a random member and retract everything about it; the last one stays."""
+        if len(members) == 1:
             return self._enrol(name(_DEPARTMENTS[0]))
-        one = kin.pop(self._chance.randrange(len(kin)))
-        return f"{short(one)} {how}", self._retract(tuple(self._about[one]))
+        member = members.pop(self._chance.randrange(len(members)))
+        return f"{short(member)} {how}", self._retract(tuple(self._about[member]))
 
     def _assert(self, facts: tuple[Triple, ...] | list[Triple]) -> tuple[TripleUpdate, ...]:
         new = [fact for fact in dict.fromkeys(facts) if fact not in self._asserted]

@@ -1,6 +1,6 @@
-"""What a view of the demo is shown. Invariant: the demo itself never prints.
+"""The port of a demo view. Invariant: the demo itself never prints.
 
-A view is called from several threads; it keeps its own peace.
+A view is called from several threads; it does its own locking.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class View(Protocol):
         """Something has happened at the university."""
 
     def show(self, snapshot: Snapshot, elapsed: float) -> None:
-        """The totals, after so many seconds of the stream; called a few times a second."""
+        """The totals after `elapsed` seconds of stream; called a few times a second."""
 
     def finish(self, reason: str) -> None:
         """The stream is over; what follows is the comparison."""
@@ -66,4 +66,4 @@ class View(Protocol):
         """The result."""
 
     def close(self) -> None:
-        """Give the terminal back; may be called more than once."""
+        """Restore the terminal; may be called more than once."""

@@ -54,8 +54,8 @@ def test_what_was_kept_up_to_date_is_equal(pipeline):
     output, trace = verdict.comparisons
     assert verdict.equal
     assert verdict.asserted > 1000
-    assert output.kept == output.scratch > 1000
-    assert trace.kept == trace.scratch > 2000
+    assert output.incremental == output.scratch > 1000
+    assert trace.incremental == trace.scratch > 2000
 
 
 def test_a_lost_change_is_a_difference(pipeline):

@@ -1,4 +1,4 @@
-"""The views of the demo: what is shown says what is."""
+"""The views of the demo show the totals, changes and verdict they are given."""
 
 from __future__ import annotations
 

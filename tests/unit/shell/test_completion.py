@@ -1,4 +1,4 @@
-"""What may come next."""
+"""Completion of commands, predicates, prefixes and IRIs."""
 
 from __future__ import annotations
 

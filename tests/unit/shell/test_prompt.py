@@ -76,14 +76,14 @@ def test_what_is_open_goes_on_in_the_next_line():
 
 
 def test_a_blank_line_ends_what_is_open():
-    """What is wrong is told instead of waiting for ever."""
+    """A mistake is reported instead of waiting for more input."""
     _, shown = typed(f"rule path(?x, ?x) :- edge(?x\r\r{CTRL_D}")
 
     assert "SR102" in shown
 
 
 def test_an_interrupt_forgets_the_line():
-    """Ctrl-C leaves what is typed, not the shell."""
+    """Ctrl-C clears the input and does not leave the shell."""
     session, _ = typed(f"insert edge(1, 2).{CTRL_C}insert edge(3, 4).\rcommit\rquit\r")
 
     assert session.reasoner.facts("edge") == {(3, 4)}
@@ -103,7 +103,7 @@ def test_an_interrupt_stops_a_command(monkeypatch):
 
 
 def test_a_mistake_is_shown_and_the_shell_goes_on():
-    """Errors end nothing."""
+    """The shell continues after an error."""
     session, shown = typed("lst path\rinsert edge(1, 2).\rcommit\rquit\r")
 
     assert "There is no command 'lst'. Did you mean 'list'?" in shown
@@ -111,7 +111,7 @@ def test_a_mistake_is_shown_and_the_shell_goes_on():
 
 
 def test_the_prompt_counts_what_is_collected():
-    """Updates that wait for `commit` are seen."""
+    """The prompt shows the number of pending updates."""
     _, shown = typed("insert edge(1, 2), edge(2, 3).\rquit\r")
 
     assert "2> " in shown

@@ -279,7 +279,7 @@ def test_a_limit_cuts_long_answers():
 
 
 def test_a_clock_tells_how_long_an_epoch_took():
-    """Times, and the memory, are told only where a clock is."""
+    """Durations and memory are reported only if a clock is set."""
     session = Session(Reasoner(check_text(PATHS)), clock=iter([2.0, 2.25]).__next__)
     session.execute("insert edge(1, 1).")
 
