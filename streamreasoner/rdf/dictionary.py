@@ -25,7 +25,7 @@ Terms: TypeAlias = "pa.StringArray | pa.LargeStringArray | pa.ChunkedArray"
 """A column of terms: Arrow string or large_string, in one piece or several."""
 
 INVALID = -1
-"""What `encode_validated` gives for a row that is not a term."""
+"""The id that `encode_validated` returns for a row that is not a term."""
 
 MAX_TERMS = (1 << 31) - 2
 ID_BYTES = 8  # where the text of a term starts
@@ -38,12 +38,12 @@ class TermDictionary(Protocol):
     """Terms and their ids (int32, dense from 0), wherever they are; see `Dictionary`."""
 
     def __len__(self) -> int:
-        """How many terms there are."""
+        """The number of terms."""
         ...
 
     @property
     def local(self) -> Dictionary:
-        """What readers of files fill; `resolve` makes its ids those of this dictionary."""
+        """The dictionary that file readers fill; `resolve` maps its ids to those of this one."""
         ...
 
     @property
@@ -53,7 +53,7 @@ class TermDictionary(Protocol):
 
     @property
     def fill(self) -> Fill:
-        """How full it is, of what it can hold."""
+        """How full it is."""
         ...
 
     def resolve(self, local: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -110,11 +110,11 @@ class Dictionary:
 
     @property
     def local(self) -> Dictionary:
-        """This dictionary: readers of files fill it at once."""
+        """This dictionary itself, which file readers fill directly."""
         return self
 
     def resolve(self, local: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The same ids: those of `local` are those of this dictionary."""
+        """The ids unchanged, because `local` is this dictionary."""
         return local
 
     @property
@@ -124,7 +124,7 @@ class Dictionary:
 
     @property
     def capacity(self) -> int:
-        """How many terms it could ever hold; columns by term id are reserved this long."""
+        """Maximum number of terms; columns by term id are reserved at this length."""
         return min(MAX_TERMS, self._starts.capacity - 1)
 
     @property
@@ -139,7 +139,7 @@ class Dictionary:
         return used + 8 * self._slots.capacity
 
     def encode(self, terms: Terms) -> NDArray[np.int32]:
-        """Ids of terms that are known to be canonical; unseen ones are added.
+        """Ids of terms known to be canonical; unseen ones are added.
 
         Args:
             terms: Canonical N-Triples, n rows without nulls.
@@ -152,7 +152,7 @@ class Dictionary:
             EngineError: The dictionary is full.
         """
         if terms.null_count:
-            raise TermError("A column of terms holds a null; every row must be a term.")
+            raise TermError("A column of terms has a null; every row must be a term.")
         return self._encode(terms, checked=False)
 
     def encode_validated(self, terms: Terms) -> NDArray[np.int32]:
@@ -193,7 +193,7 @@ class Dictionary:
         """The terms of `ids` (any shape, flattened), in the same order.
 
         Raises:
-            IndexError: An id was never given out.
+            IndexError: An id was never assigned.
         """
         flat = self._known(ids)
         offsets = np.empty(len(flat) + 1, dtype=np.int64)
@@ -207,7 +207,7 @@ class Dictionary:
         """The terms with ids from `start` to before `stop`, without copying their text.
 
         Raises:
-            IndexError: The range is not within what was given out.
+            IndexError: The range exceeds the assigned ids.
         """
         if not 0 <= start <= stop <= len(self):
             raise IndexError(f"Ids {start} to {stop} are not all below {len(self)}.")
@@ -219,18 +219,18 @@ class Dictionary:
         )
 
     def is_literal(self, ids: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Which of `ids` (flattened) are literals, so may stand only as objects or arguments.
+        """Which of `ids` (flattened) are literals, which may only be objects or arguments.
 
         Raises:
-            IndexError: An id was never given out.
+            IndexError: An id was never assigned.
         """
         return np.equal(self._first_bytes(ids), ord('"'))
 
     def is_iri(self, ids: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Which of `ids` (flattened) are IRIs, so may stand as predicates of triples.
+        """Which of `ids` (flattened) are IRIs, which may be predicates of triples.
 
         Raises:
-            IndexError: An id was never given out.
+            IndexError: An id was never assigned.
         """
         return np.equal(self._first_bytes(ids), ord("<"))
 
@@ -298,7 +298,7 @@ class Dictionary:
         flat = np.ascontiguousarray(ids, dtype=np.int64).reshape(-1)
         if len(flat) and (flat.min() < 0 or flat.max() >= len(self)):
             unknown = flat[(flat < 0) | (flat >= len(self))][0]
-            raise IndexError(f"Id {unknown} was never given out; there are {len(self)} terms.")
+            raise IndexError(f"Id {unknown} was never assigned; there are {len(self)} terms.")
         return flat
 
 

@@ -1,4 +1,4 @@
-"""A line of N-Triples or N-Quads to canonical terms. Invariant: it is taken whole or not at all.
+"""A line of N-Triples or N-Quads to canonical terms. Invariant: no line is accepted in part.
 
 White space, blank lines, comments and line ends are those of RDF 1.1 N-Triples, section 7, and RDF
 1.1 N-Quads, section 4, which are the same: a carriage return alone ends a line too. Of what RDF 1.2
@@ -39,7 +39,7 @@ _TRIPLE = (
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that is not what its document is written in.
+    """A line that does not conform to the format of its document.
 
     Attributes:
         line: Number of the line, from 1.
@@ -54,14 +54,14 @@ def triples(line: bytes) -> list[tuple[str, ...]]:
     """Canonical triples of a line of N-Triples without its line feed; several if CR divides it.
 
     Raises:
-        DataError: What is wrong, in one sentence.
+        DataError: The reason, in one sentence.
     """
-    found = []
+    statements = []
     for text in _parts(line):
         terms, position = _terms(text)
         _check_end(text, position, "the dot that ends a triple is missing")
-        found.append(terms)
-    return found
+        statements.append(terms)
+    return statements
 
 
 def quads(line: bytes) -> list[tuple[str, ...]]:
@@ -71,9 +71,9 @@ def quads(line: bytes) -> list[tuple[str, ...]]:
     line names no graph, which means the default graph.
 
     Raises:
-        DataError: What is wrong, in one sentence.
+        DataError: The reason, in one sentence.
     """
-    found = []
+    statements = []
     for text in _parts(line):
         terms, position = _terms(text)
         graph = _GRAPH.match(text, position)
@@ -82,12 +82,12 @@ def quads(line: bytes) -> list[tuple[str, ...]]:
             position = _blanks_end(text, graph.end())
         wanted = "" if graph is not None else "the graph, an <IRI> or a _:blankNode, or "
         _check_end(text, position, f"{wanted}the dot that ends a quad is missing")
-        found.append(terms)
-    return found
+        statements.append(terms)
+    return statements
 
 
 def _parts(line: bytes) -> list[str]:
-    """What is between the carriage returns of a line, blank parts and comments left out."""
+    """The parts of a line between carriage returns, without blank parts and comments."""
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
@@ -110,7 +110,7 @@ def _terms(text: str) -> tuple[tuple[str, ...], int]:
 
 def _term(text: str, role: str, position: int) -> str:
     try:
-        # Literals may be long and are seldom met again.
+        # Literals may be long and rarely repeat.
         return canonical(text) if text.startswith('"') else _node(text)
     except TermError as error:
         raise DataError(f"The {role} at character {position + 1}: {error}") from None

@@ -173,11 +173,11 @@ def suffix(path: Path) -> str:
 
 
 def declared_prefixes(paths: Iterable[str | Path]) -> dict[str, str]:
-    """Prefixes that Turtle files declare before their first triple; the first file decides.
+    """Prefixes that Turtle files declare before their first triple; the first file wins.
 
-    A file that cannot be read declares none: reading it says why.
+    A file that cannot be read declares none; reading its facts reports why.
     """
-    found: dict[str, str] = {}
+    prefixes: dict[str, str] = {}
     for path in map(Path, paths):
         if suffix(path) != ".ttl":
             continue
@@ -186,8 +186,8 @@ def declared_prefixes(paths: Iterable[str | Path]) -> dict[str, str]:
             parser = pyoxigraph.parse(cast("IO[bytes]", stream), format=pyoxigraph.RdfFormat.TURTLE)
             next(parser, None)
             usable = {k: v for k, v in parser.prefixes.items() if _PREFIX_NAME.fullmatch(k)}
-            found = {**usable, **found}
-    return found
+            prefixes = {**usable, **prefixes}
+    return prefixes
 
 
 def _csv(path: Path, predicate: str, dictionary: Dictionary, *, header: bool) -> Iterator[Facts]:

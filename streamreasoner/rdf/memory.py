@@ -43,7 +43,7 @@ class Fill:
 
     @property
     def ratio(self) -> float:
-        """The part that is in use, from 0 to 1."""
+        """The fraction in use, from 0 to 1."""
         return self.used / self.limit if self.limit else 0.0
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ class Fill:
 
 
 def fullest(*fills: Fill) -> Fill:
-    """The one of several stores that is full first."""
+    """The fullest of several stores."""
     return max(fills, key=lambda fill: fill.ratio)
 
 
@@ -67,7 +67,7 @@ def physical_memory() -> int:
 
 
 def reservable(itemsize: int, *, at_most: int = 1 << 40) -> int:
-    """How many items of `itemsize` bytes could fill physical memory (1 GiB at the least).
+    """Number of items of `itemsize` bytes that fill physical memory (at least 1 GiB).
 
     Args:
         itemsize: Bytes of one item.

@@ -1,4 +1,4 @@
-"""Terms as Python has them: rdflib's nodes, and Python's own values for the common literals.
+"""Terms as Python objects: rdflib nodes, and Python values for the common literals.
 
 Invariant: `to_ntriples(from_ntriples(t)) == canonical(t)`.
 """
@@ -51,8 +51,8 @@ def to_ntriples(value: object) -> str:
         case rdflib.Literal():
             return _from_rdflib(value)
         case rdflib.term.Identifier():
-            # Variables of rdflib are strings to Python.
-            raise TermError(f"An rdflib {type(value).__name__} is not a term of RDF: {value!r}.")
+            # rdflib variables are subclasses of str.
+            raise TermError(f"An rdflib {type(value).__name__} is not an RDF term: {value!r}.")
         case str():
             return terms.to_ntriples(str(value))
         case _:

@@ -19,7 +19,7 @@ def _options() -> re2.Options:
     options = re2.Options()
     options.max_mem = _BYTES
     options.log_errors = False
-    # Whether there is a match is all that is asked.
+    # Only the existence of a match matters.
     options.never_capture = True
     return options
 
@@ -28,7 +28,7 @@ _OPTIONS = _options()
 
 
 class PatternError(ValueError):
-    """Text that is no regular expression of RE2's, or one that takes too much memory.
+    """Text that is not an RE2 regular expression, or one that takes too much memory.
 
     Attributes:
         reason: What is wrong.

@@ -65,7 +65,7 @@ _SURROGATES = range(0xD800, 0xE000)
 
 
 class Kind(Enum):
-    """What a term is."""
+    """The kind of a term."""
 
     IRI = "IRI"
     BLANK_NODE = "blank node"
@@ -162,7 +162,7 @@ def to_ntriples(value: object) -> str:
 
 
 def value(text: str) -> Value:
-    """What a term is worth in a comparison; kind NONE unless it is a literal with a known value.
+    """The value of a term in comparisons; kind NONE unless it is a literal with a known value.
 
     Raises:
         TermError: `text` is not a term.

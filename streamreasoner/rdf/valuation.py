@@ -1,4 +1,4 @@
-"""What a literal is worth in a comparison. Invariant: equal values of one kind have equal fields.
+"""Values of literals in comparisons. Invariant: equal values of one kind have equal fields.
 
 Lexical forms are those of XSD 1.1 part 2, taken as they are: no white space is trimmed, and a form
 outside the datatype has no value.
@@ -141,7 +141,7 @@ def _double(lexical: str, *, single: bool) -> Value:
 
 
 def _rounded(number: float) -> float:
-    """The number of single precision that is nearest."""
+    """The nearest single-precision number."""
     try:
         (single,) = struct.unpack("f", struct.pack("f", number))
     except OverflowError:
@@ -183,7 +183,7 @@ def _offset(zone: str | None) -> int:
 
 
 def _days(year: int, month: int, day: int) -> int | None:
-    """Days since 1970-01-01 in the proleptic Gregorian calendar; None if there is no such day.
+    """Days since 1970-01-01 in the proleptic Gregorian calendar; None for an invalid date.
 
     Source: Howard Hinnant, chrono-Compatible Low-Level Date Algorithms, days_from_civil.
     """

@@ -87,14 +87,14 @@ class Values:
         return self._double.array[: len(self)]
 
     def extend(self) -> None:
-        """Fill in the terms that came since the last call; costs nothing when there are none."""
+        """Fill in the terms added since the last call."""
         stop = len(self._dictionary)
         for start in range(len(self), stop, _BATCH):
             self._fill(start, min(start + _BATCH, stop))
         self.table[comparing.LENGTH] = stop
 
     def intern_integer(self, number: int) -> int:
-        """Id of an integer of int64 as a term, new if need be; its value is filled in."""
+        """Id of an integer of int64 as a term, added if needed; its value is filled in."""
         self.extend()
         term = int(integers.intern_integer(self.table, number))
         if term == table.FULL:

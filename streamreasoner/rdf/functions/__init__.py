@@ -1,4 +1,4 @@
-"""Functions and tests on canonical terms. Invariant: what comes out is canonical, or no value."""
+"""Functions and tests on canonical terms. Invariant: a result is canonical, or None."""
 
 from __future__ import annotations
 

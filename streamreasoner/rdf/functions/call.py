@@ -1,4 +1,4 @@
-"""Functions and tests by name. Invariant: none raises; what cannot be computed has no value."""
+"""Functions and tests by name. Invariant: they never raise; a failed computation has no value."""
 
 from __future__ import annotations
 

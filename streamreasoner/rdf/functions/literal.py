@@ -1,4 +1,4 @@
-"""Literals taken apart and put together. Invariant: `canonical` undoes `literal`."""
+"""Parsing and building of literals. Invariant: `canonical` is the inverse of `literal`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CACHED = 4096
 
 
 class Literal(NamedTuple):
-    """A literal and what it is worth.
+    """A literal and its value.
 
     Attributes:
         lexical: Lexical form, unescaped.
@@ -47,10 +47,10 @@ def literal(text: str) -> Literal | None:
 
 def string(text: str) -> Literal | None:
     """The literal of a canonical term if it is a string, with or without a language tag."""
-    found = literal(text)
-    if found is None or (found.language is None and found.datatype != XSD_STRING):
+    parsed = literal(text)
+    if parsed is None or (parsed.language is None and parsed.datatype != XSD_STRING):
         return None
-    return found
+    return parsed
 
 
 def canonical(lexical: str, language: str | None = None) -> str:

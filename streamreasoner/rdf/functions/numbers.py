@@ -40,7 +40,7 @@ class OutOfRangeError(Exception):
 
 
 class Type(IntEnum):
-    """What a number counts as in arithmetic; operands are promoted to the greater of their types.
+    """The type of a number in arithmetic; operands are promoted to the greater of their types.
 
     The names are those of the datatypes of results: xsd:integer, xsd:decimal, xsd:double.
     """
@@ -66,23 +66,23 @@ class Number(NamedTuple):
 
 @lru_cache(maxsize=_CACHED)
 def number(text: str) -> Number | None:
-    """The number that a canonical term is; None if it is none."""
+    """The number of a canonical term; None if it is not a number."""
     if (short := _SHORT_INTEGER.fullmatch(text)) is not None:
         whole = int(short[1])
         return Number(Type.INTEGER, whole * UNITS, float(whole))
-    found = literal(text)
-    if found is None or found.datatype not in NUMERIC or found.value.kind is ValueKind.NONE:
+    parsed = literal(text)
+    if parsed is None or parsed.datatype not in NUMERIC or parsed.value.kind is ValueKind.NONE:
         return None
-    if found.value.kind is ValueKind.DOUBLE:
-        return Number(Type.DOUBLE, 0, found.value.double)
-    kind = Type.DECIMAL if found.datatype == XSD_DECIMAL else Type.INTEGER
-    units = found.value.whole * UNITS + found.value.fraction
+    if parsed.value.kind is ValueKind.DOUBLE:
+        return Number(Type.DOUBLE, 0, parsed.value.double)
+    kind = Type.DECIMAL if parsed.datatype == XSD_DECIMAL else Type.INTEGER
+    units = parsed.value.whole * UNITS + parsed.value.fraction
     # An exact -0 is 0, whose double is not the negative zero that its text would be.
-    return Number(kind, units, found.value.double + 0.0)
+    return Number(kind, units, parsed.value.double + 0.0)
 
 
 def exact_term(units: int, *, integer: bool) -> str | None:
-    """Canonical xsd:integer or xsd:decimal of so many units of 1e-18.
+    """Canonical xsd:integer or xsd:decimal of a number of units of 1e-18.
 
     Args:
         units: The value; a multiple of 1e18 if `integer`.
@@ -210,7 +210,7 @@ def _exact(kind: Type, units: int) -> str:
 
 
 def _divide(left: float, right: float) -> float:
-    """IEEE division; Python has none by zero."""
+    """IEEE division; in Python, division by zero raises."""
     if right != 0:
         return left / right
     if left == 0 or math.isnan(left):

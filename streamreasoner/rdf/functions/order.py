@@ -1,4 +1,4 @@
-"""`min` and `max` of terms. Invariant: an answer is one of the arguments, the first of equals."""
+"""`min` and `max` of terms. Invariant: the result is an argument, the first of equal ones."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def compare(left: str, right: str) -> int | None:
     return _sign(_key(a), _key(b))
 
 
-def _extreme(wanted: int, arguments: tuple[str, ...]) -> str | None:
+def _extreme(sign: int, arguments: tuple[str, ...]) -> str | None:
     best = arguments[0]
     for argument in arguments[1:]:
-        found = compare(argument, best)
-        if found is None:
+        order = compare(argument, best)
+        if order is None:
             return None
-        if found == wanted:
+        if order == sign:
             best = argument
     return best
 
 
 def _family(operand: Literal) -> Kind:
-    """What compares with each other: numbers are of one family."""
+    """The family of comparable values: all numbers are one family."""
     kind = operand.value.kind
     return Kind.EXACT if kind is not Kind.NONE and operand.datatype in NUMERIC else kind
 

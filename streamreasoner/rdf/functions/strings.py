@@ -12,52 +12,52 @@ from streamreasoner.rdf.valuation import UNITS
 
 
 def concat(*arguments: str) -> str | None:
-    """All texts, one after the other; a language tag that all of them have is kept."""
+    """The concatenation of all texts; a common language tag is kept."""
     texts = []
     languages = set()
     for argument in arguments:
-        found = string(argument)
-        if found is None:
+        parsed = string(argument)
+        if parsed is None:
             return None
-        texts.append(found.lexical)
-        languages.add(found.language)
+        texts.append(parsed.lexical)
+        languages.add(parsed.language)
     return canonical("".join(texts), languages.pop() if len(languages) == 1 else None)
 
 
 def length(text: str) -> str | None:
     """Number of code points, an xsd:integer."""
-    found = string(text)
-    return None if found is None else exact_term(len(found.lexical) * UNITS, integer=True)
+    parsed = string(text)
+    return None if parsed is None else exact_term(len(parsed.lexical) * UNITS, integer=True)
 
 
 def substring(text: str, start: str, count: str | None = None) -> str | None:
     """The characters at positions start <= p < start + count, counted from 1, as `fn:substring`.
 
-    Positions outside the text hold no character, so any integers are legal.
+    Positions outside the text have no character, so any integers are legal.
     """
-    found = string(text)
+    parsed = string(text)
     first = _integer(start)
-    if found is None or first is None:
+    if parsed is None or first is None:
         return None
-    begin, end = max(first - 1, 0), len(found.lexical)
+    begin, end = max(first - 1, 0), len(parsed.lexical)
     if count is not None:
         size = _integer(count)
         if size is None:
             return None
         end = max(min(end, first - 1 + size), 0)
-    return canonical(found.lexical[begin:end], found.language)
+    return canonical(parsed.lexical[begin:end], parsed.language)
 
 
 def lower(text: str) -> str | None:
     """The text in lower case, its language tag kept."""
-    found = string(text)
-    return None if found is None else canonical(found.lexical.lower(), found.language)
+    parsed = string(text)
+    return None if parsed is None else canonical(parsed.lexical.lower(), parsed.language)
 
 
 def upper(text: str) -> str | None:
     """The text in upper case, its language tag kept."""
-    found = string(text)
-    return None if found is None else canonical(found.lexical.upper(), found.language)
+    parsed = string(text)
+    return None if parsed is None else canonical(parsed.lexical.upper(), parsed.language)
 
 
 def contains(text: str, part: str) -> bool | None:
@@ -85,5 +85,5 @@ def matches(text: str, pattern: str) -> bool | None:
 
 
 def _integer(text: str) -> int | None:
-    found = number(text)
-    return None if found is None or found.type is not Type.INTEGER else found.units // UNITS
+    parsed = number(text)
+    return None if parsed is None or parsed.type is not Type.INTEGER else parsed.units // UNITS

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Sum:
-    """A sum of numbers, as what it is made of.
+    """A sum of numbers, by its parts.
 
     Attributes:
         count: How many numbers.
@@ -60,7 +60,7 @@ class Sum:
         return exact_term(units, integer=not average and not self.decimals)
 
     def _double(self, divisor: int) -> float:
-        """The sum of everything over *divisor*, by IEEE 754 for what is not finite."""
+        """The total divided by *divisor*, following IEEE 754 for values that are not finite."""
         if self.nan or (self.positive and self.negative):
             return math.nan
         if self.positive or self.negative:
@@ -73,22 +73,22 @@ class Sum:
 
 
 def sum_of(terms: Iterable[tuple[str, int]]) -> Sum:
-    """The sum of canonical terms, each so many times; of none if no term is a number."""
-    found = Sum()
+    """The sum of canonical terms, each with its multiplicity; non-numbers are ignored."""
+    total = Sum()
     for term, times in terms:
-        one = number(term)
-        if one is None or times == 0:
+        operand = number(term)
+        if operand is None or times == 0:
             continue
-        found.count += times
-        if one.type is not Type.DOUBLE:
-            found.exact += times * one.units
-            found.decimals |= one.type is Type.DECIMAL
+        total.count += times
+        if operand.type is not Type.DOUBLE:
+            total.exact += times * operand.units
+            total.decimals |= operand.type is Type.DECIMAL
             continue
-        found.doubles = True
-        if math.isfinite(one.double):
-            found.finite += times * Fraction(one.double)
+        total.doubles = True
+        if math.isfinite(operand.double):
+            total.finite += times * Fraction(operand.double)
         else:
-            found.nan |= math.isnan(one.double)
-            found.positive |= one.double == math.inf
-            found.negative |= one.double == -math.inf
-    return found
+            total.nan |= math.isnan(operand.double)
+            total.positive |= operand.double == math.inf
+            total.negative |= operand.double == -math.inf
+    return total

@@ -20,7 +20,7 @@ from streamreasoner.rdf.vocabulary import (
 )
 
 SKOLEM_DEPTH = 16
-"""How deep skolem terms may be made of skolem terms, so that rules which invent nodes end."""
+"""Maximum nesting of skolem terms, so that rules that invent nodes terminate."""
 
 _SKOLEM = re.compile(r"_:sk([1-9][0-9]*)\.[0-9a-f]{32}")
 _HEX_DIGITS = 32
@@ -37,8 +37,8 @@ _INTEGER = frozenset(XSD_INTEGER_RANGES)
 
 def to_string(term: str) -> str | None:
     """Lexical form of a literal, as an xsd:string."""
-    found = literal(term)
-    return None if found is None else canonical(found.lexical)
+    parsed = literal(term)
+    return None if parsed is None else canonical(parsed.lexical)
 
 
 def to_number(operand: str) -> str | None:
@@ -54,8 +54,8 @@ def to_number(operand: str) -> str | None:
     for datatype, form in _FORMS:
         if form.fullmatch(text.lexical) is not None:
             return f'"{_plain(text.lexical)}"^^<{datatype}>'
-    found = value(text.lexical, XSD_DOUBLE)
-    return None if found.kind is Kind.NONE else to_ntriples(found.double)
+    double = value(text.lexical, XSD_DOUBLE)
+    return None if double.kind is Kind.NONE else to_ntriples(double.double)
 
 
 def to_text(term: str) -> str | None:
@@ -67,14 +67,14 @@ def to_text(term: str) -> str | None:
 
 def datatype(term: str) -> str | None:
     """Datatype IRI of a literal."""
-    found = literal(term)
-    return None if found is None else f"<{found.datatype or RDF_LANG_STRING}>"
+    parsed = literal(term)
+    return None if parsed is None else f"<{parsed.datatype or RDF_LANG_STRING}>"
 
 
 def language(term: str) -> str | None:
     """Language tag of a literal, the empty string if it has none."""
-    found = literal(term)
-    return None if found is None else canonical(found.language or "")
+    parsed = literal(term)
+    return None if parsed is None else canonical(parsed.language or "")
 
 
 def skolem(*arguments: str) -> str | None:
@@ -139,11 +139,11 @@ def is_boolean(term: str) -> bool:
 
 
 def _has_value(term: str, datatypes: frozenset[str]) -> bool:
-    """Whether it is a literal of one of these datatypes with a form that the datatype has."""
-    found = literal(term)
-    if found is None or found.datatype not in datatypes:
+    """Whether it is a literal of one of these datatypes with a valid lexical form."""
+    parsed = literal(term)
+    if parsed is None or parsed.datatype not in datatypes:
         return False
-    return found.value.kind is not Kind.NONE
+    return parsed.value.kind is not Kind.NONE
 
 
 def _plain(lexical: str) -> str:

@@ -121,11 +121,11 @@ def test_kinds_of_terms():
 
 @pytest.mark.parametrize("ids", [[1], [-1], [0, 7]])
 def test_unknown_ids_are_refused(ids):
-    """An id that was never given out is an error, not a read of foreign memory."""
+    """An id that was never assigned is an error, not a read of foreign memory."""
     dictionary = Dictionary()
     dictionary.intern('"a"')
 
-    with pytest.raises(IndexError, match="never given out"):
+    with pytest.raises(IndexError, match="never assigned"):
         dictionary.decode(np.array(ids))
     with pytest.raises(IndexError, match="not all below 1"):
         dictionary.terms(0, 2)
