@@ -61,7 +61,7 @@ def executor(environment: Mapping[str, str]) -> list[str]:
 
 
 def _spark() -> Path:
-    """Where Spark is: in the package pyspark."""
+    """Spark's directory: that of the package pyspark."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         sys.exit("The package pyspark is missing.")

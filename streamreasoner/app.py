@@ -43,7 +43,7 @@ from streamreasoner.streaming.rejection_log import RejectionLog
 from streamreasoner.streaming.reread import reread
 from streamreasoner.streaming.sink import Sink
 from streamreasoner.streaming.source import read_stream
-from streamreasoner.streaming.topic_checks import administration, check_topics
+from streamreasoner.streaming.topic_checks import admin_client, check_topics
 from streamreasoner.streaming.topic_ids import TopicIds
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         watcher = Observers(*(one for one in (metrics, rejections, observer) if one is not None))
         session.check_java()
         program = load_program(config.rules.program)
-        admin = administration(config.kafka)
+        admin = admin_client(config.kafka)
         check_topics(admin, config.kafka, config.rules.control_topic)
         topics = TopicIds(admin, config.kafka, config.rules.control_topic, config.state.topics)
         lock = StateLock(config.state.directory)

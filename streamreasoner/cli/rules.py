@@ -22,7 +22,7 @@ from streamreasoner.lang.parser import parse
 from streamreasoner.storage import programs
 from streamreasoner.streaming.answers import Answers
 from streamreasoner.streaming.control import Operation, write_control
-from streamreasoner.streaming.program import refuse_files
+from streamreasoner.streaming.program import why_files_are_refused
 from streamreasoner.streaming.topics import produce_one
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _send(
             "rules.control_topic is not set, so the program cannot be changed while the pipeline "
             "runs. Set it, create the topic with `streamreasoner topics create`, and restart."
         )
-    refusal = refuse_files(text, str(file))
+    refusal = why_files_are_refused(text, str(file))
     if refusal is not None:
         raise ProgramError(refusal)
     value = write_control(operation, text, file.name)

@@ -1,1 +1,1 @@
-"""From Kafka through Spark to Kafka. Invariant: no message is lost; a bad one is dead-lettered."""
+"""The pipeline from Kafka to Kafka. Invariant: no message is lost; bad ones are dead-lettered."""

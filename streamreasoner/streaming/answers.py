@@ -1,7 +1,7 @@
-"""What a pipeline has made of a message. Invariant: the answer is the one of a published epoch.
+"""The outcome of a message. Invariant: an answer comes from a published epoch.
 
 An epoch's dead letters and its marker become visible together, so a message within the range of a
-marker was accepted unless there is a dead letter for it by then.
+marker was applied unless a dead letter for it is visible by then.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _POLL_MS = 200
 
 
 class _Range(msgspec.Struct):
-    """The part of a marker that says what is published."""
+    """The input range in a marker."""
 
     offsets: dict[str, dict[str, list[int]]]
 
 
 class Answers:
-    """Answers for messages that are sent after it was made: `with Answers(...) as answers`.
+    """Outcomes of messages sent after construction: `with Answers(...) as answers`.
 
     Args:
         kafka: Cluster and topics.
@@ -76,7 +76,7 @@ class Answers:
         self._consumer.close()
 
     def why_rejected(self, topic: str, offset: int, timeout: float) -> str | None:
-        """Wait for the epoch of a message of partition 0; why it is rejected, None if it is not.
+        """Wait for the epoch of a message of partition 0; returns why it was rejected, else None.
 
         Args:
             topic: Topic of the message.
@@ -85,7 +85,7 @@ class Answers:
 
         Raises:
             BrokerError: Kafka cannot be read.
-            StreamReasonerError: The time is over.
+            StreamReasonerError: The timeout has passed.
         """
         deadline = time.monotonic() + timeout
         try:
@@ -93,16 +93,16 @@ class Answers:
                 if time.monotonic() >= deadline:
                     raise StreamReasonerError(
                         f"The pipeline has not read offset {offset} of {topic} within {timeout:g} "
-                        "s. Check that it runs, or wait longer with --timeout. The message stays, "
-                        "and is read when its turn comes."
+                        "s. Check that it runs, or wait longer with --timeout. The message "
+                        "stays in the topic and will be read in order."
                     )
                 self._read()
             self._read_to_the_end()
         except KafkaError as error:
-            raise BrokerError(f"Kafka cannot be read from: {error}.") from None
-        place = {"topic": topic.encode(), "partition": b"0", "offset": str(offset).encode()}
+            raise BrokerError(f"Cannot read from Kafka: {error}.") from None
+        origin = {"topic": topic.encode(), "partition": b"0", "offset": str(offset).encode()}
         for letter in self._letters:
-            if place.items() <= letter.items():
+            if origin.items() <= letter.items():
                 return f"{letter['class'].decode()}: {letter['reason'].decode()}"
         return None
 
@@ -122,5 +122,5 @@ class Answers:
 
     def _read_to_the_end(self) -> None:
         ends = self._consumer.end_offsets(self._partitions)
-        while any(self._consumer.position(one) < end for one, end in ends.items()):
+        while any(self._consumer.position(partition) < end for partition, end in ends.items()):
             self._read()

@@ -1,8 +1,8 @@
-"""What is known about an epoch that failed, in a file of the state directory.
+"""A record of a failed epoch, in a file of the state directory.
 
-Invariant: a trial is on the disk before it begins, so that a process that it ends is noticed by the
-next one; a verdict is on the disk before durable step 1, so that a replay leaves out the same
-messages. An epoch that does not fail, in a process that was not restarted, costs no file.
+Invariant: a trial is on the disk before it begins, so the next process knows if it ended this one;
+a verdict is on the disk before durable step 1, so a replay leaves out the same messages.
+An epoch that does not fail, in a process that was not restarted, writes no file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class LeftOut(msgspec.Struct, frozen=True):
         topic: Its topic.
         partition: Its partition.
         offset: Its offset.
-        why: What happens with it.
+        why: How the epoch fails with it.
     """
 
     topic: str
@@ -35,11 +35,11 @@ class LeftOut(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """Without what an epoch is evaluated.
+    """What an epoch is evaluated without.
 
     Attributes:
         left_out: Messages, in the order of the batch.
-        program_refused: Why the change of the program is refused, None if it is not.
+        program_refused: Why the change of the program is rejected, None if it is not.
     """
 
     left_out: tuple[LeftOut, ...] = ()
@@ -52,10 +52,10 @@ class Attempts(msgspec.Struct, frozen=True):
     Attributes:
         epoch: The epoch.
         offsets: Its input range.
-        trials: What each evaluation came to: None if it passed, else why it failed. The first is
-            that of the whole batch, the others are of parts.
-        begun: How many processes have begun the evaluation after those.
-        verdict: How the epoch is evaluated, once that is known.
+        trials: The result of each evaluation: None if it passed, else why it failed. The first
+            is of the whole batch, the others are of parts.
+        begun: How many processes have begun the evaluation after these.
+        verdict: What to leave out, once that is known.
     """
 
     epoch: int
@@ -66,10 +66,10 @@ class Attempts(msgspec.Struct, frozen=True):
 
 
 class AttemptsFile:
-    """The file.
+    """The file that holds the attempts.
 
     Args:
-        path: Where it is.
+        path: Path of the file.
 
     Raises:
         StateError: It cannot be read.
@@ -84,23 +84,23 @@ class AttemptsFile:
             pass
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise StateError(
-                f"{path} cannot be read: {error}. It says which messages an epoch is evaluated "
-                "without. Restore it from a backup; if there is none, delete it: the messages are "
-                "then looked for again."
+                f"{path} cannot be read: {error}. It records which messages an epoch leaves out. "
+                "Restore it from a backup. Without a backup, delete it: the search for these "
+                "messages then runs again."
             ) from None
 
     def about(self, epoch: int, offsets: dict[str, dict[str, list[int]]]) -> Attempts | None:
-        """What is known about an epoch; anything about another one is forgotten."""
-        found = self._content
-        if found is not None and (found.epoch, found.offsets) != (epoch, offsets):
+        """The attempts at an epoch; forgets those at any other."""
+        content = self._content
+        if content is not None and (content.epoch, content.offsets) != (epoch, offsets):
             self.forget()
         return self._content
 
     def write(self, attempts: Attempts) -> None:
-        """Replace the content; it is on the disk when this returns.
+        """Replace the content; it is on the disk on return.
 
         Raises:
-            StateError: The disk refuses.
+            StateError: The file cannot be written.
         """
         new = self._path.with_name(f"{self._path.name}.new")
         try:

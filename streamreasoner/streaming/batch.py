@@ -4,9 +4,9 @@
 2. Publish changes, dead letters and the marker in one Kafka transaction.
 3. Return, so that Spark commits the batch.
 
-Invariant: a batch that is run again, after a crash anywhere, leaves tables and topics as if it had
-run once: evaluation is deterministic, step 1 skips tables that have the epoch, step 2 is skipped
-when the marker names the epoch.
+Invariant: a batch that runs again, after a crash at any point, leaves tables and topics as if it
+had run once: evaluation is deterministic, step 1 skips tables that have the epoch, and step 2 is
+skipped if the marker names the epoch.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What an epoch passes through, in this order.
+    """The components that an epoch passes through, in this order.
 
     Attributes:
-        checkpoint: Tells the range of a batch.
-        topics: Tells whether the input is still the recorded one.
-        evaluation: Messages to changes.
-        dictionary: Ids to terms.
+        checkpoint: Gives the range of a batch.
+        topics: Checks that the input topics are still those on record.
+        evaluation: Turns messages into changes.
+        dictionary: Maps ids to terms.
         tables: Durable step 1.
         sink: Durable step 2.
-        observer: Told about everything.
+        observer: Notified of every stage.
     """
 
     checkpoint: Checkpoint
@@ -72,7 +72,7 @@ class EpochRunner:
     """Runs batches one after the other.
 
     Args:
-        parts: What an epoch passes through.
+        parts: The components that an epoch passes through.
         resume: Where an earlier process stopped.
     """
 
@@ -84,7 +84,7 @@ class EpochRunner:
 
     @property
     def position(self) -> Offsets | None:
-        """Input range of the last finished epoch, None before the first; any thread may ask."""
+        """Input range of the last finished epoch, None before the first; thread-safe."""
         return self._previous
 
     def range(self, epoch: int) -> Offsets:
@@ -102,24 +102,24 @@ class EpochRunner:
         Args:
             batch: Messages with the columns of `source.COLUMNS`, in any order.
             epoch: Spark's batch id.
-            keep_alive: Called before each further evaluation of a batch that fails.
+            keep_alive: Called before each trial of a batch that fails.
 
         Raises:
-            StreamReasonerError: The batch failed; the process must end and may be restarted.
+            StreamReasonerError: The batch failed; the process must exit and may be restarted.
         """
         parts = self._parts
-        # Asked after the batch was read, answered while it is evaluated.
+        # Request the ids after the batch was read; the answer arrives during evaluation.
         confirm_topics = parts.topics.ask()
         batch = offsets.in_order(batch)
         try:
             current = self._checked_range(batch, epoch)
         except StateError:
-            # A topic that was created again explains offsets that do not fit.
+            # A topic that was deleted and created again explains offsets that do not fit.
             confirm_topics()
             raise
 
         def before_trial() -> None:
-            # Messages of another topic are not to blame.
+            # Do not blame messages that came from a recreated topic.
             confirm_topics()
             keep_alive()
 
@@ -131,16 +131,16 @@ class EpochRunner:
         self._previous, self._next = current, epoch + 1
         if evaluated.new_program is not None:
             _log.info(
-                "From epoch %d on the program %s is in effect; before it was %s.",
-                epoch,
+                "The program %s is in effect from epoch %d on, in place of %s.",
                 evaluated.program.hash,
+                epoch,
                 evaluated.before.hash,
             )
             parts.observer.program(evaluated.program.hash)
         parts.tables.maintain_if_due()
 
     def check_topics(self) -> None:
-        """Raise what may explain that Spark cannot read.
+        """Raise an error if a topic problem may be why Spark cannot read.
 
         Raises:
             StateError: A topic was deleted or created again.
@@ -149,7 +149,7 @@ class EpochRunner:
         self._parts.topics.check()
 
     def _checked_range(self, batch: pa.Table, epoch: int) -> Offsets:
-        """The range of a batch, which follows the range before it and holds every row."""
+        """The range of a batch; checks that it follows the one before and holds every row."""
         current = self.range(epoch)
         if self._previous is not None:
             offsets.check_follows(epoch, self._previous, current)
@@ -172,7 +172,7 @@ class EpochRunner:
             )
 
     def _publish(self, evaluated: Evaluated, current: Offsets, batch: pa.Table) -> None:
-        """Durable step 2: one transaction, unless the marker says that it was committed."""
+        """Durable step 2: one transaction, skipped if the marker records it as committed."""
         parts, epoch = self._parts, evaluated.epoch
         if epoch <= self._published:
             return
@@ -180,7 +180,8 @@ class EpochRunner:
             published = parts.sink.publish(
                 Publication(
                     changes=(
-                        output.encode_changes(one, evaluated.ts, epoch) for one in evaluated.changes
+                        output.encode_changes(changes, evaluated.ts, epoch)
+                        for changes in evaluated.changes
                     ),
                     headers=output.headers(epoch),
                     dead_letters=evaluated.dead_letters(),
@@ -188,11 +189,11 @@ class EpochRunner:
                 )
             )
         self._published = epoch
-        if evaluated.accepted or evaluated.refused_control:
-            parts.observer.control_messages(evaluated.accepted, evaluated.refused_control)
+        if evaluated.applied or evaluated.rejected_control:
+            parts.observer.control_messages(evaluated.applied, evaluated.rejected_control)
         latencies = time.time() - append_milliseconds(batch).astype(np.float64) / 1000
         parts.observer.published(
             published,
-            Counter(one.reason.value for one in evaluated.rejected),
+            Counter(rejected.reason.value for rejected in evaluated.rejected),
             latencies,
         )

@@ -1,10 +1,10 @@
-"""Settings of the Kafka clients. Invariant: every client of a pipeline talks to the same cluster.
+"""Settings of the Kafka clients. Invariant: every client of a pipeline uses the same cluster.
 
 | client        | used for                                | options from                          |
 |---------------|-----------------------------------------|---------------------------------------|
 | Spark's       | input                                   | `kafka.options`, `.consumer_options`  |
 | librdkafka    | output, progress, checks before a start | `kafka.options`, `.producer_options`  |
-| kafka-python  | `topics`, `produce`, `consume`          | `kafka.options` where it has a like   |
+| kafka-python  | `topics`, `produce`, `consume`          | those of `kafka.options` it supports  |
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ _KAFKA_PYTHON_NAMES = {
 
 
 def librdkafka(kafka: KafkaConfig, **settings: object) -> dict[str, Any]:
-    """Configuration of a librdkafka client; settings are written with `_` for `.`."""
-    own = {name.replace("_", "."): value for name, value in settings.items()}
+    """Configuration of a librdkafka client; in *settings*, `_` stands for `.`."""
+    dotted = {name.replace("_", "."): value for name, value in settings.items()}
     return {
         "bootstrap.servers": kafka.bootstrap_servers,
         "logger": logging.getLogger("streamreasoner.kafka"),
-        **own,
+        **dotted,
         **kafka.options,
         **kafka.producer_options,
     }
@@ -60,7 +60,7 @@ def librdkafka(kafka: KafkaConfig, **settings: object) -> dict[str, Any]:
 def kafka_python(kafka: KafkaConfig) -> dict[str, Any]:
     """Keyword arguments of a kafka-python client."""
     options = {**kafka.options, **kafka.producer_options}
-    named = {
+    supported = {
         _KAFKA_PYTHON_NAMES[name]: value
         for name, value in options.items()
         if name in _KAFKA_PYTHON_NAMES
@@ -68,48 +68,50 @@ def kafka_python(kafka: KafkaConfig) -> dict[str, Any]:
     return {
         "bootstrap_servers": kafka.bootstrap_servers.split(","),
         "bootstrap_timeout_ms": int(ANSWER_SECONDS * 1000),
-        **named,
+        **supported,
     }
 
 
 def refused_option(error: KafkaException) -> ConfigError | None:
-    """The error as a mistake in the configuration, if it is one."""
+    """The error as a ConfigError if the client refuses an option, else None."""
     cause = error.args[0]
     if isinstance(cause, KafkaError) and cause.code() == KafkaError._INVALID_ARG:  # noqa: SLF001
         unknown = "No such configuration property" in cause.str() or "Java" in cause.str()
-        advice = " Names that only Java knows belong in kafka.consumer_options." if unknown else ""
+        advice = (
+            " Options that only Java knows belong in kafka.consumer_options." if unknown else ""
+        )
         return ConfigError(f"kafka.options or kafka.producer_options: {cause.str()}.{advice}")
     return None
 
 
 def refused_right(kafka: KafkaConfig, error: KafkaError) -> BrokerError | None:
-    """The error as a right that this client lacks, if it is one."""
+    """The error as a missing permission if that is the cause, else None."""
     if error.code() not in _UNAUTHORIZED:
         return None
     return BrokerError(
-        f"Kafka at {kafka.bootstrap_servers} does not allow this user to do so ({error.str()}). "
-        "Give the user the rights that SECURITY.md lists under Access to topics."
+        f"Kafka at {kafka.bootstrap_servers} denies access to this user ({error.str()}). "
+        "Grant the permissions that SECURITY.md lists under Access to topics."
     )
 
 
 def unreachable(kafka: KafkaConfig, why: object) -> BrokerError:
-    """What to say when no broker answers: it connects once more to find out the cause.
+    """The error for brokers that do not answer; connects once more to find the cause.
 
-    Clients retry and report a timeout whatever the cause; only this callback tells it.
+    Clients retry and report a timeout whatever the cause; only the error callback names it.
 
     Args:
         kafka: Cluster and options.
-        why: What a client said, or what it was doing.
+        why: The client's error, or what it was doing.
     """
     errors: list[KafkaError] = []
     settings: dict[str, Any] = {**librdkafka(kafka), "error_cb": errors.append}
     client = AdminClient(settings)
-    # Only a request makes the client connect.
+    # The client connects only on a request.
     client.describe_cluster(request_timeout=ANSWER_SECONDS)
     deadline = time.monotonic() + ANSWER_SECONDS
     while time.monotonic() < deadline:
         client.poll(0.1)
-        # Reported after the error that has brought the last connection down.
+        # Reported after the error that broke the last connection.
         if any(error.code() == KafkaError._ALL_BROKERS_DOWN for error in errors):  # noqa: SLF001
             break
     return BrokerError(_cause(kafka, errors, why))
@@ -135,7 +137,7 @@ def _cause(kafka: KafkaConfig, errors: Sequence[KafkaError], why: object) -> str
     if "SSL" in text:
         return (
             f"No TLS connection to {where}: {text}. Set ssl.ca.location in kafka.producer_options "
-            "to the certificate (PEM) of the authority that has signed the broker's, and use a "
+            "to the certificate (PEM) of the authority that signed the broker's, and use a "
             "host name that the broker's certificate contains."
         )
     if errors and not text:
@@ -145,10 +147,10 @@ def _cause(kafka: KafkaConfig, errors: Sequence[KafkaError], why: object) -> str
         )
     return (
         f"{where} did not answer within {ANSWER_SECONDS:g} s ({text or why}). Check the address, "
-        "and that the broker runs."
+        "and that the broker is running."
     )
 
 
 def _brief(text: str) -> str:
-    """What librdkafka says, without the name of the connection and the time that it took."""
+    """An error of librdkafka without the connection's name and the elapsed time."""
     return re.sub(r"^\S+/\S+: | \(after \d+ms in state \w+\)$", "", text)

@@ -1,7 +1,7 @@
 """A batch of Kafka messages -> encoded updates and rejections.
 
-Invariant: every row is either counted in exactly one update or rejected with exactly one reason,
-and the same rows in the same order give the same ids.
+Invariant: every row becomes exactly one update or is rejected with exactly one reason, and the same
+rows in the same order give the same ids.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _IRI, _BLANK, _LITERAL = b"<"[0], b"_"[0], b'"'[0]
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What a batch amounts to.
+    """A decoded batch.
 
     Attributes:
-        updates: Encoded updates; a predicate may come more than once.
-        rejected: Refused rows, ascending.
+        updates: Encoded updates; a predicate may appear more than once.
+        rejected: Rejected rows, ascending.
         event_time: Largest event time of the accepted rows, milliseconds since 1970; None if there
             are none.
     """
@@ -61,7 +61,7 @@ class _Group:
         rows: Rows of the batch, int64 of shape (n,).
         args: One column of texts for each argument, n rows each.
         diff: int64 of shape (n,).
-        ts: Event time as found, n of them.
+        ts: The `ts` fields as sent, n of them.
     """
 
     predicate: str
@@ -75,9 +75,9 @@ class Codec:
     """Decodes batches for one program.
 
     Args:
-        dictionary: Takes the terms.
+        dictionary: Encodes the terms.
         arities: Predicates of the program and their arities; `triple` is always known.
-        max_message_bytes: Longest value that is looked at.
+        max_message_bytes: Longest value that is read.
     """
 
     def __init__(
@@ -92,20 +92,20 @@ class Codec:
 
         Args:
             batch: Columns `value` (binary), `timestamp` (Kafka's, any Arrow timestamp) and
-                `headers` (list of key and value), n rows, in the order that decides about ids.
+                `headers` (list of key and value), n rows; their order determines the ids.
         """
-        refused = check_envelopes(batch, self._max_bytes)
+        rejected = check_envelopes(batch, self._max_bytes)
         appended = append_milliseconds(batch)
         latest: list[int] = []
         updates: list[Updates] = []
-        for group in self._groups(batch, refused):
+        for group in self._groups(batch, rejected):
             times = timestamps.milliseconds(group.ts, appended[group.rows])
-            _check_times(group, times, refused)
-            _check_diff(group, refused)
+            _check_times(group, times, rejected)
+            _check_diff(group, rejected)
             if group.predicate in {TRIPLE, QUAD}:
-                _check_kinds(group, refused)
-            keep = _kept(group, refused)
-            ids = self._encode(group, keep, refused)
+                _check_kinds(group, rejected)
+            keep = _not_rejected(group, rejected)
+            ids = self._encode(group, keep, rejected)
             good = (ids != _INVALID_ID).all(axis=1)
             if good.any():
                 updates.append(Updates(group.predicate, ids[good], group.diff[keep][good]))
@@ -113,29 +113,30 @@ class Codec:
         return Decoded(
             updates=tuple(updates),
             rejected=tuple(
-                Rejected(row, refused[row].reason, refused[row].detail) for row in sorted(refused)
+                Rejected(row, rejected[row].reason, rejected[row].detail)
+                for row in sorted(rejected)
             ),
             event_time=max(latest, default=None),
         )
 
-    def _groups(self, batch: pa.Table, refused: dict[int, RejectedError]) -> list[_Group]:
+    def _groups(self, batch: pa.Table, rejected: dict[int, RejectedError]) -> list[_Group]:
         column = batch.column("value")
         values = column.to_pylist()
-        careful = _mentions_nul(column)
-        if values and not refused and not careful:
-            # Nearly every batch is nothing but triples: one try for all of them.
+        may_hold_nul = _mentions_nul(column)
+        if values and not rejected and not may_hold_nul:
+            # Nearly every batch holds triples only: try to decode all of them at once.
             with contextlib.suppress(ValueError, RecursionError):
                 triples = [decode_triple(value) for value in values]
                 return [_triples(range(len(triples)), triples)]
-        return self._groups_one_by_one(values, refused, careful=careful)
+        return self._groups_one_by_one(values, rejected, may_hold_nul=may_hold_nul)
 
     def _groups_one_by_one(
-        self, values: Sequence[bytes], refused: dict[int, RejectedError], *, careful: bool
+        self, values: Sequence[bytes], rejected: dict[int, RejectedError], *, may_hold_nul: bool
     ) -> list[_Group]:
         triples: dict[int, TripleMessage] = {}
         facts: dict[str, dict[int, FactMessage]] = {}
         for row, value in enumerate(values):
-            if row in refused:
+            if row in rejected:
                 continue
             try:
                 message = read_any(value)
@@ -144,16 +145,16 @@ class Codec:
                     texts: tuple[Argument, ...] = tuple(message.args)
                 else:
                     texts = (message.s, message.p, message.o)
-                if careful and holds_nul(texts):
-                    raise RejectedError(Reason.NUL, "A term holds the character NUL.")  # noqa: TRY301
+                if may_hold_nul and holds_nul(texts):
+                    raise RejectedError(Reason.NUL, "A term contains the character NUL.")  # noqa: TRY301
             except RejectedError as error:
-                refused[row] = error
+                rejected[row] = error
                 continue
             if isinstance(message, FactMessage):
                 facts.setdefault(message.predicate, {})[row] = message
             else:
                 triples[row] = message
-        groups = [_facts(name, list(found), found) for name, found in sorted(facts.items())]
+        groups = [_facts(name, messages) for name, messages in sorted(facts.items())]
         if triples:
             groups.insert(0, _triples(list(triples), list(triples.values())))
         return groups
@@ -169,34 +170,34 @@ class Codec:
         if len(message.args) != arity:
             raise RejectedError(
                 Reason.WRONG_ARITY,
-                f"{message.predicate} has {arity} arguments; found {len(message.args)}.",
+                f"{message.predicate} has {arity} arguments; got {len(message.args)}.",
             )
         try:
             message.args = [
-                one if isinstance(one, str) else to_ntriples(one) for one in message.args
+                arg if isinstance(arg, str) else to_ntriples(arg) for arg in message.args
             ]
         except (TermError, ValueError) as error:
             raise RejectedError(Reason.NUMBER_OUT_OF_RANGE, str(error)) from None
 
     def _encode(
-        self, group: _Group, keep: NDArray[np.bool_], refused: dict[int, RejectedError]
+        self, group: _Group, keep: NDArray[np.bool_], rejected: dict[int, RejectedError]
     ) -> NDArray[np.int32]:
-        """Ids of the kept rows, int32 of shape (kept, arity); -1 where a term is refused."""
+        """Ids of the rows to keep, int32 of shape (rows, arity); -1 where a term is invalid."""
         rows = group.rows[keep]
         ids = np.empty((len(rows), len(group.args)), dtype=np.int32)
         for position, texts in enumerate(group.args):
-            kept = texts if len(rows) == len(texts) else texts.filter(pa.array(keep))
-            ids[:, position] = self._dictionary.encode_validated(kept)
+            terms = texts if len(rows) == len(texts) else texts.filter(pa.array(keep))
+            ids[:, position] = self._dictionary.encode_validated(terms)
             for index in np.flatnonzero(ids[:, position] == _INVALID_ID):
-                refused.setdefault(int(rows[index]), _why_no_term(kept[index].as_py()))
+                rejected.setdefault(int(rows[index]), _invalid_term(terms[index].as_py()))
         return ids
 
 
 def _mentions_nul(values: pa.ChunkedArray) -> bool:
-    """Whether the bytes hold the end of an escaped NUL anywhere; scans memory, not rows."""
+    """Whether any value contains the end of an escaped NUL; scans buffers, not rows."""
     texts = (chunk.buffers()[2] for chunk in values.chunks)
     raw = [text.to_pybytes() for text in texts if text is not None]
-    return any(b"u0000" in one or b"U0000" in one for one in raw)
+    return any(b"u0000" in data or b"U0000" in data for data in raw)
 
 
 def _triples(rows: Sequence[int], messages: Sequence[TripleMessage]) -> _Group:
@@ -213,8 +214,8 @@ def _triples(rows: Sequence[int], messages: Sequence[TripleMessage]) -> _Group:
     )
 
 
-def _facts(predicate: str, rows: Sequence[int], found: Mapping[int, FactMessage]) -> _Group:
-    messages = list(found.values())
+def _facts(predicate: str, by_row: Mapping[int, FactMessage]) -> _Group:
+    rows, messages = list(by_row), list(by_row.values())
     columns = zip(*(message.args for message in messages), strict=True)
     return _Group(
         predicate,
@@ -226,38 +227,36 @@ def _facts(predicate: str, rows: Sequence[int], found: Mapping[int, FactMessage]
 
 
 def _check_times(
-    group: _Group, times: NDArray[np.int64], refused: dict[int, RejectedError]
+    group: _Group, times: NDArray[np.int64], rejected: dict[int, RejectedError]
 ) -> None:
     for index in np.flatnonzero(times == timestamps.INVALID):
         ts = group.ts[int(index)]
         detail = (
             timestamps.OUT_OF_RANGE
             if ts is None
-            else f"ts is {str(ts)[:60]!r}; allowed is {timestamps.ALLOWED}."
+            else f"ts is {str(ts)[:60]!r}; it must be {timestamps.ALLOWED}."
         )
-        refused[int(group.rows[index])] = RejectedError(Reason.BAD_TIMESTAMP, detail)
+        rejected[int(group.rows[index])] = RejectedError(Reason.BAD_TIMESTAMP, detail)
 
 
-def _check_diff(group: _Group, refused: dict[int, RejectedError]) -> None:
+def _check_diff(group: _Group, rejected: dict[int, RejectedError]) -> None:
     for row in group.rows[group.diff == 0]:
-        refused.setdefault(
-            int(row), RejectedError(Reason.DIFF_ZERO, "diff is 0, which says nothing.")
-        )
+        rejected.setdefault(int(row), RejectedError(Reason.DIFF_ZERO, "diff must not be 0."))
 
 
-def _check_kinds(group: _Group, refused: dict[int, RejectedError]) -> None:
-    """RDF: a subject or a graph is an IRI or a blank node, a predicate is an IRI."""
+def _check_kinds(group: _Group, rejected: dict[int, RejectedError]) -> None:
+    """RDF: subjects and graphs are IRIs or blank nodes, predicates are IRIs."""
     subjects, predicates = (_first_bytes(column) for column in group.args[:2])
     for index in np.flatnonzero(subjects == _LITERAL):
         detail = f"The subject {group.args[0][index].as_py()[:80]} is a literal."
-        refused.setdefault(int(group.rows[index]), RejectedError(Reason.SUBJECT_KIND, detail))
+        rejected.setdefault(int(group.rows[index]), RejectedError(Reason.SUBJECT_KIND, detail))
     for index in np.flatnonzero((predicates == _LITERAL) | (predicates == _BLANK)):
         detail = f"The predicate {group.args[1][index].as_py()[:80]} is not an IRI."
-        refused.setdefault(int(group.rows[index]), RejectedError(Reason.PREDICATE_KIND, detail))
+        rejected.setdefault(int(group.rows[index]), RejectedError(Reason.PREDICATE_KIND, detail))
     if group.predicate == QUAD:
         for index in np.flatnonzero(_first_bytes(group.args[3]) == _LITERAL):
             detail = f"The graph {group.args[3][index].as_py()[:80]} is a literal."
-            refused.setdefault(int(group.rows[index]), RejectedError(Reason.GRAPH_KIND, detail))
+            rejected.setdefault(int(group.rows[index]), RejectedError(Reason.GRAPH_KIND, detail))
 
 
 def _first_bytes(texts: pa.LargeStringArray) -> NDArray[np.uint8]:
@@ -271,13 +270,13 @@ def _first_bytes(texts: pa.LargeStringArray) -> NDArray[np.uint8]:
     return first
 
 
-def _kept(group: _Group, refused: Mapping[int, RejectedError]) -> NDArray[np.bool_]:
-    if not refused:
+def _not_rejected(group: _Group, rejected: Mapping[int, RejectedError]) -> NDArray[np.bool_]:
+    if not rejected:
         return np.ones(len(group.rows), dtype=np.bool_)
-    return ~np.isin(group.rows, np.fromiter(refused, dtype=np.int64))
+    return ~np.isin(group.rows, np.fromiter(rejected, dtype=np.int64))
 
 
-def _why_no_term(text: str) -> RejectedError:
+def _invalid_term(text: str) -> RejectedError:
     match text[:1]:
         case "<":
             reason = Reason.INVALID_IRI

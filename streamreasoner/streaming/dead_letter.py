@@ -1,7 +1,7 @@
-"""Refused input -> messages for the dead-letter topic.
+"""Rejected input -> messages for the dead-letter topic.
 
-Invariant: a dead letter has the key, the value and the headers of the original, byte for byte, and
-behind them the headers reason, class, topic, partition and offset.
+Invariant: a dead letter has the key, the value and the headers of the original, byte for byte,
+followed by the headers reason, class, topic, partition and offset.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 
     from streamreasoner.streaming.rejected import Rejected
 
-# With its headers a longer value may exceed what a topic takes by default, 1,048,588 bytes.
+# With its headers, a longer value may exceed a topic's default limit of 1,048,588 bytes.
 LONGEST_VALUE = 1_000_000
 
 
 def dead_letters(batch: pa.Table, rejected: Sequence[Rejected]) -> Iterator[Message]:
-    """One message for each refused row; a value over `LONGEST_VALUE` is cut and says so.
+    """One message per rejected row; a value over `LONGEST_VALUE` is truncated, with a header.
 
     Args:
         batch: Columns topic, partition, offset, key, value and headers.
-        rejected: Refused rows.
+        rejected: Rejected rows.
     """
-    # The timestamp stays behind: it may be one that Python has no value for.
+    # Without the timestamp, which may be out of Python's range.
     batch = batch.select(["topic", "partition", "offset", "key", "value", "headers"])
-    rows = batch.take([one.row for one in rejected]).to_pylist() if rejected else []
-    for one, row in zip(rejected, rows, strict=True):
+    rows = batch.take([rejection.row for rejection in rejected]).to_pylist() if rejected else []
+    for rejection, row in zip(rejected, rows, strict=True):
         value = row["value"]
         headers = [(header["key"], header["value"]) for header in row["headers"] or ()]
         headers += [
-            ("reason", one.detail.encode()),
-            ("class", one.reason.value.encode()),
+            ("reason", rejection.detail.encode()),
+            ("class", rejection.reason.value.encode()),
             ("topic", row["topic"].encode()),
             ("partition", str(row["partition"]).encode()),
             ("offset", str(row["offset"]).encode()),

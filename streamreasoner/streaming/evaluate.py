@@ -1,7 +1,7 @@
-"""A batch becomes an epoch in memory. Invariant: the same batch after the same epochs is the same.
+"""Evaluates a batch as an epoch, in memory. Invariant: a replay gives the same result.
 
-Control messages come first: the program that they lead to holds from the beginning of the epoch,
-so the updates beside them are read and evaluated with it.
+Control messages are applied first: the resulting program is in effect from the beginning of the
+epoch, so updates in the same batch are decoded and evaluated with it.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ if TYPE_CHECKING:
     from streamreasoner.streaming.program import ProgramInEffect
 
 EVERYTHING = Verdict()
-"""Nothing is left out."""
+"""Leaves out nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """An epoch of which nothing is durable yet.
+    """An evaluated epoch, not yet durable.
 
     Attributes:
         epoch: The epoch.
-        result: What the engine says.
+        result: The engine's result.
         changes: The changes to publish, decoded.
         ts: Its event time, milliseconds since 1970.
-        program: The program from this epoch on.
+        program: The program in effect from this epoch on.
         before: The program before it.
-        accepted: Number of control messages that were followed.
-        refused_control: Number of control messages that were not.
-        refused: Tables of messages and their refused rows.
+        applied: Number of control messages that were applied.
+        rejected_control: Number of control messages that were rejected.
+        rejections: Tables of messages with their rejected rows.
     """
 
     epoch: int
@@ -61,35 +61,35 @@ class Evaluated:
     ts: int
     program: ProgramText
     before: ProgramText
-    accepted: int
-    refused_control: int
-    refused: tuple[tuple[pa.Table, Sequence[Rejected]], ...]
+    applied: int
+    rejected_control: int
+    rejections: tuple[tuple[pa.Table, Sequence[Rejected]], ...]
 
     @property
     def new_program(self) -> ProgramText | None:
-        """The program, if it came with this epoch."""
+        """The program, if this epoch changed it."""
         return None if self.program == self.before else self.program
 
     @property
     def rejected(self) -> tuple[Rejected, ...]:
-        """All refused rows."""
-        return tuple(one for _, rows in self.refused for one in rows)
+        """All rejected rows."""
+        return tuple(chain.from_iterable(rows for _, rows in self.rejections))
 
     def dead_letters(self) -> Iterator[Message]:
-        """The refused messages, control messages first."""
-        return chain.from_iterable(dead_letters(batch, rows) for batch, rows in self.refused)
+        """The rejected messages, control messages first."""
+        return chain.from_iterable(dead_letters(batch, rows) for batch, rows in self.rejections)
 
 
 class Evaluator:
-    """Takes batches through control messages, codec and engine, one after the other.
+    """Runs batches through control messages, codec and engine, in sequence.
 
     Args:
         reasoner: The state; it runs `program`.
         program: The program in effect.
         control_topic: Topic of control messages, None if there is none.
-        max_message_bytes: Longest value that is looked at.
-        closure: Whether the changes of all facts are published, or of the derived ones only.
-        observer: Told how long decoding and evaluating take.
+        max_message_bytes: Longest value that is read.
+        closure: Whether to publish the changes of all facts, or of derived facts only.
+        observer: Notified of the time that decoding and evaluating take.
     """
 
     def __init__(  # noqa: PLR0917 - in the order of use
@@ -98,7 +98,7 @@ class Evaluator:
         program: ProgramInEffect,
         control_topic: str | None,
         max_message_bytes: int,
-        closure: bool,  # noqa: FBT001 - named where it is given
+        closure: bool,  # noqa: FBT001 - named by the caller
         observer: PipelineObserver,
     ) -> None:
         self._reasoner = reasoner
@@ -119,7 +119,7 @@ class Evaluator:
         Args:
             batch: Messages with the columns of `source.COLUMNS`, in the order of a replay.
             epoch: Its epoch.
-            verdict: Without what.
+            verdict: What to leave out.
 
         Raises:
             EngineError: The epoch failed, with and without its control messages.
@@ -127,7 +127,7 @@ class Evaluator:
         before = self._program
         control, messages = self.split(batch)
         decision = self.decide(control)
-        messages, left_out, refused = _leave_out(messages, verdict)
+        messages, left_out, rejected = _leave_out(messages, verdict)
         if verdict.program_refused is not None:
             decision = decision.withdrawn(before, verdict.program_refused)
         try:
@@ -148,31 +148,31 @@ class Evaluator:
             ts=_event_time(decoded, control, decision),
             program=decision.program.text,
             before=before.text,
-            accepted=len(decision.accepted),
-            refused_control=len(decision.refused),
-            refused=(
-                (control, decision.refused),
+            applied=len(decision.applied),
+            rejected_control=len(decision.rejected),
+            rejections=(
+                (control, decision.rejected),
                 (messages, decoded.rejected),
-                (left_out, refused),
+                (left_out, rejected),
             ),
         )
 
     def rehearse(self, program: ProgramInEffect, messages: pa.Table) -> None:
-        """Find out whether an epoch of these updates fails; nothing is kept of it.
+        """Find out whether an epoch of these updates fails, and roll it back.
 
         Args:
-            program: The program of the epoch: the one in effect, or what `decide` makes of it.
+            program: The program of the epoch: the one in effect, or the result of `decide`.
             messages: Updates, in the order of a replay.
 
         Raises:
-            EngineError: It fails. Other errors are possible too.
+            EngineError: It fails. Other errors are possible.
         """
         decoded = self._codec(program).decode(messages)
         changed = None if program is self._program else program.checked
         self._reasoner.rehearse(decoded.updates, changed)
 
     def decide(self, control: pa.Table) -> Decision:
-        """What control messages come to."""
+        """The outcome of control messages."""
         return decide(self._program, control, self._max_bytes)
 
     def split(self, batch: pa.Table) -> tuple[pa.Table, pa.Table]:
@@ -199,40 +199,45 @@ class Evaluator:
     def _selected(
         self, result: EpochResult, before: ProgramInEffect, program: ProgramInEffect
     ) -> Iterable[DecodedChanges]:
-        """What is published: of @output predicates, or of all if there are no declarations.
+        """Changes to publish: those of @output predicates, or all if none are declared.
 
-        With a new program also of those of the one before: what the change takes back is taken
-        back from readers too.
+        With a new program, also those of the old program's outputs, so readers see what the change
+        retracts.
         """
-        names = [set(one.checked.outputs) for one in (before, program)]
+        outputs = [set(each.checked.outputs) for each in (before, program)]
         changes = result.closure if self._closure else result.derived
-        if all(names):
-            wanted = set.union(*names)
-            changes = filter_blocks(changes, lambda one: one.predicate in wanted)
+        if all(outputs):
+            published = set.union(*outputs)
+            changes = filter_blocks(changes, lambda each: each.predicate in published)
         return output.decode_changes(changes, self._reasoner.dictionary)
 
 
 def _leave_out(
     messages: pa.Table, verdict: Verdict
 ) -> tuple[pa.Table, pa.Table, tuple[Rejected, ...]]:
-    """The messages of an epoch, and the others with the reason for each."""
-    why = {(one.topic, one.partition, one.offset): one.why for one in verdict.left_out}
+    """The messages to evaluate, those left out, and the reason for each of the latter."""
+    why = {
+        (message.topic, message.partition, message.offset): message.why
+        for message in verdict.left_out
+    }
     if not why:
         return messages, messages.slice(0, 0), ()
     columns = (messages.column(name).to_pylist() for name in ("topic", "partition", "offset"))
     places = list(zip(*columns, strict=True))
     is_left_out = pa.array([place in why for place in places], pa.bool_())
-    reasons = (f"The epoch fails with this message: {why[one]}" for one in places if one in why)
+    reasons = (
+        f"The epoch fails with this message: {why[place]}" for place in places if place in why
+    )
     return (
         messages.filter(pc.invert(is_left_out)),
         messages.filter(is_left_out),
-        tuple(Rejected(row, Reason.EPOCH_FAILED, said) for row, said in enumerate(reasons)),
+        tuple(Rejected(row, Reason.EPOCH_FAILED, reason) for row, reason in enumerate(reasons)),
     )
 
 
 def _event_time(decoded: Decoded, control: pa.Table, decision: Decision) -> int:
-    """Largest event time of what was accepted; that of a control message is Kafka's timestamp."""
+    """Largest event time of applied messages; a control message has its Kafka timestamp."""
     times = [] if decoded.event_time is None else [decoded.event_time]
-    if decision.accepted:
-        times += append_milliseconds(control)[list(decision.accepted)].tolist()
+    if decision.applied:
+        times += append_milliseconds(control)[list(decision.applied)].tolist()
     return max(times, default=0)

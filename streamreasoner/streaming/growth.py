@@ -1,4 +1,4 @@
-"""A state that outgrows memory. Invariant: the batch that makes it too large is finished first."""
+"""Stops a query whose state outgrows memory. Invariant: the batch that exceeds it is finished."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 class Growth(NullObserver):
-    """Looks at the size of the state after each batch.
+    """Checks the size of the state after each batch.
 
     Attributes:
         exceeded: Whether the state has become too large.
 
     Args:
-        exceeds: Tells whether it is too large.
-        stop: Ends the query after the batch that runs.
+        exceeds: Returns whether the state is too large.
+        stop: Ends the query after the current batch.
     """
 
     def __init__(self, exceeds: Callable[[], bool], stop: Callable[[], None]) -> None:
@@ -27,7 +27,7 @@ class Growth(NullObserver):
         self.exceeded = False
 
     def batch_finished(self, epoch: int, seconds: float) -> None:
-        """Ask for the end when it is time."""
+        """Stop the query if the state is too large."""
         del epoch, seconds
         if self._exceeds():
             self.exceeded = True

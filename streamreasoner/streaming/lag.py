@@ -1,4 +1,4 @@
-"""How far the input topics are ahead of the pipeline. Invariant: asking never waits long."""
+"""Consumer lag: how far the input topics are ahead. Invariant: a query never blocks for long."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ANSWER_SECONDS = 1.0
 
 
 class Lag:
-    """Messages that no finished batch has read; any thread may call it.
+    """Counts messages that no finished batch has read; thread-safe.
 
     Args:
         kafka: The cluster.
@@ -38,10 +38,10 @@ class Lag:
         )
 
     def __call__(self) -> dict[tuple[str, str], int]:
-        """(topic, partition) -> messages; partitions that do not answer are left out."""
+        """(topic, partition) -> messages; partitions that do not answer are omitted."""
         lag: dict[tuple[str, str], int] = {}
         with self._lock:
-            # A scrape may come while the pipeline ends.
+            # A scrape may arrive while the pipeline shuts down.
             if self._closed:
                 return lag
             for topic, partitions in (self._position() or {}).items():
@@ -52,16 +52,16 @@ class Lag:
         return lag
 
     def close(self) -> None:
-        """Drop the connection; later calls have no answer."""
+        """Close the connection; later calls return nothing."""
         with self._lock:
             self._closed = True
             self._consumer.close()
 
     def _last(self, topic: str, partition: int) -> int | None:
         try:
-            found = self._consumer.get_watermark_offsets(
+            watermarks = self._consumer.get_watermark_offsets(
                 TopicPartition(topic, partition), timeout=_ANSWER_SECONDS
             )
         except KafkaException:
             return None
-        return None if found is None else found[1]
+        return None if watermarks is None else watermarks[1]

@@ -1,18 +1,17 @@
-"""A batch that fails is taken apart. Invariant: only what fails by itself, twice, is left out.
+"""Evaluates a failing batch in parts. Invariant: only a message that fails alone is left out.
 
 An evaluation fails by an exception, or by ending the process: it hangs until the watchdog acts, or
-is killed, for lack of memory say. The second kind is noticed by the next process, which finds an
-epoch that is planned and not stored:
+is killed, for example out of memory. The next process detects the second kind by an epoch that is
+planned but not stored:
 
 | process | does                                              | on the disk                |
 |---------|---------------------------------------------------|----------------------------|
-| first   | evaluates the epoch, and ends                     | nothing                    |
-| second  | notes it, evaluates the epoch again, and ends     | one attempt                |
-| third   | notes and evaluates parts of the batch, and so on | the trials, then a verdict |
+| first   | evaluates the epoch and dies                      | nothing                    |
+| second  | records that, evaluates the epoch again and dies  | one attempt                |
+| third   | records and evaluates parts of the batch          | the trials, then a verdict |
 
-An exception leads to the trials at once. A trial ends with a rollback. Before anything else it is
-tried whether the epoch passes without input: if not, no message is to blame, and nor is one for
-failures of the environment.
+An exception starts the trials at once. Every trial is rolled back. The first trial is the epoch
+without input: if that fails, no message is to blame. Nor is any for failures of the environment.
 """
 
 from __future__ import annotations
@@ -47,31 +46,31 @@ _ENVIRONMENT = (
     OSError,
     MemoryError,
 )
-# What these raise is about Spark's processes, disks and network.
+# Their exceptions come from Spark's processes, disks and network.
 _PACKAGES = frozenset({"py4j", "pyspark", "duckdb", "_duckdb"})
 _LONGEST = 2_000
 _ENDED = (
-    "The process that evaluates it ends: it hangs for longer than pipeline.batch_timeout, or is "
-    "killed, as when memory runs out."
+    "The evaluating process dies: it hangs for longer than pipeline.batch_timeout, or is "
+    "killed, for example out of memory."
 )
 _log = logging.getLogger(__name__)
 
 
 def is_environmental(error: Exception) -> bool:
-    """Whether an error comes from what surrounds the process, and never from a message."""
+    """Whether an error comes from the environment and never from a message."""
     package, _, _ = type(error).__module__.partition(".")
     return isinstance(error, _ENVIRONMENT) or package in _PACKAGES
 
 
 class LastResort:
-    """Evaluates batches, and leaves out of them what they would fail with.
+    """Evaluates batches without the messages that they would fail with.
 
     Args:
         evaluator: Evaluates a batch.
-        file: What is known from earlier attempts.
+        file: Records of earlier attempts.
         replayed: An epoch that an earlier process may have begun, None if there is none.
-        has_begun: Whether a table has rows of an epoch: then the whole batch was evaluated, or
-            there is a verdict.
+        has_begun: Whether a table has rows of an epoch, which implies that the whole batch
+            passed or that there is a verdict.
     """
 
     def __init__(
@@ -95,7 +94,7 @@ class LastResort:
             batch: Messages with the columns of `source.COLUMNS`, in the order of a replay.
             epoch: Its epoch.
             offsets: Its input range.
-            keep_alive: Called before each evaluation of a part; gives it the time of a batch.
+            keep_alive: Called before each trial; restarts the batch timeout.
 
         Raises:
             StreamReasonerError: The epoch fails, and its messages are not to blame.
@@ -114,7 +113,7 @@ class LastResort:
                 self._file.forget()
                 if is_environmental(error):
                     raise
-                attempts = Attempts(epoch, offsets, (_said(error),))
+                attempts = Attempts(epoch, offsets, (_describe(error),))
                 _log.debug("Epoch %d fails.", epoch, exc_info=error)
             else:
                 self._file.forget()
@@ -122,8 +121,8 @@ class LastResort:
         elif not attempts.trials:
             attempts = Attempts(epoch, offsets, (_ENDED,))
         _log.warning(
-            "Epoch %d fails. Its %d messages are evaluated in parts, to find the ones that it "
-            "fails with.",
+            "Epoch %d fails. Its %d messages are evaluated in parts to find those that cause the "
+            "failure.",
             epoch,
             len(batch),
         )
@@ -133,7 +132,7 @@ class LastResort:
 
 
 class _Trials:
-    """The evaluations of one batch and its parts, those of earlier processes included."""
+    """The trials of one batch and its parts, including those of earlier processes."""
 
     def __init__(
         self,
@@ -145,21 +144,21 @@ class _Trials:
         self._evaluator = evaluator
         self._file = file
         self._epoch, self._offsets = attempts.epoch, attempts.offsets
-        self._known = attempts.trials
+        self._recorded = attempts.trials
         self._begun = attempts.begun
         self._results = list(attempts.trials[:1])
         self._keep_alive = keep_alive
 
     def verdict(self, batch: pa.Table) -> Verdict:
-        """What to leave out; it is on the disk when this returns."""
+        """What to leave out; on the disk on return."""
         evaluator = self._evaluator
         control, messages = evaluator.split(batch)
         nothing = messages.slice(0, 0)
         program = evaluator.program
-        found = self._fails(lambda: evaluator.rehearse(program, nothing), alone=True)
-        if found is not None:
+        failure = self._fails(lambda: evaluator.rehearse(program, nothing), alone=True)
+        if failure is not None:
             raise StreamReasonerError(
-                f"Epoch {self._epoch} fails, also without its messages: {found} Restart the "
+                f"Epoch {self._epoch} fails even without its messages: {failure} Restart the "
                 "process with another program, more memory or a larger pipeline.batch_timeout."
             )
         refused = None
@@ -189,15 +188,15 @@ class _Trials:
         return verdict
 
     def _fails(self, rehearse: Callable[[], None], *, alone: bool) -> str | None:
-        """Why an evaluation fails, from an earlier process if that has come so far.
+        """Why a trial fails, as recorded by an earlier process if it got that far.
 
         Args:
-            rehearse: The evaluation.
-            alone: Whether there is nothing to take apart: it must end two processes.
+            rehearse: The trial.
+            alone: Whether it cannot be split: then it must have ended two processes.
         """
         number = len(self._results)
-        if number < len(self._known):
-            result = self._known[number]
+        if number < len(self._recorded):
+            result = self._recorded[number]
         elif self._ended(number, alone=alone):
             result = _ENDED
         else:
@@ -206,11 +205,11 @@ class _Trials:
         return result
 
     def _ended(self, number: int, *, alone: bool) -> bool:
-        """Whether earlier processes have ended in this evaluation."""
-        return number == len(self._known) and self._begun >= (2 if alone else 1)
+        """Whether earlier processes died in this trial."""
+        return number == len(self._recorded) and self._begun >= (2 if alone else 1)
 
     def _try(self, number: int, rehearse: Callable[[], None]) -> str | None:
-        before = self._begun if number == len(self._known) else 0
+        before = self._begun if number == len(self._recorded) else 0
         results = tuple(self._results)
         self._keep_alive()
         self._file.write(Attempts(self._epoch, self._offsets, results, before + 1))
@@ -220,12 +219,12 @@ class _Trials:
             if is_environmental(error):
                 self._file.write(Attempts(self._epoch, self._offsets, results, before))
                 raise
-            return _said(error)
+            return _describe(error)
         return None
 
 
 def _report(epoch: int, verdict: Verdict, count: int) -> None:
-    """Say what was found; the errors may quote terms, so they are in the dead letters only."""
+    """Log the verdict without the errors, which may quote terms; dead letters hold them."""
     if verdict.program_refused is not None:
         _log.warning(
             "Epoch %d fails with its change of the program, which goes to the dead-letter topic.",
@@ -244,10 +243,10 @@ def _report(epoch: int, verdict: Verdict, count: int) -> None:
             first.topic,
         )
     elif verdict.program_refused is None:
-        _log.warning("Epoch %d passes in parts. It is evaluated with all of its messages.", epoch)
+        _log.warning("Epoch %d passes in parts. Evaluating it with all of its messages.", epoch)
 
 
-def _said(error: Exception) -> str:
-    """What an error says, as a sentence; of one that no user should see also its kind."""
+def _describe(error: Exception) -> str:
+    """An error's message, with its type if it is not a user error."""
     text = str(error) if isinstance(error, StreamReasonerError) else repr(error)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

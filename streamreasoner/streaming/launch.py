@@ -1,11 +1,11 @@
-"""The JVM of Spark: the command that starts it, and the connection to it.
+"""Spark's JVM: the command that starts it and the connection to it.
 
-Invariant: settings are in a file that only this user can read, never on a command line.
+Invariant: settings are passed in a file that only this user can read, never on a command line.
 
-Where executors are threads of the JVM, Java is started directly: the scripts of spark-submit run a
-second JVM to find the command, resolve jars with Ivy and copy them at each start; no archive can
-hold the classes of such jars. Everywhere else, and where the environment has settings that those
-scripts read, they start it.
+If executors are threads of the JVM, Java is started directly: spark-submit's scripts run a second
+JVM to build the command, resolve jars with Ivy and copy them at each start, and no class-data
+archive matches copied jars. Otherwise, or if the environment has settings that the scripts read,
+the scripts start it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from py4j.java_gateway import JavaGateway
 
-# What Spark's launcher gives every JVM, as Spark looks into packages that Java keeps to itself.
+# Options of Spark's launcher for every JVM: Spark accesses packages that Java encapsulates.
 MODULE_OPTIONS = (
     "-XX:+IgnoreUnrecognizedVMOptions",
     "--add-modules=jdk.incubator.vector",
@@ -97,7 +97,7 @@ class Launch:
 
     Attributes:
         command: The command; settings are added to it as a file.
-        settings: What Spark is told.
+        settings: Spark's settings.
         class_data: The archive of the JVM's classes; None if scripts start it.
     """
 
@@ -107,7 +107,7 @@ class Launch:
 
 
 def by_scripts(settings: Mapping[str, str]) -> Launch:
-    """The launch that spark-submit's scripts do."""
+    """A launch through spark-submit's scripts."""
     ivy = {
         "spark.jars.ivySettings": str(jvm.ivy_settings()),
         "spark.jars.ivy": str(jvm.cache_directory() / "ivy"),
@@ -117,11 +117,11 @@ def by_scripts(settings: Mapping[str, str]) -> Launch:
 
 
 def directly(java: str, settings: Mapping[str, str], scratch: Path) -> Launch | None:
-    """The launch without scripts; None if they have more to say than this knows.
+    """A launch without scripts; None if a setting needs them.
 
     Args:
         java: The `java` command.
-        settings: What Spark is told; its jars become the class path.
+        settings: Spark's settings; the jars among them become the class path.
         scratch: A directory for files of the JVM.
 
     Raises:
@@ -134,10 +134,10 @@ def directly(java: str, settings: Mapping[str, str], scratch: Path) -> Launch | 
         package.count(":") != _COLONS for package in packages
     ):
         return None
-    given = _listed(settings.get("spark.jars", ""))
-    if not all(Path(jar).is_absolute() for jar in given):
+    extra = _listed(settings.get("spark.jars", ""))
+    if not all(Path(jar).is_absolute() for jar in extra):
         return None
-    class_path = _class_path(settings.get("spark.driver.extraClassPath", ""), packages, given)
+    class_path = _class_path(settings.get("spark.driver.extraClassPath", ""), packages, extra)
     class_data = ClassData("spark", java, class_path, scratch)
     memory = settings["spark.driver.memory"]
     options = (
@@ -147,12 +147,12 @@ def directly(java: str, settings: Mapping[str, str], scratch: Path) -> Launch | 
     )
     command = [java, "-cp", ":".join(map(str, class_path)), f"-Xmx{memory}", *options]
     command += [*class_data.flags, *MODULE_OPTIONS, "org.apache.spark.deploy.SparkSubmit"]
-    left = {
+    remaining = {
         name: value
         for name, value in settings.items()
         if name not in {"spark.jars", "spark.jars.packages"}
     }
-    return Launch(tuple(command), left, class_data)
+    return Launch(tuple(command), remaining, class_data)
 
 
 def start(
@@ -161,21 +161,21 @@ def start(
     """Start the JVM and connect to it.
 
     Args:
-        launch: How.
-        temporary: A directory for files that both sides read at the start.
-        log: Where the output of the JVM goes.
+        launch: The command and its settings.
+        temporary: A directory for files exchanged at the start.
+        log: Receives the JVM's output.
         lock_descriptor: The state lock, which the JVM inherits.
         group: The process group that the JVM joins.
 
     Raises:
-        PySparkRuntimeError: The JVM exits at once.
+        PySparkRuntimeError: The JVM exits during the start.
     """
-    hand_over = Path(tempfile.mkdtemp(dir=temporary))
+    exchange = Path(tempfile.mkdtemp(dir=temporary))
     try:
-        properties = hand_over / "spark.properties"
+        properties = exchange / "spark.properties"
         properties.touch(mode=0o600)
         properties.write_text(_properties(launch.settings), encoding="utf-8")
-        connection = hand_over / "connection"
+        connection = exchange / "connection"
         process = subprocess.Popen(
             [*launch.command, "--properties-file", str(properties), "pyspark-shell"],
             # The JVM exits when this pipe closes.
@@ -185,7 +185,7 @@ def start(
             pass_fds=(lock_descriptor,),
             process_group=group,
             env={
-                # Python workers import PySpark from here, and agree on the hashes of texts.
+                # Python workers import this PySpark, and must agree on string hashes.
                 "SPARK_HOME": str(_home()),
                 "PYTHONHASHSEED": "0",
                 **os.environ,
@@ -198,39 +198,39 @@ def start(
                 cast("IO[bytes]", process.stdin).close()
                 raise PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
             time.sleep(_POLL_SECONDS)
-        said = connection.read_bytes()
-        port, length = _CONNECTION.unpack_from(said)
-        secret = said[_CONNECTION.size :][:length].decode()
+        reply = connection.read_bytes()
+        port, length = _CONNECTION.unpack_from(reply)
+        secret = reply[_CONNECTION.size :][:length].decode()
     finally:
-        shutil.rmtree(hand_over)
+        shutil.rmtree(exchange)
     gateway = _connect(port, secret)
     gateway.proc = process
     return gateway
 
 
 def _connect(port: int, secret: str) -> JavaGateway:
-    """A connection as PySpark makes it; the environment is the only way to tell it where."""
-    told = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
-    os.environ.update(told)
+    """A connection made by PySpark, which takes the address from the environment only."""
+    variables = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
+    os.environ.update(variables)
     try:
         return launch_gateway()  # type: ignore[no-untyped-call]
     finally:
-        for name in told:
+        for name in variables:
             del os.environ[name]
 
 
-def _class_path(first: str, packages: Sequence[str], given: Sequence[str]) -> tuple[Path, ...]:
-    """Spark's jars before others of the same classes, each by its name, as archives need it."""
+def _class_path(first: str, packages: Sequence[str], extra: Sequence[str]) -> tuple[Path, ...]:
+    """Spark's jars first, each listed by name as class-data archives require."""
     spark = sorted((_home() / "jars").glob("*.jar"), key=_after_logging)
     names = {jar.name for jar in spark}
     others = sorted(jvm.jars("spark", packages).glob("*.jar")) if packages else []
-    others += (jar for entry in given for jar in _expanded(Path(entry)))
+    others += (jar for entry in extra for jar in _expanded(Path(entry)))
     own = [Path(entry) for entry in filter(None, first.split(":"))]
     return (*own, *spark, *(jar for jar in others if jar.name not in names))
 
 
 def _after_logging(jar: Path) -> tuple[bool, str]:
-    """Sorts Spark's jars as its launcher does: the interface of logging first."""
+    """Sort key for Spark's jars, as in its launcher: the logging interface first."""
     return not jar.name.startswith("slf4j-api-"), jar.name
 
 
@@ -242,7 +242,7 @@ def _expanded(jar: Path) -> Iterator[Path]:
 
 
 def _home() -> Path:
-    """Where Spark is: in the package pyspark."""
+    """Spark's directory: that of the package pyspark."""
     return Path(pyspark.__file__).parent
 
 

@@ -1,7 +1,7 @@
-"""The lock on a state directory. Invariant: while it is held, no other pipeline uses the directory.
+"""The lock on a state directory. Invariant: at most one pipeline holds it.
 
-The lock belongs to an open file, so the kernel drops it however the holders die, and a child that
-inherits the file holds it too: a JVM that outlives its driver keeps the next driver out.
+The lock belongs to an open file description: the kernel releases it however its holders die, and a
+child that inherits it holds it too, so a JVM that outlives its driver keeps the next driver out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from streamreasoner.errors import EnvironmentSetupError
 if TYPE_CHECKING:
     from pathlib import Path
 
-_PATIENCE_SECONDS = 10.0
+_TIMEOUT_SECONDS = 10.0
 
 
 class StateLock:
@@ -25,13 +25,13 @@ class StateLock:
 
     Args:
         directory: The state directory; created if absent, readable by its owner only.
-        patience: Seconds to wait for a holder that may be about to end.
+        timeout: Seconds to wait for a holder that may be about to exit.
 
     Raises:
         EnvironmentSetupError: Another process holds it, or the directory cannot be written.
     """
 
-    def __init__(self, directory: Path, *, patience: float = _PATIENCE_SECONDS) -> None:
+    def __init__(self, directory: Path, *, timeout: float = _TIMEOUT_SECONDS) -> None:
         path = directory / "lock"
         try:
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -40,7 +40,7 @@ class StateLock:
             raise EnvironmentSetupError(
                 f"The directory {directory} (state.directory) cannot be used: {error.strerror}."
             ) from None
-        deadline = time.monotonic() + patience
+        deadline = time.monotonic() + timeout
         while not self._try():
             if time.monotonic() >= deadline:
                 holder = path.read_text(errors="replace").strip() or "unknown"
@@ -55,11 +55,11 @@ class StateLock:
 
     @property
     def descriptor(self) -> int:
-        """The open file; a child that inherits it keeps the lock until it dies."""
+        """The open file; a child that inherits it holds the lock until it exits."""
         return self._descriptor
 
     def close(self) -> None:
-        """Let go of the directory."""
+        """Release the directory."""
         with contextlib.suppress(OSError):
             os.close(self._descriptor)
 

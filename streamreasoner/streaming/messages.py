@@ -1,7 +1,7 @@
-"""One JSON value -> one message, or the reason why not.
+"""One JSON value -> one message, or the reason for its rejection.
 
-Invariant: `read_any` gives the same message as the fast decoders on every value these accept, and
-one precise reason on every other.
+Invariant: `read_any` gives the same message as the fast decoders for every value they accept, and a
+precise reason for every other.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import msgspec
 
 from streamreasoner.streaming.rejected import Reason, RejectedError
 
-MOST_MULTIPLICITY = 1_000_000
+MAX_MULTIPLICITY = 1_000_000
 
-Diff = Annotated[int, msgspec.Meta(ge=-MOST_MULTIPLICITY, le=MOST_MULTIPLICITY)]
+Diff = Annotated[int, msgspec.Meta(ge=-MAX_MULTIPLICITY, le=MAX_MULTIPLICITY)]
 Argument = str | int | float | bool
 
 
@@ -55,7 +55,7 @@ def read_any(value: bytes) -> TripleMessage | FactMessage:
     """The message in one value.
 
     Raises:
-        RejectedError: The value is not a message; says why.
+        RejectedError: The value is not a message.
     """
     for decode in (decode_triple, decode_fact):
         try:
@@ -66,7 +66,7 @@ def read_any(value: bytes) -> TripleMessage | FactMessage:
 
 
 def holds_nul(texts: tuple[Argument, ...]) -> bool:
-    """Whether any of these terms holds the character NUL, escaped or not."""
+    """Whether any of these terms contains the character NUL, escaped or not."""
     return any(
         isinstance(text, str) and ("\0" in text or _NUL.search(text) is not None) for text in texts
     )
@@ -76,10 +76,10 @@ def read_object(value: bytes) -> dict[str, Any]:
     """The JSON object in one value.
 
     Raises:
-        RejectedError: The value is none; says why.
+        RejectedError: The value is not a JSON object.
     """
     try:
-        found = _decode(value)
+        decoded = _decode(value)
     except UnicodeDecodeError as error:
         detail = f"The value is not UTF-8: {error.reason}."
         raise RejectedError(Reason.NOT_UTF8, detail) from None
@@ -90,14 +90,14 @@ def read_object(value: bytes) -> dict[str, Any]:
         raise RejectedError(Reason.NUMBER_OUT_OF_RANGE, f"{error}.") from None
     except msgspec.DecodeError as error:
         raise _not_json(value, str(error)) from None
-    if not isinstance(found, dict):
+    if not isinstance(decoded, dict):
         raise RejectedError(
-            Reason.NOT_AN_OBJECT, f"The value is a JSON {_kind(found)}, not an object."
+            Reason.NOT_AN_OBJECT, f"The value is a JSON {_kind(decoded)}, not an object."
         )
-    return found
+    return decoded
 
 
-def _not_json(value: bytes, said: str) -> RejectedError:
+def _not_json(value: bytes, problem: str) -> RejectedError:
     try:
         text = value.decode()
     except UnicodeDecodeError as error:
@@ -108,68 +108,70 @@ def _not_json(value: bytes, said: str) -> RejectedError:
         json.dumps(json.loads(text), ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return RejectedError(
-            Reason.LONE_SURROGATE, "A \\u escape is half a surrogate pair, which is no character."
+            Reason.LONE_SURROGATE,
+            "A \\u escape is half a surrogate pair, which encodes no character.",
         )
     except (ValueError, RecursionError):
         pass
-    return RejectedError(Reason.NOT_JSON, f"The value is not JSON: {said}.")
+    return RejectedError(Reason.NOT_JSON, f"The value is not JSON: {problem}.")
 
 
-def _wrong_fields(found: dict[str, Any]) -> RejectedError:
+def _wrong_fields(fields: dict[str, Any]) -> RejectedError:
     known = (*_TRIPLE_FIELDS, *_FACT_FIELDS, *_COMMON_FIELDS)
-    unknown = [name for name in found if name not in known]
+    unknown = [name for name in fields if name not in known]
     if unknown:
         return RejectedError(
             Reason.UNKNOWN_FIELD,
-            f"The field {_shown(unknown[0])} is unknown; known are {', '.join(known)}.",
+            f"Unknown field {_shown(unknown[0])}; the fields are {', '.join(known)}.",
         )
-    of_triple = [name for name in _TRIPLE_FIELDS if name in found]
-    of_fact = [name for name in _FACT_FIELDS if name in found]
+    of_triple = [name for name in _TRIPLE_FIELDS if name in fields]
+    of_fact = [name for name in _FACT_FIELDS if name in fields]
     if of_triple and of_fact:
         return RejectedError(
             Reason.MIXED_SHAPES,
-            f"The fields {', '.join(of_triple)} and {', '.join(of_fact)} exclude each other.",
+            f"The fields {', '.join(of_triple)} and {', '.join(of_fact)} cannot be combined.",
         )
-    wanted = (*(_FACT_FIELDS if of_fact else _TRIPLE_FIELDS), "diff")
-    missing = [name for name in wanted if name not in found]
+    required = (*(_FACT_FIELDS if of_fact else _TRIPLE_FIELDS), "diff")
+    missing = [name for name in required if name not in fields]
     if missing:
         return RejectedError(
             Reason.MISSING_FIELD,
-            f"The field {missing[0]} is missing; needed are {', '.join(wanted)}.",
+            f"The field {missing[0]} is missing; {', '.join(required)} are required.",
         )
-    return _wrong_types(found)
+    return _wrong_types(fields)
 
 
-def _wrong_types(found: dict[str, Any]) -> RejectedError:
+def _wrong_types(fields: dict[str, Any]) -> RejectedError:
     for name in (*_TRIPLE_FIELDS, "predicate"):
-        if name in found and not isinstance(found[name], str):
-            return wrong_type(name, found[name], "a string")
-    if "args" in found:
-        if not isinstance(found["args"], list):
-            return wrong_type("args", found["args"], "an array")
-        for position, argument in enumerate(found["args"]):
+        if name in fields and not isinstance(fields[name], str):
+            return wrong_type(name, fields[name], "a string")
+    if "args" in fields:
+        if not isinstance(fields["args"], list):
+            return wrong_type("args", fields["args"], "an array")
+        for position, argument in enumerate(fields["args"]):
             if not isinstance(argument, Argument):
                 return wrong_type(f"args[{position}]", argument, "a string, number or boolean")
-    diff = found["diff"]
+    diff = fields["diff"]
     if isinstance(diff, bool) or not isinstance(diff, int):
-        return wrong_type("diff", diff, "a whole number")
-    if abs(diff) > MOST_MULTIPLICITY:
+        return wrong_type("diff", diff, "an integer")
+    if abs(diff) > MAX_MULTIPLICITY:
         return RejectedError(
             Reason.DIFF_OUT_OF_RANGE,
-            f"diff is {_shown(diff)}; allowed is up to {MOST_MULTIPLICITY} in either direction.",
+            f"diff is {_shown(diff)}; it must be from -{MAX_MULTIPLICITY} to {MAX_MULTIPLICITY}.",
         )
-    return wrong_type("ts", found.get("ts"), "an ISO 8601 string or whole milliseconds")
+    return wrong_type("ts", fields.get("ts"), "an ISO 8601 string or integer milliseconds")
 
 
-def wrong_type(name: str, found: object, wanted: str) -> RejectedError:
-    """The reason for a field that holds something else than it must."""
+def wrong_type(name: str, value: object, expected: str) -> RejectedError:
+    """The rejection of a field of the wrong JSON type."""
     return RejectedError(
-        Reason.WRONG_TYPE, f"{name} is {_shown(found)}, a JSON {_kind(found)}; it must be {wanted}."
+        Reason.WRONG_TYPE,
+        f"{name} is {_shown(value)}, a JSON {_kind(value)}; it must be {expected}.",
     )
 
 
-def _kind(found: object) -> str:
-    match found:
+def _kind(value: object) -> str:
+    match value:
         case None:
             return "null"
         case bool():
@@ -184,6 +186,6 @@ def _kind(found: object) -> str:
             return "object"
 
 
-def _shown(found: object) -> str:
-    text = msgspec.json.encode(found).decode()
+def _shown(value: object) -> str:
+    text = msgspec.json.encode(value).decode()
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

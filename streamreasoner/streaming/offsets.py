@@ -1,7 +1,8 @@
-"""Ranges of input offsets and Spark's record of them.
+"""Ranges of input offsets, and Spark's log of them.
 
-Invariant: an epoch's range begins where the range of the epoch before it ended, partition by
-partition. Spark writes `offsets/N` before it runs batch N and `commits/N` after it.
+Invariant: in each partition, an epoch's range begins where that of the epoch before ended.
+
+Spark writes `offsets/N` before it runs batch N and `commits/N` after it.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
 _VERSION = "v1"
 _RESTORE = (
     "Restore the state directory and the checkpoint from one backup, or delete both and start from "
-    "the beginning."
+    "scratch."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What Spark's checkpoint directory says.
+    """The state of Spark's checkpoint directory.
 
     Attributes:
         directory: The checkpoint.
@@ -47,16 +48,16 @@ class Checkpoint:
 
     @classmethod
     def read(cls, directory: Path) -> Checkpoint:
-        """Look at a checkpoint, or at the place where one will be.
+        """Read a checkpoint, or the directory that will become one.
 
         Raises:
-            StateError: It holds logs that no run of Spark leaves behind.
+            StateError: Its logs are inconsistent.
         """
         planned, committed = (_last(directory / log) for log in ("offsets", "commits"))
         if planned not in (committed, committed + 1):
             raise StateError(
                 f"The checkpoint {directory} has planned batch {planned} and committed batch "
-                f"{committed}, which no run leaves behind. {_RESTORE}"
+                f"{committed}, which are inconsistent. {_RESTORE}"
             )
         _check_metadata(directory / "metadata")
         if committed >= 0:
@@ -65,12 +66,12 @@ class Checkpoint:
 
     @property
     def next(self) -> int:
-        """The batch that Spark will run first: the next one, or a replay of the planned one."""
+        """The batch that Spark runs first: a new one, or a replay of the planned one."""
         return self.committed + 1
 
     @property
     def begun(self) -> bool:
-        """Whether Spark has chosen the offsets that the first batch begins at."""
+        """Whether Spark has chosen the starting offsets of the first batch."""
         return _sources(self.directory).exists()
 
     @property
@@ -79,10 +80,10 @@ class Checkpoint:
         return self.planned if self.planned > self.committed else None
 
     def range(self, batch: int) -> Offsets:
-        """Offsets that a planned batch reads: topic -> partition -> [first, next].
+        """Offset ranges of a planned batch: topic -> partition -> [first, next].
 
         Raises:
-            StateError: The log of that batch cannot be read.
+            StateError: The log entry of the batch cannot be read.
         """
         starts = _initial(self.directory) if batch == 0 else self._ends(batch - 1)
         return range_of(starts, self._ends(batch))
@@ -90,12 +91,12 @@ class Checkpoint:
     def _ends(self, batch: int) -> Ends:
         path = self.directory / "offsets" / str(batch)
         _, *sources = _entry(path)
-        # There is one source.
+        # The query has one source.
         return _ends(path, sources[0] if sources else None)
 
 
 def range_of(starts: Ends, ends: Ends) -> Offsets:
-    """Join first and next offsets; a partition without a first one is new and begins at 0."""
+    """Join start and end offsets; a partition without a start is new and begins at 0."""
     return {
         topic: {
             partition: [starts.get(topic, {}).get(partition, 0), end]
@@ -106,10 +107,10 @@ def range_of(starts: Ends, ends: Ends) -> Offsets:
 
 
 def check_follows(epoch: int, previous: Offsets, current: Offsets) -> None:
-    """Refuse a range that leaves a gap to, or overlaps, the range of the epoch before.
+    """Refuse a range that leaves a gap after, or overlaps, that of the epoch before.
 
     Raises:
-        StateError: Names topic, partition and offsets, and what to do.
+        StateError: Names topic, partition, offsets and the remedy.
     """
     for topic, partitions in previous.items():
         for partition, (_, end) in partitions.items():
@@ -118,13 +119,13 @@ def check_follows(epoch: int, previous: Offsets, current: Offsets) -> None:
                 raise StateError(
                     f"Epoch {epoch} begins at offset {start} of partition {partition} of topic "
                     f"{topic}, but epoch {epoch - 1} ended at {end}. The checkpoint does not "
-                    "belong to these tables: restore both from one backup, or delete both and "
-                    "start from the beginning."
+                    "belong to these tables. Restore both from one backup, or delete both and "
+                    "start from scratch."
                 )
 
 
 def check_within(epoch: int, batch: pa.Table, current: Offsets) -> None:
-    """Refuse rows that lie outside the range of their batch.
+    """Refuse rows outside the range of their batch.
 
     Args:
         epoch: The epoch.
@@ -134,19 +135,19 @@ def check_within(epoch: int, batch: pa.Table, current: Offsets) -> None:
     Raises:
         StateError: Names topic, partition and offsets.
     """
-    found = batch.group_by(["topic", "partition"]).aggregate([("offset", "min"), ("offset", "max")])
-    for row in found.to_pylist():
+    read = batch.group_by(["topic", "partition"]).aggregate([("offset", "min"), ("offset", "max")])
+    for row in read.to_pylist():
         first, after = current.get(row["topic"], {}).get(str(row["partition"]), [0, 0])
         if row["offset_min"] < first or row["offset_max"] >= after:
             raise StateError(
                 f"Epoch {epoch} read offsets {row['offset_min']} to {row['offset_max']} of "
                 f"partition {row['partition']} of topic {row['topic']}, outside its range {first} "
-                f"to {after - 1}. Do not let two pipelines share a checkpoint."
+                f"to {after - 1}. Two pipelines must not share a checkpoint."
             )
 
 
 def in_order(batch: pa.Table) -> pa.Table:
-    """Rows by topic, partition and offset: the order in which a replay sees them too."""
+    """Rows by topic, partition and offset, the same order in every replay."""
     keys = [("topic", "ascending"), ("partition", "ascending"), ("offset", "ascending")]
     return batch.take(pc.sort_indices(batch, sort_keys=keys))
 
@@ -166,26 +167,30 @@ def _initial(directory: Path) -> Ends:
 
 
 def _check_metadata(path: Path) -> None:
-    """Refuse what Spark cannot read; it makes another file if there is none."""
+    """Refuse a file that Spark cannot read; Spark creates a missing one."""
     if path.exists():
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            metadata = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise _damage(path, error) from None
-        if not isinstance(found, dict) or not isinstance(found.get("id"), str):
-            raise _damage(path, "it has no id")
+        if not isinstance(metadata, dict) or not isinstance(metadata.get("id"), str):
+            raise _damage(path, "no id")
 
 
 def _entry(path: Path) -> list[object]:
-    """What is in a file of a log of Spark: a version, then one JSON text in each line."""
+    """The entries of a Spark log file: JSON lines after a line with the version."""
     try:
         lines = path.read_text(encoding="utf-8").lstrip("\0").splitlines()
-        found = [json.loads(line) for line in lines[1:]]
+        entries = [json.loads(line) for line in lines[1:]]
     except (OSError, ValueError) as error:
         raise _damage(path, error) from None
-    if lines[:1] != [_VERSION] or not found or not all(isinstance(part, dict) for part in found):
-        raise _damage(path, f"it is no log entry of version {_VERSION}")
-    return found
+    if (
+        lines[:1] != [_VERSION]
+        or not entries
+        or not all(isinstance(entry, dict) for entry in entries)
+    ):
+        raise _damage(path, f"not a log entry of version {_VERSION}")
+    return entries
 
 
 def _ends(path: Path, source: object) -> Ends:

@@ -1,7 +1,7 @@
-"""Changes -> Kafka messages. Invariant: message order and bytes follow from the changes alone.
+"""Changes -> Kafka messages. Invariant: message order and bytes depend on the changes alone.
 
-A replayed epoch so publishes the same messages as the first attempt would have; in the same order
-too, unless there are so many that they come in blocks.
+So a replayed epoch publishes the same messages as the first attempt would have, in the same order
+unless they are so many that they come in blocks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Header = tuple[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What the sink sends: one message of any topic."""
+    """A message for any topic."""
 
     value: bytes | None
     key: bytes | None
@@ -54,17 +54,17 @@ class Outgoing:
 def decode_changes(
     changes: Iterable[Changes], dictionary: TermDictionary
 ) -> Iterable[DecodedChanges]:
-    """The same changes by predicate and ids, with terms for ids; the engine gives them in no order.
+    """Changes with terms for ids, sorted by predicate and ids; the engine returns them unordered.
 
     Returns:
-        Predicate, one column per argument, +1/-1; block by block where *changes* come so.
+        Predicate, one column per argument, +1/-1; in blocks if *changes* are in blocks.
     """
     if isinstance(changes, Blocks):
-        return Blocks(lambda: (_decoded(one, dictionary) for one in changes))
+        return Blocks(lambda: (_decoded(block, dictionary) for block in changes))
     return [
-        _decoded(one, dictionary)
-        for one in sorted(changes, key=lambda each: each.predicate)
-        if len(one.multiplicity)
+        _decoded(block, dictionary)
+        for block in sorted(changes, key=lambda block: block.predicate)
+        if len(block.multiplicity)
     ]
 
 
@@ -74,11 +74,11 @@ def headers(epoch: int) -> list[Header]:
 
 
 def encode_updates(columns: Sequence[pa.Array], diff: int) -> Outgoing:
-    """JSON values and keys of updates of triples, as producers send them.
+    """JSON values and keys of updates of triples, in the input format.
 
     Args:
         columns: Canonical subjects, predicates and objects.
-        diff: Multiplicity of each.
+        diff: Multiplicity of each update.
     """
     values = _values(TRIPLE, columns, pa.scalar(str(diff), pa.large_string()), "}")
     return Outgoing(_bytes(columns[0]), _bytes(values))
@@ -102,7 +102,7 @@ def encode_changes(changes: DecodedChanges, ts: int, epoch: int) -> Outgoing:
 def _values(
     predicate: str, columns: Sequence[pa.Array], diff: pa.Array | pa.Scalar, closing: str
 ) -> pa.Array:
-    """The JSON of all rows at once: constant pieces and columns, joined row by row."""
+    """The JSON of all rows: constant pieces and columns, joined row by row."""
     if predicate == TRIPLE:
         pieces = ['{"s":"', '","p":"', '","o":"', '","diff":']
     else:
@@ -121,18 +121,18 @@ def _values(
 
 
 def _json_escaped(terms: pa.Array) -> pa.Array:
-    """Inside of JSON strings; canonical terms hold no control characters, so two escapes do."""
+    """Terms escaped for JSON; canonical terms have no control characters: two escapes suffice."""
     doubled = pc.replace_substring(terms, "\\", "\\\\")
     return pc.replace_substring(doubled, '"', '\\"')
 
 
 def _bytes(texts: pa.Array) -> list[bytes]:
-    found: list[bytes] = texts.cast(pa.large_binary()).to_pylist()
-    return found
+    encoded: list[bytes] = texts.cast(pa.large_binary()).to_pylist()
+    return encoded
 
 
 def _decoded(changes: Changes, dictionary: TermDictionary) -> DecodedChanges:
-    """Changes of one predicate by their ids, with terms for them."""
+    """Changes of one predicate, sorted by ids, with terms for ids."""
     args = changes.args
     order = np.lexsort(tuple(args.T[::-1])) if args.shape[1] else slice(None)
     columns = [dictionary.decode(args[order, position]) for position in range(args.shape[1])]

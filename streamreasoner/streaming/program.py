@@ -1,8 +1,7 @@
-"""The program in effect and what control messages make of it.
+"""The program in effect and its changes by control messages.
 
-Invariant: the program that a message leads to follows from the one in effect and the message alone,
-so that a replay decides the same. Both are therefore known by their canonical text, and nothing is
-read from files.
+Invariant: the next program depends on the one in effect and the message alone, so a replay makes
+the same decision. Both are therefore identified by their canonical text, and no files are read.
 """
 
 from __future__ import annotations
@@ -41,13 +40,13 @@ _LONGEST_DETAIL = 32_000
 
 @dataclass(frozen=True, slots=True)
 class ProgramInEffect:
-    """A program that a state has, or may have next.
+    """A program that is, or may become, that of a state.
 
     Attributes:
-        checked: The program, read from its canonical text.
-        text: The same as it is stored.
-        known: Arity of every predicate that this program or one before it has, hidden ones too.
-        width: How many arguments a fact of the state may have.
+        checked: The program, parsed from its canonical text.
+        text: The same as stored.
+        known: Arity of every predicate of this program and earlier ones, hidden ones included.
+        width: Most arguments of a fact in the tables of the state.
     """
 
     checked: CheckedProgram
@@ -56,36 +55,36 @@ class ProgramInEffect:
     width: int
 
     @classmethod
-    def restored(cls, history: Sequence[tuple[int, ProgramText]], width: int) -> ProgramInEffect:
+    def restored(cls, programs: Sequence[tuple[int, ProgramText]], width: int) -> ProgramInEffect:
         """The last program of a state.
 
         Args:
-            history: The programs of the state, oldest first.
-            width: How many arguments a fact of the state may have.
+            programs: The programs of the state, oldest first.
+            width: Most arguments of a fact in the tables of the state.
 
         Raises:
-            StateError: Its text is not one that this version would have written.
+            StateError: This version would have written another text.
         """
         known: dict[str, int] = {}
-        for _, text in history:
+        for _, text in programs:
             known |= text.arities
-        _, last = history[-1]
+        _, last = programs[-1]
         try:
             checked = check_text(last.text, SOURCE)
         except ProgramError as error:
             raise _unreadable(str(error)) from None
-        # The hash is a name that tables and topic share; another release may print rules otherwise.
+        # Do not compare hashes: another release may print the same rules differently.
         if stored_text(checked).predicates != last.predicates:
-            raise _unreadable("this version lowers it to other predicates")
+            raise _unreadable("this version lowers it to different predicates")
         return cls(checked, last, known, width)
 
     def after(self, message: ControlMessage) -> ProgramInEffect:
-        """The program that a control message makes of this one; itself if nothing changes.
+        """The program after a control message; itself if nothing changes.
 
         Raises:
-            RejectedError: The message is refused; the diagnostics are among what it says.
+            RejectedError: The message is rejected; includes the diagnostics.
         """
-        _refuse_files(message)
+        _check_imports(message)
         try:
             checked = in_one_text(self._changed(message), SOURCE)
             text = stored_text(checked)
@@ -119,65 +118,65 @@ class ProgramInEffect:
             raise RejectedError(
                 Reason.TOO_MANY_ARGUMENTS,
                 f"'{predicate}' has {arity} arguments; the tables of this state have columns for "
-                f"{self.width}. A wider program needs a new state that begins with it.",
+                f"{self.width}. A wider program needs a new state.",
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the control messages of a batch come to.
+    """The outcome of a batch's control messages.
 
     Attributes:
-        program: The program from the batch on.
-        accepted: Rows that were followed, ascending.
-        refused: The other rows, ascending.
+        program: The program in effect from this batch on.
+        applied: Rows that were applied, ascending.
+        rejected: The other rows, ascending.
     """
 
     program: ProgramInEffect
-    accepted: tuple[int, ...]
-    refused: tuple[Rejected, ...]
+    applied: tuple[int, ...]
+    rejected: tuple[Rejected, ...]
 
     def withdrawn(self, before: ProgramInEffect, why: str) -> Decision:
-        """The same messages, all refused, because the epoch fails with the program they make."""
-        detail = f"The program stays as it is, because the epoch fails with the new one: {why}"
-        failed = (Rejected(row, Reason.EPOCH_FAILED, detail) for row in self.accepted)
-        refused = sorted((*self.refused, *failed), key=lambda one: one.row)
-        return Decision(before, (), tuple(refused))
+        """The same messages, all rejected because the epoch fails with their program."""
+        detail = f"The program is unchanged, because the epoch fails with the new one: {why}"
+        failed = (Rejected(row, Reason.EPOCH_FAILED, detail) for row in self.applied)
+        rejected = sorted((*self.rejected, *failed), key=lambda rejection: rejection.row)
+        return Decision(before, (), tuple(rejected))
 
 
 def decide(current: ProgramInEffect, messages: pa.Table, max_bytes: int) -> Decision:
-    """Follow control messages one after the other; a refused one changes nothing.
+    """Apply control messages in order; a rejected one changes nothing.
 
     Args:
         current: The program in effect.
         messages: Columns `value`, `timestamp` and `headers`, in the order of their offsets.
-        max_bytes: Longest value that is looked at.
+        max_bytes: Longest value that is read.
     """
     if not len(messages):
         return Decision(current, (), ())
-    refused = check_envelopes(messages, max_bytes)
+    rejected = check_envelopes(messages, max_bytes)
     times = timestamps.milliseconds([None] * len(messages), append_milliseconds(messages))
     for row in np.flatnonzero(times == timestamps.INVALID).tolist():
         out_of_range = RejectedError(Reason.BAD_TIMESTAMP, timestamps.OUT_OF_RANGE)
-        refused.setdefault(row, out_of_range)
-    accepted = []
+        rejected.setdefault(row, out_of_range)
+    applied = []
     for row, value in enumerate(messages.column("value").to_pylist()):
-        if row in refused:
+        if row in rejected:
             continue
         try:
             current = current.after(read_control(value))
         except RejectedError as error:
-            refused[row] = error
+            rejected[row] = error
         else:
-            accepted.append(row)
+            applied.append(row)
     rejections = (
-        Rejected(row, error.reason, error.detail) for row, error in sorted(refused.items())
+        Rejected(row, error.reason, error.detail) for row, error in sorted(rejected.items())
     )
-    return Decision(current, tuple(accepted), tuple(rejections))
+    return Decision(current, tuple(applied), tuple(rejections))
 
 
-def refuse_files(rules: str, source: str) -> str | None:
-    """Why a text cannot be a control message, if it imports files; None if it does not."""
+def why_files_are_refused(rules: str, source: str) -> str | None:
+    """Why a text that imports files cannot be a control message; None if it imports none."""
     names = [
         directive.name
         for directive in read(rules, source).program.directives
@@ -186,14 +185,14 @@ def refuse_files(rules: str, source: str) -> str | None:
     if not names:
         return None
     return (
-        f'The rules import the file "{names[0]}", which a message cannot bring along; only the '
+        f'The rules import the file "{names[0]}", which a message cannot include; only the '
         f"rulesets {', '.join(rulesets.names())} can be imported. Send the rules of the file "
         "itself; `streamreasoner rules replace` does so for a whole program."
     )
 
 
 def same_program(stored: ProgramText, checked: CheckedProgram) -> bool:
-    """Whether a program is the one of a stored text, as this version reads it."""
+    """Whether a stored text is this program, as this version reads it."""
     if stored.hash == checked.hash:
         return True
     try:
@@ -209,8 +208,8 @@ def stored_text(checked: CheckedProgram) -> ProgramText:
     return ProgramText(checked.hash, canonical_text(checked.programs), tuple(predicates))
 
 
-def _refuse_files(message: ControlMessage) -> None:
-    detail = refuse_files(message.rules, message.source)
+def _check_imports(message: ControlMessage) -> None:
+    detail = why_files_are_refused(message.rules, message.source)
     if detail is not None:
         raise RejectedError(Reason.IMPORT_OF_A_FILE, detail)
 
@@ -221,7 +220,7 @@ def _cut(text: str) -> str:
 
 def _unreadable(why: str) -> StateError:
     return StateError(
-        f"The program in effect, as the table `programs` has it, cannot be taken up again: {why}. "
-        "Run the version that wrote it, or begin anew with another pipeline.app_id and "
-        "state.directory."
+        f"The program in effect, as the table `programs` has it, cannot be restored: {why}. "
+        "Run the version that wrote it, or start from scratch with another pipeline.app_id "
+        "and state.directory."
     )

@@ -1,6 +1,6 @@
-"""The progress topic: what each application has published, and which output topics it claims.
+"""The progress topic: each application's last published batch and its claims to output topics.
 
-Invariant: the marker of the last visible epoch is the last record with the key of its application.
+Invariant: the marker of the last visible epoch is the last record with its application's key.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Marker(msgspec.Struct, frozen=True):
         batch: Its id, which is its epoch.
         offsets: Its input range: topic -> partition -> [first, next].
         program_hash: Hash of the canonical program that evaluated it.
-        format: Format of the state it belongs to; a marker without one is of the oldest.
-        semantics: Semantics of that state.
+        format: Format of its state; a marker without one has the oldest.
+        semantics: Semantics of its state.
     """
 
     batch: int
@@ -47,7 +47,7 @@ class Marker(msgspec.Struct, frozen=True):
 
 
 class Progress:
-    """Reads the markers of one application and the claims of all; fences no process.
+    """Reads the markers of one application and the claims of all, without fencing.
 
     Args:
         kafka: Cluster and topics.
@@ -68,13 +68,13 @@ class Progress:
                 enable_auto_commit=False,
                 enable_partition_eof=True,
                 auto_offset_reset="earliest",
-                # How long Kafka waits before it answers that there is nothing more.
+                # How long Kafka holds a fetch before it reports the end of the partition.
                 fetch_wait_max_ms=10,
             )
         )
 
     def read(self) -> None:
-        """Read on to the end of what is visible now.
+        """Read on to the end of the visible records.
 
         Raises:
             BrokerError: Kafka does not answer or refuses.
@@ -98,7 +98,7 @@ class Progress:
         """The last marker of this application, None before the first.
 
         Raises:
-            StateError: The marker was not written by this program.
+            StateError: The record is not a marker.
         """
         if self._last is None:
             return None
@@ -106,16 +106,16 @@ class Progress:
             return msgspec.json.decode(self._last, type=Marker)
         except msgspec.DecodeError as error:
             raise StateError(
-                f"The record of {self._app_id} on {self._kafka.progress_topic} is not a marker of "
-                f"this program: {error}."
+                f"The record of {self._app_id} on {self._kafka.progress_topic} is not a "
+                f"valid marker: {error}."
             ) from None
 
     def close(self) -> None:
-        """Drop the connection."""
+        """Close the connection."""
         self._consumer.close()
 
     def _next(self) -> Message | None:
-        """The next record, None at the end; read_committed ends before open transactions."""
+        """The next record, None at the end or before an open transaction."""
         message = self._consumer.poll(ANSWER_SECONDS)
         if message is None:
             raise unreachable(self._kafka, f"reading {self._kafka.progress_topic}")

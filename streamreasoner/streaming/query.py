@@ -1,6 +1,6 @@
-"""The streaming query: Spark's batches through an `EpochRunner` until told to stop.
+"""The streaming query: runs Spark's batches through an `EpochRunner` until stopped.
 
-Invariant: once `stop` is called no further batch begins, and the one that runs is finished first.
+Invariant: once `stop` is called, the current batch is finished and no further one begins.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
     from streamreasoner.streaming.batch import EpochRunner
     from streamreasoner.streaming.ports import Offsets, PipelineObserver
 
-_LOOK_SECONDS = 0.5
+_POLL_SECONDS = 0.5
 _COMMIT_SECONDS = 10.0
 _LOGIN = """\
 Check sasl.mechanism in kafka.options, and the user name and password of sasl.jaas.config in \
 kafka.consumer_options."""
 _CERTIFICATE = """\
-Set ssl.truststore.location in kafka.consumer_options to the certificate of the authority that has \
+Set ssl.truststore.location in kafka.consumer_options to the certificate of the authority that \
 signed the broker's, and ssl.truststore.type to its format, such as PEM."""
 _RIGHTS = """\
 Give the user Read on input and control topics, and on groups that begin with \
 spark-kafka-source-."""
-# Exceptions of Kafka's Java client. Other clients have been connected by then, with their options.
+# Exceptions of Kafka's Java client. The other clients have connected by then.
 _REFUSALS = {
     "SaslAuthenticationException": _LOGIN,
     "LoginException": _LOGIN,
@@ -69,8 +69,8 @@ class Query:
     Args:
         stream: The input.
         runner: Runs each batch.
-        reread: Reads a range of offsets that Spark cannot deliver.
-        observer: Told when a batch begins and ends.
+        reread: Reads a range of offsets that Spark cannot read.
+        observer: Notified when a batch begins and ends.
         batch_timeout: Seconds after which a batch counts as stuck.
     """
 
@@ -100,12 +100,12 @@ class Query:
         Args:
             name: Name of the query.
             checkpoint: Directory of Spark's checkpoint.
-            trigger_interval: Seconds from one batch to the next, 0 for as soon as possible.
+            trigger_interval: Seconds from one batch to the next; 0 for as soon as possible.
         """
         self._checkpoint = checkpoint
         self._query = (
             self._stream.writeStream.queryName(name)
-            # A local path, whatever file system Hadoop takes for granted.
+            # An explicitly local path, whatever Hadoop's default file system is.
             .option("checkpointLocation", f"file:{checkpoint.absolute()}")
             .trigger(processingTime=f"{int(trigger_interval * 1000)} milliseconds")
             .foreachBatch(self._on_batch)
@@ -113,7 +113,7 @@ class Query:
         )
 
     def stop(self) -> None:
-        """Ask the query to end after the batch that runs; returns at once."""
+        """Ask the query to end after the current batch; returns at once."""
         self._stopping = True
         self._wake.set()
 
@@ -127,7 +127,7 @@ class Query:
         if query is None:
             return
         try:
-            while query.isActive and not self._wake.wait(_LOOK_SECONDS):
+            while query.isActive and not self._wake.wait(_POLL_SECONDS):
                 pass
             if self._error is None and self._stopping:
                 self._await_commit()
@@ -139,12 +139,12 @@ class Query:
                 return
             raise self._explain(error) from error
         except (Py4JError, OSError) as error:
-            # A batch that Spark has delivered still uses the tables and the sink: it ends first.
+            # A batch that Spark delivered still uses tables and sink: wait for it.
             with self._batch:
                 self._stopping = True
             raise EnvironmentSetupError(
-                "Spark's Java process is gone: it crashed, was killed or ran out of memory. "
-                "Nothing is lost. Restart the process; if it recurs, look at spark.log in the "
+                "Spark's Java process has died: it crashed, was killed or ran out of memory. "
+                "Nothing is lost. Restart the process; if it recurs, see spark.log in the "
                 "state directory."
             ) from error
         finally:
@@ -182,14 +182,14 @@ class Query:
             if not rereading.is_needed(error):
                 raise
         _log.warning(
-            "Batch %d has a message whose Kafka timestamp is too large for Spark; it is read by "
-            "another client.",
+            "Batch %d has a message whose Kafka timestamp is too large for Spark; reading it "
+            "with another client.",
             epoch,
         )
         return self._reread(self._runner.range(epoch))
 
     def _await_commit(self) -> None:
-        """Let Spark commit the last batch: a restart then has nothing to repeat."""
+        """Let Spark commit the last batch, so a restart need not repeat it."""
         assert self._checkpoint is not None  # noqa: S101 - set by start
         with self._batch:
             last = self._runner.next - 1
@@ -205,33 +205,34 @@ class Query:
                 self._runner.check_topics()
             except StateError as cause:
                 return cause
-        if (refused := explain_client(str(self._error))) is not None:
-            return refused
+        if (client_error := explain_client(str(self._error))) is not None:
+            return client_error
         if self._error is not None:
             _log.debug("The batch failed.", exc_info=self._error)
             kind = type(self._error).__name__
             return StreamReasonerError(
                 f"Batch {self._runner.next} failed, and nothing of it is lost: {kind}: "
-                f"{_brief(str(self._error))}. Set log.level to debug to see where, and report it."
+                f"{_brief(str(self._error))}. Set log.level to debug for a stack trace and "
+                "report it."
             )
         return explain_client(str(error)) or BrokerError(f"Spark ended the query: {_cause(error)}")
 
 
 def explain_client(text: str) -> BrokerError | None:
-    """Why Kafka refuses Spark's client, from what Java says; None if it says something else."""
+    """Why Kafka refuses Spark's client, from Java's message; None for any other message."""
     for exception, advice in _REFUSALS.items():
-        found = re.search(rf"{exception}: ([^\n]*)", text)
-        if found is not None:
-            return BrokerError(f"Kafka refuses Spark's client: {found[1].rstrip('.')}. {advice}")
+        match = re.search(rf"{exception}: ([^\n]*)", text)
+        if match is not None:
+            return BrokerError(f"Kafka refuses Spark's client: {match[1].rstrip('.')}. {advice}")
     return None
 
 
 def _cause(error: StreamingQueryException) -> str:
-    """The innermost cause, without Java's stack."""
+    """The innermost cause, without Java's stack trace."""
     return _brief(str(error).split("JVM stacktrace")[0])
 
 
 def _brief(text: str) -> str:
-    """The first lines of a message, as one."""
+    """The first three lines of a message, joined."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return " ".join(lines[:3])

@@ -1,4 +1,4 @@
-"""Input that is refused. Invariant: a message is either followed or has exactly one reason."""
+"""Rejected input. Invariant: a message is either applied or has exactly one reason."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Reason(Enum):
-    """Why a message is refused; the value is the `class` header on the dead-letter topic."""
+    """Why a message is rejected; the value is the `class` header on the dead-letter topic."""
 
     EMPTY_VALUE = "empty-value"
     OVERSIZED = "oversized"
@@ -44,7 +44,7 @@ class Reason(Enum):
 
 
 class RejectedError(ValueError):
-    """Raised inside the codec for one message; never leaves it."""
+    """Raised and caught inside the codec, for one message."""
 
     def __init__(self, reason: Reason, detail: str) -> None:
         super().__init__(detail)
@@ -54,12 +54,12 @@ class RejectedError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """One refused message of a batch.
+    """A rejected message of a batch.
 
     Attributes:
         row: Its row in the batch.
-        reason: The class of mistake.
-        detail: One sentence that says what was found and what is allowed.
+        reason: The class of the error.
+        detail: A sentence with what was sent and what is allowed.
     """
 
     row: int

@@ -1,4 +1,4 @@
-"""Rejected messages in the log: the first of a class at once, the others in summaries.
+"""Logs rejected messages: the first of a class at once, the others in summaries.
 
 Invariant: no content of a message is logged.
 """
@@ -23,35 +23,35 @@ _log = logging.getLogger(__name__)
 
 
 class RejectionLog(NullObserver):
-    """Logs how many messages went to the dead-letter topic, and why; never what they hold.
+    """Logs how many messages went to the dead-letter topic, and why.
 
     Args:
-        dead_letter_topic: Where they went.
-        every: Seconds from one summary to the next, at least.
+        dead_letter_topic: Name of the topic, for the log.
+        every: Least seconds between summaries.
     """
 
     def __init__(self, dead_letter_topic: str, every: float = SUMMARY_SECONDS) -> None:
         self._topic = dead_letter_topic
         self._every = every
-        self._classes: set[str] = set()
-        self._waiting: Counter[str] = Counter()
+        self._reported: set[str] = set()
+        self._pending: Counter[str] = Counter()
         self._last = time.monotonic()
 
     def published(
         self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]
     ) -> None:
-        """Log what is new or due."""
+        """Log a new class at once, and a summary when due."""
         del changes, latencies
-        self._waiting.update(rejected)
+        self._pending.update(rejected)
         is_due = time.monotonic() >= self._last + self._every
-        if self._waiting and (is_due or not self._classes.issuperset(rejected)):
+        if self._pending and (is_due or not self._reported.issuperset(rejected)):
             _log.warning(
-                "Rejected: %s. The headers of the messages on %s say why: streamreasoner consume "
-                "--topic %s --from-beginning --headers.",
-                ", ".join(f"{count} {name}" for name, count in sorted(self._waiting.items())),
+                "Rejected: %s. For the reasons, see the headers of the messages on %s: "
+                "streamreasoner consume --topic %s --from-beginning --headers.",
+                ", ".join(f"{count} {name}" for name, count in sorted(self._pending.items())),
                 self._topic,
                 self._topic,
             )
-            self._classes.update(rejected)
-            self._waiting.clear()
+            self._reported.update(rejected)
+            self._pending.clear()
             self._last = time.monotonic()

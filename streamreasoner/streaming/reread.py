@@ -1,7 +1,7 @@
-"""A batch that Spark cannot deliver, read again by another client. Invariant: the same messages.
+"""Reads a batch that Spark cannot read, with another client. Invariant: the same messages.
 
-Spark counts time in microseconds, and its Kafka source fails on a timestamp that does not fit: one
-message would end the query at every restart.
+Spark counts time in microseconds, and its Kafka source fails on a timestamp that does not fit. Such
+a message would end the query at every restart.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TIME_TOO_LARGE = "java.lang.ArithmeticException"
 
 
 def is_needed(error: BaseException) -> bool:
-    """Whether Spark failed to deliver a batch because a timestamp of Kafka is too large for it."""
+    """Whether Spark failed to read a batch because a Kafka timestamp is too large for it."""
     return _TIME_TOO_LARGE in str(error)
 
 
@@ -47,7 +47,7 @@ def reread(kafka: KafkaConfig, group: str, offsets: Offsets) -> pa.Table:
 
     Args:
         kafka: Cluster and options.
-        group: Name of the reader, which commits nothing.
+        group: Consumer group id; nothing is committed.
         offsets: topic -> partition -> [first, next].
 
     Raises:
@@ -75,7 +75,7 @@ def reread(kafka: KafkaConfig, group: str, offsets: Offsets) -> pa.Table:
     return pa.Table.from_pylist(rows, _SCHEMA)
 
 
-def _messages(  # noqa: PLR0917 - a place and its range
+def _messages(  # noqa: PLR0917 - a partition and its range
     kafka: KafkaConfig, consumer: Consumer, topic: str, partition: int, first: int, after: int
 ) -> Iterator[Message]:
     if first == after:
@@ -87,12 +87,12 @@ def _messages(  # noqa: PLR0917 - a place and its range
             raise unreachable(kafka, f"reading {topic}")
         error = message.error()
         if error is not None:
-            # Records of transactions fill the rest of the range.
+            # Transaction markers fill the rest of the range.
             if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
                 return
             raise BrokerError(f"Cannot read the topic {topic}: {error.str()}.")
         offset = message.offset()
-        assert offset is not None  # noqa: S101 - only a message to be sent has none
+        assert offset is not None  # noqa: S101 - None only before sending
         if offset < after:
             yield message
         if offset >= after - 1:

@@ -1,8 +1,8 @@
 """The Spark session: classic mode, tuned for small batches.
 
 Invariant: a JVM that this process starts does not outlive it, holds the state lock while it lives,
-and listens on loopback only unless the executors are elsewhere. Under spark-submit the JVM is there
-already, with the settings it was given: they win.
+and listens on loopback only unless executors are remote. Under spark-submit the JVM already runs,
+and its settings take precedence.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ if TYPE_CHECKING:
 
     from streamreasoner.class_data import ClassData
 
-# The complete set of connector jars exists for 4.0.0; it runs on every 4.0.x.
+# Version 4.0.0 has the complete set of connector jars; it runs on every 4.0.x.
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
 DELTA = "io.delta:delta-spark_2.13:4.0.1"
-# Java 24 took the security manager away, which Hadoop's client still asks for.
+# Java 24 removed the security manager, which Hadoop's client still uses.
 NEWEST_JAVA = 23
 
 _LOG_LINES = 15
-# A JVM that has recorded its classes writes them when it exits.
+# A JVM that records its classes writes the archive when it exits.
 _EXIT_SECONDS = 120.0
 _FLAGS = (
     "-XX:-UsePerfData",
-    # Hadoop runs chmod for each file it writes; this way of forking does without a helper process.
+    # Hadoop runs chmod for each file it writes; VFORK needs no helper process.
     "-Djdk.lang.Process.launchMechanism=VFORK",
     f"-Dlog4j2.configurationFile=file:{Path(__file__).with_name('log4j2.properties')}",
 )
 
-# Compiler and collector share few cores with the driver: the cheap ones give them back sooner. The
-# better compiler pays where Spark joins, and not where it passes messages on.
-_FLAGS_OF_ONE_MACHINE = ("-XX:+UseSerialGC",)
+# Compiler and collector compete with the driver for few cores, so use cheap ones. The optimizing
+# compiler pays off only where Spark joins, not where it just passes messages on.
+_LOCAL_FLAGS = ("-XX:+UseSerialGC",)
 _FLAGS_WITHOUT_DELTA = ("-XX:TieredStopAtLevel=1",)
 
-_ON_ONE_MACHINE = {
+_LOOPBACK = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
@@ -71,18 +71,18 @@ _TUNING = {
     "spark.sql.streaming.pollingDelay": "1ms",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "2",
-    # Safe with one driver only, which the state lock and the transactional id see to.
+    # Safe with a single driver only, which the state lock and the transactional id ensure.
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.FileSystemBasedCheckpointFileManager"
     ),
-    # Without the checksum files that LocalFileSystem writes next to each file of the checkpoint.
+    # Avoids the checksum file that LocalFileSystem writes for each checkpoint file.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
-    # A batch is bounded by its messages; the driver's memory bounds their size.
+    # Batches are bounded by the number of messages and by the driver's memory.
     "spark.driver.maxResultSize": "0",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.codegen.wholeStage": "false",
     "spark.locality.wait": "0s",
-    # Else PySpark looks at the call stack for every column that a plan is made of.
+    # Otherwise PySpark inspects the call stack for every column of a plan.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 
@@ -93,7 +93,7 @@ WITH_DELTA = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     # The log of one table is small; reading it with 50 tasks takes seconds.
     "spark.databricks.delta.snapshotPartitions": "1",
-    # Pages have checksums when they are written; what is read has passed them.
+    # Pages are written with checksums; verify them on read.
     "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
 }
 """Settings of a session whose Spark reads and writes Delta tables."""
@@ -101,8 +101,8 @@ WITH_DELTA = {
 WITH_REMOTE_FILES = {"spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem"}
 """Settings of a session whose state is at an address: S3A buffers in files of this class only."""
 
-# What a JVM that runs does not take any more.
-_OF_THE_LAUNCH = re.compile(
+# Settings that cannot change once the JVM runs.
+_FIXED_AT_LAUNCH = re.compile(
     r"spark\.(master|submit\..*|jars(\..*)?|driver\.(memory|cores|extra.*|default.*|log\..*))"
 )
 _CLASSES = {
@@ -114,7 +114,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A running Spark and what it takes to end it.
+    """A running Spark session and what is needed to stop it.
 
     Attributes:
         spark: The session.
@@ -126,20 +126,22 @@ class Session:
     _class_data: ClassData | None = None
 
     def stop(self) -> None:
-        """Stop Spark, and its JVM unless that started this process."""
+        """Stop Spark, and its JVM unless spark-submit owns it."""
         with suppress(Py4JError, OSError):
             self.spark.stop()
         if self._temporary is None:
             return
         with suppress(Py4JError, OSError):
             self._gateway.shutdown()
-        # PySpark keeps the gateway for the next session of the process; this one is over.
+        # PySpark would reuse this closed gateway for the next session of the process.
         SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
         process: subprocess.Popen[bytes] = self._gateway.proc
         if process.stdin is not None:
             process.stdin.close()
         if self._class_data is not None and self._class_data.recording:
-            _log.info("Spark writes down its classes, so that later starts take half as long.")
+            _log.info(
+                "Writing an archive of Spark's classes, which halves the time of later starts."
+            )
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_EXIT_SECONDS)
         process.kill()
@@ -156,42 +158,42 @@ def start(
     lock_descriptor: int,
     process_group: jvm.ProcessGroup,
 ) -> Session:
-    """Start Spark; the connector's jars are downloaded once.
+    """Start Spark; downloads the connector's jars once.
 
     Args:
         app_id: Name of the application.
         directory: Where the JVM's log and temporary files go.
-        options: `spark.*` settings over the ones chosen here, and under those of spark-submit.
+        options: `spark.*` settings; they override those chosen here, spark-submit's override them.
         lock_descriptor: The state lock, which the JVM inherits.
-        process_group: The process group of the JVM; closing it ends a start that is under way.
+        process_group: The JVM's process group; closing it aborts a start in progress.
 
     Raises:
         EnvironmentSetupError: Java is missing or too old, or Spark does not start.
     """
-    # Built-ins that executors evaluate are Python, and need what this Python has.
+    # Executors evaluate built-ins in Python, with this interpreter's packages.
     os.environ.setdefault("PYSPARK_PYTHON", options.get("spark.pyspark.python", sys.executable))
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    logging.getLogger().addFilter(_not_of_py4j)
-    found = (
+    logging.getLogger().addFilter(_is_not_from_py4j)
+    session = (
         _join(app_id, options)
         if submitted()
         else _launch(app_id, directory, options, lock_descriptor, process_group)
     )
     try:
-        _check_classes(found.spark, options)
+        _check_classes(session.spark, options)
     except EnvironmentSetupError:
-        found.stop()
+        session.stop()
         raise
-    return found
+    return session
 
 
 def submitted() -> bool:
-    """Whether spark-submit started this process, and so a JVM before it."""
+    """Whether spark-submit started this process, and with it a JVM."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def check_java() -> None:
-    """Refuse a start without a Java that Spark runs on; one that runs already needs no check.
+    """Check that Spark supports the installed Java; under spark-submit it already runs.
 
     Raises:
         EnvironmentSetupError: Java is missing or too old.
@@ -201,26 +203,24 @@ def check_java() -> None:
 
 
 def _join(app_id: str, options: Mapping[str, str]) -> Session:
-    """A session in the JVM of spark-submit, whose settings are kept."""
+    """A session in spark-submit's JVM, whose settings take precedence."""
     gateway = launch_gateway()  # type: ignore[no-untyped-call]
     conf = SparkConf(_jvm=gateway.jvm)
     late = [
         name
         for name, value in options.items()
-        if _OF_THE_LAUNCH.fullmatch(name) and WITH_DELTA.get(name) != value != conf.get(name)
+        if _FIXED_AT_LAUNCH.fullmatch(name) and WITH_DELTA.get(name) != value != conf.get(name)
     ]
     if late:
         _log.warning("Under spark-submit these spark.options have no effect: %s.", ", ".join(late))
     settings = {"spark.app.name": app_id, **_defaults(conf.get("spark.master", ""))}
     for name, value in {**settings, **options}.items():
-        if not _OF_THE_LAUNCH.fullmatch(name):
+        if not _FIXED_AT_LAUNCH.fullmatch(name):
             conf.setIfMissing(name, value)
     try:
         return Session(SparkSession(SparkContext(conf=conf, gateway=gateway)), gateway)
     except Py4JError as error:
-        raise EnvironmentSetupError(
-            "Spark does not start; what it says is in the log of spark-submit."
-        ) from error
+        raise EnvironmentSetupError("Spark does not start. See the log of spark-submit.") from error
 
 
 def _launch(
@@ -230,17 +230,17 @@ def _launch(
     lock_descriptor: int,
     process_group: jvm.ProcessGroup,
 ) -> Session:
-    """A session in a JVM of its own."""
+    """A session in a new JVM."""
     java = jvm.java(newest=NEWEST_JAVA)
     os.environ.setdefault("JAVA_HOME", str(Path(java).resolve().parent.parent))
-    # A JVM that is killed leaves its files behind: they are here, and go with the next start.
+    # A killed JVM leaves its temporary files here; the next start removes them.
     temporary = directory / "tmp"
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     master = options.get("spark.master", "local[2]")
     flags = [*_FLAGS]
     if _local(master):
-        flags += _FLAGS_OF_ONE_MACHINE
+        flags += _LOCAL_FLAGS
         if not _with_delta(options):
             flags += _FLAGS_WITHOUT_DELTA
     settings = {
@@ -272,7 +272,7 @@ def _launch(
 
 
 def _local(master: str) -> bool:
-    """Whether executors are threads of the JVM."""
+    """Whether executors are threads of the driver's JVM."""
     return master.startswith("local")
 
 
@@ -282,32 +282,32 @@ def _with_delta(options: Mapping[str, str]) -> bool:
 
 
 def _defaults(master: str) -> dict[str, str]:
-    """The settings chosen here; executors elsewhere must be able to reach the driver."""
-    return {**_TUNING, **(_ON_ONE_MACHINE if _local(master) else {})}
+    """The settings chosen here; remote executors must be able to reach the driver."""
+    return {**_TUNING, **(_LOOPBACK if _local(master) else {})}
 
 
 def _check_classes(spark: SparkSession, options: Mapping[str, str]) -> None:
-    """Refuse a Spark without the jars it needs, which it would notice in the first batch."""
+    """Refuse a Spark without the required jars, before the first batch fails."""
     needed = [CONNECTOR] + [DELTA] * _with_delta(options)
-    loader = spark.sparkContext._jvm.Thread.currentThread().getContextClassLoader()  # type: ignore[union-attr]  # noqa: SLF001 - PySpark shows no class loader
+    loader = spark.sparkContext._jvm.Thread.currentThread().getContextClassLoader()  # type: ignore[union-attr]  # noqa: SLF001 - PySpark exposes no class loader
     for module in needed:
         try:
             loader.loadClass(_CLASSES[module])
         except Py4JJavaError:
             raise EnvironmentSetupError(
                 f"Spark runs without {module}. Add it to --packages of spark-submit, or to "
-                "spark.jars.packages in spark.options if nothing submits this process; or have its "
-                "jars where spark.jars says."
+                "spark.jars.packages in spark.options if spark-submit is not used, or list its "
+                "jars in spark.jars."
             ) from None
 
 
-def _not_of_py4j(record: logging.LogRecord) -> bool:
-    """Whether a record of the root logger is not Py4J's, which logs a lost connection there too."""
+def _is_not_from_py4j(record: logging.LogRecord) -> bool:
+    """Whether a record is not Py4J's, which logs lost connections to the root logger."""
     return record.module != "java_gateway"
 
 
 def tail(log_file: Path) -> str:
-    """The last lines of a log that say something."""
+    """The last lines of a log, without blank lines and stack frames."""
     lines = [
         line
         for line in log_file.read_text(errors="replace").splitlines()

@@ -1,9 +1,9 @@
-"""Durable step 2: one Kafka transaction for each epoch.
+"""Durable step 2: one Kafka transaction per epoch.
 
 Invariant: changes, dead letters and the marker of an epoch become visible together or never.
 
-After any error of a transaction its outcome is unknown, so none is retried here: the process ends,
-the next one fences this one with `init_transactions` and then reads the marker.
+The outcome of a failed transaction is unknown, so it is not retried: the process exits, and the
+next one fences it with `init_transactions` and then reads the marker.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from streamreasoner.streaming.progress import Marker
 
 _INIT_SECONDS = 60.0
-# A message may outgrow a client's default of 1 MB; the topic's own limit is what counts.
+# Above the client's default of 1 MB: the topic's limit decides.
 _MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-_SERVE_EVERY = 10_000
+_POLL_EVERY = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ class Publication:
     """Everything that becomes visible with an epoch.
 
     Attributes:
-        changes: Changes for the output topic, each item those of one predicate.
-        headers: Headers of every change, besides the application id.
-        dead_letters: Refused messages for the dead-letter topic.
-        marker: Says that the epoch is published.
+        changes: Changes for the output topic, one item per predicate.
+        headers: Headers of every change, in addition to the application id.
+        dead_letters: Rejected messages for the dead-letter topic.
+        marker: Records that the epoch is published.
     """
 
     changes: Iterable[Outgoing]
@@ -70,7 +70,7 @@ class Sink:
                     linger_ms=5,
                     queue_buffering_max_messages=1_000_000,
                     message_max_bytes=_MAX_MESSAGE_BYTES,
-                    # The partitioner of Java clients, so that a key has one partition everywhere.
+                    # The Java clients' partitioner: every client maps a key to the same partition.
                     partitioner="murmur2_random",
                 )
             )
@@ -92,7 +92,7 @@ class Sink:
         """Record that this application publishes to the output topic.
 
         Raises:
-            BrokerError: The transaction failed; the process must end.
+            BrokerError: The transaction failed; the process must exit.
         """
         try:
             self._producer.begin_transaction()
@@ -102,14 +102,14 @@ class Sink:
             raise self._error(f"claim the topic {claim.topic}", error) from None
 
     def publish(self, publication: Publication) -> int:
-        """Write one epoch in one transaction; visible to read_committed when it returns.
+        """Write one epoch in one transaction; visible to read_committed on return.
 
         Returns:
-            How many changes were written to the output topic.
+            Number of changes written to the output topic.
 
         Raises:
             BrokerError: The transaction failed; whether it is visible is unknown, so the process
-                must end.
+                must exit.
         """
         producer, published = self._producer, 0
         headers = [*publication.headers, (HEADER, self._app_id.encode())]
@@ -124,21 +124,21 @@ class Sink:
                 )
             marker = msgspec.json.encode(publication.marker)
             self._produce(self._kafka.progress_topic, marker, self._app_id.encode(), [])
-            # librdkafka bounds the commit by the transaction timeout; a shorter one loses track.
+            # librdkafka bounds the commit by the transaction timeout; a shorter wait loses it.
             producer.commit_transaction(-1)
         except KafkaException as error:
             raise self._error(f"publish epoch {publication.marker.batch}", error) from None
         return published
 
     def close(self) -> None:
-        """Drop the connection; an open transaction is aborted by the next start or by Kafka."""
+        """Close the connection; the next start or Kafka aborts an open transaction."""
         self._producer.purge()
 
     def _produce_changes(self, part: Outgoing, headers: list[Header]) -> None:
         topic = self._kafka.output_topic
         for index, (value, key) in enumerate(zip(part.values, part.keys, strict=True), start=1):
             self._produce(topic, value, key, headers)
-            if index % _SERVE_EVERY == 0:
+            if index % _POLL_EVERY == 0:
                 self._producer.poll(0)
 
     def _produce(
@@ -158,9 +158,9 @@ class Sink:
         if cause.code() in fenced:
             return BrokerError(
                 f"Cannot {what}: another process with pipeline.app_id {self._app_id} has taken "
-                "over. Only one may run; stop the other, or give this one another app_id."
+                "over. Only one may run. Stop the other, or set another app_id here."
             )
         return refused_right(self._kafka, cause) or BrokerError(
-            f"Cannot {what} at {self._kafka.bootstrap_servers}: {cause.str()}. Nothing is lost: "
-            "start the process again once Kafka is available."
+            f"Cannot {what} at {self._kafka.bootstrap_servers}: {cause.str()}. Nothing is lost. "
+            "Restart the process once Kafka is available."
         )

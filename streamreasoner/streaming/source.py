@@ -1,4 +1,4 @@
-"""The input as a streaming DataFrame. Invariant: lost or expired input ends the query, loudly."""
+"""The input as a streaming DataFrame. Invariant: lost or expired input fails the query."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 _CLIENT = {
     "isolation.level": "read_committed",
-    # An idle broker holds a fetch back for as long as this, 500 by default: a floor to latency.
+    # How long a broker holds an empty fetch, 500 by default: a lower bound on latency.
     "fetch.max.wait.ms": "5",
-    # Spark asks for the ends of the partition after each poll, so polls should be few and large.
+    # Spark fetches the end of the partition after each poll, so polls should be few and large.
     "max.poll.records": "10000",
     "max.partition.fetch.bytes": str(4 * 1024 * 1024),
 }

@@ -1,4 +1,4 @@
-"""Event times. Invariant: whether a text is a time does not depend on the batch it comes in."""
+"""Event times. Invariant: whether a text is a valid time does not depend on its batch."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def milliseconds(
     """Event times in milliseconds since 1970-01-01 UTC.
 
     Args:
-        times: ISO 8601 texts, milliseconds, or None for the default of the row; n of them.
+        times: ISO 8601 texts, milliseconds, or None for the row's default; n of them.
         default: Any int64, of shape (n,).
 
     Returns:
-        int64 of shape (n,), `INVALID` where a time is not one or is outside the years 1 to 9999.
+        int64 of shape (n,), `INVALID` where a time is malformed or outside the years 1 to 9999.
     """
     result = default.copy()
     texts = [row for row, time in enumerate(times) if isinstance(time, str)]
@@ -50,13 +50,13 @@ def milliseconds(
         for row, time in enumerate(times):
             if isinstance(time, int):
                 result[row] = time if _FIRST_MS <= time <= _LAST_MS else INVALID
-    # A text may be outside too, by its time zone.
+    # A time zone may move a text out of range.
     result[(result < _FIRST_MS) | (result > _LAST_MS)] = INVALID
     return result
 
 
 def iso(ts: int) -> str:
-    """ISO 8601 in UTC with milliseconds, for times that `milliseconds` gave."""
+    """ISO 8601 in UTC with milliseconds, for times that `milliseconds` returns."""
     seconds, thousandths = divmod(ts, 1000)
     text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     return f"{text:0>19}.{thousandths:03}Z"
@@ -68,7 +68,7 @@ def instant(ts: int) -> datetime:
 
 
 def _parse(texts: pa.Array) -> NDArray[np.int64]:
-    """Halve until the texts that are not times stand alone: one bad text costs log n casts."""
+    """Bisect to isolate texts that are not times: each costs log n casts."""
     try:
         micros = texts.cast(_MICROSECONDS).cast(pa.int64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
@@ -80,7 +80,7 @@ def _parse(texts: pa.Array) -> NDArray[np.int64]:
 
 
 def _parse_one(text: str) -> int:
-    # Arrow refuses digits beyond microseconds, which some producers send; they are cut off.
+    # Arrow rejects digits beyond microseconds, which some producers send; truncate them.
     match = _SHAPE.fullmatch(text)
     if match is None or match[1] + match[2] == text:
         return INVALID

@@ -1,4 +1,4 @@
-"""What a pipeline needs of its topics. Invariant: a topic that does not fit its role is refused.
+"""Requirements on topics. Invariant: a topic that does not fit its role is refused.
 
 | topic       | partitions | cleanup.policy |
 |-------------|------------|----------------|
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from streamreasoner.config import KafkaConfig
 
 
-def administration(kafka: KafkaConfig) -> AdminClient:
-    """A client that asks about topics.
+def admin_client(kafka: KafkaConfig) -> AdminClient:
+    """A client to describe topics.
 
     Raises:
         ConfigError: A client option is refused.
-        BrokerError: The client cannot be made.
+        BrokerError: The client cannot be created.
     """
     try:
         return AdminClient(librdkafka(kafka))
@@ -50,29 +50,29 @@ def administration(kafka: KafkaConfig) -> AdminClient:
 
 def roles(kafka: KafkaConfig, control_topic: str | None) -> dict[str, str]:
     """The topics of a pipeline, each with the configuration key that names it."""
-    found = dict.fromkeys(kafka.input_topics, "kafka.input_topics")
-    found[kafka.output_topic] = "kafka.output_topic"
-    found[kafka.dead_letter_topic] = "kafka.dead_letter_topic"
-    found[kafka.progress_topic] = "kafka.progress_topic"
+    keys = dict.fromkeys(kafka.input_topics, "kafka.input_topics")
+    keys[kafka.output_topic] = "kafka.output_topic"
+    keys[kafka.dead_letter_topic] = "kafka.dead_letter_topic"
+    keys[kafka.progress_topic] = "kafka.progress_topic"
     if control_topic is not None:
-        found[control_topic] = "rules.control_topic"
-    return found
+        keys[control_topic] = "rules.control_topic"
+    return keys
 
 
 def check_topics(admin: AdminClient, kafka: KafkaConfig, control_topic: str | None) -> None:
-    """Make sure that the brokers answer and every topic of the pipeline fits its role.
+    """Check that the brokers answer and that every topic of the pipeline fits its role.
 
     Args:
-        admin: The client to ask with.
+        admin: The client.
         kafka: Cluster and names.
         control_topic: Topic of control messages, None if there is none.
 
     Raises:
-        BrokerError: Names what cannot be reached or is missing, and the command that creates it.
+        BrokerError: A broker or topic is missing; names the command that creates topics.
     """
     keys = roles(kafka, control_topic)
-    asked = admin.describe_topics(TopicCollection(list(keys)), request_timeout=ANSWER_SECONDS)
-    topics = {name: description(kafka, answer) for name, answer in asked.items()}
+    answers = admin.describe_topics(TopicCollection(list(keys)), request_timeout=ANSWER_SECONDS)
+    topics = {name: description(kafka, answer) for name, answer in answers.items()}
     missing = [f"{name} ({keys[name]})" for name, answer in topics.items() if answer is None]
     if missing:
         noun = "topic" if len(missing) == 1 else "topics"
@@ -87,7 +87,7 @@ def check_topics(admin: AdminClient, kafka: KafkaConfig, control_topic: str | No
 
 
 def description(kafka: KafkaConfig, answer: Future[TopicDescription]) -> TopicDescription | None:
-    """What Kafka says about a topic, None if there is no such topic.
+    """Kafka's description of a topic, None if it does not exist.
 
     Raises:
         BrokerError: Kafka does not answer or refuses.
@@ -104,12 +104,12 @@ def description(kafka: KafkaConfig, answer: Future[TopicDescription]) -> TopicDe
 def _check_single(
     name: str, what: str, keys: Mapping[str, str], topics: Mapping[str, TopicDescription | None]
 ) -> None:
-    found = topics[name]
-    partitions = 0 if found is None else len(found.partitions)
+    topic = topics[name]
+    partitions = 0 if topic is None else len(topic.partitions)
     if partitions != 1:
         raise BrokerError(
             f"The topic {name} ({keys[name]}) has {partitions} partitions; it must have 1, or "
-            f"{what} cannot be told."
+            f"{what} is undefined."
         )
 
 
@@ -119,13 +119,13 @@ def _check_compacted(admin: AdminClient, kafka: KafkaConfig) -> None:
         answer = admin.describe_configs([resource], request_timeout=ANSWER_SECONDS)
         policy = answer[resource].result()["cleanup.policy"].value
     except KafkaException as error:
-        # A principal may lack the right to describe; a lost marker is still refused at start.
+        # The user may lack the permission to describe; a lost marker is still refused at the start.
         logging.getLogger(__name__).warning(
-            "Cannot tell whether %s is compacted: %s.", kafka.progress_topic, error.args[0].str()
+            "Cannot check whether %s is compacted: %s.", kafka.progress_topic, error.args[0].str()
         )
         return
     if policy != "compact":
         raise BrokerError(
             f"The topic {kafka.progress_topic} (kafka.progress_topic) has cleanup.policy={policy}; "
-            "it must be compact, or Kafka deletes the record of what is published."
+            "it must be compact, or Kafka deletes the record of the last published batch."
         )

@@ -1,6 +1,6 @@
-"""Which incarnation of each topic a state belongs to.
+"""The topic ids that a state belongs to.
 
-Kafka gives every topic an id. A topic that is deleted and created again gets another id, and its
+Kafka assigns every topic an id. A topic that is deleted and created again gets another id, and its
 offsets start from 0: a position in the old topic means nothing in the new one.
 
 Invariant: an epoch is stored only if its messages were read from the topics on record. The record
@@ -33,22 +33,19 @@ if TYPE_CHECKING:
     # Configuration key -> topic -> id.
     Record = dict[str, dict[str, str]]
 
-# A broker that restarts while a pipeline runs ends no batch.
-_PATIENCE_SECONDS = 60.0
+# Long enough for a broker to restart without failing a batch.
+_TIMEOUT_SECONDS = 60.0
 _NO_ID = str(Uuid(0, 0))
-_READ = "Offsets of the old topic mean other messages in the new one."
+_READ = "Offsets of the old topic refer to other messages in the new one."
 _WRITTEN = "Readers of the new topic would get retractions of facts that they never received."
-# Nothing depends on the dead-letter topic: it may be created again to get rid of its messages.
+# Nothing depends on the dead-letter topic: it may be recreated to drop its messages.
 _CONSEQUENCES = {
     "kafka.input_topics": _READ,
     "rules.control_topic": _READ,
     "kafka.output_topic": _WRITTEN,
-    "kafka.progress_topic": "The new topic does not tell what is published.",
+    "kafka.progress_topic": "The new topic does not record what is published.",
 }
-_ADVICE = (
-    "Start again from the beginning, with another state.directory, pipeline.app_id and "
-    "kafka.output_topic."
-)
+_ADVICE = "Start from scratch with another state.directory, pipeline.app_id and kafka.output_topic."
 _log = logging.getLogger(__name__)
 
 
@@ -56,7 +53,7 @@ class TopicIds:
     """The ids of a pipeline's topics, compared with those on record.
 
     Args:
-        admin: The client to ask with.
+        admin: The client.
         kafka: Cluster and names.
         control_topic: Topic of control messages, None if there is none.
         file: The record, which is part of the state.
@@ -72,33 +69,33 @@ class TopicIds:
         self._record: Record = {}
 
     def resume(self, *, begun: bool) -> None:
-        """Compare the topics that exist now with the record.
+        """Compare the existing topics with the record.
 
         Args:
-            begun: Whether Spark has chosen where to begin; before that, any topics will do.
+            begun: Whether Spark has chosen its starting offsets; before that, any topics match.
 
         Raises:
-            StateError: A topic was created again, or the configuration names another output or
-                progress topic; says which, and what to do.
+            StateError: A topic was recreated, or the configuration names another output or
+                progress topic; names it and the remedy.
             BrokerError: Kafka does not answer.
         """
         self._record = self._read() if begun else {}
         self._check_name("kafka.output_topic", self._kafka.output_topic)
         self._check_name("kafka.progress_topic", self._kafka.progress_topic)
-        now = self._answers(self._describe(self._keys, ANSWER_SECONDS))
+        now = self._ids(self._describe(self._keys, ANSWER_SECONDS))
         self._compare(now)
-        for name, found in now.items():
-            if found:
-                self._record.setdefault(self._keys[name], {})[name] = found
+        for name, current in now.items():
+            if current:
+                self._record.setdefault(self._keys[name], {})[name] = current
             else:
                 _log.warning(
-                    "Kafka has no id for the topic %s: one that is deleted and created again "
-                    "will not be noticed.",
+                    "Kafka has no id for the topic %s, so deleting and recreating it will go "
+                    "unnoticed.",
                     name,
                 )
 
     def record(self) -> None:
-        """Make the ids durable: from now on the state belongs to these topics."""
+        """Make the ids durable, which binds the state to these topics."""
         temporary = self._file.with_suffix(".new")
         with temporary.open("wb") as file:
             file.write(msgspec.json.format(msgspec.json.encode(self._record)))
@@ -116,19 +113,19 @@ class TopicIds:
         return self._record.get(self._keys[topic], {}).get(topic, "")
 
     def ask(self) -> Callable[[], None]:
-        """Ask for the ids that the topics have now.
+        """Request the current ids of the topics.
 
-        Ids never come back. So whatever was read before this call, and is confirmed later, was
-        read from the topics on record.
+        Ids are never reused, so whatever was read before this call and is confirmed later was read
+        from the topics on record.
 
         Returns:
             Waits for the answer; raises StateError if a topic was deleted or created again, and
             BrokerError if Kafka does not answer.
         """
-        return self._ask(_PATIENCE_SECONDS)
+        return self._ask(_TIMEOUT_SECONDS)
 
     def check(self) -> None:
-        """Ask for the ids and wait for the answer, which never takes long.
+        """Request the ids and wait for the answer, with a short timeout.
 
         Raises:
             StateError: A topic was deleted or created again.
@@ -136,42 +133,42 @@ class TopicIds:
         """
         self._ask(ANSWER_SECONDS)()
 
-    def _ask(self, patience: float) -> Callable[[], None]:
+    def _ask(self, timeout: float) -> Callable[[], None]:
         names = [name for name, key in self._keys.items() if key in _CONSEQUENCES and self.id(name)]
-        asked = self._describe(names, patience) if names else {}
-        return partial(self._confirm, asked)
+        answers = self._describe(names, timeout) if names else {}
+        return partial(self._confirm, answers)
 
-    def _confirm(self, asked: Mapping[str, Future[TopicDescription]]) -> None:
-        self._compare(self._answers(asked))
+    def _confirm(self, answers: Mapping[str, Future[TopicDescription]]) -> None:
+        self._compare(self._ids(answers))
 
     def _describe(
-        self, names: Iterable[str], patience: float
+        self, names: Iterable[str], timeout: float
     ) -> Mapping[str, Future[TopicDescription]]:
-        return self._admin.describe_topics(TopicCollection(list(names)), request_timeout=patience)
+        return self._admin.describe_topics(TopicCollection(list(names)), request_timeout=timeout)
 
-    def _answers(self, asked: Mapping[str, Future[TopicDescription]]) -> dict[str, str | None]:
+    def _ids(self, answers: Mapping[str, Future[TopicDescription]]) -> dict[str, str | None]:
         """The id of each topic: None if there is no such topic, empty if Kafka has no ids."""
-        return {name: _id(description(self._kafka, answer)) for name, answer in asked.items()}
+        return {name: _id(description(self._kafka, answer)) for name, answer in answers.items()}
 
     def _compare(self, now: Mapping[str, str | None]) -> None:
         """Refuse topics whose ids are not those on record."""
         problems = []
-        for name, found in now.items():
+        for name, current in now.items():
             key, recorded = self._keys[name], self.id(name)
-            if not recorded or found == recorded:
+            if not recorded or current == recorded:
                 continue
             if key in _CONSEQUENCES:
-                what = "deleted" if found is None else f"deleted and created again, with id {found}"
+                what = "deleted" if current is None else f"deleted and recreated with id {current}"
                 problems.append(
                     f"The topic {name} ({key}) with id {recorded} was {what}. {_CONSEQUENCES[key]}"
                 )
             else:
                 _log.warning(
-                    "The topic %s (%s) was deleted and created again: its id was %s and is %s.",
+                    "The topic %s (%s) was deleted and recreated: its id was %s and is now %s.",
                     name,
                     key,
                     recorded,
-                    found,
+                    current,
                 )
         if problems:
             raise StateError(
@@ -203,5 +200,5 @@ class TopicIds:
 def _id(topic: TopicDescription | None) -> str | None:
     if topic is None:
         return None
-    found = str(topic.topic_id)
-    return "" if found == _NO_ID else found
+    text = str(topic.topic_id)
+    return "" if text == _NO_ID else text

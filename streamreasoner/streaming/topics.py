@@ -1,4 +1,4 @@
-"""Topics and the clients of the command line. Invariant: a topic that exists is never changed."""
+"""Kafka client of the command line. Invariant: an existing topic is never changed."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 _LARGE = {"max.message.bytes": str(8 * 1024 * 1024)}
 _PROGRESS = {
     "cleanup.policy": "compact",
-    # Small segments: compaction leaves the active one alone, and every start reads the topic.
+    # Small segments: compaction skips the active one, and every start reads the topic.
     "segment.bytes": str(4 * 1024 * 1024),
     "segment.ms": str(60 * 60 * 1000),
     "min.cleanable.dirty.ratio": "0.1",
 }
-# kafka-python reports every lost connection; what matters comes as an exception.
+# kafka-python logs every lost connection; real failures raise exceptions.
 logging.getLogger("kafka").setLevel(logging.CRITICAL)
 
 
 def create_topics(
     kafka: KafkaConfig, partitions: int, replication: int, control_topic: str | None = None
 ) -> dict[str, bool]:
-    """Create what a pipeline needs; each topic and whether it was created now.
+    """Create the missing topics of a pipeline; maps each topic to whether it was created.
 
     Args:
         kafka: Cluster and names.
@@ -54,7 +54,7 @@ def create_topics(
     if control_topic is not None:
         plan[control_topic] = (1, {})
     created: dict[str, bool] = {}
-    with _answers(kafka):
+    with _explain_unreachable(kafka):
         admin = KafkaAdminClient(**_bounded(kafka))
     try:
         for name, (count, configs) in plan.items():
@@ -80,7 +80,7 @@ def create_topics(
 def produce(
     kafka: KafkaConfig, topic: str, messages: Iterable[tuple[bytes | None, bytes]]
 ) -> Iterator[int]:
-    """Send messages (key, value); yields the number sent so far, all delivered at the end.
+    """Send messages (key, value); yields the number sent so far; all are delivered at the end.
 
     Raises:
         BrokerError: Kafka does not answer, lacks the topic or refuses a message.
@@ -98,7 +98,7 @@ def produce(
 
 
 def produce_one(kafka: KafkaConfig, topic: str, value: bytes) -> int:
-    """Send one message to a topic of one partition; its offset.
+    """Send one message to a topic of one partition; returns its offset.
 
     Raises:
         BrokerError: Kafka does not answer, lacks the topic or refuses the message.
@@ -110,7 +110,7 @@ def produce_one(kafka: KafkaConfig, topic: str, value: bytes) -> int:
 
 @contextmanager
 def _producer(kafka: KafkaConfig, topic: str) -> Iterator[KafkaProducer]:
-    with _answers(kafka):
+    with _explain_unreachable(kafka):
         producer = KafkaProducer(
             **kafka_python(kafka),
             linger_ms=20,
@@ -125,7 +125,7 @@ def _producer(kafka: KafkaConfig, topic: str) -> Iterator[KafkaProducer]:
             raise _no_topic(kafka, topic) from None
         yield producer
     except KafkaError as error:
-        raise BrokerError(f"Kafka did not take a message for {topic}: {_reason(error)}") from None
+        raise BrokerError(f"Kafka refused a message for {topic}: {_reason(error)}") from None
     finally:
         producer.close()
 
@@ -138,7 +138,7 @@ def consume(
     Raises:
         BrokerError: Kafka does not answer or lacks the topic.
     """
-    with _answers(kafka):
+    with _explain_unreachable(kafka):
         consumer = KafkaConsumer(
             **kafka_python(kafka),
             isolation_level="read_committed",
@@ -156,16 +156,16 @@ def consume(
         for message in consumer:
             yield Message(message.value, message.key, message.headers)
     except KafkaError as error:
-        raise BrokerError(f"Kafka cannot be read from: {_reason(error)}") from None
+        raise BrokerError(f"Cannot read from Kafka: {_reason(error)}") from None
     finally:
         consumer.close()
 
 
 def _reason(error: KafkaError) -> str:
-    """What the broker or the client says, without the request that it says it of."""
+    """The message of the broker or client, without the request it refers to."""
     text = str(error)
-    said = re.search(r"error_message='([^']*)'", text)
-    return said[1] if said else f"{text.rstrip('.')}."
+    match = re.search(r"error_message='([^']*)'", text)
+    return match[1] if match else f"{text.rstrip('.')}."
 
 
 def _no_topic(kafka: KafkaConfig, topic: str) -> BrokerError:
@@ -176,7 +176,7 @@ def _no_topic(kafka: KafkaConfig, topic: str) -> BrokerError:
 
 
 @contextmanager
-def _answers(kafka: KafkaConfig) -> Iterator[None]:
+def _explain_unreachable(kafka: KafkaConfig) -> Iterator[None]:
     try:
         yield
     except KafkaError as error:

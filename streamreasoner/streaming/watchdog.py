@@ -1,4 +1,4 @@
-"""A stuck batch ends the process. Invariant: no batch runs longer than its timeout and a grace."""
+"""Ends a process with a stuck batch. Invariant: no batch outlives its timeout plus the grace."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 EXIT_CODE = 70
-# The file itself: a notebook or a test may have put something else in the place of sys.stderr.
+# The file descriptor: a notebook or a test may have replaced sys.stderr.
 _STDERR = 2
 
 
 class Watchdog:
     """Guards one batch at a time: `with watchdog.guard(epoch): ...`.
 
-    Two clocks run. A thread explains and exits. If native code holds the interpreter lock, Python's
-    threads do not run: then faulthandler's own clock prints the stacks, and a timer of the
+    There are two timers. A thread reports the batch and exits. If native code holds the GIL and
+    Python's threads cannot run, faulthandler's own timer prints the stacks, and a timer of the
     operating system ends the process with the same exit code.
 
     Args:
         timeout: Seconds a batch may take.
-        grace: Seconds that the first clock has before the second one acts.
+        grace: Seconds between the timers.
     """
 
     def __init__(self, timeout: float, *, grace: float = 5.0) -> None:
@@ -45,7 +45,7 @@ class Watchdog:
         return _Guard(self, epoch)
 
     def close(self) -> None:
-        """Stop watching; the second time does nothing."""
+        """Stop watching; a second call does nothing."""
         with self._condition:
             if self._closed:
                 return
@@ -61,7 +61,7 @@ class Watchdog:
         else:
             faulthandler.cancel_dump_traceback_later()
             self._timer.set(0)
-        # The thread sleeps on: it looks at the batch when the one it knew should have ended.
+        # The thread need not wake: it reads the batch when the previous deadline passes.
         self._batch = batch
 
     def _watch(self) -> None:
@@ -74,11 +74,11 @@ class Watchdog:
                 self._condition.wait(min(left, self._timeout))
 
     def _give_up(self, epoch: int) -> None:
-        said = (
+        message = (
             f"Batch {epoch} did not finish within {self._timeout:g} s (pipeline.batch_timeout). "
-            "The process ends; a restart repeats the batch. Where it stood:\n"
+            "The process exits; a restart repeats the batch. Stacks:\n"
         )
-        os.write(_STDERR, said.encode())
+        os.write(_STDERR, message.encode())
         faulthandler.dump_traceback(_STDERR, all_threads=True)
         os._exit(EXIT_CODE)
 
@@ -89,7 +89,7 @@ class _Guard:
         self._epoch = epoch
 
     def __enter__(self) -> Callable[[], None]:
-        """Start the clock; the result starts it again."""
+        """Start the timers; the result restarts them."""
         self._start()
         return self._start
 
@@ -107,10 +107,10 @@ class _Guard:
 
 
 class _ExitTimer:
-    """Ends the process at a time, with an exit code, whatever Python does.
+    """Ends the process after a time, with an exit code, whatever Python does.
 
     A POSIX timer whose notification function is `_exit` itself, called with the exit code as its
-    value: the C library runs it in a thread of its own, which needs nothing of the interpreter.
+    value: the C library runs it in its own thread, independent of the interpreter.
     """
 
     def __init__(self, exit_code: int) -> None:
@@ -133,13 +133,15 @@ class _ExitTimer:
         self._check(self._library.timer_settime(self._id, 0, ctypes.byref(when), None))
 
     def close(self) -> None:
-        """Forget the timer."""
+        """Delete the timer."""
         self._check(self._library.timer_delete(self._id))
 
     def _check(self, status: int) -> None:
         if status != 0:
             number = ctypes.get_errno()
-            raise OSError(number, f"No timer for pipeline.batch_timeout: {os.strerror(number)}.")
+            raise OSError(
+                number, f"Cannot set a timer for pipeline.batch_timeout: {os.strerror(number)}."
+            )
 
 
 _NOTIFY_BY_THREAD = 2  # SIGEV_THREAD

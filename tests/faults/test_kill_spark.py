@@ -40,7 +40,7 @@ def test_the_driver_reports_that_spark_is_gone(broker, tmp_path):
 
     assert code == 1
     assert len(messages) == 1
-    assert "Spark's Java process is gone" in messages[0]
+    assert "Spark's Java process has died" in messages[0]
     assert "Traceback" not in log.read_text()
 
     records += produce(case, (triple(*args, diff=diff) for args, diff in sent[30:]))

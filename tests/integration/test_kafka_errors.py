@@ -23,7 +23,7 @@ from streamreasoner.app import pipeline
 from streamreasoner.errors import BrokerError
 from streamreasoner.streaming.clients import unreachable
 from streamreasoner.streaming.query import explain_client
-from streamreasoner.streaming.topic_checks import administration, check_topics
+from streamreasoner.streaming.topic_checks import admin_client, check_topics
 from streamreasoner.streaming.topics import consume
 from streamreasoner.streaming.topics import produce as send
 
@@ -110,7 +110,7 @@ def test_clients_explain_why_they_are_refused(case):
     """Librdkafka and kafka-python report only a timeout, so the cause is diagnosed separately."""
     case.raw["kafka"]["producer_options"]["sasl.password"] = "wrong"
     with pytest.raises(BrokerError, match=LOGIN):
-        check_topics(administration(case.kafka), case.kafka, None)
+        check_topics(admin_client(case.kafka), case.kafka, None)
     with pytest.raises(BrokerError, match=LOGIN):
         next(consume(case.kafka, case.kafka.input_topics[0], from_beginning=True))
 
@@ -122,8 +122,8 @@ def test_a_missing_permission_is_distinguished(case, secure):
     denied = AclBinding(*place, f"User:{USER}", "*", AclOperation.ALL, AclPermissionType.DENY)
     admin = AdminClient({"bootstrap.servers": secure.plaintext})
     admin.create_acls([denied])[denied].result()
-    with pytest.raises(BrokerError, match=r"does not allow .*[Aa]uthorization.*SECURITY\.md"):
-        check_topics(administration(case.kafka), case.kafka, None)
+    with pytest.raises(BrokerError, match=r"denies access .*[Aa]uthorization.*SECURITY\.md"):
+        check_topics(admin_client(case.kafka), case.kafka, None)
 
 
 @pytest.mark.parametrize(

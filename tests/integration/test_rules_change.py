@@ -190,10 +190,10 @@ def test_a_restart_continues_with_the_changed_program(history, caplog):
         history.updates(5)
         history.check()
     logged = [record.getMessage() for record in caplog.records]
-    (warning,) = [line for line in logged if line.startswith("In effect is the program")]
+    (warning,) = [line for line in logged if "not that of rules.program" in line]
     assert "rules replace" in warning
     assert [
-        line for line in logged if check_text(history.rules).hash in line and "From epoch" in line
+        line for line in logged if check_text(history.rules).hash in line and "from epoch" in line
     ]
     assert any(line.startswith("Rejected: ") and "1 rules-refused" in line for line in logged)
     letters = [

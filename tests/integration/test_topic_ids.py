@@ -11,7 +11,7 @@ from pipelines import await_published, changes, fact, net, new_case, produce, re
 
 from streamreasoner.app import pipeline
 from streamreasoner.errors import StateError
-from streamreasoner.streaming.topic_checks import administration, roles
+from streamreasoner.streaming.topic_checks import admin_client, roles
 from streamreasoner.streaming.topic_ids import TopicIds
 
 # PySpark leaves it to the garbage collector to close its sockets and the pipe to its JVM.
@@ -30,7 +30,7 @@ def case(broker, tmp_path):
 def topic_ids(case):
     """The ids of a case's topics, compared with a record in its folder."""
     config = case.config
-    topics = administration(config.kafka), config.kafka, config.rules.control_topic
+    topics = admin_client(config.kafka), config.kafka, config.rules.control_topic
     return TopicIds(*topics, case.directory / "topics.json")
 
 
@@ -64,16 +64,14 @@ def test_a_topic_that_was_created_again_is_refused(case, key):
     topic = topic_of(case, key)
     before = running.id(topic)
     recreate(case, topic)
-    with pytest.raises(StateError, match="created again") as at_a_batch:
+    with pytest.raises(StateError, match="recreated") as at_a_batch:
         running.ask()()
     with pytest.raises(StateError) as at_a_start:
         topic_ids(case).resume(begun=True)
     new = topic_ids(case)
     new.resume(begun=False)
     for message in (str(at_a_batch.value), str(at_a_start.value)):
-        assert (
-            f"The topic {topic} ({key}) with id {before} was deleted and created again" in message
-        )
+        assert f"The topic {topic} ({key}) with id {before} was deleted and recreated" in message
         assert f"with id {new.id(topic)}" in message
         assert "topics.json" in message
         assert "another state.directory, pipeline.app_id and kafka.output_topic" in message
@@ -155,7 +153,7 @@ def test_a_running_pipeline_reads_new_partitions_and_refuses_a_new_topic(broker,
     def edges(first, last):
         return [fact("edge", f"<http://e/{n}>", f"<http://e/{n + 1}>") for n in range(first, last)]
 
-    recreated = rf"{topic} .* was deleted and created again"
+    recreated = rf"{topic} .* was deleted and recreated"
     with ExitStack() as stack:
         stack.enter_context(pytest.raises(StateError, match=recreated))
         started = stack.enter_context(pipeline(case.config))

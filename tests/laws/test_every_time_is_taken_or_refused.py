@@ -95,9 +95,9 @@ def test_a_control_message_without_a_time_may_be_rejected(appended):
     message = message.set_column(5, "value", pa.array([value], pa.binary()))
     decision = decide(current, message, 10_000)
     if FIRST <= appended <= LAST + 999:
-        assert decision.accepted == (0,)
+        assert decision.applied == (0,)
     else:
-        assert [rejected.reason for rejected in decision.refused] == [Reason.BAD_TIMESTAMP]
+        assert [rejected.reason for rejected in decision.rejected] == [Reason.BAD_TIMESTAMP]
         assert decision.program is current
 
 
@@ -106,6 +106,6 @@ def test_the_reason_tells_the_two_sources_apart():
     decoded = Codec(Dictionary(), {"p": 1}, 10_000).decode(batch([(0, "today"), (2**62, None)]))
     details = [rejected.detail for rejected in decoded.rejected]
     assert details == [
-        f"ts is 'today'; allowed is {timestamps.ALLOWED}.",
+        f"ts is 'today'; it must be {timestamps.ALLOWED}.",
         timestamps.OUT_OF_RANGE,
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.streaming.isolation import MOST_TRIALS, NOT_TRIED, PARTS, isolate
+from streamreasoner.streaming.isolation import MAX_TRIALS, NOT_TRIED, PARTS, isolate
 
 SETS = st.lists(st.frozensets(st.integers(0, 199), min_size=1, max_size=3), max_size=5)
 
@@ -64,4 +64,4 @@ def test_the_search_ends(count, most):
     assert sorted(left_out) == list(range(count))
     assert batch.trials <= most
     assert set(left_out.values()) <= {NOT_TRIED, *(f"[{row}]" for row in range(count))}
-    assert isolate(1, lambda *_: "no", MOST_TRIALS) == {0: "no"}
+    assert isolate(1, lambda *_: "no", MAX_TRIALS) == {0: "no"}

@@ -33,8 +33,8 @@ def reason(value, current=None, limit=10_000):
     current = in_effect() if current is None else current
     decision = decide(current, messages(control=[value]), limit)
     assert decision.program is current
-    assert decision.accepted == ()
-    (refused,) = decision.refused
+    assert decision.applied == ()
+    (refused,) = decision.rejected
     return refused
 
 
@@ -45,7 +45,7 @@ def wide(count):
 
 REFUSED = {
     "no value": (None, Reason.EMPTY_VALUE, "no value"),
-    "too long": (control("add", "p(1) .", source="x" * 10_000), Reason.OVERSIZED, "allowed are"),
+    "too long": (control("add", "p(1) .", source="x" * 10_000), Reason.OVERSIZED, "the maximum is"),
     "not JSON": (b"{add:1}", Reason.NOT_JSON, "not JSON"),
     "not UTF-8": (b'{"operation":"\xff"}', Reason.NOT_UTF8, "not UTF-8"),
     "an array": (b"[]", Reason.NOT_AN_OBJECT, "array"),
@@ -135,8 +135,8 @@ def test_messages_are_followed_one_after_the_other():
         ),
         10_000,
     )
-    assert decision.accepted == (0, 2, 3)
-    assert [(one.row, one.reason) for one in decision.refused] == [(1, Reason.UNKNOWN_RULE)]
+    assert decision.applied == (0, 2, 3)
+    assert [(one.row, one.reason) for one in decision.rejected] == [(1, Reason.UNKNOWN_RULE)]
     wanted = check_text(BASE + "twice(?x) :- far(?x), start(?x) .")
     assert decision.program.checked.hash == wanted.hash
     assert decision.program.known == {
@@ -158,7 +158,7 @@ def test_what_changes_nothing_is_no_change():
         messages(control=[control("add", "p(1) ."), control("remove", "p(1) .")]),
         10_000,
     )
-    assert taken_back.accepted == (0, 1)
+    assert taken_back.applied == (0, 1)
     assert taken_back.program.text == current.text
 
 
@@ -201,7 +201,7 @@ def test_a_program_that_reads_otherwise_now_is_refused():
         type(text)(text.hash, f"{text.text}p(", text.predicates),
         type(text)(text.hash, text.text, (*text.predicates, "x/1")),
     ):
-        with pytest.raises(StateError, match="cannot be taken up again"):
+        with pytest.raises(StateError, match="cannot be restored"):
             ProgramInEffect.restored([(-1, broken)], 8)
 
 

@@ -114,7 +114,7 @@ def test_a_new_program_holds_for_the_updates_of_its_batch(tmp_path):
     evaluated = running.run(1, [fact("mark", B), fact("edge", B, C)], [control("add", new)])
     assert changed(evaluated) == {("twice", (A,), 1), ("path", (B, C), 1), ("path", (A, C), 1)}
     assert letters(evaluated) == []
-    assert (evaluated.accepted, evaluated.refused_control) == (1, 0)
+    assert (evaluated.applied, evaluated.rejected_control) == (1, 0)
     assert evaluated.new_program.hash == check_text(RULES + new).hash
 
     gone = running.run(2, [fact("mark", C)], [control("remove", new)])
