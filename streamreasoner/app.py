@@ -1,6 +1,6 @@
-"""Composition root: a configuration becomes a running pipeline.
+"""Composition root: turns a configuration into a running pipeline.
 
-Invariant: what a start opened is closed in reverse order, whichever step of it failed.
+Invariant: whatever a start opened is closed in reverse order, whichever step failed.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ class Pipeline:
     """A started pipeline.
 
     Attributes:
-        reasoner: Its state; belongs to the thread of the batches while the query runs.
+        reasoner: Its state; owned by the batch thread while the query runs.
         query: Its query; `stop` it, then `wait`.
-        outgrown: Whether the query has ended because the state outgrows memory.
+        outgrown: Whether the query ends because the state is too large for its backend.
     """
 
     reasoner: Reasoner
@@ -76,17 +76,17 @@ class Pipeline:
 
     @property
     def outgrown(self) -> bool:
-        """Whether the query ends because the state is too large for where it is."""
+        """Whether the query ends because the state is too large for its backend."""
         return self._growth is not None and self._growth.exceeded
 
 
 @contextmanager
 def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterator[Pipeline]:
-    """Start a pipeline; at the end it finishes the batch that runs, and closes.
+    """Start a pipeline; on exit, finish the current batch and close.
 
     Args:
         config: The configuration.
-        observer: Told about every batch, besides the metrics.
+        observer: Notified of every batch, in addition to the metrics.
 
     Raises:
         StreamReasonerError: A step of the start failed, or a batch did.
@@ -94,7 +94,8 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
     with ExitStack() as stack:
         metrics = _metrics(config, stack)
         rejections = RejectionLog(config.kafka.dead_letter_topic)
-        watcher = Observers(*(one for one in (metrics, rejections, observer) if one is not None))
+        observers = (metrics, rejections, observer)
+        watcher = Observers(*(each for each in observers if each is not None))
         session.check_java()
         program = load_program(config.rules.program)
         admin = admin_client(config.kafka)
@@ -103,8 +104,8 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         lock = StateLock(config.state.directory)
         stack.callback(lock.close)
         check_version(config.state.tables)
-        # Spark takes seconds to start, so may the state, and kernels that are not compiled yet:
-        # they come up side by side.
+        # Starting Spark, restoring the state and compiling kernels each take seconds: run them
+        # in parallel.
         place = _place(config)
         if metrics is not None:
             metrics.backend(place.value)
@@ -140,7 +141,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
             config.pipeline.max_offsets_per_trigger,
         )
         warming.result()
-        growth = _growth(config, place, reasoner, lambda: query.stop())  # noqa: PLW0108 - not there yet
+        growth = _growth(config, place, reasoner, lambda: query.stop())  # noqa: PLW0108 - assigned below
         query = Query(
             stream,
             runner,
@@ -164,9 +165,9 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
 
 
 def run(config: Config, observer: PipelineObserver | None = None) -> None:
-    """Run a pipeline until SIGTERM or SIGINT; the batch that runs then is finished.
+    """Run a pipeline until SIGTERM or SIGINT; the current batch is finished first.
 
-    A state that outgrows memory meanwhile goes on in Spark.
+    A state that outgrows memory moves to Spark.
 
     Raises:
         StreamReasonerError: The pipeline cannot start, or failed.
@@ -179,7 +180,7 @@ def run(config: Config, observer: PipelineObserver | None = None) -> None:
         stopping = True
         _log.info("Stopping on %s.", signal.Signals(number).name)
         if not running:
-            # Still starting: nothing is in flight, so leave by unwinding what is open.
+            # Still starting: nothing is in flight, so unwind and exit.
             raise SystemExit(0)
         running[0].stop()
 
@@ -197,7 +198,7 @@ def run(config: Config, observer: PipelineObserver | None = None) -> None:
 
 
 def _run_once(config: Config, observer: PipelineObserver | None, running: list[Query]) -> bool:
-    """Run a pipeline until its query ends; returns whether its state is to go on in Spark."""
+    """Run a pipeline until its query ends; returns whether to continue in Spark."""
     try:
         with pipeline(config, observer) as started:
             running.append(started.query)
@@ -222,8 +223,8 @@ def _recover(
 ) -> tuple[Tables, Checkpoint, Resume]:
     """Reconcile progress topic, tables and checkpoint.
 
-    Everything that can be refused is refused before earlier processes are fenced: one that is
-    healthy goes on. What is published is certain only afterwards, so the marker is read twice.
+    All checks run before earlier processes are fenced, so that a refused start does not stop a
+    healthy one. The last marker is final only after fencing, so it is read twice.
     """
     tables = Tables.open(
         config.state.tables,
@@ -257,7 +258,7 @@ def _recover(
 def _restore(
     config: Config, tables: Tables, point: Resume, store: Store
 ) -> tuple[Reasoner, ProgramInEffect]:
-    """Take up the state of the epochs before the next one, with the program in effect then."""
+    """Restore the state before the next epoch, with the program in effect then."""
     in_effect = ProgramInEffect.restored(point.programs, tables.width)
     reasoner = Reasoner(
         in_effect.checked,
@@ -294,18 +295,16 @@ def _evaluation(  # noqa: PLR0917 - in the order of use
     )
 
 
-# Terms come before the constants of the program: their ids are those of the tables.
-
-
 def _in_memory(tables: Tables, point: Resume) -> Store:
     dictionary = Dictionary()
+    # Before the program's constants, so that terms keep the ids of the tables.
     tables.restore_terms(dictionary)
     empty = columnar(dictionary)
 
     def backend(plan: ProgramPlan) -> Backend:
-        found = empty.backend(plan)
-        found.restore(tables.restore(point.before))
-        return found
+        restored = empty.backend(plan)
+        restored.restore(tables.restore(point.before))
+        return restored
 
     return Store(dictionary, backend)
 
@@ -318,15 +317,15 @@ def _in_spark(config: Config, tables: Tables, point: Resume, session: session.Se
     dictionary.resume(config.state.tables / TERMS)
 
     def backend(plan: ProgramPlan) -> Backend:
-        found = SparkBackend(session.spark, place, plan, dictionary)
-        found.resume(config.state.tables / TRACE, point.before)
-        return found
+        resumed = SparkBackend(session.spark, place, plan, dictionary)
+        resumed.resume(config.state.tables / TRACE, point.before)
+        return resumed
 
     return Store(dictionary, backend)
 
 
 def _place(config: Config) -> BackendKind:
-    """Where the state is to be: as configured, or as its size asks for."""
+    """The backend for the state: as configured, or by its size."""
     last = config.state.directory / "backend"
     if config.pipeline.backend == "auto":
         place = Limit(config.pipeline.max_state_bytes).choose(
@@ -342,7 +341,7 @@ def _place(config: Config) -> BackendKind:
 def _growth(
     config: Config, place: BackendKind, reasoner: Reasoner, stop: Callable[[], None]
 ) -> Growth | None:
-    """Who watches the size of a state that may move."""
+    """The observer of a state that may move to Spark, None if it may not."""
     if place is not BackendKind.COLUMNAR or config.pipeline.backend != "auto":
         return None
     limit = Limit(config.pipeline.max_state_bytes)
@@ -352,7 +351,7 @@ def _growth(
 
 
 def _settings(config: Config, place: BackendKind) -> dict[str, str]:
-    """What Spark is told where the state is."""
+    """Spark settings for the location of the state."""
     if place is BackendKind.COLUMNAR:
         return {}
     remote = not config.spark_state.startswith("file:")
@@ -379,14 +378,14 @@ def _start_spark(
 
 def _stop_spark(starting: Future[session.Session], process_group: jvm.ProcessGroup) -> None:
     if not starting.done():
-        # The start was refused meanwhile; nobody waits for a Spark that has nothing to do.
+        # The pipeline failed to start, so abort Spark's start.
         process_group.close()
     if starting.exception() is None:
         starting.result().stop()
 
 
 def _metrics(config: Config, stack: ExitStack) -> PrometheusObserver | None:
-    """Serve metrics from the first moment on: a start that restores a large state takes long."""
+    """Serve metrics from the beginning: restoring a large state takes long."""
     if config.metrics.port == 0:
         return None
     observer = PrometheusObserver(config.pipeline.batch_timeout, config.pipeline.trigger_interval)

@@ -1,10 +1,10 @@
-"""Configuration: one TOML file, environment variables over it, checked once.
+"""Configuration: one TOML file, overridden by environment variables, checked once.
 
-Invariant: a `Config` that exists is valid; every problem of a refused one is listed, each with its
-key, what was found and what is allowed.
+Invariant: `load` returns a valid `Config` or lists every problem, each with its key, the value and
+what is allowed.
 
-An environment variable `STREAMREASONER_<SECTION>__<KEY>` wins over the file: lists are comma
-separated, tables are TOML inline tables (`{ "security.protocol" = "SSL" }`).
+An environment variable `STREAMREASONER_<SECTION>__<KEY>` overrides the file: lists are
+comma-separated, tables are TOML inline tables (`{ "security.protocol" = "SSL" }`).
 """
 
 from __future__ import annotations
@@ -37,26 +37,28 @@ def _key(kind: Kind, default: Any = _REQUIRED) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaConfig:
-    """`[kafka]`: where updates come from and changes go to.
+    """`[kafka]`: the cluster and the topics.
 
     Attributes:
-        bootstrap_servers: `host:port`, comma separated.
+        bootstrap_servers: `host:port`, comma-separated.
         input_topics: Topics of updates.
         output_topic: Topic of changes.
         dead_letter_topic: Topic of rejected messages; default `<output_topic>-dead-letter`.
         progress_topic: Compacted one-partition topic with the last published batch of each
             application; default `<output_topic>-progress`.
         starting_offsets: Where a pipeline without a checkpoint starts: `earliest` or `latest`.
-        options: Client options under the names that Java and librdkafka share, given to both.
-        consumer_options: More options for the input, under their Java names.
-        producer_options: More options for output, progress and checks, under librdkafka's names.
+        options: Client options whose names Java and librdkafka share, passed to both.
+        consumer_options: Further options for the input, under their Java names.
+        producer_options: Further options for output, progress and checks, under librdkafka's names.
     """
 
     bootstrap_servers: str = _key(values.SERVERS)
     input_topics: tuple[str, ...] = _key(values.TOPICS)
     output_topic: str = _key(values.TOPIC)
-    dead_letter_topic: str = _key(values.TOPIC, lambda got: f"{got['output_topic']}-dead-letter")
-    progress_topic: str = _key(values.TOPIC, lambda got: f"{got['output_topic']}-progress")
+    dead_letter_topic: str = _key(
+        values.TOPIC, lambda section: f"{section['output_topic']}-dead-letter"
+    )
+    progress_topic: str = _key(values.TOPIC, lambda section: f"{section['output_topic']}-progress")
     starting_offsets: str = _key(values.one_of("earliest", "latest"), "earliest")
     options: Mapping[str, str] = _key(values.OPTIONS, {})
     consumer_options: Mapping[str, str] = _key(values.OPTIONS, {})
@@ -65,12 +67,12 @@ class KafkaConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulesConfig:
-    """`[rules]`: what is to be derived.
+    """`[rules]`: the program and its limits.
 
     Attributes:
         program: A ruleset's name, or the path of a rule file, relative to the configuration file.
-        control_topic: One-partition topic of changes of the program; without it there are none.
-        recursion_limit: Iterations after which an epoch fails instead of running for ever.
+        control_topic: One-partition topic of changes of the program; default: the program is fixed.
+        recursion_limit: Iterations after which an epoch fails instead of running without end.
     """
 
     program: str | Path = _key(values.PROGRAM)  # noqa: RUF009 - a key, not a default
@@ -89,7 +91,7 @@ class StateConfig:
 
     directory: Path = _key(values.PATH)  # noqa: RUF009 - a key, not a shared default
     checkpoint_directory: Path = _key(  # noqa: RUF009 - a key, not a shared default
-        values.PATH, lambda got: got["directory"] / "checkpoint"
+        values.PATH, lambda section: section["directory"] / "checkpoint"
     )
 
     @property
@@ -105,18 +107,17 @@ class StateConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineConfig:
-    """`[pipeline]`: how batches are cut and guarded.
+    """`[pipeline]`: batches and their limits.
 
     Attributes:
         app_id: Names this pipeline in tables, progress topic and transactions; never change it.
-        backend: Where the state is: `columnar` for the memory of the driver, `spark` for Delta
-            tables that Spark joins, `auto` for the one that its size asks for. May change from one
-            start to the next.
-        max_state_bytes: Memory that the state may take before `auto` moves it to Spark; 0 for a
-            share of what this process may use.
-        max_offsets_per_trigger: Most messages in a batch; a batch must fit the memory of Spark
-            (spark.driver.memory, 1g unless spark.options says otherwise).
-        max_message_bytes: Longest message that is read; a longer one is rejected. Raise the limits
+        backend: Where the state is kept: `columnar` for the driver's memory, `spark` for Delta
+            tables that Spark joins, `auto` to choose by size. May change between starts.
+        max_state_bytes: Memory for the state before `auto` moves it to Spark; 0 for a share of this
+            process's limit.
+        max_offsets_per_trigger: Most messages in a batch; a batch must fit Spark's memory
+            (spark.driver.memory in spark.options, default 1g).
+        max_message_bytes: Longest message that is read; longer ones are rejected. Raise the limits
             of the output and dead-letter topics with it: a derived fact joins several messages.
         trigger_interval: Seconds from one batch's start to the next; 0 means as soon as possible.
         batch_timeout: Seconds after which a batch counts as stuck and the process exits.
@@ -175,9 +176,9 @@ class SparkConfig:
     """`[spark]`: settings of Spark itself.
 
     Attributes:
-        options: `spark.*` settings that win over the ones chosen here.
-        state_directory: Where the backend `spark` keeps its state: a path, or an address that
-            Hadoop knows (`s3a://bucket/folder`); every executor must reach it. Default
+        options: `spark.*` settings that override those chosen here.
+        state_directory: Where the backend `spark` keeps its state: a path, or a Hadoop URI
+            (`s3a://bucket/folder`); every executor must reach it. Default
             `<state.directory>/spark`.
     """
 
@@ -200,7 +201,7 @@ class Config:
 
     @property
     def spark_state(self) -> str:
-        """Where the backend `spark` keeps its state, as Hadoop says it."""
+        """Where the backend `spark` keeps its state, as a Hadoop URI."""
         return self.spark.state_directory or f"file:{self.state.directory.absolute() / 'spark'}"
 
 
@@ -217,14 +218,14 @@ _SECTIONS: dict[str, type[Any]] = {
 
 
 def load(path: Path, environment: Mapping[str, str] | None = None) -> Config:
-    """Read and check a configuration file and the environment over it.
+    """Read and check a configuration file, overridden by the environment.
 
     Args:
         path: The TOML file.
         environment: Variables to use; None means those of the process.
 
     Raises:
-        ConfigError: The file cannot be read or something in it is not allowed.
+        ConfigError: The file cannot be read or is not valid.
     """
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -243,30 +244,31 @@ def parse(
     directory: Path,
     name: str = "configuration",
 ) -> Config:
-    """Check a parsed TOML document and the environment over it.
+    """Check a parsed TOML document, overridden by the environment.
 
     Args:
         raw: Section -> key -> value.
         environment: Variables; those without the prefix are ignored.
         directory: What relative paths in the document are relative to.
-        name: How messages call the document.
+        name: Name of the document in messages.
 
     Raises:
         ConfigError: Lists every problem, one line each.
     """
     problems: list[str] = []
-    found: dict[str, dict[str, tuple[str, Any]]] = {section: {} for section in _SECTIONS}
+    settings: dict[str, dict[str, tuple[str, Any]]] = {section: {} for section in _SECTIONS}
     for section, table in raw.items():
         if section not in _SECTIONS:
             problems.append(_unknown(f"[{section}]", section, "section", _SECTIONS))
         elif not isinstance(table, dict):
             problems.append(f"{section}: found {values.show(table)}, allowed: a table [{section}]")
         else:
-            found[section] |= {key: (f"{section}.{key}", value) for key, value in table.items()}
+            settings[section] |= {key: (f"{section}.{key}", value) for key, value in table.items()}
     for variable, section, key, value in _overrides(environment, problems):
-        found[section][key] = (variable, value)
+        settings[section][key] = (variable, value)
     sections = {
-        section: _section(section, table, directory, problems) for section, table in found.items()
+        section: _section(section, table, directory, problems)
+        for section, table in settings.items()
     }
     if sections["kafka"] is not None:
         problems += _shared_topics(sections["kafka"], sections["rules"])
@@ -278,44 +280,44 @@ def parse(
 
 def _section(
     section: str,
-    found: Mapping[str, tuple[str, Any]],
+    settings: Mapping[str, tuple[str, Any]],
     directory: Path,
     problems: list[str],
 ) -> Any:
-    fields = {one.name: one for one in dataclasses.fields(_SECTIONS[section])}
+    fields = {key.name: key for key in dataclasses.fields(_SECTIONS[section])}
     problems.extend(
         _unknown(where, key, "key", fields)
-        for key, (where, _) in found.items()
+        for key, (where, _) in settings.items()
         if key not in fields
     )
-    got: dict[str, Any] = {}
+    checked: dict[str, Any] = {}
     complete = True
-    for name, one in fields.items():
-        kind: Kind = one.metadata["kind"]
-        default = one.metadata["default"]
+    for name, key in fields.items():
+        kind: Kind = key.metadata["kind"]
+        default = key.metadata["default"]
         try:
-            if name in found:
-                got[name] = kind.read(found[name][1], directory)
+            if name in settings:
+                checked[name] = kind.read(settings[name][1], directory)
             elif default is _REQUIRED:
                 problems.append(f"{section}.{name}: missing, it must be {kind.allowed}")
                 complete = False
             elif not callable(default):
-                got[name] = default
+                checked[name] = default
             elif complete:
-                got[name] = default(got)
+                checked[name] = default(checked)
         except ValueError as error:
-            where, value = found[name]
+            where, value = settings[name]
             hint = f" ({error})" if str(error) else ""
             problems.append(
                 f"{where}: found {values.show(value, secret=kind.secret)}, "
                 f"allowed: {kind.allowed}{hint}" + _guess(value, kind.choices)
             )
             complete = False
-    return _SECTIONS[section](**got) if complete else None
+    return _SECTIONS[section](**checked) if complete else None
 
 
 def _shared_topics(kafka: KafkaConfig, rules: RulesConfig | None) -> Iterator[str]:
-    """Each topic has one role: a pipeline that reads what it writes never comes to an end."""
+    """Each topic has one role: a pipeline that reads its own output never ends."""
     roles = [
         *((name, "kafka.input_topics") for name in kafka.input_topics),
         (kafka.output_topic, "kafka.output_topic"),
@@ -338,11 +340,11 @@ def _shared_topics(kafka: KafkaConfig, rules: RulesConfig | None) -> Iterator[st
 def _overrides(
     environment: Mapping[str, str], problems: list[str]
 ) -> Iterator[tuple[str, str, str, str]]:
-    """Yield (variable, section, key, text) of each variable that names a known key."""
+    """Yield (variable, section, key, text) for each variable that names a known key."""
     known = {
-        f"{_PREFIX}{section}__{one.name}".upper(): (section, one.name)
+        f"{_PREFIX}{section}__{key.name}".upper(): (section, key.name)
         for section, kind in _SECTIONS.items()
-        for one in dataclasses.fields(kind)
+        for key in dataclasses.fields(kind)
     }
     for variable, text in sorted(environment.items()):
         if not variable.startswith(_PREFIX) or variable in _OTHER_VARIABLES:

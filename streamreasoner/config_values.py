@@ -1,7 +1,7 @@
 """Kinds of configuration value: TOML value or environment text -> checked Python value.
 
-Invariant: `Kind.read` returns a value of the documented type or raises ValueError; the text of the
-error adds to `Kind.allowed`, it does not repeat it.
+Invariant: `Kind.read` returns a value of the documented type or raises ValueError; the error
+text adds to `Kind.allowed` without repeating it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Kind:
     Attributes:
         allowed: Completes the sentence "it must be ...".
         check: Value and directory of the file -> checked value; raises ValueError.
-        choices: The few texts that are allowed, for suggestions; empty when there are many.
-        secret: Whether a refused value must not be shown: it may hold a password.
+        choices: The allowed texts, for suggestions; empty if there are many.
+        secret: Whether to hide the value in messages: it may contain a password.
     """
 
     allowed: str
@@ -39,12 +39,12 @@ class Kind:
     secret: bool = False
 
     def read(self, value: Any, directory: Path) -> Any:
-        """The checked value; raises ValueError when it is not allowed."""
+        """The checked value; raises ValueError if it is not allowed."""
         return self.check(value, directory)
 
 
 def show(value: object, *, secret: bool = False) -> str:
-    """The value as it stands in a message, cut when long."""
+    """The value as shown in a message, truncated if long."""
     if secret:
         return "a value that is not shown"
     text = repr(value) if not isinstance(value, str) else f'"{value}"'
@@ -89,7 +89,7 @@ def seconds(least: float, most: float) -> Kind:
 
 
 def _plain(allowed: str, check: Callable[[Any, Path], Any]) -> Kind:
-    """A kind whose check may fail with Python's own words, which users need not see."""
+    """A kind whose check may raise Python's own messages, which are dropped."""
 
     def quiet(value: Any, directory: Path) -> Any:
         try:
@@ -114,13 +114,13 @@ def _location(value: Any, directory: Path) -> str:
     text = _text(value, directory)
     if _SCHEME.match(text) is None:
         return f"file:{_path(text, directory).absolute()}"
-    found = urlsplit(text)
-    if not text.startswith("/", len(found.scheme) + 1):
-        raise ValueError(f'after "{found.scheme}:" comes a / and no relative path')
-    if not found.path.strip("/"):
+    url = urlsplit(text)
+    if not text.startswith("/", len(url.scheme) + 1):
+        raise ValueError(f'"{url.scheme}:" must be followed by an absolute path')
+    if not url.path.strip("/"):
         raise ValueError("it names no folder")
-    if found.scheme == "file" and found.netloc:
-        raise ValueError(f'write "file:{found.path}", a path that all machines share')
+    if url.scheme == "file" and url.netloc:
+        raise ValueError(f'write "file:{url.path}", a path that all machines share')
     return text.rstrip("/")
 
 
@@ -157,7 +157,9 @@ def _topics(value: Any, directory: Path) -> tuple[str, ...]:
 
 
 def _servers(value: Any, directory: Path) -> str:
-    return ",".join(_server(one.strip(), directory) for one in _text(value, directory).split(","))
+    return ",".join(
+        _server(server.strip(), directory) for server in _text(value, directory).split(",")
+    )
 
 
 def _options(value: Any, _: Path) -> dict[str, str]:
@@ -180,7 +182,7 @@ def _options(value: Any, _: Path) -> dict[str, str]:
 
 
 def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """TOML reads an unquoted `a.b = 1` as a nested table; option names are the joined path."""
+    """Flatten tables: TOML reads an unquoted option `a.b = 1` as a nested table."""
     pairs: list[tuple[str, Any]] = []
     for name, setting in table.items():
         if isinstance(setting, dict):

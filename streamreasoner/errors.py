@@ -2,11 +2,11 @@
 
 StreamReasonerError
 ├── ConfigError          a configuration key is unknown, missing or has a wrong value
-├── ProgramError         a rule program is refused; carries its diagnostics
+├── ProgramError         a rule program is invalid; carries its diagnostics
 ├── TermError            text that is not a term in N-Triples syntax
 ├── DataError            a file of facts cannot be read
-├── EngineError          an epoch failed; the state is as it was before it
-│   ├── StateFullError   memory, or what a backend can address, is used up
+├── EngineError          an epoch failed and was rolled back
+│   ├── StateFullError   memory, or a backend's address space, is exhausted
 │   ├── RecursionLimitError
 │   └── MultiplicityOverflowError
 ├── StateError           tables, checkpoint and topics cannot be reconciled by replay
@@ -26,11 +26,11 @@ class ConfigError(StreamReasonerError):
 
 
 class ProgramError(StreamReasonerError):
-    """A rule program is refused; the message is the rendered diagnostics.
+    """A rule program is invalid; the message is the rendered diagnostics.
 
     Attributes:
-        diagnostics: One `streamreasoner.lang.diagnostic.Diagnostic` per mistake; empty if there
-            is no text to point at, such as a file that is missing.
+        diagnostics: One `streamreasoner.lang.diagnostic.Diagnostic` per error; empty if there is
+            no text to point at, as for a missing file.
     """
 
     def __init__(self, message: str, diagnostics: tuple[object, ...] = ()) -> None:
@@ -47,11 +47,11 @@ class DataError(StreamReasonerError):
 
 
 class EngineError(StreamReasonerError):
-    """An epoch failed; the state is as it was before it."""
+    """An epoch failed and was rolled back."""
 
 
 class StateFullError(EngineError):
-    """The backend cannot hold what the epoch adds; one without its limits can."""
+    """The backend cannot hold what the epoch adds; a backend without its limits can."""
 
 
 class RecursionLimitError(EngineError):
@@ -59,10 +59,10 @@ class RecursionLimitError(EngineError):
 
 
 class MultiplicityOverflowError(EngineError):
-    """A multiplicity left the range of signed 60-bit integers."""
+    """A multiplicity left the range of ±2^58."""
 
     def __init__(self) -> None:
-        super().__init__("A multiplicity left the range of ±2^58. The epoch was undone.")
+        super().__init__("A multiplicity left the range of ±2^58. The epoch was rolled back.")
 
 
 class StateError(StreamReasonerError):

@@ -1,7 +1,7 @@
-"""Every kernel that an epoch runs, run once. Invariant: it touches no state but its own.
+"""Runs every kernel of an epoch once. Invariant: only temporary state is used.
 
-A first start on a machine compiles machine code, so that no batch waits for it. That takes about as
-long as Spark takes to start, and is done meanwhile.
+The first start on a machine compiles the kernels, so no batch waits for it. This takes about as
+long as starting Spark and runs in parallel to it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MESSAGES = (
 
 def prepare(program: CheckedProgram) -> None:
     """Compile the kernels, or load them from the cache, by running them on a few facts."""
-    # A program that does not converge on them fails in its own epochs, with its own words.
+    # A program that does not converge on them will fail, with its message, in a real epoch.
     with suppress(EngineError):
         _run(program)
 

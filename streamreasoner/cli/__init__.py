@@ -1,4 +1,4 @@
-"""The command line: one module per command. Invariant: a user's mistake is one message, exit 1."""
+"""The command line, one module per command. Invariant: a user error is one message, exit code 1."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _INTERRUPTED = 130
 app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
-def _print_version(*, wanted: bool) -> None:
-    if wanted:
+def _print_version(*, requested: bool) -> None:
+    if requested:
         print(f"streamreasoner {streamreasoner.__version__}")
         raise typer.Exit
 
@@ -36,14 +36,14 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; the exit code says whether the command did its work."""
+    """Run the command line; the exit code reports success or failure."""
     try:
         app()
     except StreamReasonerError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(1) from None
     except BrokenPipeError:
-        # The reader of a pipe has gone; there is nobody left to tell.
+        # The reader of the pipe has closed it, so no message can be delivered.
         sys.stderr.close()
         raise SystemExit(1) from None
     except KeyboardInterrupt:

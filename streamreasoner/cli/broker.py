@@ -17,13 +17,13 @@ _PORT = 9092
 
 def broker(
     directory: Annotated[
-        Path, typer.Option(help="Where topics are kept; the next start goes on with them.")
+        Path, typer.Option(help="Where topics are kept; the next start reuses them.")
     ],
     port: Annotated[int, typer.Option(min=1, max=65_535, help="Port on 127.0.0.1.")] = _PORT,
 ) -> None:
     """Run a Kafka broker on this machine, without Docker, until SIGTERM or SIGINT.
 
-    It is for trying things out: one node, on 127.0.0.1 only, without copies or access control.
+    For trials only: one node, on 127.0.0.1, without replication or access control.
     """
     server = Broker(directory.absolute(), port=port)
     with interruptible(), suppress(KeyboardInterrupt), server as kafka:

@@ -1,6 +1,6 @@
 """`streamreasoner consume`: committed messages of a topic, one line each.
 
-Invariant: standard output has nothing but values, unless headers are asked for.
+Invariant: standard output holds values only, unless --headers is given.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ def consume(
         bool, typer.Option("--from-beginning", help="Start at the oldest message.")
     ] = False,
     count: Annotated[
-        int | None, typer.Option(min=1, help="Stop after this many; default: never.")
+        int | None, typer.Option(min=1, help="Stop after this many messages; default: never.")
     ] = None,
     headers: Annotated[
         bool, typer.Option("--headers", help="Print each header before its message: # name: value")
     ] = False,
 ) -> None:
-    """Print the committed messages of a topic, one a line, until interrupted.
+    """Print the committed messages of a topic, one per line, until interrupted.
 
-    Why a message is on the dead-letter topic goes to standard error, if headers are not printed.
+    Without --headers, the reason for each dead letter goes to standard error.
     """
     kafka = load(config).kafka
     name = topic or kafka.output_topic
@@ -47,7 +47,7 @@ def consume(
                 for header in message.headers:
                     _print(sys.stdout.buffer, b"# %b: %b" % _escaped(header))
             elif name == kafka.dead_letter_topic:
-                _print(sys.stderr.buffer, _why(dict(map(_escaped, message.headers))))
+                _print(sys.stderr.buffer, _reason(dict(map(_escaped, message.headers))))
             _print(sys.stdout.buffer, message.value if message.value is not None else b"null")
 
 
@@ -62,8 +62,8 @@ def _escaped(header: Header) -> tuple[bytes, bytes]:
     return name.encode(), (value or b"").replace(b"\\", b"\\\\").replace(b"\n", b"\\n")
 
 
-def _why(headers: dict[bytes, bytes]) -> bytes:
-    """The place of a rejected message and the reason."""
+def _reason(headers: dict[bytes, bytes]) -> bytes:
+    """The position of a rejected message and the reason."""
     parts = (headers.get(name, b"") for name in (b"topic", b"partition", b"offset"))
     return b"%b: %b: %b" % (
         b"/".join(parts),

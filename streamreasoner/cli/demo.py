@@ -1,4 +1,4 @@
-"""`streamreasoner demo`: everything on this machine, live, with a verdict at the end."""
+"""`streamreasoner demo`: broker and pipeline on this machine, with a comparison at the end."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ def demo(
     ] = None,
     *,
     plain: Annotated[
-        bool, typer.Option("--plain", help="Lines of text; always so without a terminal.")
+        bool, typer.Option("--plain", help="Print lines of text; the default without a terminal.")
     ] = False,
 ) -> None:
-    """Run a broker, a pipeline and a university, and compare what is derived with from scratch.
+    """Run a broker, a pipeline and a simulated university, and verify the derived facts.
 
     People come and go, courses begin and end, and the schema changes under them. Exits 0 only if
-    the closure at the end is equal to an evaluation from scratch.
+    the final closure equals an evaluation from scratch.
     """
     view = PlainView() if plain or not sys.stdout.isatty() else Dashboard(duration)
-    # What matters comes as an exception; a log line would tear the screen.
+    # Failures raise exceptions; a log line would garble the screen.
     logging.getLogger("streamreasoner").addHandler(logging.NullHandler())
     logging.getLogger("streamreasoner").propagate = False
     try:
         with interruptible():
             equal = run(Options(duration, rate, seed, state), view)
     except KeyboardInterrupt:
-        print("Interrupted before the comparison was done.", file=sys.stderr)
+        print("Interrupted before the comparison was finished.", file=sys.stderr)
         raise typer.Exit(_INTERRUPTED) from None
     raise typer.Exit(0 if equal else 1)

@@ -1,4 +1,4 @@
-"""`streamreasoner explain`: why a fact is present after files are loaded, or what it lacks."""
+"""`streamreasoner explain`: why a fact is present in loaded files, or what is missing for it."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def explain(
         list[Path],
         typer.Argument(
             help="Files of facts: .nt, .ttl (triples), .nq (quads) or .csv (the predicate is the"
-            " file's name); each may be packed as .gz or .xz."
+            " file's name); each may be compressed as .gz or .xz."
         ),
     ],
     fact: Annotated[
         str,
         typer.Option(
-            # A bracket would be markup to the printer of the help.
+            # Escaped: rich would read the bracket as markup.
             help="The fact, as in a rule: 'path(ex:a, ex:b)', '\\[ex:a, a, ex:B]', with the"
             " prefixes of the program and of Turtle files; or a message of the output topic,"
             " '{\"predicate\": …}'; - reads it from standard input."
@@ -58,13 +58,13 @@ def explain(
     *,
     prefix: Annotated[
         list[str] | None,
-        typer.Option(help="One more prefix, `ex=http://example.org/`; may be repeated."),
+        typer.Option(help="An additional prefix, `ex=http://example.org/`; may be repeated."),
     ] = None,
     header: Annotated[
-        bool, typer.Option("--header", help="CSV files begin with a line of names.")
+        bool, typer.Option("--header", help="CSV files begin with a header line.")
     ] = False,
     format_: Annotated[
-        Format, typer.Option("--format", help="A tree, a document, or a graph for Graphviz.")
+        Format, typer.Option("--format", help="Text tree, JSON document, or Graphviz graph.")
     ] = Format.TEXT,
     depth: Annotated[
         int | None, typer.Option(min=0, help="Most steps from the fact to any other.")
@@ -80,11 +80,11 @@ def explain(
     program = load_program(rules)
     more = {**declared_prefixes(facts), **_prefixes(prefix or ())}
     text = sys.stdin.read() if fact == "-" else fact
-    asked = read_fact(fact_of_message(text), program, more)  # before the files are read
+    goal = read_fact(fact_of_message(text), program, more)  # before the files are read
     reasoner = Reasoner(program)
     reasoner.load(*facts, header=header)
-    terms = map(from_ntriples, asked.arguments)
-    explanation = reasoner.explain(asked.predicate, *terms, limits=Limits(depth, size, matches))
+    terms = map(from_ntriples, goal.arguments)
+    explanation = reasoner.explain(goal.predicate, *terms, limits=Limits(depth, size, matches))
     explanation = replace(explanation, names=Names({**more, **explanation.names.prefixes}))
     match format_:
         case Format.TEXT:
@@ -97,15 +97,15 @@ def explain(
 
 
 def _prefixes(options: Iterable[str]) -> dict[str, str]:
-    """Prefix name to IRI, from `ex=http://example.org/` each."""
-    found = {}
+    """Maps prefix names to IRIs, from options like `ex=http://example.org/`."""
+    parsed = {}
     for option in options:
         match = _PREFIX.fullmatch(option)
         with suppress(TermError):
             if match is not None:
-                found[match["name"]] = canonical(f"<{match['iri']}>")[1:-1]
+                parsed[match["name"]] = canonical(f"<{match['iri']}>")[1:-1]
                 continue
         raise DataError(
-            f"--prefix '{option}' is no name with an IRI; write --prefix ex=http://example.org/"
+            f"--prefix '{option}' is not NAME=IRI; write --prefix ex=http://example.org/"
         )
-    return found
+    return parsed

@@ -1,4 +1,4 @@
-"""`streamreasoner explain-plan`: how a program is lowered, and the plans that run."""
+"""`streamreasoner explain-plan`: how a program is lowered, and its delta plans."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def explain_plan(
     *,
     stage: Annotated[explain.Stage, typer.Option(help="What to print.")] = explain.Stage.ALL,
 ) -> None:
-    """Print how the rules are lowered, their delta plans and what these look facts up in."""
+    """Print the lowered rules, their delta plans and the arrangements these use."""
     print(explain.explain_plan(load_program(rules), stage=stage), end="")

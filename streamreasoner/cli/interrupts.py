@@ -1,4 +1,4 @@
-"""Stopping a command that serves. Invariant: SIGTERM does what Ctrl-C does, and both clean up."""
+"""Stopping a long-running command. Invariant: SIGTERM acts like Ctrl-C, and both clean up."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Raise KeyboardInterrupt on SIGTERM too, so that servers are stopped either way.
+    """Raise KeyboardInterrupt on SIGTERM too, so that servers stop either way.
 
-    A shell that starts a command in the background has SIGINT ignored; here it is not.
+    A shell starts background commands with SIGINT ignored; this handles it again.
     """
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    previous = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    signals = (signal.SIGINT, signal.SIGTERM)
+    previous = {number: signal.signal(number, signal.default_int_handler) for number in signals}
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Commands that are imported when they are invoked. Invariant: a list of them imports none."""
+"""Commands imported on invocation. Invariant: listing the commands imports none."""
 
 from __future__ import annotations
 
@@ -15,33 +15,29 @@ if TYPE_CHECKING:
     from typer._click import Command, Context
 
 COMMANDS: Mapping[str, str] = {
-    "demo": "Run a broker, a pipeline and a university, and compare what is derived with from"
-    " scratch.",
-    "run": "Run a pipeline until SIGTERM or SIGINT; the batch that runs then is finished first.",
-    "migrate": "Bring the state of a stopped pipeline to the version of this release; content"
-    " stays.",
+    "demo": "Run a broker, a pipeline and a simulated university, and verify the derived facts.",
+    "run": "Run a pipeline until SIGTERM or SIGINT; the current batch is finished first.",
+    "migrate": "Convert the state of a stopped pipeline to the format of this release.",
     "rebuild": "Write the program in effect and the asserted facts of a stopped pipeline into"
     " files.",
-    "check": "Check a rule program: print every mistake with its place, or one line about the"
-    " program.",
+    "check": "Check a rule program: print every error with its location, or a one-line summary.",
     "materialize": "Evaluate a rule program over files of facts.",
     "explain": "Explain why a fact is present, or what is missing.",
-    "explain-plan": "Print how the rules are lowered, their delta plans and what these look"
-    " facts up in.",
-    "shell": "Change facts and rules, and see at once what follows from them.",
-    "produce": "Send each fact, or each line of JSON as it is, as a message to an input topic.",
-    "consume": "Print the committed messages of a topic, one a line, until interrupted.",
+    "explain-plan": "Print the lowered rules, their delta plans and the arrangements these use.",
+    "shell": "Change facts and rules interactively, and see the consequences at once.",
+    "produce": "Send each fact, or each line of JSON unchanged, as a message to an input topic.",
+    "consume": "Print the committed messages of a topic, one per line, until interrupted.",
     "broker": "Run a Kafka broker on this machine, without Docker, until SIGTERM or SIGINT.",
     "topics": "The topics of a pipeline.",
     "rules": "The program of a running pipeline.",
 }
-"""What each command is for: the first paragraph of its own help."""
+"""The first paragraph of each command's help."""
 
 
 class LazyGroup(TyperGroup):
-    """A group whose commands are modules of this package, named like them.
+    """A group whose commands are the modules of this package with the same names.
 
-    A module has a group, called `app`, or a function with the module's name.
+    A module has a group called `app`, or a function with the module's name.
     """
 
     def __init__(self, **attributes: Any) -> None:
@@ -51,9 +47,9 @@ class LazyGroup(TyperGroup):
     def resolve_command(
         self, ctx: Context, args: list[str]
     ) -> tuple[str | None, Command | None, list[str]]:
-        """The command that the arguments name, imported, and the arguments that are left."""
-        name, found, rest = super().resolve_command(ctx, args)
-        return name, load(name) if name is not None else found, rest
+        """The command that the arguments name, imported, and the remaining arguments."""
+        name, stub, rest = super().resolve_command(ctx, args)
+        return name, load(name) if name is not None else stub, rest
 
 
 def load(name: str) -> Command:

@@ -1,4 +1,4 @@
-"""`streamreasoner materialize`: facts from files in, their closure out, with no Kafka or Spark."""
+"""`streamreasoner materialize`: the closure of facts from files, without Kafka or Spark."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def materialize(
         list[Path],
         typer.Argument(
             help="Files of facts: .nt, .ttl (triples), .nq (quads) or .csv (the predicate is the"
-            " file's name); each may be packed as .gz or .xz."
+            " file's name); each may be compressed as .gz or .xz."
         ),
     ],
     output: Annotated[
@@ -58,20 +58,23 @@ def materialize(
     *,
     trace: Annotated[
         bool,
-        typer.Option(help="Write the trace too: <predicate>.trace.csv, with iteration and count."),
+        typer.Option(
+            help="Also write the trace: <predicate>.trace.csv, with iteration and multiplicity."
+        ),
     ] = False,
     header: Annotated[
         bool,
         typer.Option(
-            "--header", help="CSV files begin with a line of names: skipped in FACTS, written too."
+            "--header",
+            help="CSV files begin with a header line: skipped in FACTS, written to the output.",
         ),
     ] = False,
     print_facts: Annotated[
         bool,
         typer.Option(
             "--print",
-            help="Print the facts, sorted, as in a rule file; with @output, only of its predicates."
-            " The numbers go to standard error.",
+            help="Print the facts, sorted, in rule syntax; with @output, those of its predicates"
+            " only. The statistics go to standard error.",
         ),
     ] = False,
 ) -> None:
@@ -82,7 +85,7 @@ def materialize(
     reasoner = Reasoner(load_program(rules))
     start = time.perf_counter()
     with _progress(console) as progress:
-        # Reading and deriving are one epoch: the engine pulls the facts through this iterator.
+        # Reading and deriving are one epoch: the engine consumes the iterator.
         reasoner.take(_read(reasoner, facts, progress, header=header))
     seconds = time.perf_counter() - start
     generalized = 0
@@ -100,8 +103,8 @@ def materialize(
     )
     if generalized:
         print(
-            f"{generalized:,} triples or quads are no RDF, such as those with a literal as subject:"
-            f" they are in files named *{_GENERALIZED}.*",
+            f"{generalized:,} triples or quads are not RDF (for example a literal as subject)."
+            f" They are in files named *{_GENERALIZED}.*",
             file=sys.stderr if print_facts else sys.stdout,
         )
 
@@ -121,8 +124,8 @@ def _print(reasoner: Reasoner, paths: list[Path]) -> None:
     program = reasoner.program
     printer = FactPrinter({**declared_prefixes(paths), **prefixes(program)})
     for predicate in sorted(program.outputs or program.arities):
-        found = decoded(predicate, reasoner.engine.facts(predicate), reasoner.dictionary)
-        for fact in sorted(found, key=key):
+        facts = decoded(predicate, reasoner.engine.facts(predicate), reasoner.dictionary)
+        for fact in sorted(facts, key=key):
             print(f"{printer.text(fact)} .")
 
 
@@ -139,7 +142,7 @@ def _read(
 
 
 def _write(reasoner: Reasoner, directory: Path, *, trace: bool, header: bool) -> int:
-    """Write all facts; returns how many are no RDF."""
+    """Write all facts; returns how many are not RDF."""
     generalized = 0
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -163,10 +166,10 @@ def _write(reasoner: Reasoner, directory: Path, *, trace: bool, header: bool) ->
 def _write_lines(
     directory: Path, predicate: str, facts: NDArray[np.int32], dictionary: TermDictionary
 ) -> int:
-    """Write RDF to one file, and what only generalized RDF allows to another, if there is any."""
+    """Write RDF to one file, and generalized RDF, if any, to another."""
     suffix = _LINES[predicate]
-    apart = directory / f"{predicate}{_GENERALIZED}{suffix}"
-    apart.unlink(missing_ok=True)
+    generalized_path = directory / f"{predicate}{_GENERALIZED}{suffix}"
+    generalized_path.unlink(missing_ok=True)
     generalized = 0
     with (directory / f"{predicate}{suffix}").open("wb") as file:
         for start in range(0, len(facts), _CHUNK):
@@ -177,21 +180,21 @@ def _write_lines(
             others = lines.filter(pc.invert(valid))
             if len(others):
                 generalized += len(others)
-                with apart.open("ab") as more:
-                    _write_text(more, others)
+                with generalized_path.open("ab") as extra:
+                    _write_text(extra, others)
     return generalized
 
 
 def _is_rdf(columns: list[pa.Array]) -> pa.Array:
     """Which rows have no literal as subject or graph, and an IRI as predicate."""
-    named = pc.starts_with(columns[_PREDICATE], "<")
+    valid = pc.starts_with(columns[_PREDICATE], "<")
     for column in (columns[_SUBJECT], *columns[_GRAPH:]):
-        named = pc.and_not(named, pc.starts_with(column, '"'))
-    return named
+        valid = pc.and_not(valid, pc.starts_with(column, '"'))
+    return valid
 
 
 def _write_text(file: BinaryIO, lines: pa.Array) -> None:
-    # The bytes of the column's values are the lines, one after the other.
+    # The column's data buffer holds the lines back to back.
     if len(lines):
         file.write(lines.buffers()[2])
 

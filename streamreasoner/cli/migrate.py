@@ -1,4 +1,4 @@
-"""`streamreasoner migrate`: a state of an earlier format becomes one of this release."""
+"""`streamreasoner migrate`: convert a state of an earlier format."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from streamreasoner.streaming.lock import StateLock
 def migrate(
     config: Annotated[Path, typer.Option(help="The configuration file (TOML).")],
 ) -> None:
-    """Bring the state of a stopped pipeline to the version of this release; content stays."""
+    """Convert the state of a stopped pipeline to the format of this release."""
     state = load(config).state
     with closing(StateLock(state.directory)):
         before = storage.migrate(state.tables)
     if before == FORMAT:
-        print(f"{state.tables} has format {FORMAT} already.")
+        print(f"{state.tables} already has format {FORMAT}.")
     else:
         print(f"Migrated {state.tables} from format {before} to {FORMAT}.")

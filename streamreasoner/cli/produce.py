@@ -34,7 +34,7 @@ _SHOW_EVERY = 1000
 
 
 class Format(StrEnum):
-    """What standard input, or a file whatever its name, holds: one fact a line."""
+    """Format of standard input, or of a file regardless of its name: one fact per line."""
 
     NTRIPLES = "ntriples"
     NQUADS = "nquads"
@@ -48,8 +48,8 @@ def produce(
     sources: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Files of facts (.nt, .ttl, .nq, .csv) or of messages (.jsonl), also .gz and .xz;"
-            " - is standard input."
+            help="Files of facts (.nt, .ttl, .nq, .csv) or of messages (.jsonl), optionally as"
+            " .gz or .xz; - is standard input."
         ),
     ] = None,
     config: Annotated[Path, typer.Option(help="The configuration file (TOML).")] = Path(
@@ -60,17 +60,17 @@ def produce(
     ] = None,
     diff: Annotated[int, typer.Option(help="Multiplicity of each fact; -1 retracts.")] = 1,
     kind: Annotated[
-        Format | None, typer.Option("--format", help="Default: by the file's name, else ntriples.")
+        Format | None, typer.Option("--format", help="Default: by file name, else ntriples.")
     ] = None,
     *,
     header: Annotated[
-        bool, typer.Option("--header", help="CSV files begin with a line of names.")
+        bool, typer.Option("--header", help="CSV files begin with a header line.")
     ] = False,
 ) -> None:
-    """Send each fact, or each line of JSON as it is, as a message to an input topic."""
+    """Send each fact, or each line of JSON unchanged, as a message to an input topic."""
     kafka = load(config).kafka
     if diff == 0:
-        raise ConfigError("--diff is 0, which says nothing; allowed is any other whole number.")
+        raise ConfigError("--diff must not be 0.")
     messages = chain.from_iterable(
         messages_of(source, kind, diff, header=header) for source in sources or [Path("-")]
     )
@@ -91,7 +91,7 @@ def produce(
 def messages_of(
     source: Path, kind: Format | None, diff: int, *, header: bool
 ) -> Iterator[tuple[bytes | None, bytes]]:
-    """Return (key, value) of the messages that a source makes."""
+    """The messages of a source, as (key, value)."""
     if kind is Format.JSON or (kind is None and suffix(source) in _JSON):
         return _json_lines(source)
     return _encoded(source, kind, diff, header=header)
@@ -120,7 +120,7 @@ def _encoded(
 def _facts(
     source: Path, kind: Format | None, dictionary: Dictionary, *, header: bool
 ) -> Iterator[Facts]:
-    """Facts of a file by its suffix; lines of N-Triples or N-Quads where no suffix tells."""
+    """Facts of a file by its suffix; without one, lines of N-Triples or N-Quads."""
     if kind is None and suffix(source) in SUFFIXES:
         yield from load_facts(source, dictionary, header=header)
         return
@@ -129,8 +129,8 @@ def _facts(
         lines = iter(partial(sys.stdin.buffer.read, _READ_BYTES), b"")
     read = nquads.read if kind is Format.NQUADS else ntriples.read
     for block in read(lines, dictionary, name="standard input"):
-        named = block.shape[1] == nquads.QUAD_ARITY
-        yield Facts(QUAD if named else TRIPLE, block)
+        is_quad = block.shape[1] == nquads.QUAD_ARITY
+        yield Facts(QUAD if is_quad else TRIPLE, block)
 
 
 def _rows(

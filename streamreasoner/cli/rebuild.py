@@ -1,4 +1,4 @@
-"""`streamreasoner rebuild`: a state of other semantics becomes the input of a new pipeline."""
+"""`streamreasoner rebuild`: turn a state of other semantics into input for a new pipeline."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 def rebuild(
     config: Annotated[Path, typer.Option(help="The configuration file (TOML).")],
-    into: Annotated[Path, typer.Option(help="A new directory for program and facts.")],
+    into: Annotated[Path, typer.Option(help="A new directory for the program and the facts.")],
 ) -> None:
     """Write the program in effect and the asserted facts of a stopped pipeline into files.
 
-    A new pipeline derives from them with the semantics of this release.
+    A new pipeline derives from them under the semantics of this release.
     """
     state = load(config).state
     with closing(StateLock(state.directory)):
@@ -42,8 +42,8 @@ def rebuild(
             )
         facts = _write(state, last, into)
     print(
-        f"Wrote {into / 'program.dl'} and {facts} facts to {into / 'facts.jsonl'}, as they are "
-        f"after epoch {last}. Start a new pipeline with this program, a new state directory, "
+        f"Wrote {into / 'program.dl'} and {facts} facts to {into / 'facts.jsonl'}, as of "
+        f"epoch {last}. Start a new pipeline with this program, a new state directory, "
         "app_id and topics, and send it the facts: streamreasoner produce "
         f"{into / 'facts.jsonl'} --config NEW"
     )
@@ -51,10 +51,13 @@ def rebuild(
 
 def _write(state: StateConfig, last: int, into: Path) -> int:
     """Write both files; returns how many facts there are."""
-    history = programs.read(state.tables / PROGRAMS)
-    *_, program = (program for epoch, program in history if epoch <= last)
+    stored = programs.read(state.tables / PROGRAMS)
+    *_, program = (program for epoch, program in stored if epoch <= last)
     stated = {
-        (head.predicate, *(one.term for one in head.arguments if isinstance(one, Constant)))
+        (
+            head.predicate,
+            *(argument.term for argument in head.arguments if isinstance(argument, Constant)),
+        )
         for rule in parse(program.text, "program in effect").rules
         for head in rule.heads
         if not rule.body
@@ -65,12 +68,14 @@ def _write(state: StateConfig, last: int, into: Path) -> int:
         (into / "program.dl").write_text(program.text, encoding="utf-8")
         with (into / "facts.jsonl").open("w", encoding="utf-8") as file:
             for predicate, args, multiplicity in asserted(state.tables, last + 1):
-                # What the program states, the new pipeline asserts by itself.
+                # The new pipeline asserts the facts of the program itself.
                 diff = multiplicity - ((predicate, *args) in stated)
                 if diff:
                     message = {"predicate": predicate, "args": args, "diff": diff}
                     file.write(f"{json.dumps(message, ensure_ascii=False)}\n")
                     facts += 1
     except OSError as error:
-        raise DataError(f"{into} cannot be written: {error.strerror}. Name another.") from None
+        raise DataError(
+            f"{into} cannot be written: {error.strerror}. Choose another directory."
+        ) from None
     return facts

@@ -1,7 +1,7 @@
-"""`streamreasoner rules`: the program of a running pipeline, changed by control messages.
+"""`streamreasoner rules`: change the program of a running pipeline by control messages.
 
-What can be told from here is refused here; the rest is decided by the pipeline, in the order of the
-messages.
+Rules that are wrong on their own are refused here; the pipeline decides the rest, in the order of
+the messages.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from streamreasoner.streaming.topics import produce_one
 if TYPE_CHECKING:
     from streamreasoner.config import Config
 
-_PATIENCE_SECONDS = 60.0
-_ONLY_IN_THE_WHOLE = frozenset({"SR211"})
+_TIMEOUT_SECONDS = 60.0
+_NEEDS_WHOLE_PROGRAM = frozenset({"SR211"})
 
 app = typer.Typer(help="The program of a running pipeline.", no_args_is_help=True)
 
@@ -38,7 +38,7 @@ _Wait = Annotated[
     bool,
     typer.Option("--wait", help="Wait until the change is in effect; fail if it is rejected."),
 ]
-_Timeout = Annotated[float, typer.Option(min=0, help="Seconds to wait at the most.")]
+_Timeout = Annotated[float, typer.Option(min=0, help="Most seconds to wait.")]
 
 
 @app.callback()
@@ -52,16 +52,16 @@ def add(
     config: _Config,
     *,
     wait: _Wait = False,
-    timeout: _Timeout = _PATIENCE_SECONDS,
+    timeout: _Timeout = _TIMEOUT_SECONDS,
 ) -> None:
-    """Take the rules of a file into the program."""
+    """Add the rules of a file to the program."""
     text = read_rules(file)
     try:
         check_text(text, str(file))
     except ProgramError as error:
-        # The rest of the program may have what these rules lack.
-        codes = {getattr(one, "code", None) for one in error.diagnostics}
-        if not codes <= _ONLY_IN_THE_WHOLE:
+        # The rest of the program may provide what these rules lack.
+        codes = {getattr(diagnostic, "code", None) for diagnostic in error.diagnostics}
+        if not codes <= _NEEDS_WHOLE_PROGRAM:
             raise
     _send(load(config), Operation.ADD, text, file, timeout if wait else None)
 
@@ -72,9 +72,9 @@ def remove(
     config: _Config,
     *,
     wait: _Wait = False,
-    timeout: _Timeout = _PATIENCE_SECONDS,
+    timeout: _Timeout = _TIMEOUT_SECONDS,
 ) -> None:
-    """Take the rules of a file out of the program; they are written as the program has them."""
+    """Remove the rules of a file from the program; their text must match the program's."""
     text = read_rules(file)
     parse(text, str(file))
     _send(load(config), Operation.REMOVE, text, file, timeout if wait else None)
@@ -86,20 +86,20 @@ def replace(
     config: _Config,
     *,
     wait: _Wait = False,
-    timeout: _Timeout = _PATIENCE_SECONDS,
+    timeout: _Timeout = _TIMEOUT_SECONDS,
 ) -> None:
-    """Put a program in the place of the one in effect, with all that it imports."""
+    """Replace the program in effect by another, including its imports."""
     checked = load_program(program)
     if checked.warnings:
         print(render(checked.warnings, checked.texts), file=sys.stderr)
-    one = in_one_text(checked, program)
-    text, patience = one.program.text, timeout if wait else None
-    _send(load(config), Operation.REPLACE, text, Path(program), patience)
+    whole = in_one_text(checked, program)
+    text, wait_seconds = whole.program.text, timeout if wait else None
+    _send(load(config), Operation.REPLACE, text, Path(program), wait_seconds)
 
 
 @app.command()
 def show(config: _Config) -> None:
-    """Print the program in effect, with the epoch it came with and its hash."""
+    """Print the program in effect, with its first epoch and its hash."""
     epoch, program = programs.read(load(config).state.tables / "programs")[-1]
     since = f"in effect from epoch {epoch} on" if epoch >= 0 else "in effect from the beginning"
     print(f"% {since}; hash {program.hash}")
@@ -107,9 +107,9 @@ def show(config: _Config) -> None:
 
 
 def _send(
-    config: Config, operation: Operation, text: str, file: Path, patience: float | None
+    config: Config, operation: Operation, text: str, file: Path, wait_seconds: float | None
 ) -> None:
-    """Send a control message; with *patience*, wait that many seconds for the outcome."""
+    """Send a control message; with *wait_seconds*, wait that long for the outcome."""
     topic = config.rules.control_topic
     if topic is None:
         raise ConfigError(
@@ -120,26 +120,27 @@ def _send(
     if refusal is not None:
         raise ProgramError(refusal)
     value = write_control(operation, text, file.name)
-    most = config.pipeline.max_message_bytes
-    if len(value) > most:
+    limit = config.pipeline.max_message_bytes
+    if len(value) > limit:
         raise ConfigError(
-            f"The message has {len(value)} bytes; pipeline.max_message_bytes allows {most}. Send "
-            "the rules in several files, or raise it and restart."
+            f"The message has {len(value)} bytes; pipeline.max_message_bytes allows {limit}. Split "
+            "the rules into several files, or raise the limit and restart."
         )
-    if patience is not None:
-        _send_and_wait(config, topic, value, patience)
+    if wait_seconds is not None:
+        _send_and_wait(config, topic, value, wait_seconds)
         return
     produce_one(config.kafka, topic, value)
     print(
-        f"Sent to {topic}. If the pipeline rejects it, {config.kafka.dead_letter_topic} says why; "
-        "`streamreasoner rules show` prints the program in effect. Wait for it with --wait."
+        f"Sent to {topic}. If the pipeline rejects it, the reason is on "
+        f"{config.kafka.dead_letter_topic}; `streamreasoner rules show` prints the program "
+        "in effect. To wait for it, use --wait."
     )
 
 
-def _send_and_wait(config: Config, topic: str, value: bytes, patience: float) -> None:
+def _send_and_wait(config: Config, topic: str, value: bytes, wait_seconds: float) -> None:
     with Answers(config.kafka, config.pipeline.app_id) as answers:
         offset = produce_one(config.kafka, topic, value)
-        why = answers.why_rejected(topic, offset, patience)
+        why = answers.why_rejected(topic, offset, wait_seconds)
     if why is not None:
         raise ProgramError(f"The pipeline rejected the change. {why}")
     print("The change is in effect.")

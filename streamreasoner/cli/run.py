@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 def run(
     config: Annotated[Path, typer.Option(help="The configuration file (TOML).")],
 ) -> None:
-    """Run a pipeline until SIGTERM or SIGINT; the batch that runs then is finished first."""
+    """Run a pipeline until SIGTERM or SIGINT; the current batch is finished first."""
     loaded = load(config)
     configure_logging(loaded.log)
     app.run(loaded)
 
 
 def configure_logging(log: LogConfig) -> None:
-    """Send the log of this program to standard error."""
+    """Send streamreasoner's log to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Json() if log.format == "json" else _Text())
     root = logging.getLogger("streamreasoner")
     root.handlers[:] = [handler]
     root.setLevel(log.level.upper())
     root.propagate = False
-    # librdkafka reports what it retries; what it cannot help comes as an error.
+    # librdkafka logs what it retries; real failures raise errors.
     quiet = logging.DEBUG if log.level == "debug" else logging.CRITICAL
     logging.getLogger("streamreasoner.kafka").setLevel(quiet)
 

@@ -1,4 +1,4 @@
-"""`streamreasoner shell`: updates, epochs and questions, typed or from standard input."""
+"""`streamreasoner shell`: updates, epochs and queries, typed or from standard input."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ def shell(
     rules: Annotated[str, typer.Argument(help="A rule file, or the name of a packaged ruleset.")],
     facts: Annotated[
         list[Path] | None,
-        typer.Argument(help="Files of facts to begin with, as for `materialize`."),
+        typer.Argument(help="Files of initial facts, as for `materialize`."),
     ] = None,
     limit: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help=f"Most facts a command prints; default: {_SHOWN_AT_A_TERMINAL} at a terminal,"
-            " else all.",
+            help=f"Most facts a command prints; default: {_SHOWN_AT_A_TERMINAL} on a terminal,"
+            " otherwise all.",
         ),
     ] = None,
     *,
     header: Annotated[
-        bool, typer.Option("--header", help="CSV files begin with a line of names.")
+        bool, typer.Option("--header", help="CSV files begin with a header line.")
     ] = False,
     keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Go on with a script after an error.")
+        bool, typer.Option("--keep-going", help="Continue a script after an error.")
     ] = False,
 ) -> None:
-    """Change facts and rules, and see at once what follows from them.
+    """Change facts and rules interactively, and see the consequences at once.
 
-    Without a terminal, standard input is a script of commands: what is printed is a transcript, the
-    same every time, and the exit code is 1 if a command failed.
+    Without a terminal, standard input is a script of commands, the output is a reproducible
+    transcript, and the exit code is 1 if a command failed.
     """
     files = [str(path) for path in facts or ()]
     reasoner = Reasoner(load_program(rules))

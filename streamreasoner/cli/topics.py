@@ -21,10 +21,12 @@ def topics() -> None:
 @app.command()
 def create(
     config: Annotated[Path, typer.Option(help="The configuration file (TOML).")],
-    partitions: Annotated[int, typer.Option(min=1, help="Of input and output topics.")] = 2,
+    partitions: Annotated[
+        int, typer.Option(min=1, help="Partitions of input and output topics.")
+    ] = 2,
     replication: Annotated[int, typer.Option(min=1, help="Copies of each topic.")] = 1,
 ) -> None:
-    """Create the topics of the configuration that do not exist yet."""
+    """Create the missing topics of the configuration."""
     loaded = load(config)
     created = create_topics(loaded.kafka, partitions, replication, loaded.rules.control_topic)
     for name, now in created.items():

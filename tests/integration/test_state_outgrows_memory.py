@@ -23,7 +23,7 @@ pytestmark = MARKS_OF_AN_OWN_JVM
 
 @pytest.mark.parametrize("full", ["memory", "arena"])
 def test_a_state_that_outgrows_memory_goes_on_in_spark(broker, tmp_path, caplog, monkeypatch, full):
-    """With `auto` a stream begins in memory, and goes on in Spark within one run.
+    """With `auto`, a state starts in memory and moves to Spark within one run.
 
     Between two batches when it takes more memory than it may, and with the batch whose facts
     cannot be addressed when that ends first: Spark evaluates it again.

@@ -157,7 +157,7 @@ def command(directory, *arguments):
 def test_the_command_migrates_under_the_lock(earlier):
     """`streamreasoner migrate` says what it did; without a state it is refused."""
     assert "from format 0 to 1" in command(earlier, "migrate").output
-    assert "has format 1 already" in command(earlier, "migrate").output
+    assert "already has format 1" in command(earlier, "migrate").output
     shutil.rmtree(earlier / TABLES)
     assert isinstance(command(earlier, "migrate").exception, StateError)
 

@@ -25,7 +25,7 @@ def test_facts_and_imports_are_counted_where_there_are_any(capsys):
 
 
 def test_warnings_go_to_standard_error(capsys):
-    """A warning is printed and the program accepted."""
+    """A warning is printed, and the program is accepted."""
     check("node(?x) :- edge(?x, ?y) .")
     captured = capsys.readouterr()
 
@@ -34,7 +34,7 @@ def test_warnings_go_to_standard_error(capsys):
 
 
 def test_mistakes_go_to_standard_error_and_exit_with_one(capsys, tmp_path):
-    """What is printed is what the error says."""
+    """The output is the message of the error."""
     path = tmp_path / "wrong.dl"
     path.write_text("path(?x) :- edge(?y) .\n", encoding="utf-8")
 

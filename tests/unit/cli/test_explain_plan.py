@@ -29,7 +29,7 @@ def rules(tmp_path):
 
 
 def test_all_stages_are_printed(rules):
-    """Without options every section that has lines is there."""
+    """Without options, every non-empty section is printed."""
     result = run(rules)
 
     assert result.exit_code == 0
@@ -49,13 +49,13 @@ def test_a_stage_can_be_chosen(rules):
 
 
 def test_no_option_prints_plans_that_do_not_run(rules):
-    """Sizes of files would order joins otherwise than the engine does, so they are no option."""
+    """There is no option for file sizes: they would order joins differently than the engine."""
     assert run(rules, "--data", rules).exit_code == 2
     assert [*signature(lower).parameters, "stage"] == list(signature(explain_plan).parameters)
 
 
 def test_mistakes_of_the_user_are_errors(tmp_path):
-    """Rules with mistakes and files that are not there are refused by their own errors."""
+    """Invalid rules and missing files raise their own errors."""
     wrong = tmp_path / "wrong.dl"
     wrong.write_text("p(?x) :- q(?y) .\n", encoding="utf-8")
     with pytest.raises(ProgramError):

@@ -33,13 +33,13 @@ def run(*arguments):
 
 
 def write(path, text):
-    """A file with this text."""
+    """Write a file."""
     path.write_text(text, encoding="utf-8")
     return path
 
 
 def test_only_facts_that_are_written_are_counted(tmp_path):
-    """The numbers are those of the program's predicates, whatever aggregates need besides."""
+    """The statistics count the program's predicates, not the hidden ones of aggregates."""
     rules = write(tmp_path / "rules.dl", AGGREGATES)
     edges = write(tmp_path / "edge.csv", "1,2\n2,3\n1,3\n")
     weights = write(tmp_path / "weight.csv", "1,2,3\n1,3,4\n")
@@ -57,7 +57,7 @@ def test_only_facts_that_are_written_are_counted(tmp_path):
     }  # fmt: skip
 
 
-def test_quads_come_out_as_they_go_in(tmp_path):
+def test_quads_are_written_as_quads(tmp_path):
     """The closure of quads is N-Quads, and reading it derives nothing new."""
     rules = write(tmp_path / "rules.dl", QUADS)
     given = "<a:1> <a:p> <a:2> <a:g> .\n<a:2> <a:p> <a:3> <a:g> .\n<a:3> <a:p> <a:4> _:h .\n"
@@ -87,8 +87,8 @@ def test_the_default_graph_needs_no_quads(tmp_path):
     assert run("rho-df", facts).stdout.startswith("1 facts, 0 of them inferred")
 
 
-def test_what_is_no_rdf_is_in_a_file_of_its_own(tmp_path):
-    """Every line of triple.nt is read by a parser of RDF; a literal is a subject elsewhere."""
+def test_generalized_rdf_is_in_a_separate_file(tmp_path):
+    """An RDF parser reads every line of triple.nt; literal subjects are in the other file."""
     graph = (
         "@prefix ex: <http://example.org/> .\n"
         "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
@@ -101,7 +101,7 @@ def test_what_is_no_rdf_is_in_a_file_of_its_own(tmp_path):
 
     assert len(valid) == 2
     assert apart == [f'"Ann" <{RDF.type}> <http://example.org/Name> .']
-    assert "1 triples or quads are no RDF" in result.stdout
+    assert "1 triples or quads are not RDF" in result.stdout
 
     write(tmp_path / "graph.ttl", graph.replace('"Ann"', "ex:a"))
     run("rho-df", tmp_path / "graph.ttl", "--output", output)
@@ -117,7 +117,7 @@ def test_facts_are_printed_as_in_a_rule_file(tmp_path):
 
 
 def test_names_of_columns_are_read_and_written(tmp_path):
-    """With --header the first line of a CSV file is no fact, and the output has one."""
+    """With --header, the first line of a CSV file is a header, and the output has one too."""
     rules = write(tmp_path / "rules.dl", "path(?x, ?y) :- edge(?x, ?y) .\n")
     edges = write(tmp_path / "edge.csv", "from,to\n1,2\n")
     run(rules, edges, "--header", "--trace", "--output", tmp_path / "out")

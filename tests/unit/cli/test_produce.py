@@ -1,4 +1,4 @@
-"""Messages that `produce` makes of files."""
+"""The messages that `produce` creates from files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_every_format_of_facts_makes_messages(tmp_path, name, text, expected):
 
 
 def test_messages_are_sent_as_they_are(tmp_path):
-    """A file of JSON lines is not read; a format overrides the name."""
+    """JSON lines are sent unparsed; --format overrides the file name."""
     path = tmp_path / "facts.jsonl"
     path.write_text('{"s": 1}\n\n', encoding="utf-8")
     other = tmp_path / "facts.txt"

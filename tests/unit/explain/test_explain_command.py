@@ -97,7 +97,7 @@ def test_prefixes_come_from_options_and_turtle_files():
         "near(t:a, u:b)\n│ plain.dl:1: near(?x, ?y) :- [?x, _, ?y]\n└── [t:a, t:p, u:b]  asserted\n"
     )
     for wrong in ("u", "u=", "1=http://u.org/", "u=http://u.org/ x", "u=relative"):
-        with pytest.raises(DataError, match="is no name with an IRI"):
+        with pytest.raises(DataError, match="is not NAME=IRI"):
             run("plain.dl", "g.ttl", "--prefix", wrong, "--fact", "near(t:a, u:b)")
 
 
