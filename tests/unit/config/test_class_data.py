@@ -1,4 +1,4 @@
-"""An archive of classes is recorded once and used by later processes of the same jars."""
+"""A class-data archive is recorded once and used by later processes with the same jars."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def cache(tmp_path, monkeypatch):
 
 
 def run(class_data, jar):
-    """A short Java process; returns where it got one of its classes from."""
+    """Run a short Java process; returns where it loaded one of its classes from."""
     command = [jvm.java(), "-cp", str(jar), "-Xlog:class+load", *class_data.flags]
     command += ["org.apache.ivy.Main", "-version"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return next(line for line in said.splitlines() if "org.apache.ivy.Main source" in line)
 
 
-def test_a_second_process_reads_what_the_first_has_loaded(cache, tmp_path):
+def test_a_second_process_maps_the_classes_of_the_first(cache, tmp_path):
     """The first one records; the next ones map its classes."""
     jar = shutil.copy(IVY, tmp_path)
     first = ClassData("ivy", jvm.java(), [Path(jar)], tmp_path)
@@ -45,7 +45,7 @@ def test_a_second_process_reads_what_the_first_has_loaded(cache, tmp_path):
 
 
 def test_a_process_that_was_killed_leaves_no_archive(cache, tmp_path):
-    """What it has recorded by then is not used, and the next process records."""
+    """Its partial recording is discarded, and the next process records."""
     first = ClassData("ivy", jvm.java(), [IVY], tmp_path)
     (tmp_path / "classes.jsa").write_bytes(b"half")
     first.close(exited=False)
@@ -56,7 +56,7 @@ def test_a_process_that_was_killed_leaves_no_archive(cache, tmp_path):
 
 
 def test_one_process_records_at_a_time(cache, tmp_path):
-    """Another one starts without an archive."""
+    """A second one starts without an archive."""
     assert cache
     first = ClassData("ivy", jvm.java(), [IVY], tmp_path)
     second = ClassData("ivy", jvm.java(), [IVY], tmp_path)
@@ -65,7 +65,7 @@ def test_one_process_records_at_a_time(cache, tmp_path):
 
 
 def test_a_changed_jar_has_another_archive(cache, tmp_path):
-    """An archive is of the jars as they are."""
+    """An archive matches the exact jars."""
     assert cache
     jar = Path(shutil.copy(IVY, tmp_path))
     first = ClassData("ivy", jvm.java(), [jar], tmp_path)
@@ -79,7 +79,7 @@ def test_a_changed_jar_has_another_archive(cache, tmp_path):
 
 
 def test_archives_expire(cache, tmp_path):
-    """Those of four class paths are kept: each has the size of all its classes."""
+    """Only those of the latest four class paths are kept, because archives are large."""
     for number in range(6):
         jar = Path(shutil.copy(IVY, tmp_path / f"{number}.jar"))
         data = ClassData("ivy", jvm.java(), [jar], tmp_path)

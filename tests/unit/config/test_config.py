@@ -30,14 +30,14 @@ def parse(environment=None, **sections):
 
 
 def problems(environment=None, **sections):
-    """The lines of the refusal."""
+    """The lines of the error."""
     with pytest.raises(ConfigError) as caught:
         parse(environment, **sections)
     return [line.strip() for line in str(caught.value).splitlines()[1:]]
 
 
-def test_defaults_follow_from_what_is_given():
-    """Only six keys are needed; names and places derive from them."""
+def test_defaults_derive_from_the_required_keys():
+    """Only six keys are required; names and paths derive from them."""
     found = parse()
     assert found.kafka.dead_letter_topic == "out-dead-letter"
     assert found.kafka.progress_topic == "out-progress"
@@ -60,13 +60,13 @@ def test_defaults_follow_from_what_is_given():
     ],
 )
 def test_the_state_of_spark_is_at_a_path_or_an_address(given, found):
-    """A path is a local one, whatever Hadoop takes for granted; an address stays as it is."""
+    """A path is local, whatever Hadoop's default file system is; a URI is unchanged."""
     assert parse(spark={"state_directory": given}).spark_state == found
     assert parse().spark_state == f"file:{HERE}/state/spark"
 
 
 def test_the_environment_wins_over_the_file():
-    """Lists are comma separated, tables are inline TOML."""
+    """Lists are comma-separated, tables are inline TOML."""
     found = parse(
         {
             "STREAMREASONER_KAFKA__INPUT_TOPICS": "a, b",
@@ -109,14 +109,14 @@ def test_the_environment_wins_over_the_file():
         ({"log": {"level": "warn"}}, r'.*"warning".*Did you mean warning\?'),
         ({"spark": {"options": {"driver.memory": "1g"}}}, r"spark.options: .*does not start with"),
         ({"spark": {"state_directory": "s3a://bucket"}}, r"spark.state_directory: .*no folder"),
-        ({"spark": {"state_directory": "s3a:x"}}, r'spark.state_directory: .*after "s3a:"'),
+        ({"spark": {"state_directory": "s3a:x"}}, r'spark.state_directory: .*"s3a:" must be'),
         ({"spark": {"state_directory": "file://x/y"}}, r'spark.state_directory: .*"file:/y"'),
         ({"sparc": {}}, r"\[sparc\]: unknown section. Did you mean spark\?"),
         ({"kafka2": 1}, r"\[kafka2\]: unknown section"),
     ],
 )
-def test_one_mistake_is_one_line(sections, said):
-    """Each names the key, what was found and what is allowed."""
+def test_one_error_is_one_line(sections, said):
+    """Each names the key, the value and what is allowed."""
     raw = {**MINIMAL}
     for name, table in sections.items():
         raw[name] = {**raw.get(name, {}), **table} if isinstance(table, dict) else table
@@ -126,8 +126,8 @@ def test_one_mistake_is_one_line(sections, said):
     assert re.match(said, line), line
 
 
-def test_all_mistakes_are_told_at_once():
-    """A user fixes the file once, not once per mistake."""
+def test_all_errors_are_reported_at_once():
+    """A user fixes the file once, not once per error."""
     found = problems(
         {"STREAMREASONER_METRICS__PORT": "x", "STREAMREASONER_KAFKA_X": "1"},
         kafka={"output_topic": 1, "foo": 2},
@@ -138,7 +138,7 @@ def test_all_mistakes_are_told_at_once():
 
 
 def test_missing_keys_are_named():
-    """An empty document lacks what has no default."""
+    """An empty document lacks every key without a default."""
     with pytest.raises(ConfigError) as caught:
         config.parse({}, {}, HERE)
     for key in (
@@ -151,7 +151,7 @@ def test_missing_keys_are_named():
 
 
 def test_passwords_are_not_shown():
-    """A refused table of options may hold secrets."""
+    """An invalid table of options may hold secrets."""
     found = problems(kafka={"options": {"sasl.password": ["hunter2"]}})
     assert "hunter2" not in "".join(found)
 
@@ -177,7 +177,7 @@ def test_every_key_is_documented():
 
 
 def test_the_control_topic_is_optional():
-    """Without it the program does not change."""
+    """Without it, the program is fixed."""
     assert parse().rules.control_topic is None
     assert parse(rules={"control_topic": "control"}).rules.control_topic == "control"
 
@@ -198,8 +198,8 @@ def test_a_topic_has_one_role(first, second):
     assert problem.startswith(f'{keys[1]}: found "same", which {keys[0]} names too')
 
 
-def test_topics_with_two_roles_are_told_with_all_other_mistakes():
-    """Defaults count, and a mistake elsewhere hides none of them."""
+def test_topics_with_two_roles_are_reported_with_all_other_errors():
+    """Defaults count, and an error elsewhere hides none of them."""
     found = problems(
         kafka={"input_topics": ["out-dead-letter", "out-progress", "x"]},
         rules={"control_topic": "x"},
@@ -214,5 +214,5 @@ def test_topics_with_two_roles_are_told_with_all_other_mistakes():
 
 
 def test_the_tables_are_in_the_state_directory():
-    """Who reads the tables finds them by the configuration alone."""
+    """Readers find the tables from the configuration alone."""
     assert parse().state.tables == HERE / "state" / "tables"

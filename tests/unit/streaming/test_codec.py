@@ -22,10 +22,11 @@ GOOD = {"s": "<http://e/s>", "p": "<http://e/p>", "o": "<http://e/o>", "diff": 1
 
 
 def batch(values, headers=None):
-    """A batch as the source gives it."""
+    """A batch as the source returns it."""
     header = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
     encoded = [
-        one if one is None or isinstance(one, bytes) else json.dumps(one).encode() for one in values
+        value if value is None or isinstance(value, bytes) else json.dumps(value).encode()
+        for value in values
     ]
     return pa.table(
         {
@@ -37,7 +38,7 @@ def batch(values, headers=None):
 
 
 class Decoding:
-    """Decodes with a dictionary of its own and gives terms back."""
+    """Decodes with its own dictionary and returns terms."""
 
     def __init__(self, arities=None, limit=1000):
         self.dictionary = Dictionary()
@@ -59,7 +60,7 @@ class Decoding:
 
 
 def test_both_shapes():
-    """Triples and facts are read alike; JSON numbers and booleans are typed literals."""
+    """Triples and facts decode alike; JSON numbers and booleans become typed literals."""
     updates, rejected = Decoding()(
         GOOD,
         {"predicate": "edge", "args": [3, True], "diff": -2},
@@ -83,8 +84,8 @@ def test_a_triple_may_be_written_as_a_fact():
     assert rejected == [(1, Reason.SUBJECT_KIND)]
 
 
-def test_quads_are_judged_like_triples():
-    """The subject of a quad is no literal, its predicate an IRI, its graph no literal."""
+def test_quads_are_checked_like_triples():
+    """A quad's subject and graph are not literals, and its predicate is an IRI."""
 
     def quad(*args):
         return {"predicate": "quad", "args": args, "diff": 1}
@@ -132,8 +133,8 @@ def test_terms_are_canonicalised():
         ({"predicate": "nope", "args": [], "diff": 1}, Reason.UNKNOWN_PREDICATE),
     ],
 )
-def test_a_bad_row_takes_no_other_with_it(value, reason):
-    """The rows around a refused one are updates."""
+def test_a_bad_row_does_not_affect_others(value, reason):
+    """The rows around a rejected one are updates."""
     updates, rejected = Decoding()(GOOD, value, {**GOOD, "diff": 7})
     assert [diff for *_, diff in updates] == [1, 7]
     assert rejected == [(1, reason)]
@@ -146,8 +147,8 @@ def test_an_escaped_backslash_before_u0000_is_not_nul():
     assert updates[0][1][2] == r'"a\\u0000"'
 
 
-def test_a_number_of_any_length_is_read_or_refused():
-    """Python refuses to print integers of over 4300 digits; the codec does not trip over it."""
+def test_a_number_of_any_length_is_read_or_rejected():
+    """Python refuses to print integers of over 4300 digits; the codec handles them."""
     message = b'{"predicate":"edge","args":["<http://e/a>",%s],"diff":1}'
     updates, rejected = Decoding(limit=10_000)(
         message % (b"1" * 4000), message % (b"1" * 5000), message % b"1e999", message % b"-0"
@@ -161,7 +162,7 @@ def test_a_number_of_any_length_is_read_or_refused():
 
 
 def test_content_types():
-    """No content type, or JSON with any parameter and case, is read; others are refused."""
+    """No content type, or JSON with any parameter and case, is read; others are rejected."""
     headers = [
         [{"key": "Content-Type", "value": value}]
         for value in (
@@ -176,8 +177,8 @@ def test_content_types():
     assert rejected == [(row, Reason.CONTENT_TYPE) for row in (2, 3, 4)]
 
 
-def test_event_time_is_the_latest_of_the_accepted():
-    """Rows that are refused or lack a time count with nothing or with Kafka's time."""
+def test_event_time_is_the_latest_of_accepted_rows():
+    """Rejected rows are ignored; rows without a time use Kafka's timestamp."""
     decode = Decoding()
     early, late = "2025-01-01T00:00:00Z", "2027-01-01T00:00:00.123456789+01:00"
     assert decode.event_time({**GOOD, "ts": early}) == 1735689600000
@@ -216,7 +217,7 @@ values = st.one_of(
 
 @given(st.lists(values, max_size=12))
 def test_every_row_counts_once(rows):
-    """Each row is one update or one rejection, and is the same alone as among others."""
+    """Each row is one update or one rejection, alone or among others."""
     together, rejected = Decoding()(*rows)
     assert len(together) + len(rejected) == len(rows)
     alone = [Decoding()(row) for row in rows]

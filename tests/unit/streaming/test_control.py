@@ -1,4 +1,4 @@
-"""Control messages: one value is one change of the program, or one reason why not."""
+"""Control messages: a value is one change of the program, or has one rejection reason."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def in_effect(rules=BASE, width=8):
 
 
 def reason(value, current=None, limit=10_000):
-    """Why one message is refused."""
+    """The reason for rejecting one message."""
     current = in_effect() if current is None else current
     decision = decide(current, messages(control=[value]), limit)
     assert decision.program is current
@@ -39,7 +39,7 @@ def reason(value, current=None, limit=10_000):
 
 
 def wide(count):
-    """An atom with so many arguments."""
+    """An atom with *count* arguments."""
     return ", ".join(f"?v{number}" for number in range(count))
 
 
@@ -97,22 +97,22 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_refused_message_changes_nothing_and_says_why(name):
-    """Each mistake has one reason, which says what was found; the program is the one before."""
-    value, wanted, words = REFUSED[name]
+def test_a_rejected_message_changes_nothing_and_has_a_reason(name):
+    """Each error has one reason, which quotes it; the program is unchanged."""
+    value, expected, words = REFUSED[name]
     refused = reason(value)
-    assert refused.reason is wanted, refused.detail
+    assert refused.reason is expected, refused.detail
     assert words in refused.detail
 
 
-def test_every_reason_of_control_messages_is_met():
-    """What only the engine can find is left to the tests of epochs."""
-    found = {wanted for _, wanted, _ in REFUSED.values()}
-    assert found >= CONTROL_REASONS - {Reason.EPOCH_FAILED}
+def test_every_reason_of_control_messages_is_covered():
+    """Errors that only the engine detects are covered by the tests of epochs."""
+    covered = {expected for _, expected, _ in REFUSED.values()}
+    assert covered >= CONTROL_REASONS - {Reason.EPOCH_FAILED}
 
 
 def test_hidden_predicates_need_columns_too():
-    """An aggregate's matches are facts of the trace: their arguments count as well."""
+    """An aggregate's matches are facts of the trace, so their arguments count too."""
     groups = "p(?a, ?b, count(?c)) :- q(?a, ?b, ?c) ."
     current = in_effect("p(?a, ?b, ?c) :- q(?a, ?b, ?c) .", width=3)
     assert current.after(ControlMessage(Operation.REPLACE, groups)) is not current
@@ -121,8 +121,8 @@ def test_hidden_predicates_need_columns_too():
     assert refused.reason is Reason.TOO_MANY_ARGUMENTS
 
 
-def test_messages_are_followed_one_after_the_other():
-    """Each message meets the program of those before it; refused ones in between do not matter."""
+def test_messages_are_applied_in_order():
+    """Each message applies to the result of those before it; rejected ones have no effect."""
     decision = decide(
         in_effect(),
         messages(
@@ -137,8 +137,8 @@ def test_messages_are_followed_one_after_the_other():
     )
     assert decision.applied == (0, 2, 3)
     assert [(one.row, one.reason) for one in decision.rejected] == [(1, Reason.UNKNOWN_RULE)]
-    wanted = check_text(BASE + "twice(?x) :- far(?x), start(?x) .")
-    assert decision.program.checked.hash == wanted.hash
+    expected = check_text(BASE + "twice(?x) :- far(?x), start(?x) .")
+    assert decision.program.checked.hash == expected.hash
     assert decision.program.known == {
         "triple": 3,
         "edge": 2,
@@ -149,8 +149,8 @@ def test_messages_are_followed_one_after_the_other():
     }
 
 
-def test_what_changes_nothing_is_no_change():
-    """The same program in other words, or a change that is taken back, is the program before."""
+def test_an_equivalent_program_is_no_change():
+    """A reworded program, or a change that is reverted, is the same program."""
     current = in_effect()
     assert current.after(ControlMessage(Operation.REPLACE, f"% again\n{BASE}")) is current
     taken_back = decide(
@@ -163,7 +163,7 @@ def test_what_changes_nothing_is_no_change():
 
 
 def test_a_change_is_the_same_after_a_restart():
-    """The outcome of a message does not depend on how the program came to be what it is."""
+    """The outcome of a message does not depend on how the program came about."""
     message = ControlMessage(Operation.ADD, '@import "rdfs" . near(?x) :- start(?x) .')
     first = in_effect(f'@import "rdfs" .\n{BASE}')
     again = ProgramInEffect.restored([(-1, first.text)], 8)
@@ -171,7 +171,7 @@ def test_a_change_is_the_same_after_a_restart():
 
 
 def test_a_predicate_keeps_its_arity_for_the_life_of_the_state():
-    """Facts of it may be in the tables, even if no rule has mentioned it for a while."""
+    """The tables may hold its facts even if no rule mentions it any more."""
     current = in_effect().after(ControlMessage(Operation.REPLACE, "p(?x) :- q(?x) ."))
     assert "edge" not in current.checked.arities
     refused = reason(control("add", "p(?x) :- edge(?x) ."), current)
@@ -180,8 +180,8 @@ def test_a_predicate_keeps_its_arity_for_the_life_of_the_state():
     assert ProgramInEffect.restored(history, 8).known == current.known
 
 
-def test_another_printer_makes_no_other_program(monkeypatch):
-    """A state keeps the name of its program; what is compared is what this version reads."""
+def test_another_printer_does_not_change_the_program(monkeypatch):
+    """Programs are compared as this version reads them, not by their stored hash."""
     before = in_effect()
     module = sys.modules["streamreasoner.analysis.check"]
     monkeypatch.setattr(module, "print_rule", lambda rule: f"{print_rule(rule)} ")
@@ -194,8 +194,8 @@ def test_another_printer_makes_no_other_program(monkeypatch):
     assert again.after(ControlMessage(Operation.REPLACE, before.text.text)) is again
 
 
-def test_a_program_that_reads_otherwise_now_is_refused():
-    """Text and predicates of the table must be what this version can read, and lowers it to."""
+def test_a_program_that_this_version_reads_differently_is_refused():
+    """This version must parse the stored text and lower it to the stored predicates."""
     text = in_effect().text
     for broken in (
         type(text)(text.hash, f"{text.text}p(", text.predicates),
@@ -209,22 +209,22 @@ def test_a_program_that_reads_otherwise_now_is_refused():
     ("source", "kept"), [("a b.dl", "a b.dl"), ("<x>", "control message"), ("", "control message")]
 )
 def test_what_is_written_is_read(source, kept):
-    """The command line writes what the pipeline reads; names that mean something else are left."""
+    """The pipeline reads what the command line writes; invalid source names are left out."""
     value = write_control(Operation.REMOVE, 'p("é\n") .', source)
     assert read_control(value) == ControlMessage(Operation.REMOVE, 'p("é\n") .', kept)
     assert set(json.loads(value)) == {"operation", "rules", "source"}
 
 
-def test_a_long_reason_is_cut():
-    """A thousand mistakes do not make a message that no topic takes."""
+def test_a_long_reason_is_truncated():
+    """A thousand errors still fit into a message."""
     rules = "\n".join(f"p{number}(?x) :- q(?y) ." for number in range(2000))
     refused = reason(control("replace", rules), limit=1_000_000)
     assert refused.reason is Reason.RULES_REFUSED
     assert len(refused.detail) < 40_000
 
 
-def test_a_message_is_read_or_refused():
-    """Nothing but RejectedError leaves the reader, whatever the nesting."""
+def test_a_message_is_read_or_rejected():
+    """The reader raises nothing but RejectedError, however deep the nesting."""
     for value in (b"[" * 100_000, b'{"operation":' + b"[" * 100_000, b'{"rules":1e999}'):
         with pytest.raises(RejectedError):
             read_control(value)

@@ -1,4 +1,4 @@
-"""Epochs with control messages: a new program holds from the beginning of its epoch."""
+"""Epochs with control messages: a new program is in effect from the beginning of its epoch."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def fact(predicate, *args, diff=1, **fields):
 
 
 class Process:
-    """What is in memory of one process of a pipeline, restored from its tables.
+    """The memory of a pipeline's process, restored from its tables.
 
     The epochs from `before` on are not restored: they are replayed.
     """
@@ -56,11 +56,11 @@ class Process:
         )
 
     def evaluate(self, epoch, updates=(), changes=()):
-        """One epoch, in memory only."""
+        """Evaluate one epoch, in memory only."""
         return self.evaluator.evaluate(messages(control=changes, updates=updates), epoch)
 
     def run(self, epoch, updates=(), changes=()):
-        """One epoch, with durable step 1."""
+        """Evaluate one epoch, with durable step 1."""
         evaluated = self.evaluate(epoch, updates, changes)
         terms = self.reasoner.dictionary
         self.tables.commit(
@@ -99,15 +99,17 @@ def changed(evaluated):
 
 def letters(evaluated):
     """Dead letters as (topic, offset, class)."""
-    found = []
+    rejected = []
     for letter in evaluated.dead_letters():
         headers = dict(letter.headers)
-        found.append((headers["topic"].decode(), int(headers["offset"]), headers["class"].decode()))
-    return found
+        rejected.append(
+            (headers["topic"].decode(), int(headers["offset"]), headers["class"].decode())
+        )
+    return rejected
 
 
-def test_a_new_program_holds_for_the_updates_of_its_batch(tmp_path):
-    """Updates of predicates that come with it are accepted, and derive with its rules."""
+def test_a_new_program_applies_to_the_updates_of_its_batch(tmp_path):
+    """Updates of its new predicates are accepted, and its rules derive from them."""
     running = process(tmp_path)
     running.run(0, [fact("edge", A, B)])
     new = "twice(?x) :- path(?x, ?y), mark(?y) ."
@@ -122,8 +124,8 @@ def test_a_new_program_holds_for_the_updates_of_its_batch(tmp_path):
     assert letters(gone) == [("updates", 0, "unknown-predicate")]
 
 
-def test_an_epoch_that_fails_with_a_new_program_goes_on_without_it(tmp_path):
-    """All control messages of the batch are refused, its updates meet the program before."""
+def test_an_epoch_that_fails_with_a_new_program_runs_without_it(tmp_path):
+    """All control messages of the batch are rejected; its updates use the old program."""
     running = process(tmp_path)
     running.run(0, [fact("edge", A, B)])
     harmless = control("add", "far(?x) :- path(?x, _) .")
@@ -144,7 +146,7 @@ def test_an_epoch_that_fails_with_a_new_program_goes_on_without_it(tmp_path):
 
 
 def test_an_epoch_that_fails_without_a_new_program_fails(tmp_path):
-    """It is not the control messages' fault then: the error is that of the epoch."""
+    """Control messages are not to blame, so the epoch's error is raised."""
     running = process(tmp_path, limit=2)
     chain = [fact("edge", n, n + 1) for n in range(9)]
     for changes in ((), [control("add", "far(?x) :- path(?x, _) .")], [control("add", "?")]):
@@ -153,8 +155,8 @@ def test_an_epoch_that_fails_without_a_new_program_fails(tmp_path):
     assert changed(running.run(0, [fact("edge", A, B)])) == {("path", (A, B), 1)}
 
 
-def test_output_declarations_hold_from_their_epoch_on(tmp_path):
-    """What the change takes back of predicates that were published is published still."""
+def test_output_declarations_apply_from_their_epoch_on(tmp_path):
+    """Retractions of formerly published predicates are still published."""
     rules = f"@output path . {RULES} start(?x) :- edge(?x, _) ."
     running = process(tmp_path, rules)
     assert changed(running.run(0, [fact("edge", A, B)])) == {("path", (A, B), 1)}
@@ -164,8 +166,8 @@ def test_output_declarations_hold_from_their_epoch_on(tmp_path):
     assert changed(running.run(2, [fact("edge", C, A)])) == {("start", (C,), 1)}
 
 
-def test_a_change_of_nothing_but_output_is_a_change(tmp_path):
-    """It is no other program by its hash, but is stored and holds after a restart."""
+def test_a_change_of_outputs_alone_is_a_change(tmp_path):
+    """The hash stays the same, but the change is stored and survives a restart."""
     running = process(tmp_path)
     evaluated = running.run(0, [fact("edge", A, B)], [control("add", "@output triple .")])
     assert evaluated.new_program.hash == evaluated.before.hash
@@ -175,7 +177,7 @@ def test_a_change_of_nothing_but_output_is_a_change(tmp_path):
 
 
 def test_the_time_of_a_change_is_that_of_its_message(tmp_path):
-    """An epoch of control messages alone has their Kafka timestamp; refused ones have no say."""
+    """An epoch of control messages alone has their Kafka timestamp; rejected ones are ignored."""
     running = process(tmp_path)
     add = control("add", "far(?x) :- path(?x, _) .")
     assert running.run(0, [], [b"?"]).ts == 0
@@ -207,54 +209,54 @@ HISTORY = (
 
 
 @pytest.mark.parametrize("stop", range(len(HISTORY)))
-def test_a_restart_anywhere_goes_on_as_if_there_had_been_none(tmp_path, stop):
+def test_a_restart_anywhere_changes_nothing(tmp_path, stop):
     """Restored before any epoch and replayed from there, all is the same: program, ids, changes.
 
     The tables hold the replayed epoch already, as after a crash behind durable step 1.
     """
     with open_state(tmp_path / "whole") as tables:
         running = Process(tables, 0)
-        whole = [running.run(epoch, *given) for epoch, given in enumerate(HISTORY)]
+        whole = [running.run(epoch, *batch) for epoch, batch in enumerate(HISTORY)]
         last = running.reasoner
     with open_state(tmp_path / "cut") as tables:
         running = Process(tables, 0)
-        for epoch, given in enumerate(HISTORY[: stop + 1]):
-            running.run(epoch, *given)
+        for epoch, batch in enumerate(HISTORY[: stop + 1]):
+            running.run(epoch, *batch)
     with open_state(tmp_path / "cut") as tables:
         again = Process(tables, stop)
-        for epoch, given in list(enumerate(HISTORY))[stop:]:
-            evaluated = again.run(epoch, *given)
+        for epoch, batch in list(enumerate(HISTORY))[stop:]:
+            evaluated = again.run(epoch, *batch)
             assert evaluated.program == whole[epoch].program
             assert changed(evaluated) == changed(whole[epoch])
             assert letters(evaluated) == letters(whole[epoch])
         assert [epoch for epoch, _ in tables.programs] == [-1, 0, 2, 4, 6]
-    found = again.reasoner
-    assert found.program.hash == last.program.hash
+    reasoner = again.reasoner
+    assert reasoner.program.hash == last.program.hash
     size = len(last.dictionary)
-    assert found.dictionary.terms(0, size).equals(last.dictionary.terms(0, size))
+    assert reasoner.dictionary.terms(0, size).equals(last.dictionary.terms(0, size))
     for predicate in last.program.arities:
-        assert found.trace(predicate) == last.trace(predicate)
+        assert reasoner.trace(predicate) == last.trace(predicate)
 
 
 def test_the_sum_of_all_changes_is_the_program_from_scratch(tmp_path):
-    """After a history of programs the changes sum to what the last one derives from the input."""
+    """After several programs, the changes sum to what the last one derives from the input."""
     running = process(tmp_path, closure=True)
     sums = Counter()
-    for epoch, given in enumerate(HISTORY):
-        for predicate, args, sign in changed(running.run(epoch, *given)):
+    for epoch, batch in enumerate(HISTORY):
+        for predicate, args, sign in changed(running.run(epoch, *batch)):
             sums[predicate, args] += sign
     assert set(sums.values()) <= {0, 1}
-    found = running.reasoner
-    predicates = found.program.arities
-    fresh = Reasoner(found.program)
+    reasoner = running.reasoner
+    predicates = reasoner.program.arities
+    fresh = Reasoner(reasoner.program)
     fresh.apply(
         Update(predicate, args, multiplicity)
         for predicate in predicates
-        for args, iteration, multiplicity in found.trace(predicate)
+        for args, iteration, multiplicity in reasoner.trace(predicate)
         if iteration == 0
     )
     for predicate in predicates:
-        assert fresh.facts(predicate) == found.facts(predicate)
+        assert fresh.facts(predicate) == reasoner.facts(predicate)
         rows = fresh.engine.facts(predicate)
         assert {args for (name, args), total in sums.items() if total and name == predicate} == {
             tuple(fresh.dictionary.decode(row).to_pylist()) for row in rows

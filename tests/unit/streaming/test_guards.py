@@ -1,4 +1,4 @@
-"""The lock on the state and the watchdog over a batch, each with real processes."""
+"""The state lock and the watchdog, with real processes."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def test_one_holder_at_a_time(tmp_path):
     """A second lock is refused with the holder's process id until the first is closed."""
     first = StateLock(tmp_path / "state")
     with pytest.raises(EnvironmentSetupError, match=rf"in use by process {os.getpid()}"):
-        StateLock(tmp_path / "state", patience=0)
+        StateLock(tmp_path / "state", timeout=0)
     first.close()
-    StateLock(tmp_path / "state", patience=0).close()
+    StateLock(tmp_path / "state", timeout=0).close()
 
 
 def test_a_killed_holder_leaves_no_lock(tmp_path):
-    """SIGKILL frees the directory, and a child that inherited the lock keeps it."""
+    """SIGKILL releases the directory, but a child that inherited the lock holds it."""
     code = f"""
         import subprocess, sys, time
         from pathlib import Path
@@ -53,9 +53,9 @@ def test_a_killed_holder_leaves_no_lock(tmp_path):
     holder.wait()
     holder.stdout.close()
     with pytest.raises(EnvironmentSetupError, match="in use"):
-        StateLock(tmp_path, patience=0)
+        StateLock(tmp_path, timeout=0)
     os.kill(child, 9)
-    StateLock(tmp_path, patience=300).close()
+    StateLock(tmp_path, timeout=300).close()
 
 
 def test_a_directory_that_cannot_be_made_is_named(tmp_path):
@@ -78,35 +78,35 @@ STUCK = """
 
 
 def test_a_stuck_batch_ends_the_process():
-    """The message names batch and key, and shows where it stands."""
+    """The message names batch and key, and includes the stacks."""
     process = python(STUCK.format(wait="time.sleep(600)"), stderr=subprocess.PIPE)
-    said = process.communicate(timeout=300)[1]
+    stderr = process.communicate(timeout=300)[1]
     assert process.returncode == EXIT_CODE
-    assert "Batch 7 did not finish" in said
-    assert "pipeline.batch_timeout" in said
-    assert 'File "<string>", line' in said
+    assert "Batch 7 did not finish" in stderr
+    assert "pipeline.batch_timeout" in stderr
+    assert 'File "<string>", line' in stderr
 
 
-def test_a_standard_error_that_is_no_file_changes_nothing():
-    """A notebook has one; the stacks go to the file of the process."""
+def test_the_watchdog_needs_no_file_for_standard_error():
+    """A notebook replaces sys.stderr; the stacks go to the process's descriptor."""
     wait = "sys.stderr = io.StringIO(); watchdog.guard(8).__enter__(); time.sleep(60)"
     process = python(STUCK.format(wait=wait), stderr=subprocess.PIPE)
-    said = process.communicate(timeout=300)[1]
+    stderr = process.communicate(timeout=300)[1]
     assert process.returncode == EXIT_CODE
-    assert "Batch 8 did not finish" in said
+    assert "Batch 8 did not finish" in stderr
 
 
 def test_a_batch_stuck_in_native_code_ends_the_process_too():
-    """Code that holds the interpreter lock stops Python's threads; the exit code is the same."""
+    """Code that holds the GIL blocks Python's threads; the exit code is the same."""
     process = python(STUCK.format(wait="ctypes.PyDLL(None).pause()"), stderr=subprocess.PIPE)
-    said = process.communicate(timeout=300)[1]
+    stderr = process.communicate(timeout=300)[1]
     assert process.returncode == EXIT_CODE
-    assert "Timeout" in said
-    assert 'File "<string>", line' in said
+    assert "Timeout" in stderr
+    assert 'File "<string>", line' in stderr
 
 
-def test_a_batch_in_time_is_left_alone():
-    """Batches that end, and a watchdog that is closed, end nothing."""
+def test_a_batch_that_finishes_in_time_is_not_interrupted():
+    """Neither a finished batch nor a closed watchdog ends the process."""
     code = """
         from streamreasoner.streaming.watchdog import Watchdog
         watchdog = Watchdog(300)

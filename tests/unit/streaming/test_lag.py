@@ -1,4 +1,4 @@
-"""The lag is asked for by other threads, whatever the pipeline does meanwhile."""
+"""Other threads read the lag at any time."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from streamreasoner.config import KafkaConfig
 from streamreasoner.streaming.lag import Lag
 
 
-def test_a_closed_lag_asks_no_one():
-    """A scrape while the pipeline ends has an empty answer; the position is not looked up."""
+def test_a_closed_lag_sends_no_request():
+    """A scrape during shutdown returns nothing and does not read the position."""
     kafka = KafkaConfig(
         bootstrap_servers="127.0.0.1:1",
         input_topics=("in",),

@@ -1,4 +1,4 @@
-"""A batch that fails is taken apart: the messages it fails with are left out, and only those."""
+"""A failing batch is split: exactly the messages that it fails with are left out."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ DEADLY = 13
 
 
 def ask(limit):
-    """An update that needs as many iterations as it says."""
+    """An update that needs *limit* iterations."""
     return json.dumps({"predicate": "ask", "args": [limit], "diff": 1}).encode()
 
 
 class DiedError(BaseException):
-    """Ends the process."""
+    """Stands for the death of the process."""
 
 
 class Mortal(Evaluator):
-    """An evaluator whose process ends when it meets a message, or at any evaluation."""
+    """An evaluator whose process dies on some messages, or in any evaluation."""
 
     deadly: tuple[int, ...] = ()
     always = False
     rehearsals = 0
 
     def rehearse(self, program, updates):
-        """End, or do what it should."""
+        """Die, or rehearse."""
         self.rehearsals += 1
         self.die_of(updates)
         super().rehearse(program, updates)
@@ -60,7 +60,7 @@ class Mortal(Evaluator):
         return super()._attempt(program, updates, epoch)
 
     def die_of(self, updates):
-        """End if one of the deadly messages is among these."""
+        """Die if these include a deadly message."""
         if self.always or {*updates.column("value").to_pylist()} & {*map(ask, self.deadly)}:
             raise DiedError
 
@@ -101,18 +101,18 @@ class Process:
         self.kept_alive += 1
 
     def run(self, limits=(), changes=(), epoch=7):
-        """Evaluate epoch 7, or another one."""
+        """Evaluate an epoch."""
         batch = messages(control=changes, updates=[ask(limit) for limit in limits])
         offsets = {"updates": {"0": [0, len(limits)]}}
         return self.resort.evaluate(batch, epoch, offsets, self.keep_alive)
 
-    def asked(self):
-        """What the state holds."""
+    def facts(self):
+        """The facts in the state."""
         return {args[0] for args in self.reasoner.facts("ask")}
 
 
 def letters(evaluated):
-    """Dead letters as (topic, offset, class, what is said)."""
+    """Dead letters as (topic, offset, class, reason)."""
     headers = [dict(letter.headers) for letter in evaluated.dead_letters()]
     return [
         (one["topic"].decode(), int(one["offset"]), one["class"].decode(), one["reason"].decode())
@@ -120,11 +120,11 @@ def letters(evaluated):
     ]
 
 
-def run_to_the_end(directory, limits, **given):
-    """Processes until one of them does not end; it, its result and how many ended before it."""
+def run_to_the_end(directory, limits, **options):
+    """Run processes until one survives; returns it, its result and the number of dead ones."""
     deaths = 0
     while True:
-        process = Process(directory, replayed=deaths > 0, **given)
+        process = Process(directory, replayed=deaths > 0, **options)
         try:
             return process, process.run(limits), deaths
         except DiedError:
@@ -133,22 +133,22 @@ def run_to_the_end(directory, limits, **given):
 
 
 def test_a_message_that_fails_is_left_out(tmp_path, caplog):
-    """It is a dead letter with the error, the others are in the state, and the log says so."""
+    """It becomes a dead letter with the error, the others are applied, and the log says so."""
     process = Process(tmp_path)
     with caplog.at_level(logging.WARNING):
         evaluated = process.run([1, 2, LIMIT + 9, 3])
-    [(topic, offset, kind, said)] = letters(evaluated)
+    [(topic, offset, kind, reason)] = letters(evaluated)
     assert (topic, offset, kind) == ("updates", 2, "epoch-failed")
-    assert "The epoch fails with this message" in said
-    assert "has not converged" in said or f"{LIMIT}" in said
-    assert process.asked() == {1, 2, 3}
+    assert "The epoch fails with this message" in reason
+    assert "has not converged" in reason or f"{LIMIT}" in reason
+    assert process.facts() == {1, 2, 3}
     assert process.kept_alive == process.evaluator.rehearsals + 1
     assert "fails with 1 of its 4 messages" in caplog.text
     assert "offset 2 of partition 0 of updates" in caplog.text
 
 
-def test_a_batch_that_passes_costs_nothing(tmp_path):
-    """No trial and no file; one that is replayed leaves no file behind."""
+def test_a_batch_that_passes_writes_no_file(tmp_path):
+    """There is no trial and no file; a replayed batch removes its file."""
     for replayed in (False, True):
         process = Process(tmp_path, replayed=replayed)
         assert letters(process.run([1, 2])) == []
@@ -157,7 +157,7 @@ def test_a_batch_that_passes_costs_nothing(tmp_path):
 
 
 def test_the_verdict_holds_for_a_replay(tmp_path):
-    """Also where the message would pass by now, and where the tables have the epoch by then."""
+    """Even if the message would pass now, or the tables already have the epoch."""
     first = Process(tmp_path)
     want = letters(first.run([1, LIMIT + 9, 2]))
     assert first.path.exists()
@@ -166,32 +166,32 @@ def test_the_verdict_holds_for_a_replay(tmp_path):
         again.reasoner.engine._recursion_limit = 1000  # noqa: SLF001 - another configuration
         assert letters(again.run([1, LIMIT + 9, 2])) == want
         assert again.evaluator.rehearsals == 0
-        assert again.asked() == first.asked() == {1, 2}
+        assert again.facts() == first.facts() == {1, 2}
     again.run([4], epoch=8)
     assert not again.path.exists()
 
 
-def test_a_message_that_ends_the_process_is_left_out(tmp_path):
-    """It ended four: in the batch, in its replay, and twice by itself. The others are taken."""
+def test_a_message_that_kills_the_process_is_left_out(tmp_path):
+    """It kills four: in the batch, in the replay, and twice alone. The others are applied."""
     process, evaluated, deaths = run_to_the_end(tmp_path, [1, 2, DEADLY, 4], deadly=[DEADLY])
     assert deaths == 4
-    [(topic, offset, kind, said)] = letters(evaluated)
+    [(topic, offset, kind, reason)] = letters(evaluated)
     assert (topic, offset, kind) == ("updates", 2, "epoch-failed")
-    assert "pipeline.batch_timeout" in said
-    assert process.asked() == {1, 2, 4}
+    assert "pipeline.batch_timeout" in reason
+    assert process.facts() == {1, 2, 4}
 
 
-def test_a_large_batch_ends_few_processes(tmp_path):
-    """One for each level of parts, and both kinds of failure are met in one search."""
+def test_a_large_batch_kills_few_processes(tmp_path):
+    """One per level of parts; one search covers both kinds of failure."""
     limits = [0] * 100 + [DEADLY] + [0] * 60 + [LIMIT + 1] + [0] * 30
     process, evaluated, deaths = run_to_the_end(tmp_path, limits, deadly=[DEADLY])
     assert deaths <= 2 + 3 + 2
     assert [offset for _, offset, *_ in letters(evaluated)] == [100, 161]
-    assert process.asked() == {0}
+    assert process.facts() == {0}
 
 
-def test_a_process_that_is_killed_anyway_blames_no_message(tmp_path):
-    """Ended twice from outside: the parts pass, so nothing is left out."""
+def test_a_process_killed_from_outside_blames_no_message(tmp_path):
+    """Killed twice from outside: the parts pass, so nothing is left out."""
     for replayed in (False, True):
         process = Process(tmp_path, replayed=replayed)
         process.evaluator.always = True
@@ -200,11 +200,11 @@ def test_a_process_that_is_killed_anyway_blames_no_message(tmp_path):
     process = Process(tmp_path, replayed=True)
     assert letters(process.run([1, 2])) == []
     assert process.evaluator.rehearsals > 0
-    assert process.asked() == {1, 2}
+    assert process.facts() == {1, 2}
 
 
 def test_an_epoch_that_fails_without_messages_blames_none(tmp_path):
-    """The search ends when the epoch without input ends the process twice."""
+    """The search stops when the epoch without input kills the process twice."""
     for attempt in range(4):
         process = Process(tmp_path, replayed=attempt > 0)
         process.evaluator.always = True
@@ -218,7 +218,7 @@ def test_an_epoch_that_fails_without_messages_blames_none(tmp_path):
 @pytest.mark.parametrize("error", [OSError(28, "No space left"), MemoryError(), StateError("x"),
                                    BrokerError("x"), StateFullError("x")])  # fmt: skip
 def test_the_environment_is_not_a_message(tmp_path, error):
-    """A full disk, a broker, memory: the process ends with the error, and nothing is noted."""
+    """A full disk, a broker, memory: the process exits with the error and records nothing."""
 
     class Broken(Mortal):
         """Meets a failure of the environment."""
@@ -235,7 +235,7 @@ def test_the_environment_is_not_a_message(tmp_path, error):
 
 
 def test_a_full_state_is_not_a_message(tmp_path):
-    """What the kernels report when there is no room left counts as environment."""
+    """Kernels that run out of memory count as environment."""
     process = Process(tmp_path)
     scalars = process.reasoner.engine._backend._state.scalars  # noqa: SLF001 - no user can do this
     scalars[layout.CAPACITY] = scalars[layout.TOP]
@@ -245,7 +245,7 @@ def test_a_full_state_is_not_a_message(tmp_path):
 
 
 def test_a_bug_in_the_codec_is_survived(tmp_path):
-    """Any other exception is what the message fails with; its kind is said."""
+    """Any other exception rejects the message, with the type of the exception."""
 
     class Buggy(Mortal):
         """Cannot read one message."""
@@ -264,28 +264,28 @@ def test_a_bug_in_the_codec_is_survived(tmp_path):
 
     process = Process(tmp_path)
     process.evaluator.__class__ = Buggy
-    [(_, offset, _, said)] = letters(process.run([1, DEADLY]))
+    [(_, offset, _, reason)] = letters(process.run([1, DEADLY]))
     assert offset == 1
-    assert "KeyError('bug')" in said
+    assert "KeyError('bug')" in reason
 
 
-def test_a_stored_epoch_is_never_taken_apart(tmp_path):
-    """The tables have it with all its messages, so a failure now is reported as it is."""
+def test_a_stored_epoch_is_never_split(tmp_path):
+    """The tables have it with all its messages, so a failure is raised."""
     process = Process(tmp_path, replayed=True, stored=True)
     with pytest.raises(RecursionLimitError):
         process.run([1, LIMIT + 9])
     assert not process.path.exists()
 
 
-def test_a_change_of_program_that_ends_the_process_is_refused(tmp_path):
-    """It is tried without the messages, and refused; they are taken with the program before."""
+def test_a_change_of_program_that_kills_the_process_is_rejected(tmp_path):
+    """It is tried without messages and rejected; they are applied with the old program."""
     add = [control("add", "late(?x) :- ask(?x) .")]
 
     class Fragile(Mortal):
-        """Ends with any other program."""
+        """Dies with any other program."""
 
         def rehearse(self, program, updates):
-            """End, or do what it should."""
+            """Die, or rehearse."""
             if program is not self.program:
                 raise DiedError
             super().rehearse(program, updates)
@@ -307,11 +307,11 @@ def test_a_change_of_program_that_ends_the_process_is_refused(tmp_path):
     assert [(topic, kind) for topic, _, kind, _ in letters(evaluated)] == [
         ("control", "epoch-failed")
     ]
-    assert process.asked() == {1, 2}
+    assert process.facts() == {1, 2}
 
 
 def test_a_change_of_program_stays_when_a_message_fails_with_both(tmp_path):
-    """The message fails with either program: it goes, the change holds."""
+    """The message fails with either program: it is left out, the change is applied."""
     process = Process(tmp_path)
     evaluated = process.run([1, LIMIT + 9], [control("add", "late(?x) :- ask(?x) .")])
     assert [(topic, offset) for topic, offset, *_ in letters(evaluated)] == [("updates", 1)]
@@ -319,8 +319,8 @@ def test_a_change_of_program_stays_when_a_message_fails_with_both(tmp_path):
     assert {args[0] for args in process.reasoner.facts("late")} == {1}
 
 
-def test_an_endless_program_is_refused_before_any_search(tmp_path):
-    """A change that fails by itself is refused as ever, without trials."""
+def test_a_divergent_program_is_rejected_without_a_search(tmp_path):
+    """A change that fails by itself is rejected without trials."""
     process = Process(tmp_path)
     evaluated = process.run([1], [control("add", ENDLESS)])
     assert [topic for topic, *_ in letters(evaluated)] == ["control"]
@@ -328,7 +328,7 @@ def test_an_endless_program_is_refused_before_any_search(tmp_path):
 
 
 def test_a_damaged_file_is_refused(tmp_path):
-    """The message names it and says what to do."""
+    """The message names the file and the remedy."""
     (tmp_path / "attempts.json").write_text("{")
     with pytest.raises(StateError, match=r"attempts\.json cannot be read"):
         Process(tmp_path)

@@ -1,4 +1,4 @@
-"""The command that starts Spark's JVM is the one that Spark's own launcher makes."""
+"""The command that starts Spark's JVM equals that of Spark's own launcher."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SETTINGS = {"spark.driver.memory": "1g", "spark.jars.packages": ""}
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    """An empty cache directory, and nothing in the environment that scripts read."""
+    """An empty cache directory, and no environment variables for the scripts."""
     monkeypatch.setenv(jvm.CACHE_VARIABLE, str(tmp_path / "cache"))
     for name in ("SPARK_HOME", "SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR"):
         monkeypatch.delenv(name, raising=False)
@@ -27,7 +27,7 @@ def cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def directly(tmp_path):
-    """Makes direct launches of some settings."""
+    """Builds direct launches from settings."""
     made = []
 
     def make(settings=()):
@@ -46,13 +46,13 @@ def classes(command):
     return command[command.index("-cp") + 1].split(":")
 
 
-def test_java_is_told_what_sparks_launcher_tells_it(directly):
-    """Options for modules, the jars, the memory and the main class are the same."""
+def test_java_gets_the_options_of_sparks_launcher(directly):
+    """Module options, jars, memory and main class are the same."""
     launcher = [jvm.java(), "-cp", str(HOME / "jars" / "*"), "org.apache.spark.launcher.Main"]
     launcher += ["org.apache.spark.deploy.SparkSubmit", "pyspark-shell"]
     environment = {"SPARK_HOME": str(HOME), "SPARK_SCALA_VERSION": "2.13"}
-    said = subprocess.run(launcher, capture_output=True, text=True, check=True, env=environment)
-    theirs = said.stdout.split("\0")
+    result = subprocess.run(launcher, capture_output=True, text=True, check=True, env=environment)
+    theirs = result.stdout.split("\0")
     assert tuple(word for word in theirs if word in MODULE_OPTIONS) == MODULE_OPTIONS
     assert not {word for word in theirs if word.startswith("--add")} - set(MODULE_OPTIONS)
     ours = directly().command
@@ -62,16 +62,16 @@ def test_java_is_told_what_sparks_launcher_tells_it(directly):
 
 
 def test_jars_of_settings_are_on_the_class_path(directly, tmp_path):
-    """Spark's come first, and nothing is left for Spark to copy."""
+    """Spark's jars come first, and Spark has nothing to copy."""
     mine = tmp_path / "jars" / "mine.jar"
     mine.parent.mkdir()
     mine.touch()
     (mine.parent / next(HOME.glob("jars/*.jar")).name).touch()
-    found = directly({"spark.jars": f"{mine.parent}/*"})
-    entries = classes(found.command)
+    direct = directly({"spark.jars": f"{mine.parent}/*"})
+    entries = classes(direct.command)
     assert entries[-1] == str(mine)
     assert all(Path(entry).parent == HOME / "jars" for entry in entries[:-1])
-    assert not [name for name in found.settings if name.startswith("spark.jars")]
+    assert not [name for name in direct.settings if name.startswith("spark.jars")]
 
 
 @pytest.mark.parametrize(
@@ -83,20 +83,20 @@ def test_jars_of_settings_are_on_the_class_path(directly, tmp_path):
         {"spark.driver.extraLibraryPath": "/opt/lib"},
     ],
 )
-def test_what_scripts_know_better_is_left_to_them(setting, directly):
-    """Settings that only spark-submit can follow go to spark-submit."""
+def test_settings_for_scripts_use_scripts(setting, directly):
+    """Settings that only spark-submit supports are launched by spark-submit."""
     assert directly(setting) is None
     assert setting.items() <= launch.by_scripts(SETTINGS | setting).settings.items()
 
 
-def test_an_environment_for_scripts_goes_to_scripts(monkeypatch, directly, tmp_path):
-    """Hadoop's configuration, for one, is found by them."""
+def test_an_environment_for_scripts_uses_scripts(monkeypatch, directly, tmp_path):
+    """The scripts find Hadoop's configuration, for example."""
     monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
     assert directly() is None
 
 
 def test_settings_reach_the_process_in_a_private_file(tmp_path):
-    """No value is on the command line, and every character arrives."""
+    """No value is on the command line, and every character is preserved."""
     shown = tmp_path / "shown"
     script = tmp_path / "java"
     script.write_text(

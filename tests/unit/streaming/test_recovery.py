@@ -1,4 +1,4 @@
-"""Where a start continues, for every state that a crash leaves, and refusals for the others."""
+"""Where a start resumes after any crash, and which states it refuses."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def marker(batch, program=HASH, shift=0):
 def test_every_state_of_a_crash_is_resumed(  # noqa: PLR0917 - pytest names them
     tmp_path, batch, planned, stored, published, committed
 ):
-    """The batch after the committed one runs next, whichever steps it had passed."""
+    """The batch after the committed one runs next, whichever steps it had completed."""
     spark = checkpoint(tmp_path, batch + planned, batch + committed)
     point = resume(marker(batch + published), StoredTables(batch + stored), spark)
     before = batch + committed + 1
@@ -97,8 +97,8 @@ def test_every_state_of_a_crash_is_resumed(  # noqa: PLR0917 - pytest names them
         (5, 5, 3, 4),
     ],
 )
-def test_what_no_crash_leaves_is_refused(tmp_path, planned, stored, published, committed):
-    """The message names all four positions and what to do."""
+def test_a_state_that_no_crash_leaves_is_refused(tmp_path, planned, stored, published, committed):
+    """The message names all four positions and the remedy."""
     spark = checkpoint(tmp_path, planned, committed)
     with pytest.raises(StateError, match=r"do not belong together.*app_id"):
         resume(marker(published), StoredTables(stored), spark)
@@ -117,7 +117,7 @@ def test_what_no_crash_leaves_is_refused(tmp_path, planned, stored, published, c
 def test_a_stale_state_is_refused_before_it_fences_anyone(
     tmp_path, planned, stored, published, committed
 ):
-    """What later markers cannot mend is refused without knowing which marker is the last."""
+    """A state that no later marker can repair is refused before the last marker is known."""
     spark = checkpoint(tmp_path, planned, committed)
     with pytest.raises(StateError, match="do not belong together"):
         check(marker(published), StoredTables(stored), spark)
@@ -140,8 +140,8 @@ def test_a_marker_that_is_not_the_last_one_is_no_reason_to_refuse(tmp_path, publ
         (3, OTHER.hash, False),
     ],
 )
-def test_what_was_published_is_of_the_program_in_effect_then(tmp_path, changed, published, fits):
-    """The marker names the program that the tables have for its epoch, changes included."""
+def test_the_marker_names_the_program_in_effect(tmp_path, changed, published, fits):
+    """The marker names the program of its epoch in the tables, changes included."""
     programs = ((-1, PROGRAM), *(((changed, OTHER),) if changed is not None else ()))
     spark = checkpoint(tmp_path, 3, 2)
     tables = StoredTables(3, programs=programs)
@@ -152,15 +152,15 @@ def test_what_was_published_is_of_the_program_in_effect_then(tmp_path, changed, 
             resume(marker(2, published), tables, spark)
 
 
-def test_a_replay_begins_with_the_program_before_it(tmp_path):
-    """A change that the replayed epoch brings is not there yet; one of an epoch before it is."""
+def test_a_replay_starts_with_the_program_before_it(tmp_path):
+    """A change by the replayed epoch is not in effect yet; an earlier one is."""
     programs = ((-1, PROGRAM), (1, OTHER), (3, PROGRAM))
     point = resume(marker(3), StoredTables(3, programs=programs), checkpoint(tmp_path, 3, 2))
     assert (point.before, point.programs) == (3, programs[:2])
 
 
-def test_the_file_is_a_program_that_the_state_has_had(caplog):
-    """The one in effect is silent, an earlier one is warned about, any other is refused."""
+def test_the_configured_program_must_be_one_of_the_state(caplog):
+    """The one in effect is accepted, an earlier one logs a warning, any other is refused."""
     history = ((-1, PROGRAM), (4, OTHER))
     check_file(history, history[-1], check_text(OTHER.text), "a.dl")
     assert not caplog.records
@@ -175,8 +175,8 @@ def test_the_file_is_a_program_that_the_state_has_had(caplog):
 
 
 @pytest.mark.parametrize("number", ["format", "semantics"])
-def test_what_a_newer_release_published_is_refused(tmp_path, number):
-    """A marker with a higher number is none of this state; a lower one is from before migration."""
+def test_a_marker_of_a_newer_release_is_refused(tmp_path, number):
+    """A higher version is not of this state; a lower one is from before a migration."""
     spark = checkpoint(tmp_path, 3, 2)
     current = {"format": FORMAT, "semantics": SEMANTICS}
     older = Marker(2, span(2), HASH, **{**current, number: current[number] - 1})
@@ -187,8 +187,8 @@ def test_what_a_newer_release_published_is_refused(tmp_path, number):
         resume(newer, StoredTables(3), spark)
 
 
-def test_a_marker_without_numbers_is_of_the_oldest_version():
-    """Releases without numbers wrote markers without them."""
+def test_a_marker_without_a_version_has_the_oldest():
+    """Early releases wrote markers without a version."""
     old = {"batch": 2, "offsets": span(2), "program_hash": HASH}
 
     assert msgspec.json.decode(json.dumps(old), type=Marker).version == StateVersion(0, 1)
@@ -196,7 +196,7 @@ def test_a_marker_without_numbers_is_of_the_oldest_version():
 
 @pytest.mark.parametrize(("table_shift", "marker_shift"), [(1, 0), (0, 1)])
 def test_equal_batch_ids_over_other_data_are_refused(tmp_path, table_shift, marker_shift):
-    """A new checkpoint counts from 0 again; only the ranges tell that its data is other data."""
+    """A new checkpoint counts from 0 again; only the ranges reveal other data."""
     with pytest.raises(StateError, match="covers the offsets"):
         resume(
             marker(2, shift=marker_shift),
@@ -205,8 +205,8 @@ def test_equal_batch_ids_over_other_data_are_refused(tmp_path, table_shift, mark
         )
 
 
-def test_logs_that_are_torn_are_refused(tmp_path):
-    """An empty offset file, or a plan two batches ahead, ends the start."""
+def test_torn_logs_are_refused(tmp_path):
+    """An empty offset file, or a plan two batches ahead, is refused."""
     spark = checkpoint(tmp_path, 2, 1)
     (tmp_path / "offsets" / "2").write_text("")
     with pytest.raises(StateError, match=r"2 is damaged .*Restore"):

@@ -1,4 +1,4 @@
-"""Rejected messages leave a line in the log: the first of a class, then summaries."""
+"""Rejected messages are logged: the first of a class at once, then summaries."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from streamreasoner.streaming.rejection_log import RejectionLog
 NONE = np.empty(0)
 
 
-def said(caplog, log, *batches):
-    """What is logged while these batches are published."""
+def logged(caplog, log, *batches):
+    """The log messages while these batches are published."""
     caplog.clear()
     with caplog.at_level(logging.WARNING):
         for rejected in batches:
@@ -20,18 +20,18 @@ def said(caplog, log, *batches):
     return [record.getMessage().partition(".")[0] for record in caplog.records]
 
 
-def test_the_first_of_a_class_is_told_at_once(caplog):
-    """Others of it wait for a summary, which another new class brings forward."""
+def test_the_first_of_a_class_is_logged_at_once(caplog):
+    """Further ones wait for a summary or for the next new class."""
     log = RejectionLog("dead", every=1e9)
-    assert said(caplog, log, {}, {"not-json": 2}) == ["Rejected: 2 not-json"]
-    assert said(caplog, log, {"not-json": 5}, {}, {"not-json": 1}) == []
-    assert said(caplog, log, {"unknown-rule": 1}) == ["Rejected: 6 not-json, 1 unknown-rule"]
+    assert logged(caplog, log, {}, {"not-json": 2}) == ["Rejected: 2 not-json"]
+    assert logged(caplog, log, {"not-json": 5}, {}, {"not-json": 1}) == []
+    assert logged(caplog, log, {"unknown-rule": 1}) == ["Rejected: 6 not-json, 1 unknown-rule"]
 
 
 def test_summaries_come_when_they_are_due(caplog):
-    """Also with a batch that rejects nothing; and none without rejections."""
+    """Even with a batch that rejects nothing; there is none without rejections."""
     log = RejectionLog("dead", every=0)
-    assert said(caplog, log, {"not-json": 2}, {}, {"not-json": 1}) == [
+    assert logged(caplog, log, {"not-json": 2}, {}, {"not-json": 1}) == [
         "Rejected: 2 not-json",
         "Rejected: 1 not-json",
     ]
