@@ -1,11 +1,11 @@
-"""`python -m benchmarks`: every benchmark, one after the other, each in a process of its own.
+"""`python -m benchmarks`: every benchmark, one after the other, each in a separate process.
 
     python -m benchmarks [NAME...] [--quick] [--results DIR] [--publish]
 
 Each prints its tables and writes `NAME.json` into the folder of results. `--publish` then puts the
 results, their plots and their tables into the documents, as `python -m benchmarks.report` does. The
 exit code is 1 if a claim failed or a result was wrong, and 0 otherwise; a benchmark whose data is
-not there is named and left out.
+missing is named and left out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RESULTS = harness.ROOT / "benchmarks" / "results" / "local"
 
 
 def main() -> int:
-    """Run the scripts and say how each went."""
+    """Run the scripts and report how each ended."""
     arguments = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     arguments.formatter_class = argparse.RawDescriptionHelpFormatter
     arguments.add_argument("names", nargs="*", choices=(*SCRIPTS, []), help="default: all")
@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def run(name: str, results: Path, *, quick: bool) -> tuple[float, str]:
-    """Seconds of a clock that a script took, and how it went."""
+    """Wall-clock seconds of a script, and how it ended."""
     print(f"\n## {name}", flush=True)
     path = results / f"{name}.json"
     path.unlink(missing_ok=True)

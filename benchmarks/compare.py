@@ -5,9 +5,9 @@
 Sections: lubm, closure, graph, program, deletion; all of them by default. Graphs and programs are
 of 1/SHARE of their models' size; `graphs.py` does the whole graph beside scipy. A peer that is not
 installed is named in a line and left out. Engines that do the same task must derive the same facts,
-or the script fails. Times are seconds of a clock, from the input in memory to the result; an update
+or the script fails. Times are wall-clock seconds, from the input in memory to the result; an update
 is removed and added back, and the times of single rows are medians. Peers without updates would
-have to do everything again.
+have to recompute everything.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _cells(result: Result, first: Result) -> tuple[Any, ...]:
 
 
 def incremental(case: Case, *, workers: int = 2) -> list[Run]:
-    """Ours, and the crate with one worker, and with as many."""
+    """Our engine, and the crate with one worker and with as many as ours."""
     crate = [partial(dataflow.run, case, count) for count in range(1, workers + 1)]
     return [partial(ours.run, case), *crate]
 
@@ -143,7 +143,7 @@ def batch(
     prepare: Callable[[NDArray[np.int32]], Any],
     evaluate: Callable[[Any], NDArray[np.int64] | int],
 ) -> Run:
-    """A peer that evaluates from scratch; what it needs as input is not timed."""
+    """A peer that evaluates from scratch; preparing its input is not timed."""
 
     def run() -> Result:
         prepared = prepare(case.rows)
@@ -159,7 +159,7 @@ def batch(
 
 
 def lubm(options: argparse.Namespace) -> Iterator[Table]:
-    """ρDF, and what RDF libraries take for the same files."""
+    """ρDF, and the times of RDF libraries for the same files."""
     case = programs.rho_df(options.scale, SINGLES, BATCH)
     yield table(case, incremental(case))
     title = f"RDF libraries on LUBM({options.scale}) and univ-bench; other rules than ours"
@@ -232,7 +232,7 @@ def graph(options: argparse.Namespace) -> Iterator[Table]:
 
 
 def program(options: argparse.Namespace) -> Iterator[Table]:
-    """Analyses of made-up programs."""
+    """Analyses of synthetic programs."""
     share = options.share
     case = programs.cspa("httpd", 0.1 / share, SINGLES, BATCH // share)
     yield table(case, incremental(case))

@@ -1,10 +1,10 @@
 """Deleting with counts and by deleting and rederiving: the work of each, and its time.
 
-Both engines do the same: a row is removed and added back, for several rows. Work is counted in
-steps, as ours is compiled and the other is Python: only ratios of times of one engine say anything.
+Both engines remove a row and add it back, for several rows. Work is counted in steps: ours is
+compiled and the other is Python, so times are comparable only within one engine.
 
 - *deleted and rederived*: facts that delete-and-rederive deletes, and those it puts back;
-- *checks*: questions it asks whether a deleted fact has another derivation;
+- *checks*: its checks whether a deleted fact has another derivation;
 - *matches*: combinations of facts that match a rule's body, as often as an engine meets them. Ours
   are counted in a second run, by `peers.matches`; one that moves to another iteration is met twice.
   On cycles facts that stay may be derived at other iterations than before, so ours can be more.
@@ -105,11 +105,11 @@ def tables(
 def compare(case: Case) -> tuple[tuple[Any, ...], bool]:
     """A row of the table, and whether both derived the same facts before and after."""
     theirs, facts = rederive(case)
-    mine, found = count(case)
+    mine, counted = count(case)
     works, results = theirs.works, mine.works
     changed = [sum(len(part.multiplicity) for part in result.closure) for result in results]
     counting, split_facts = count(dataclasses.replace(case, rules=matches.split(case.rules)))
-    same = facts == found == split_facts and [work.changed for work in works] == changed
+    same = facts == counted == split_facts and [work.changed for work in works] == changed
 
     def middle(values: list[int]) -> int:
         return round(statistics.median(values))
@@ -166,7 +166,7 @@ def rederive(case: Case) -> tuple[Steps[Work], list[tuple[int, int]]]:
 
 
 def count(case: Case) -> tuple[Steps[EpochResult], list[tuple[int, int]]]:
-    """Our engine, the same."""
+    """The same with our engine."""
     ours.warm_up(case)
     driver = ours.Driver(case)
 

@@ -79,7 +79,7 @@ class Kernel:
         ]
 
     def load(self, batches: Iterable[Updates]) -> float:
-        """One epoch of which nothing is read out; seconds of processor time."""
+        """One epoch without reading out its changes; seconds of processor time."""
         return cpu(lambda: (self.settle(batches), self.commit()))
 
     def epoch(self, batches: Iterable[Updates]) -> Epoch:
@@ -103,7 +103,7 @@ class Kernel:
             fixpoint(self._backend, stratum, LIMIT, lambda: "facts")
 
     def populate(self, other: Kernel) -> None:
-        """Let the system hand out the memory that a load of what another kernel has will take."""
+        """Make the system allocate the memory for loading the state of another kernel."""
         state, used = self._backend._state, other._backend._state  # noqa: SLF001 - to measure it
         facts = other.statistics().facts
         slots = int(used.scalars[layout.FACT_MASK]) + 1
@@ -132,12 +132,12 @@ class Kernel:
 
 def digest(traces: Iterable[TraceRows]) -> str:
     """A hash of traces, which does not depend on the order of their rows."""
-    found = hashlib.sha256()
+    total = hashlib.sha256()
     for rows in traces:
         order = np.lexsort((rows.iteration, *rows.args.T))
         for column in (*rows.args.T, rows.iteration, rows.multiplicity):
-            found.update(np.ascontiguousarray(column[order]))
-    return found.hexdigest()
+            total.update(np.ascontiguousarray(column[order]))
+    return total.hexdigest()
 
 
 class Numbers:
@@ -168,7 +168,7 @@ def updates(predicate: str, ids: object, multiplicity: int) -> Updates:
 
 
 def cpu(work: Callable[[], object]) -> float:
-    """Seconds of processor time that a call takes, which a busy machine disturbs little."""
+    """Seconds of processor time of a call, which a busy machine affects little."""
     started = time.process_time()
     work()
     return time.process_time() - started

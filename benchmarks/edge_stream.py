@@ -1,6 +1,4 @@
-"""A graph and single edges that come and go. Invariant: an edge that goes is there, and one that
-comes is not.
-"""  # noqa: D205
+"""A graph, and a stream of edges to add and remove. Invariant: every update changes the graph."""
 
 from __future__ import annotations
 
@@ -20,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A graph and single edges that come and go.
+    """A graph and a stream of single edges to add and remove.
 
     Attributes:
         first: The graph to load, with weights, int32 of shape (n, 3).
         rows: An edge per update, int32 of shape (updates, 3).
-        signs: -1 where it goes and 1 where it comes, int64 of shape (updates,).
+        signs: -1 to remove and 1 to add it, int64 of shape (updates,).
         last: The graph after all updates.
     """
 
@@ -36,7 +34,7 @@ class Stream:
 
 
 def stream(edges: int, count: int, seed: int = 0) -> Stream:
-    """A social graph of so many edges, as large for its nodes as its model, and random updates."""
+    """A social graph of *edges* edges, as dense as its model, and random updates."""
     nodes = round(generators.SOCIAL_NODES * edges / generators.SOCIAL_EDGES)
     nodes = max(nodes, 8 + 2 * math.isqrt(edges))  # a small graph is not a clique
     random = np.random.default_rng(seed)
@@ -45,17 +43,17 @@ def stream(edges: int, count: int, seed: int = 0) -> Stream:
     signs = np.repeat([-1, 1], [count - count // 2, count // 2])
     signs = random.permutation(signs)
     present, absent = list(range(edges)), list(range(edges, edges + fresh))
-    gone: list[int] = []
+    removed: list[int] = []
     chosen = []
     for sign in signs:
         if sign < 0:
-            pool, other = present, gone
+            pool, other = present, removed
         else:
-            # An addition takes a new edge or one that went, whichever there are more of.
-            pool, other = (gone if len(gone) > len(absent) or not absent else absent), present
+            # An addition takes a new or a removed edge, whichever there are more of.
+            pool, other = (removed if len(removed) > len(absent) or not absent else absent), present
         place = random.integers(len(pool)) if pool else -1
         if place < 0:
-            raise ValueError("An edge comes before one went, and there are no new ones.")
+            raise ValueError("No edge can be added: none was removed and there are no new ones.")
         pool[place], pool[-1] = pool[-1], pool[place]
         chosen.append(pool.pop())
         other.append(chosen[-1])

@@ -1,8 +1,8 @@
-"""From measured sizes to sizes that were not. Invariant: what is assumed is only that slopes stay.
+"""From measured sizes to larger ones. Invariant: the only assumption is that slopes are constant.
 
-A cost is taken to be a line in the number of facts, fitted to the sizes that were measured; a line
-that falls is taken to be level. What is reached at which number of facts is computed from shares
-that do not depend on the size: bytes, terms and rows of the largest partition for each fact.
+A cost is assumed to be linear in the number of facts, fitted to the measured sizes; a falling line
+is taken to be constant. The number of facts that reaches a limit follows from ratios that do not
+depend on the size: bytes, terms and rows of the largest partition for each fact.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class Limit:
 
     @property
     def facts(self) -> float:
-        """The number of facts at which it is reached."""
+        """The number of facts that reaches the limit."""
         return self.most / self.share if self.share > 0 else float("inf")
 
 
 def fit(points: Sequence[tuple[float, float]]) -> Line:
-    """The line through (facts, cost), level if it would fall or if there is one point only."""
+    """The line through (facts, cost), constant if it would fall or has one point only."""
     facts, costs = (np.array(column, float) for column in zip(*points, strict=True))
     if len(set(facts.tolist())) > 1:
         slope, base = np.polyfit(facts, costs, 1)

@@ -2,7 +2,7 @@
 
 Every generator returns int32 rows, distinct and in a random but fixed order unless it says
 otherwise. Nodes are numbered from 0. Nothing here is real data; the sizes and shapes are those of
-published benchmarks, and each docstring says which.
+published benchmarks, named in each docstring.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def _distinct(
     """*count* distinct edges without loops from a source of random ones, after those of *first*.
 
     Raises:
-        ValueError: So many nodes do not have so many edges.
+        ValueError: *nodes* nodes cannot have *edges* edges.
     """
     if count > nodes * (nodes - 1):
         raise ValueError(f"{nodes} nodes do not have {count} edges.")

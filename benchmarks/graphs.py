@@ -1,12 +1,12 @@
-"""Shortest paths, components and triangles of one large graph, and then edges that come and go.
+"""Shortest paths, components and triangles of one large graph, under added and removed edges.
 
     python benchmarks/graphs.py [TASK...] [--edges 2400000] [--updates 1000] [--json FILE]
 
-Each task runs in a process of its own: the graph is loaded from encoded ids to closure, and then
-random edges go and come, one per epoch: half are deletions, a quarter brings deleted edges back, a
-quarter brings new ones. The peer is scipy, which computes everything again: its result on the first
-graph and on the last one must be ours, or the script fails. An update is given as a share of our
-own load in the same run, and of scipy's computation, which for triangles only counts.
+Each task runs in a separate process: the graph is loaded from encoded ids to closure, and then
+random edges are removed and added, one per epoch: half are deletions, a quarter adds deleted edges
+back, a quarter adds new ones. The peer is scipy, which recomputes everything: its result on the
+first graph and on the last one must be ours, or the script fails. An update is given as a share of
+our own load in the same run, and of scipy's computation, which for triangles only counts.
 
 Times are seconds of processor time. Those of an update include reading out all its changes, those
 of the load do not: so the shares are rather too large than too small.
@@ -48,7 +48,7 @@ class Task:
     """A question about a graph.
 
     Attributes:
-        title: What is asked.
+        title: The task in words.
         rules: The program; its input is `edge`.
         output: The predicate that holds the answer.
         peer: scipy's answer.
@@ -81,7 +81,7 @@ def main() -> int:
 
 
 def measure(name: str, edges: int, count: int, seed: int = 0) -> dict[str, Any]:
-    """The figures of a task; meant for a process of its own."""
+    """The figures of a task; for a separate process."""
     task, given = TASKS[name], stream(edges, count, seed)
     dictionary = Dictionary()
     numbers = Numbers(dictionary, 1 + int(given.first.max()))

@@ -2,7 +2,7 @@
 
     python benchmarks/growth.py [--scales 1 10 50] [--largest 1000000] [--json FILE]
 
-LUBM of each scale and univ-bench are loaded under ρDF, each in a process of its own. On each,
+LUBM of each scale and univ-bench are loaded under ρDF, each in a separate process. On each,
 random triples are deleted one by one, and then added back. On the largest, epochs of 1, 10, ...
 random triples do the same, up to `--largest` or half of the data. The floor of an epoch is
 its share of the load in the same run: what its triples cost when they came all together. Times are
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SCALES = (1, 10, 50)
 SINGLES = 2_000
-# Rounds of an epoch of so many triples, more of the small ones.
+# Rounds by number of triples of an epoch; small epochs have more.
 ROUNDS, MOST = 1_000_000, 300
 LEAST = 2
 WARM_UP = 20_000
@@ -42,7 +42,7 @@ MICRO, MILLI = 1e6, 1e3
 
 
 def main() -> int:
-    """Measure each scale and print the tables; the exit code says if no data was there."""
+    """Measure each scale and print the tables; the exit code tells if there was no data."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--scales", type=int, nargs="+", default=SCALES, choices=SCALES)
     arguments.add_argument("--largest", type=int, default=1_000_000, help="epoch, in triples")
@@ -63,7 +63,7 @@ def main() -> int:
 
 
 def available(scale: int) -> bool:
-    """Whether the data is there; says so if it is not."""
+    """Whether the data is there; prints a line if not."""
     try:
         harness.lubm(scale)
     except SystemExit:
@@ -73,7 +73,7 @@ def available(scale: int) -> bool:
 
 
 def measure(scale: int, largest: int) -> dict[str, Any]:
-    """The figures of a scale; meant for a process of its own."""
+    """The figures of a scale; for a separate process."""
     dictionary = Dictionary()
     files = harness.lubm(scale)
     triples = np.concatenate([block for file in files for block in read(file, dictionary)])
@@ -92,7 +92,7 @@ def distinct(triples: NDArray[np.int32]) -> NDArray[np.int32]:
 def grow(
     rules: str, dictionary: Dictionary, triples: NDArray[np.int32], largest: int
 ) -> dict[str, Any]:
-    """Load distinct triples, and let random ones go and come: one by one, and in large epochs."""
+    """Load distinct triples, then remove and add random ones: one by one, and in large epochs."""
     random = np.random.default_rng(0)
     warm = Kernel(rules, dictionary)
     for sign in (1, -1, 1):
@@ -142,7 +142,7 @@ def there_and_back(
 ) -> tuple[list[float], list[float]]:
     """Seconds of each epoch: all delete other triples, and then all come back, in the same order.
 
-    Caches are swept in between: what comes back right after it went finds its memory warm.
+    Caches are swept in between: a triple added back right after its removal finds its memory warm.
     """
     rounds = max(1, min(rounds, len(triples) // count))
     chosen = random.choice(len(triples), (rounds, count), replace=False)

@@ -1,4 +1,4 @@
-"""What every benchmark needs: the data, tables of figures, and where they were measured."""
+"""Shared by every benchmark: the data, tables of figures, and where they were measured."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def markdown(table: dict[str, Any]) -> str:
 
 
 def save(path: Path | None, figures: dict[str, Any]) -> None:
-    """Write the figures as JSON, if a path was asked for."""
+    """Write the figures as JSON, if a path is given."""
     if path is not None:
         path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
@@ -125,7 +125,7 @@ def _cell(value: object) -> str:
         case int():
             return f"{value:,}"
         case float():
-            # Three digits say all that a machine repeats.
+            # Three digits are all that a machine reproduces.
             if abs(value) >= HUNDRED:
                 return f"{value:,.0f}"
             return np.format_float_positional(

@@ -1,4 +1,4 @@
-"""The kernel: LUBM under ρDF with all counts, then changes to it, each with what it infers.
+"""The kernel: LUBM under ρDF with all multiplicities, then changes to it, each with what it infers.
 
     python benchmarks/kernel.py [--scale 50] [--json FILE]
 
@@ -8,7 +8,7 @@ triple added or deleted in under 40 us, and deletion within 1.3 times insertion;
 triples in 0.1 s.
 
 Changes are timed in seconds of processor time, which a busy machine disturbs less than seconds of a
-clock. Loads on one core and on two take turns, so that the machine's mood is the same for both.
+clock. Loads on one core and on two take turns, so that both see the same conditions of the machine.
 Before each, its memory is handed out: a virtual machine may have to get it from its host first,
 which takes up to seconds and has nothing to do with the load. The floor, in the same run, is what
 that costs: writing as many bytes of fresh memory as the state takes. Every change is undone, and
@@ -96,11 +96,11 @@ def main() -> int:
         "triples": len(triples),
         "facts": sizes.present,
         "inferred": kernel.derived,
-        "load_seconds": statistics.median(one.clock for one in alone),
-        "load_seconds_each": each(one.clock for one in alone),
-        "load_seconds_two_cores": statistics.median(one.clock for one in together or alone),
-        "load_seconds_two_cores_each": each(one.clock for one in together),
-        "commit_seconds_each": each(one.commit for one in (*alone, *together)),
+        "load_seconds": statistics.median(load.clock for load in alone),
+        "load_seconds_each": each(load.clock for load in alone),
+        "load_seconds_two_cores": statistics.median(load.clock for load in together or alone),
+        "load_seconds_two_cores_each": each(load.clock for load in together),
+        "commit_seconds_each": each(load.commit for load in (*alone, *together)),
         "floor_seconds": cpu(lambda: touch(sizes.bytes)),
         "bytes_per_fact": sizes.bytes / sizes.facts,
         "peak_mib": harness.peak_mib(),
@@ -149,7 +149,7 @@ def load(dictionary: Dictionary, triples: NDArray[np.int32], loaded: Kernel) -> 
 
 def each(seconds: Iterable[float]) -> str:
     """Seconds of all runs."""
-    return " ".join(f"{one:.2f}" for one in seconds)
+    return " ".join(f"{value:.2f}" for value in seconds)
 
 
 def warm_up(schema: Path) -> None:

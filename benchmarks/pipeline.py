@@ -7,8 +7,8 @@ derives, the other runs no rules and publishes what it reads. Claims: a backlog 
 JSON messages is worked off at least half as fast with reasoning; and with LUBM(10) loaded, at 20
 messages a second, median and 95th percentile of the latency are within 1.3 times the other's.
 Latency is from the append of a message to the input topic, as the broker stamps it, to the receipt
-of its first change by a read_committed consumer. The pipelines take turns, so that neither has the
-machine's better moments, and each starts from its own tables every time.
+of its first change by a read_committed consumer. The pipelines take turns, so that both see the
+same conditions of the machine, and each starts from its own tables every time.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ CLASS = "<http://swat.cse.lehigh.edu/onto/univ-bench.owl#FullProfessor>"
 
 
 class EventLog(NullObserver):
-    """An observer that writes what it is told as lines of JSON."""
+    """An observer that writes its events as lines of JSON."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("a", buffering=1)
@@ -71,7 +71,7 @@ class EventLog(NullObserver):
         self._rows, self._stages = rows, {}
 
     def stage(self, name: str, seconds: float) -> None:
-        """Note a stage."""
+        """Record a stage."""
         self._stages[name] = seconds
 
     def published(
@@ -180,7 +180,7 @@ def configure(directory: Path, servers: str, name: str) -> Path:
 
 
 def produce_files(servers: str, files: list[Path]) -> int:
-    """Every triple of the files as one JSON message; returns how many."""
+    """Send every triple of the files as a JSON message; returns their number."""
     producer = Producer({"bootstrap.servers": servers, "linger.ms": 20, "acks": 1})
     dictionary = Dictionary()
     count = 0
@@ -209,7 +209,7 @@ def send(producer: Producer, subject: str, predicate: str, object_: str, **callb
 
 @contextmanager
 def pipeline(config: Path, log: Path) -> Iterator[None]:
-    """A pipeline in a process of its own, ended with SIGTERM."""
+    """A pipeline in a separate process, ended with SIGTERM."""
     log.touch()
     process = subprocess.Popen(
         [sys.executable, __file__, "--child", str(config), str(log)], start_new_session=True
@@ -280,7 +280,7 @@ def measure_latency(servers: str, topic: str, subjects: list[str]) -> list[float
 
 
 def at_end(servers: str, topic: str) -> Consumer:
-    """A consumer of what comes to a topic's one partition from now on."""
+    """A consumer of new messages of a topic's only partition."""
     consumer = Consumer(
         {
             "bootstrap.servers": servers,
@@ -298,7 +298,7 @@ def at_end(servers: str, topic: str) -> Consumer:
 def receive(
     consumer: Consumer, subjects: set[str], received: dict[str, float], done: threading.Event
 ) -> None:
-    """Note when the first change of each subject arrives."""
+    """Record when the first change of each subject arrives."""
     while len(received) < len(subjects):
         message = consumer.poll(1.0)
         if message is None or message.error():

@@ -76,7 +76,7 @@ def _label(key: str, suffix: str) -> str:
 
 
 def updates(figure: Figure, figures: dict[str, Any]) -> bool:
-    """Quantiles of single updates of a graph, under the time of computing everything again."""
+    """Quantiles of single updates of a graph, under the time of recomputing everything."""
     axes = figure.subplots(1, len(figures["tasks"]), sharey=True, squeeze=False)[0]
     for plot, found in zip(axes, figures["tasks"], strict=True):
         values = [seconds * MICRO for seconds in found["quantiles"]]
@@ -90,7 +90,7 @@ def updates(figure: Figure, figures: dict[str, Any]) -> bool:
 
 
 def epochs(figure: Figure, figures: dict[str, Any]) -> bool:
-    """Deleting and adding back edges of a program, under the time of computing it again."""
+    """Deleting and adding back edges of a program, under the time of recomputing it."""
     axes = figure.subplots(1, len(figures["analyses"]), squeeze=False)[0]
     for plot, found in zip(axes, figures["analyses"], strict=True):
         edges = [row["edges"] for row in found["epochs"]]

@@ -2,12 +2,12 @@
 
     python benchmarks/program_graphs.py [cspa csda] [--scale 0.1] [--procedures 10000] [--json FILE]
 
-CSPA is the context-sensitive points-to analysis of Graspan (ASPLOS 2017) on a made-up program of
-`--scale` times the size of httpd, CSDA its dataflow of null on one of so many procedures. Random
+CSPA is the context-sensitive points-to analysis of Graspan (ASPLOS 2017) on a synthetic program of
+`--scale` times the size of httpd, CSDA its null dataflow on one of `--procedures` ones. Random
 edges are deleted in one epoch and added back in the next. After one deletion of every size the
 whole trace (facts, iterations and multiplicities) must be that of a fresh evaluation of the edges
 that are left, and after each size that of the first load. The goal: deletions take at most twice
-what additions take. Each analysis runs in a process of its own; times are seconds of processor
+what additions take. Each analysis runs in a separate process; times are seconds of processor
 time.
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from streamreasoner.collection.updates import Updates
 
 ANALYSES = ("cspa", "csda")
-# Epochs of so many edges, and how often.
+# Edges of an epoch, and the number of its rounds.
 SIZES = {1: 200, 10: 50, 100: 20, 1_000: 5, 10_000: 2}
 WARM_UP = 2_000
 GOAL = 2.0
@@ -60,7 +60,7 @@ def main() -> int:
 
 
 def case_of(name: str, size: float) -> Case:
-    """The analysis of a made-up program."""
+    """The analysis of a synthetic program."""
     return programs.cspa("httpd", size, 0, 0) if name == "cspa" else programs.csda(int(size), 0, 0)
 
 
@@ -89,7 +89,7 @@ class Analysis:
 
 
 def measure(name: str, size: float, sizes: dict[int, int] = SIZES) -> dict[str, Any]:
-    """The figures of an analysis; meant for a process of its own."""
+    """The figures of an analysis; for a separate process."""
     case = case_of(name, size)
     analysis = Analysis(case)
     warm, _ = analysis.load(case.rows[-WARM_UP:])

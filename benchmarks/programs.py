@@ -128,7 +128,7 @@ def triangles(edges: NDArray[np.int32], singles: int, batch: int) -> Case:
 
 
 def cspa(program: str, scale: float, singles: int, batch: int) -> Case:
-    """Context-sensitive points-to analysis of a made-up program."""
+    """Context-sensitive points-to analysis of a synthetic program."""
     rows = tagged(*generators.points_to(program, scale))
     return Case(
         f"CSPA, {program} x {scale:g}, {len(rows):,} edges",
@@ -142,7 +142,7 @@ def cspa(program: str, scale: float, singles: int, batch: int) -> Case:
 
 
 def csda(procedures: int, singles: int, batch: int) -> Case:
-    """Where null values of a made-up program may go."""
+    """Where null values of a synthetic program may go."""
     rows = tagged(*generators.data_flow(procedures))
     return Case(
         f"CSDA, {len(rows):,} edges",

@@ -2,8 +2,8 @@
 
     python -m benchmarks.report [FILE.json...]
 
-Given files are taken over into docs/benchmarks/results first. Invariant: the same results give the
-same bytes, plots included; a block whose results are not there stays as it is.
+Given files are first copied into docs/benchmarks/results. Invariant: the same results give the
+same bytes, plots included; a block without results stays unchanged.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def main() -> int:
 
 
 def publish(files: Iterable[Path], documents: Path = DOCUMENTS) -> None:
-    """Take over results, draw them, and renew the blocks of the document."""
+    """Copy results, draw them, and update the blocks of the document."""
     folder = documents / "benchmarks"
     (folder / "results").mkdir(parents=True, exist_ok=True)
     for file in files:

@@ -1,4 +1,4 @@
-"""The Spark backend beside the columnar one, and beside plain Spark that computes all again.
+"""The Spark backend beside the columnar one, and beside plain Spark, which recomputes everything.
 
     python benchmarks/spark.py [CASE...] [--scales 1 10] [--json FILE]
 
@@ -9,12 +9,12 @@ computes everything from the same rows in a JVM of its own, and must have the sa
 columnar backend gets all the same epochs, and must have the same trace after the load and in the
 end, or the script fails.
 
-Times are seconds of a clock, because most of an epoch is waiting for Spark. Jobs, tasks and bytes
+Times are wall-clock seconds, because most of an epoch is waiting for Spark. Jobs, tasks and bytes
 are Spark's own numbers: bytes read are those of all files that tasks read, Delta's log included.
 
 Claims: LUBM(50) is materialised; after that an epoch of one triple reads under 2 % of the bytes of
 the state, and is 20 times as fast as computing again. Smaller sizes show the slope, from which the
-last table goes on to one and ten billion facts. `--scales 1 10 50` takes half an hour.
+last table extrapolates to one and ten billion facts. `--scales 1 10 50` takes half an hour.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Input:
         dictionary: Terms of the ids.
         rows: The input as ids, distinct.
         plain: The input as plain Spark gets it.
-        schema: Rows of the input that say what others mean.
+        schema: Rows of the input that are the schema.
         recompute: Everything again, from Parquet files.
         shown: Facts as plain Spark has them, from ids.
     """
@@ -177,7 +177,7 @@ def measure_epochs(kernel: SparkKernel, given: Input) -> Iterable[dict[str, Any]
         for name, sign in zip(ONE, (-1, 1), strict=True):
             rounds[name].append(epoch(kernel, given, given.rows[place][None], sign))
     for name, found in rounds.items():
-        middle = {key: statistics.median(one[key] for one in found[1:]) for key in found[0]}
+        middle = {key: statistics.median(epoch[key] for epoch in found[1:]) for key in found[0]}
         yield {"kind": name, **middle}
     for count in BATCHES:
         if count > len(given.rows):
@@ -193,7 +193,7 @@ def measure_epochs(kernel: SparkKernel, given: Input) -> Iterable[dict[str, Any]
 def epoch(
     kernel: SparkKernel, given: Input, rows: NDArray[np.int32], signs: object
 ) -> dict[str, Any]:
-    """The cost of an epoch, and how many facts it changed; says so, because it takes a while."""
+    """The cost of an epoch, and how many facts it changed; prints a line, as it takes a while."""
     cost = asdict(kernel.epoch([updates(given, rows, signs)]))
     print(f"{given.title}, {len(rows):,} updates: {cost}", file=sys.stderr, flush=True)
     return {**cost, "changed": kernel.changed}
@@ -409,8 +409,10 @@ def rate(run: dict[str, Any]) -> float:
 
 def single(run: dict[str, Any]) -> dict[str, float]:
     """An epoch of one row: the mean of one removed and one added."""
-    parts = [one for one in run["epochs"] if one["kind"] in ONE]
-    return {key: statistics.mean(one[key] for one in parts) for key in ("seconds", "read", "files")}
+    parts = [epoch for epoch in run["epochs"] if epoch["kind"] in ONE]
+    return {
+        key: statistics.mean(epoch[key] for epoch in parts) for key in ("seconds", "read", "files")
+    }
 
 
 def extrapolated(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -461,13 +463,13 @@ def extrapolated(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     order = harness.print_table(
         f"What breaks first: {title}",
         ("limit", "million facts"),
-        [(one.name, one.facts / 1e6) for one in extrapolation.first_to_break(limits)],
+        [(limit.name, limit.facts / 1e6) for limit in extrapolation.first_to_break(limits)],
     )
     return [slopes, order]
 
 
 def claims(runs: Sequence[dict[str, Any]]) -> list[tuple[str, bool]]:
-    """What is claimed of the largest LUBM, if it was run, and whether it holds."""
+    """The claims about the largest LUBM, if it was run, and whether they hold."""
     found = []
     for run in runs:
         if run["case"] == "lubm" and run["size"] >= CLAIMED_ON:

@@ -1,5 +1,5 @@
 """The Spark backend, driven through epochs beside the columnar one. Invariant: both get the same
-updates, and what an epoch has cost is what Spark says of it.
+updates, and the cost of an epoch is taken from Spark.
 """  # noqa: D205
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
 CORES = 2
 MEMORY = {"spark.driver.memory": "2g", "spark.master": f"local[{CORES}]"}
 OURS = {**session.WITH_DELTA, **MEMORY, **SETTINGS}
-"""The settings of the product, and what it takes to ask Spark what work has cost."""
+"""The settings of the product, and those for reading the cost of work from Spark."""
 USUAL = {
     **MEMORY,
     **SETTINGS,
-    # What Spark has by itself, but for a number of partitions that suits so few processors.
+    # The defaults of Spark, but for a number of partitions that suits few processors.
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.codegen.wholeStage": "true",
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
     "spark.sql.shuffle.partitions": str(4 * CORES),
 }
-"""The settings of somebody who computes everything again with plain Spark."""
+"""The settings for recomputing everything with plain Spark."""
 
 
 @contextmanager
 def started(directory: Path, settings: Mapping[str, str]) -> Iterator[SparkSession]:
-    """A Spark whose files are in a folder, with a JVM of its own."""
+    """A Spark session with its files in a folder and a separate JVM."""
     lock, process_group = StateLock(directory), jvm.ProcessGroup()
     found = None
     try:

@@ -1,9 +1,9 @@
-"""What Spark says a stretch of work has cost. Invariant: only what has ended is counted.
+"""The cost of work as Spark reports it. Invariant: only finished work is counted.
 
-The numbers are those of Spark's status stores, which are there without its web pages: tasks say how
-many bytes they read and shuffled, scans say how many files they opened. Bytes are all that tasks
-read: rows of the state, of intermediate files, and of Delta's log, where Spark has it in its cache
-too. What the driver reads itself is not among them.
+The numbers are from Spark's status stores, which exist without its web pages: tasks report the
+bytes they read and shuffled, scans the files they opened. Bytes are all that tasks read: rows of
+the state, of intermediate files, and of Delta's log, even if Spark has cached it. Reads by the
+driver itself are not included.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SETTINGS = {
     "spark.sql.ui.retainedExecutions": "20000",
     "spark.sql.maxMetadataStringLength": "1000",
 }
-"""Settings of a session that can be asked."""
+"""Settings of a session that can be measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +71,25 @@ class Meter:
 
     def __init__(self, spark: SparkSession, state: Path) -> None:
         self._state = str(state)
-        self._context = spark.sparkContext._jsc.sc()  # noqa: SLF001 - the only way there
+        self._context = spark.sparkContext._jsc.sc()  # noqa: SLF001 - there is no other access
         self._jobs = self._context.statusStore()
         self._queries = spark._jsparkSession.sharedState().statusStore()  # noqa: SLF001 - as above
 
     def cost(self, work: Callable[[], object]) -> Cost:
-        """Do it, and say what it has cost."""
+        """Run the work and return its cost."""
         job, query = self._last()
         started = time.perf_counter()
         work()
         seconds = time.perf_counter() - started
         last_job, last_query = self._last()
         done = [self._jobs.job(number) for number in range(job + 1, last_job + 1)]
-        stages = [_items(one.stageIds()) for one in done]
+        stages = [_items(job.stageIds()) for job in done]
         found = [self._stage(number) for number in sorted({n for ids in stages for n in ids})]
         files = sum(self._files(number) for number in range(query + 1, last_query + 1))
         return sum(found, Cost(seconds, jobs=len(done), files=files))
 
     def _last(self) -> tuple[int, int]:
-        """The last job and the last query there were, after all their events have come."""
+        """The last job and the last query, after all their events have arrived."""
         self._context.listenerBus().waitUntilEmpty(_WAIT_MS)
         return _newest(self._jobs.jobsList(None), "jobId"), _newest(
             self._queries.executionsList(), "executionId"
@@ -130,5 +130,5 @@ def _items(sequence: Any) -> list[Any]:
 
 
 def _newest(sequence: Any, name: str) -> int:
-    """The greatest number of some that come in no order that is promised, -1 if there are none."""
-    return max((getattr(one, name)() for one in _items(sequence)), default=-1)
+    """The greatest number of an unordered sequence, -1 if it is empty."""
+    return max((getattr(item, name)() for item in _items(sequence)), default=-1)

@@ -245,7 +245,7 @@ def wait(process: psutil.Popen, done: Callable[[], bool]) -> None:
 
 
 def ready(port: int) -> bool:
-    """Whether a pipeline says that it is ready."""
+    """Whether a pipeline reports that it is ready."""
     with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=1):
         return True
     return False
@@ -269,7 +269,7 @@ def family(process: psutil.Process) -> Iterator[psutil.Process]:
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """A free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Other engines to measure beside ours. Invariant: one that is not here says so, and stops nothing.
+"""Other engines to measure beside ours. Invariant: a missing one is reported, not fatal.
 
 A peer is a module with functions that do one task each. What it needs is imported inside, and
 `AbsentError` is raised if that is not there.
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class AbsentError(Exception):
-    """A peer cannot run here; the message says what it lacks."""
+    """A peer cannot run here; the message names what is missing."""
 
 
 def require(module: str, package: str | None = None) -> Any:

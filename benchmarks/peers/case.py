@@ -110,7 +110,7 @@ class Result:
 def choose(
     rows: NDArray[np.int32], singles: int, batch: int, seed: int = 0
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Random rows to remove and add back: so many one by one, and so many together."""
+    """Random rows to remove and add back: some one by one, and some together."""
     random = np.random.default_rng(seed)
     one, all_ = (
         random.choice(len(rows), min(count, len(rows)), replace=False) for count in (singles, batch)

@@ -5,8 +5,8 @@ deleted, then what has *another* derivation is put back. Invariant: `facts` is t
 the rules and the asserted facts after every call.
 
 Facts go in and out one at a time, so every derivation is met once per phase: when the last of its
-facts comes, or the first of them goes. Rules are turned into Python functions with a hash index for
-every join. Asserted facts are never over-deleted: they need no derivation.
+facts is added, or the first of them removed. Rules are turned into Python functions with a hash
+index for every join. Asserted facts are never over-deleted: they need no derivation.
 """
 
 from __future__ import annotations
@@ -92,9 +92,9 @@ class DeleteRederive:
     def remove(self, predicate: str, facts: Iterable[Fact]) -> Work:
         """Retract asserted facts, delete what may have followed, and put back what still does."""
         work = Work()
-        gone = [(predicate, fact) for fact in facts]
-        self._asserted.difference_update(gone)
-        deleted = self._delete(gone, work)
+        retracted = [(predicate, fact) for fact in facts]
+        self._asserted.difference_update(retracted)
+        deleted = self._delete(retracted, work)
         work.checks = len(deleted)
         back = [known for known in deleted if self._follows(known)]
         self._insert(back, work)
@@ -103,9 +103,9 @@ class DeleteRederive:
         work.changed = work.over_deleted - work.rederived
         return work
 
-    def _delete(self, gone: Iterable[Known], work: Work) -> list[Known]:
+    def _delete(self, retracted: Iterable[Known], work: Work) -> list[Known]:
         """Delete facts and all that has a derivation from them; asserted facts stay."""
-        deleted = dict.fromkeys(known for known in gone if known[1] in self.facts[known[0]])
+        deleted = dict.fromkeys(known for known in retracted if known[1] in self.facts[known[0]])
         queue = deque(deleted)
         while queue:
             predicate, fact = queue.popleft()
