@@ -139,7 +139,7 @@ def test_changes_are_readable_without_the_dictionary(tmp_path):
 
 def test_many_rows_are_several_files(tmp_path, monkeypatch):
     """An epoch that comes in blocks is written file by file, and is one commit all the same."""
-    monkeypatch.setattr(rows, "_FULL", 2)
+    monkeypatch.setattr(rows, "_FILE_ROWS", 2)
     names = "abcde"
     with open_tables(tmp_path) as tables:
         tables.commit(
