@@ -87,7 +87,7 @@ REFUSED = {
         Reason.IMPORT_OF_A_FILE,
         "other.dl",
     ),
-    "other arity": (control("replace", "edge(1) ."), Reason.OTHER_ARITY, "with 2"),
+    "other arity": (control("replace", "edge(1) ."), Reason.OTHER_ARITY, "but 2 in"),
     "too many arguments": (
         control("add", f"p({wide(9)}) :- q({wide(9)}) ."),
         Reason.TOO_MANY_ARGUMENTS,
