@@ -77,23 +77,25 @@ class Meter:
 
     def cost(self, work: Callable[[], object]) -> Cost:
         """Run the work and return its cost."""
-        job, query = self._last()
+        job, before = self._last_job(), self._query_numbers()
         started = time.perf_counter()
         work()
         seconds = time.perf_counter() - started
-        last_job, last_query = self._last()
+        last_job, after = self._last_job(), self._query_numbers()
         done = [self._jobs.job(number) for number in range(job + 1, last_job + 1)]
         stages = [_items(job.stageIds()) for job in done]
         found = [self._stage(number) for number in sorted({n for ids in stages for n in ids})]
-        files = sum(self._files(number) for number in range(query + 1, last_query + 1))
+        # The numbers of queries go on from context to context of a JVM, and so have no first one.
+        files = sum(self._files(number) for number in after - before)
         return sum(found, Cost(seconds, jobs=len(done), files=files))
 
-    def _last(self) -> tuple[int, int]:
-        """The last job and the last query, after all their events have arrived."""
+    def _last_job(self) -> int:
+        """The greatest number of a job, after all events have arrived; -1 if there is none."""
         self._context.listenerBus().waitUntilEmpty(_WAIT_MS)
-        return _newest(self._jobs.jobsList(None), "jobId"), _newest(
-            self._queries.executionsList(), "executionId"
-        )
+        return max((job.jobId() for job in _items(self._jobs.jobsList(None))), default=-1)
+
+    def _query_numbers(self) -> set[int]:
+        return {query.executionId() for query in _items(self._queries.executionsList())}
 
     def _stage(self, number: int) -> Cost:
         """What a stage has cost; nothing if it did not have to run."""
@@ -127,8 +129,3 @@ def _items(sequence: Any) -> list[Any]:
     while iterator.hasNext():
         found.append(iterator.next())
     return found
-
-
-def _newest(sequence: Any, name: str) -> int:
-    """The greatest number of an unordered sequence, -1 if it is empty."""
-    return max((getattr(item, name)() for item in _items(sequence)), default=-1)
