@@ -47,7 +47,8 @@ class RejectionLog(NullObserver):
         if self._pending and (is_due or not self._reported.issuperset(rejected)):
             _log.warning(
                 "Rejected: %s. For the reasons, see the headers of the messages on %s: "
-                "streamreasoner consume --topic %s --from-beginning --headers.",
+                "streamreasoner consume --topic %s --from-beginning --headers "
+                "--config CONFIG.",
                 ", ".join(f"{count} {name}" for name, count in sorted(self._pending.items())),
                 self._topic,
                 self._topic,
