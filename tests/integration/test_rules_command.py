@@ -41,7 +41,7 @@ def run(case, operation, rules):
         ("remove", '@import "good.dl" .', ProgramError, 'the file "good.dl"'),
         ("replace", "@output nothing .", ProgramError, "SR211"),
         ("replace", f"p('{'x' * 110_000}') .", ConfigError, "pipeline.max_message_bytes"),
-        ("show", "", StateError, "no pipeline has begun"),
+        ("show", "", StateError, "no pipeline has used this state yet"),
     ],
 )
 def test_mistakes_are_reported_before_anything_is_sent(case, operation, rules, kind, words):
