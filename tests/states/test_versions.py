@@ -187,7 +187,7 @@ def test_a_rebuilt_state_derives_what_readers_have(earlier):
     record = json.loads((earlier / "record.json").read_text())
     said = command(earlier, "rebuild", "--into", str(into))
     assert said.exit_code == 0, said.output
-    assert "after epoch 2" in said.output
+    assert "as of epoch 2" in said.output
     assert isinstance(command(earlier, "rebuild", "--into", str(into)).exception, DataError)
 
     facts = [json.loads(line) for line in (into / "facts.jsonl").read_text().splitlines()]

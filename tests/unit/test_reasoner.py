@@ -111,7 +111,7 @@ WRONG_UPDATES = [
     (Update.triple("lit", "notiri", 5, 1.5), 'a triple must be an IRI or a blank node, not "lit"'),
     (Update.triple(A, BNode("b"), 5), "predicate of a triple must be an IRI, not _:b"),
     (Update("quad", (A, A, A, "g")), 'graph of a quad must be an IRI or a blank node, not "g"'),
-    (Update.triple(A, A, Variable("x")), "rdflib Variable is not a term"),
+    (Update.triple(A, A, Variable("x")), "rdflib Variable is not an RDF term"),
     (Update.triple(A, A, None), "NoneType is not a term"),
     (Update("edge", (1, 10**5000)), "more digits"),
     (edge(1, 2, 1.5), r"multiplicity must be an integer, not 1\.5"),

@@ -122,5 +122,5 @@ def test_a_creation_that_was_cut_short_begins_with_the_program_of_the_next_start
 
 def test_a_table_that_is_not_there_is_one_message(tmp_path):
     """Who asks for the programs of a state that has not begun is told so."""
-    with pytest.raises(StateError, match="no pipeline has begun"):
+    with pytest.raises(StateError, match="no pipeline has used this state yet"):
         programs.read(tmp_path / "programs")

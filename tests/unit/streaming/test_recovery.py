@@ -167,7 +167,7 @@ def test_the_configured_program_must_be_one_of_the_state(caplog):
 
     check_file(history, history[-1], check_text(PROGRAM.text), "a.dl")
     (record,) = caplog.records
-    assert "In effect is the program oooooooooooo of epoch 4" in record.getMessage()
+    assert "The program oooooooooooo of epoch 4 is in effect" in record.getMessage()
     assert "rules replace" in record.getMessage()
 
     with pytest.raises(StateError, match=r"another program.*a\.dl.*rules\.control_topic"):
