@@ -38,7 +38,8 @@ def test_a_state_that_outgrows_memory_goes_on_in_spark(broker, tmp_path, caplog,
     if full == "memory":
         case.raw["pipeline"]["max_state_bytes"] = 1
     else:
-        monkeypatch.setattr(state, "ADDRESSABLE_UNITS", 16)
+        # The first fact takes less than the share at which `auto` moves, the second does not fit.
+        monkeypatch.setattr(state, "ADDRESSABLE_UNITS", 22)
     sent, named = [], []
 
     def backends():
