@@ -181,8 +181,8 @@ class TopicIds:
         if others:
             raise StateError(
                 f"This state belongs to the topic {others[0]} ({key} in {self._file}), but {key} "
-                f"names {name}. {_CONSEQUENCES[key]} Set {key} to {others[0]}. Or start again from "
-                "the beginning, with another state.directory and pipeline.app_id."
+                f"names {name}. {_CONSEQUENCES[key]} Set {key} to {others[0]}. Or start over, "
+                "with another state.directory and pipeline.app_id."
             )
 
     def _read(self) -> Record:
