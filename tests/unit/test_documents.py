@@ -108,7 +108,7 @@ def test_the_readme_has_a_configuration_that_is_accepted(tmp_path: Path) -> None
 
     accepted = config.parse(tomllib.loads(text), {}, tmp_path)
 
-    assert accepted.kafka.input_topics == ("triples",)
+    assert accepted.kafka.input_topics == ("family",)
 
 
 def test_every_configuration_key_is_documented_with_its_default() -> None:
