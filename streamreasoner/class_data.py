@@ -120,7 +120,7 @@ def _modified(path: Path) -> float:
 
 
 def _claim(path: Path) -> IO[str] | None:
-    """The lock of who records; None if another process does, or nobody can write here."""
+    """The lock of who records; None if another process has it or the directory is read-only."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("w", encoding="utf-8")

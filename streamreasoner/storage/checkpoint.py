@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from streamreasoner import disk
 from streamreasoner.errors import StateError
-from streamreasoner.storage import disk, log, seal
+from streamreasoner.storage import log, seal
 from streamreasoner.storage.log import EpochRecord
 
 if TYPE_CHECKING:

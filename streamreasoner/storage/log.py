@@ -17,8 +17,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from streamreasoner import disk
 from streamreasoner.errors import StateError
-from streamreasoner.storage import disk, seal
+from streamreasoner.storage import seal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -7,11 +7,11 @@ An epoch that does not fail, in a process that was not restarted, writes no file
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from streamreasoner import disk
 from streamreasoner.errors import StateError
 
 if TYPE_CHECKING:
@@ -102,18 +102,9 @@ class AttemptsFile:
         Raises:
             StateError: The file cannot be written.
         """
-        new = self._path.with_name(f"{self._path.name}.new")
         try:
-            with new.open("wb") as file:
-                file.write(msgspec.json.encode(attempts))
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(self._path)
-            directory = os.open(self._path.parent, os.O_RDONLY)
-            try:
-                os.fsync(directory)
-            finally:
-                os.close(directory)
+            disk.write(self._path, msgspec.json.encode(attempts))
+            disk.sync(self._path.parent)
         except OSError as error:
             raise StateError(f"{self._path} cannot be written: {error.strerror}.") from None
         self._content = attempts

@@ -1,7 +1,7 @@
 """Changes -> Kafka messages. Invariant: message order and bytes depend on the changes alone.
 
 So a replayed epoch publishes the same messages as the first attempt would have, in the same order
-unless they are so many that they come in blocks.
+unless they come in blocks because they are large.
 """
 
 from __future__ import annotations

@@ -10,13 +10,13 @@ is durable before Spark reads the first message.
 from __future__ import annotations
 
 import logging
-import os
 from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 from confluent_kafka import TopicCollection, Uuid
 
+from streamreasoner import disk
 from streamreasoner.errors import StateError
 from streamreasoner.streaming.clients import ANSWER_SECONDS
 from streamreasoner.streaming.topic_checks import description, roles
@@ -96,17 +96,8 @@ class TopicIds:
 
     def record(self) -> None:
         """Make the ids durable, which binds the state to these topics."""
-        temporary = self._file.with_suffix(".new")
-        with temporary.open("wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(self._record)))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(self._file)
-        directory = os.open(self._file.parent, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        disk.write(self._file, msgspec.json.format(msgspec.json.encode(self._record)))
+        disk.sync(self._file.parent)
 
     def id(self, topic: str) -> str:
         """The id of a topic of the pipeline, empty if Kafka has none."""

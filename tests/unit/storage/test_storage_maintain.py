@@ -256,7 +256,7 @@ def test_old_commits_go_and_the_last_two_checkpoints_stay(tmp_path, monkeypatch)
 
 
 def test_a_bug_in_maintenance_ends_the_process(tmp_path, monkeypatch):
-    """What nobody has foreseen is counted, and raised where the batches run."""
+    """An unforeseen error is counted, and raised where the batches run."""
     monkeypatch.setattr(maintain, "EPOCHS_BETWEEN_RUNS", 1)
     monkeypatch.setattr(maintain, "mergeable", lambda _: 1 / 0)
     with open_tables(tmp_path) as tables:
