@@ -107,6 +107,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         # Starting Spark, restoring the state and compiling kernels each take seconds: run them
         # in parallel.
         place = _place(config)
+        may_move = place is BackendKind.COLUMNAR and config.pipeline.backend == "auto"
         if metrics is not None:
             metrics.backend(place.value)
         starting = _start_spark(config, place, lock, stack)
@@ -124,7 +125,9 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         parts = Parts(
             checkpoint=checkpoint,
             topics=topics,
-            evaluation=_evaluation(config, reasoner, in_effect, tables, checkpoint, watcher),
+            evaluation=_evaluation(
+                config, reasoner, in_effect, tables, checkpoint, watcher, may_move=may_move
+            ),
             dictionary=reasoner.dictionary,
             tables=tables,
             sink=sink,
@@ -141,7 +144,9 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
             config.pipeline.max_offsets_per_trigger,
         )
         warming.result()
-        growth = _growth(config, place, reasoner, lambda: query.stop())  # noqa: PLW0108 - assigned below
+        growth = None
+        if may_move:
+            growth = _growth(config, reasoner, lambda: query.stop())  # noqa: PLW0108 - assigned below
         query = Query(
             stream,
             runner,
@@ -278,6 +283,8 @@ def _evaluation(  # noqa: PLR0917 - in the order of use
     tables: Tables,
     checkpoint: Checkpoint,
     observer: PipelineObserver,
+    *,
+    may_move: bool,
 ) -> LastResort:
     evaluator = Evaluator(
         reasoner,
@@ -286,6 +293,7 @@ def _evaluation(  # noqa: PLR0917 - in the order of use
         config.pipeline.max_message_bytes,
         config.output.include == "all",
         observer,
+        may_move=may_move,
     )
     return LastResort(
         evaluator,
@@ -338,12 +346,8 @@ def _place(config: Config) -> BackendKind:
     return place
 
 
-def _growth(
-    config: Config, place: BackendKind, reasoner: Reasoner, stop: Callable[[], None]
-) -> Growth | None:
-    """The observer of a state that may move to Spark, None if it may not."""
-    if place is not BackendKind.COLUMNAR or config.pipeline.backend != "auto":
-        return None
+def _growth(config: Config, reasoner: Reasoner, stop: Callable[[], None]) -> Growth:
+    """The observer of a state that may move to Spark."""
     limit = Limit(config.pipeline.max_state_bytes)
     return Growth(
         lambda: limit.exceeded(reasoner.engine.statistics(), reasoner.dictionary.nbytes), stop

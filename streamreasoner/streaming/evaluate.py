@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamreasoner.collection.blocks import filter_blocks
-from streamreasoner.errors import EngineError, ProgramError
+from streamreasoner.errors import EngineError, ProgramError, StateFullError
 from streamreasoner.streaming import output
 from streamreasoner.streaming.attempts import Verdict
 from streamreasoner.streaming.codec import Codec
@@ -90,6 +90,7 @@ class Evaluator:
         max_message_bytes: Longest value that is read.
         closure: Whether to publish the changes of all facts, or of derived facts only.
         observer: Notified of the time that decoding and evaluating take.
+        may_move: Whether a full state moves to Spark, which evaluates the epoch again.
     """
 
     def __init__(  # noqa: PLR0917 - in the order of use
@@ -100,6 +101,8 @@ class Evaluator:
         max_message_bytes: int,
         closure: bool,  # noqa: FBT001 - named by the caller
         observer: PipelineObserver,
+        *,
+        may_move: bool = False,
     ) -> None:
         self._reasoner = reasoner
         self._program = program
@@ -107,6 +110,7 @@ class Evaluator:
         self._max_bytes = max_message_bytes
         self._closure = closure
         self._observer = observer
+        self._may_move = may_move
 
     @property
     def program(self) -> ProgramInEffect:
@@ -123,6 +127,7 @@ class Evaluator:
 
         Raises:
             EngineError: The epoch failed, with and without its control messages.
+            StateFullError: The state is full and may move.
         """
         before = self._program
         control, messages = self.split(batch)
@@ -133,7 +138,8 @@ class Evaluator:
         try:
             decoded, result = self._attempt(decision.program, messages, epoch)
         except (EngineError, ProgramError) as error:
-            if decision.program is before:
+            moves = self._may_move and isinstance(error, StateFullError)
+            if moves or decision.program is before:
                 raise
             decision = decision.withdrawn(before, str(error))
             decoded, result = self._attempt(before, messages, epoch)

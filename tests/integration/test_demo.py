@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-
-import pytest
 
 
 def demo(*arguments, directory):
@@ -37,16 +34,13 @@ def left_behind(directory):
 
 
 def test_the_demo_ends_with_an_equal_closure(tmp_path):
-    """A short stream with schema changes: exit code 0, equal closures, nothing left behind."""
-    process = demo("--duration", "6", "--rate", "60", "--seed", "7", directory=tmp_path)
+    """A short stream: exit code 0, equal closures, nothing left behind."""
+    process = demo("--duration", "3", "--rate", "60", "--seed", "7", directory=tmp_path)
     out, err = process.communicate(timeout=900)
 
     assert err == ""
     assert process.returncode == 0
     assert "The closure kept up to date is equal to the evaluation from scratch." in out
-    assert re.search(
-        r"^ +schema: \w+ sub\w+Of \w+ \w+: [\d,]+ derived facts go$", out, re.MULTILINE
-    )
     assert re.search(r"The first derived change came \d+\.\d s after the start\.", out)
     rows = re.findall(r"([\d,]+) rows   from scratch +([\d,]+)   equal", out)
     assert len(rows) == 2
@@ -54,15 +48,13 @@ def test_the_demo_ends_with_an_equal_closure(tmp_path):
     assert left_behind(tmp_path) == ([], [])
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_stream_is_compared(tmp_path, number):
-    """Ctrl-C or SIGTERM in the middle of the stream ends it, and the comparison follows."""
-    process = demo("--duration", "600", directory=tmp_path)
-    seen = []
+def test_an_interrupted_stream_is_compared(tmp_path):
+    """A signal after a retraction of the schema ends the stream, and the comparison follows."""
+    process = demo("--duration", "600", "--rate", "60", "--seed", "7", directory=tmp_path)
+    retraction = re.compile(r" +schema: \w+ sub\w+Of \w+ \w+: [\d,]+ derived facts go")
     for line in process.stdout:
-        seen.append(line)
-        if "epoch" in line:
-            process.send_signal(number)
+        if retraction.match(line):
+            process.terminate()
             break
     out, err = process.communicate(timeout=900)
 

@@ -1,4 +1,4 @@
-"""A stream whose state moves to Spark, in one process with two JVMs one after the other."""
+"""A stream whose state moves to Spark, in one process."""
 
 from __future__ import annotations
 
@@ -8,10 +8,21 @@ import signal
 import socket
 import threading
 import urllib.request
+import uuid
 
 import pytest
+from control_builders import control
 from oracle import derived, evaluate, total
-from pipelines import await_published, changes, eventually, fact, net, new_case, produce
+from pipelines import (
+    await_published,
+    changes,
+    committed,
+    eventually,
+    fact,
+    net,
+    new_case,
+    produce,
+)
 from spark_backend import MARKS_OF_AN_OWN_JVM
 
 from streamreasoner.analysis import check_text
@@ -21,24 +32,34 @@ from streamreasoner.backends.columnar import state
 pytestmark = MARKS_OF_AN_OWN_JVM
 
 
-@pytest.mark.parametrize("full", ["memory", "arena"])
-def test_a_state_that_outgrows_memory_goes_on_in_spark(broker, tmp_path, caplog, monkeypatch, full):
+RULES = "path(?x, ?z) :- edge(?x, ?y), edge(?y, ?z) ."
+MORE = "near(?y, ?x) :- edge(?x, ?y) .\nend(?x) :- edge(?x, ?y) .\nend(?y) :- edge(?x, ?y) .\n"
+
+
+@pytest.mark.parametrize("full", ["memory", "arena", "change"])
+def test_a_state_that_outgrows_memory_goes_on_in_spark(
+    broker, tmp_path, caplog, monkeypatch, request, full
+):
     """With `auto`, a state starts in memory and moves to Spark within one run.
 
-    Between two batches when it takes more memory than it may, and with the batch whose facts
-    cannot be addressed when that ends first: Spark evaluates it again.
+    Between two batches when it takes more memory than it may, and with the batch whose facts or
+    change of the program cannot be addressed when that ends first: Spark evaluates it again.
     The metrics name the backend that runs.
     """
-    rules = "path(?x, ?z) :- edge(?x, ?y), edge(?y, ?z) ."
+    if full != "memory":
+        # The first case starts two JVMs, one after the other; the rest join one.
+        request.getfixturevalue("joined_jvm")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    case = new_case(broker, tmp_path, rules, metrics={"port": port})
+    topic = f"control-{uuid.uuid4().hex[:12]}"
+    case = new_case(broker, tmp_path, RULES, metrics={"port": port}, rules={"control_topic": topic})
     case.raw["pipeline"]["backend"] = "auto"
     if full == "memory":
         case.raw["pipeline"]["max_state_bytes"] = 1
     else:
-        # The first fact takes less than the share at which `auto` moves, the second does not fit.
+        # The first fact takes less than the share at which `auto` moves; the second does not fit,
+        # nor does what the other rules derive from the first.
         monkeypatch.setattr(state, "ADDRESSABLE_UNITS", 22)
     sent, named = [], []
 
@@ -57,6 +78,8 @@ def test_a_state_that_outgrows_memory_goes_on_in_spark(broker, tmp_path, caplog,
                 now = ("edge", tuple(f"<http://example.org/{end}>" for end in ends), 1)
                 await_published(case, produce(case, [fact(now[0], *now[1], diff=1)]))
                 sent.append(now)
+                if full == "change" and len(sent) == 1:
+                    await_published(case, produce(case, [control("add", MORE)], topic))
             eventually(backends, ["spark"])
             named.append("spark")
         finally:
@@ -69,9 +92,10 @@ def test_a_state_that_outgrows_memory_goes_on_in_spark(broker, tmp_path, caplog,
         run(case.config)
     driving.join()
     assert "Continuing in Spark" in caplog.text
-    assert (full == "arena") == ("can be addressed" in caplog.text)
-    assert len(net(changes(case))) == 3
+    assert (full != "memory") == ("can be addressed" in caplog.text)
+    assert committed(case, case.kafka.dead_letter_topic) == []
     assert (tmp_path / "state" / "backend").read_text() == "spark"
     assert len(sent) == 3
     assert named == ["spark"]
+    rules = RULES + MORE * (full == "change")
     assert net(changes(case)) == derived(evaluate(check_text(rules), total([sent])))
