@@ -8,9 +8,10 @@ VENV ?= .venv
 DURATION ?= 60
 ARGS ?=
 
-# A file of tests stays together, as it shares sessions. The expensive ones come first by name, and the many
-# cheap ones last, so that both workers end at the same time.
-TWO_WORKERS := -n 2 --dist loadscope --no-loadscope-reorder
+# Tests wait for processes that they start, so three workers keep two cores busy. A file of tests stays together,
+# as it shares sessions. The expensive ones come first by name, and the many cheap ones last, so that all workers
+# end at the same time.
+WORKERS := -n 3 --dist loadscope --no-loadscope-reorder
 THOROUGH_TESTS := tests/laws tests/faults tests/integration/test_laws_on_spark.py \
 	tests/integration/test_programs_on_spark.py tests/integration/test_examples_on_spark.py
 
@@ -32,10 +33,10 @@ demo: java $(RUN_STAMP) ## Run broker, pipeline and a live stream on this machin
 	$(BIN)/streamreasoner demo --duration $(DURATION) $(ARGS)
 
 test: java $(DEV_STAMP) ## Run all tests on real Kafka, Spark and Delta (ARGS="-k name" for some)
-	$(BIN)/python -m pytest $(TWO_WORKERS) $(ARGS)
+	$(BIN)/python -m pytest $(WORKERS) $(ARGS)
 
 test-thorough: java $(DEV_STAMP) ## Run laws and crashes at length, for hours (ARGS="-k name" for some)
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest $(TWO_WORKERS) --timeout=0 $(THOROUGH_TESTS) $(ARGS)
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest $(WORKERS) --timeout=0 $(THOROUGH_TESTS) $(ARGS)
 
 check: format-check lint types imports docstrings house ## Run every static check
 

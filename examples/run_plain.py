@@ -31,6 +31,7 @@ def main(names: list[str]) -> None:
         .config("spark.sql.adaptive.enabled", "false")
         # Small plans run sooner than they compile.
         .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.log.level", "ERROR")
         .getOrCreate()
     )

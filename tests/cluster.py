@@ -1,4 +1,4 @@
-"""A Spark cluster of real processes: a standalone master and two workers, on loopback."""
+"""A Spark cluster of real processes: a standalone master and its workers, on loopback."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DEPLOY = "org.apache.spark.deploy"
 
 @dataclass(frozen=True)
 class Cluster:
-    """A running cluster of two workers with one core each.
+    """A running cluster of workers with one core each.
 
     Attributes:
         url: Its address, for `spark.master`.
@@ -70,7 +70,7 @@ def executor_id(process):
 
 
 @contextmanager
-def cluster(directory):
+def cluster(directory, workers=WORKERS):
     """A cluster whose files are in a directory."""
     process_group = jvm.ProcessGroup()
     started = []
@@ -80,13 +80,13 @@ def cluster(directory):
         )
         started.append(master)
         url = _await_line(directory / "master.log", r"Starting Spark master at (spark://\S+)")
-        for number in range(WORKERS):
+        for number in range(workers):
             work = directory / f"worker-{number}"
             options = ("--cores", "1", "--memory", "1g", "--work-dir", str(work))
             log = directory / f"worker-{number}.log"
             ports = ("--webui-port", "0")
             started.append(_spawn(process_group, log, "worker.Worker", *ports, *options, url))
-        for number in range(WORKERS):
+        for number in range(workers):
             _await_line(directory / f"worker-{number}.log", r"Successfully registered with master")
         yield Cluster(url, started[1:])
     finally:

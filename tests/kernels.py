@@ -1,6 +1,6 @@
 """Compile the kernels once for all workers. Invariant: no test begins before that is done.
 
-Two workers that compile the same kernels take twice the CPU time. The process that starts the
+Workers that compile the same kernels multiply the CPU time. The process that starts the
 workers compiles the kernels while the workers collect tests.
 """
 

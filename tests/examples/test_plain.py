@@ -18,7 +18,7 @@ NAMES = sorted(path.parent.name for path in FOLDER.glob("*/plain.py"))
 
 
 @pytest.fixture(scope="module")
-def derived():
+def derived(joined_jvm):  # noqa: ARG001 - the twins run in it
     """The facts that all twins derive, (example, predicate) -> facts, in one Spark session."""
     command = [sys.executable, FOLDER / "run_plain.py", *NAMES]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout

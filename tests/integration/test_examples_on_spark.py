@@ -1,6 +1,6 @@
 """Each example on both backends: from scratch, and after random epochs.
 
-HYPOTHESIS_PROFILE=thorough runs twenty epochs instead of five. The same input must change the same
+HYPOTHESIS_PROFILE=thorough runs twenty epochs instead of three. The same input must change the same
 facts and trace rows, and lead to the same trace.
 """
 
@@ -18,7 +18,7 @@ from streamreasoner.rdf.nodes import to_ntriples
 
 pytestmark = MARKS
 
-EPOCHS = 20 if THOROUGH else 5
+EPOCHS = 20 if THOROUGH else 3
 RECENT = 400
 """Few, so that the state is in the driver, in the table, or in both."""
 

@@ -48,9 +48,9 @@ PACKAGES = f"{session.CONNECTOR},{session.DELTA}"
 
 @pytest.fixture
 def machines(tmp_path):
-    """A cluster."""
+    """A cluster of one worker."""
     (tmp_path / "cluster").mkdir()
-    with cluster(tmp_path / "cluster") as started:
+    with cluster(tmp_path / "cluster", workers=1) as started:
         yield started
 
 

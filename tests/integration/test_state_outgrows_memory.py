@@ -37,7 +37,7 @@ MORE = "near(?y, ?x) :- edge(?x, ?y) .\nend(?x) :- edge(?x, ?y) .\nend(?y) :- ed
 
 
 @pytest.mark.parametrize("full", ["memory", "arena", "change"])
-def test_a_state_that_outgrows_memory_goes_on_in_spark(
+def test_a_state_that_outgrows_memory_goes_on_in_spark(  # noqa: PLR0917 - fixtures
     broker, tmp_path, caplog, monkeypatch, request, full
 ):
     """With `auto`, a state starts in memory and moves to Spark within one run.

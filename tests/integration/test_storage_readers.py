@@ -6,24 +6,19 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import duckdb
 import pytest
 from deltalake import DeltaTable
 from storage_builders import APP, changes, commit_one, open_tables, restored, trace_rows
 
-from streamreasoner import jvm
 from streamreasoner.storage import layout, maintain
 from streamreasoner.storage.table import Identity, Table
-
-# The Delta release for the Spark that is installed.
-DELTA_SPARK = "io.delta:delta-spark_2.13:4.0.1"
 
 SPARK_READER = """
 import json, sys
 from pyspark.sql import SparkSession
-jars, state, app = sys.argv[1:]
+state, app = sys.argv[1:]
 spark = (
     SparkSession.builder.master("local[1]")
     .config("spark.ui.enabled", "false")
@@ -31,7 +26,6 @@ spark = (
     .config("spark.driver.bindAddress", "127.0.0.1")
     .config("spark.sql.shuffle.partitions", "1")
     .config("spark.databricks.delta.snapshotPartitions", "1")
-    .config("spark.jars", jars)
     .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
     .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
     .getOrCreate()
@@ -112,23 +106,12 @@ def test_duckdb_travels_in_time(state):
     assert rows == [(f"<http://example.org/t{n}>",) for n in _present(31)]
 
 
+@pytest.mark.usefixtures("joined_jvm")
 def test_spark_reads_what_was_written(state, tmp_path):
     """Delta on Spark reads the same state and changes, and honours the application's epochs."""
-    jars = jvm.jars("delta", [DELTA_SPARK])
-    environment = os.environ | {
-        "JAVA_HOME": str(Path(jvm.java(newest=23)).resolve().parent.parent),
-        "TZ": "UTC",
-    }
     reader = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            SPARK_READER,
-            ",".join(map(str, sorted(jars.glob("*.jar")))),
-            str(state),
-            APP,
-        ],
-        env=environment,
+        [sys.executable, "-c", SPARK_READER, str(state), APP],
+        env=os.environ | {"TZ": "UTC"},
         cwd=tmp_path,
         capture_output=True,
         text=True,
