@@ -30,7 +30,6 @@ from streamreasoner.streaming.attempts import AttemptsFile
 from streamreasoner.streaming.batch import EpochRunner, Parts
 from streamreasoner.streaming.claims import Claim, check_changes, check_claims
 from streamreasoner.streaming.evaluate import Evaluator
-from streamreasoner.streaming.growth import Growth
 from streamreasoner.streaming.lag import Lag
 from streamreasoner.streaming.last_resort import LastResort
 from streamreasoner.streaming.lock import StateLock
@@ -42,6 +41,7 @@ from streamreasoner.streaming.query import Query
 from streamreasoner.streaming.rejection_log import RejectionLog
 from streamreasoner.streaming.reread import reread
 from streamreasoner.streaming.sink import Sink
+from streamreasoner.streaming.size_monitor import SizeMonitor
 from streamreasoner.streaming.source import read_stream
 from streamreasoner.streaming.topic_checks import admin_client, check_topics
 from streamreasoner.streaming.topic_ids import TopicIds
@@ -72,12 +72,12 @@ class Pipeline:
 
     reasoner: Reasoner
     query: Query
-    _growth: Growth | None
+    _size_monitor: SizeMonitor | None
 
     @property
     def outgrown(self) -> bool:
         """Whether the query ends because the state is too large for its backend."""
-        return self._growth is not None and self._growth.exceeded
+        return self._size_monitor is not None and self._size_monitor.exceeded
 
 
 @contextmanager
@@ -144,14 +144,14 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
             config.pipeline.max_offsets_per_trigger,
         )
         warming.result()
-        growth = None
+        monitor = None
         if may_move:
-            growth = _growth(config, reasoner, lambda: query.stop())  # noqa: PLW0108 - assigned below
+            monitor = _size_monitor(config, reasoner, lambda: query.stop())  # noqa: PLW0108 - assigned below
         query = Query(
             stream,
             runner,
             partial(reread, config.kafka, f"{config.pipeline.app_id}-reread"),
-            watcher if growth is None else Observers(watcher, growth),
+            watcher if monitor is None else Observers(watcher, monitor),
             config.pipeline.batch_timeout,
         )
         query.start(
@@ -166,7 +166,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
             stack.callback(metrics.health.ready, is_ready=False)
         control = [config.rules.control_topic] if config.rules.control_topic else []
         _log.info("Reading %s.", ", ".join([*config.kafka.input_topics, *control]))
-        yield Pipeline(reasoner, query, growth)
+        yield Pipeline(reasoner, query, monitor)
 
 
 def run(config: Config, observer: PipelineObserver | None = None) -> None:
@@ -346,10 +346,10 @@ def _place(config: Config) -> BackendKind:
     return place
 
 
-def _growth(config: Config, reasoner: Reasoner, stop: Callable[[], None]) -> Growth:
-    """The observer of a state that may move to Spark."""
+def _size_monitor(config: Config, reasoner: Reasoner, stop: Callable[[], None]) -> SizeMonitor:
+    """The size monitor of a state that may move to Spark."""
     limit = Limit(config.pipeline.max_state_bytes)
-    return Growth(
+    return SizeMonitor(
         lambda: limit.exceeded(reasoner.engine.statistics(), reasoner.dictionary.nbytes), stop
     )
 

@@ -53,10 +53,11 @@ def without_rules(checked: CheckedProgram, text: str, source: str) -> CheckedPro
     return check_all(programs)
 
 
-def in_one_text(checked: CheckedProgram, source: str) -> CheckedProgram:
-    """Return the same program, read from its canonical text.
+def canonical_program(checked: CheckedProgram, source: str) -> CheckedProgram:
+    """Return the same program, parsed from its canonical text.
 
-    The result does not depend on the files it came from, so a later change of it has one outcome.
+    The result does not depend on how the program was split into files, so later changes to it are
+    deterministic.
 
     Args:
         checked: Any program.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamreasoner.analysis.change import in_one_text
+from streamreasoner.analysis.change import canonical_program
 from streamreasoner.analysis.check import check_text
 from streamreasoner.analysis.load import load_program, read_rules
 from streamreasoner.config import load
@@ -92,8 +92,8 @@ def replace(
     checked = load_program(program)
     if checked.warnings:
         print(render(checked.warnings, checked.texts), file=sys.stderr)
-    whole = in_one_text(checked, program)
-    text, wait_seconds = whole.program.text, timeout if wait else None
+    canonical = canonical_program(checked, program)
+    text, wait_seconds = canonical.program.text, timeout if wait else None
     _send(load(config), Operation.REPLACE, text, Path(program), wait_seconds)
 
 

@@ -1,4 +1,4 @@
-"""The interactive shell: updates, epochs and questions, typed or from a script."""
+"""The interactive shell: updates, epochs and queries, typed or from a script."""
 
 from __future__ import annotations
 

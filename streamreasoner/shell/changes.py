@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.shell.facts import fact_of, key
+from streamreasoner.shell.facts import fact_of, sort_key
 from streamreasoner.shell.line import Line, Tone, count
 
 if TYPE_CHECKING:
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 def changes(diff: Diff, printer: FactPrinter) -> tuple[list[Line], str]:
     """A line for each fact that changed, and the totals.
 
-    `# asserted` and `# retracted` mark changes of the input, all others are derived. Lines with
-    `=` are facts that stay present but change between asserted and derived.
+    `# asserted` and `# retracted` mark changes of the input; all others are derived. A line with
+    `=` is a fact that stays present but changes between asserted and derived.
     """
     closure, derived = _signs(diff.changes), _signs(diff.derived)
     lines = [
         _line(printer.text(fact), closure.get(fact, 0), derived.get(fact, 0))
-        for fact in sorted({**closure, **derived}, key=key)
+        for fact in sorted({**closure, **derived}, key=sort_key)
     ]
-    by_rules = sum(fact in derived for fact in closure)
-    of_rules = f", {by_rules:,} derived" if closure else ""
-    return lines, _numbers(len(closure), of_rules, diff.iterations)
+    derived_count = sum(fact in derived for fact in closure)
+    derived_part = f", {derived_count:,} derived" if closure else ""
+    return lines, _summary(len(closure), derived_part, diff.iterations)
 
 
 def totals(result: EpochResult) -> tuple[list[Line], str]:
@@ -42,7 +42,7 @@ def totals(result: EpochResult) -> tuple[list[Line], str]:
         if numbers:
             lines.append(Line(f"{part.predicate}: {numbers}"))
     total = sum(len(part.multiplicity) for part in result.closure)
-    return lines, _numbers(total, "", result.iterations)
+    return lines, _summary(total, "", result.iterations)
 
 
 def _signs(updates: Iterable[Update]) -> dict[Fact, int]:
@@ -66,6 +66,6 @@ def _line(fact: str, closure: int, derived: int) -> Line:
             return Line(f"= {fact}  # asserted, was derived", Tone.NOTE)
 
 
-def _numbers(total: int, derived: str, iterations: int) -> str:
+def _summary(total: int, derived: str, iterations: int) -> str:
     changed = count(total, "change", "changes")
     return f"{changed}{derived}; {count(iterations, 'iteration', 'iterations')}"

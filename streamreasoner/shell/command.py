@@ -19,8 +19,8 @@ class CommandError(StreamReasonerError):
     """A command of the shell that cannot be parsed or executed; nothing has changed."""
 
 
-class Takes(Enum):
-    """The arguments of a command, which decide where it ends."""
+class ArgumentKind(Enum):
+    """The kind of arguments a command takes, which decides where the command ends."""
 
     NOTHING = "nothing"
     WORD = "one word"
@@ -36,37 +36,51 @@ class Entry:
     Attributes:
         usage: An example or pattern.
         summary: A short description.
-        takes: Its arguments.
+        argument_kind: The kind of its arguments.
     """
 
     usage: str
     summary: str
-    takes: Takes = Takes.NOTHING
+    argument_kind: ArgumentKind = ArgumentKind.NOTHING
 
 
 CATALOGUE = {
     "insert": Entry(
-        "insert f(1), g(2).", "queue facts to assert; `* 3` asserts each 3 times", Takes.FACTS
+        "insert f(1), g(2).",
+        "queue facts to assert; `* 3` asserts each 3 times",
+        ArgumentKind.FACTS,
     ),
-    "remove": Entry("remove f(1).", "queue facts to retract", Takes.FACTS),
+    "remove": Entry("remove f(1).", "queue facts to retract", ArgumentKind.FACTS),
     "pending": Entry("pending", "show the pending updates"),
-    "commit": Entry("commit", "apply them as one epoch, and print what it changes"),
+    "commit": Entry("commit", "apply the pending updates as one epoch, and print its changes"),
     "rollback": Entry("rollback", "discard the pending updates"),
-    "load": Entry("load FILE", "assert the facts of a file, as an epoch of its own", Takes.WORD),
-    "list": Entry("list f(1, ?x)", "print the present facts, or those that match", Takes.PATTERN),
-    "count": Entry("count f(1, ?x)", "count the present facts, or those that match", Takes.PATTERN),
-    "explain": Entry("explain f(1)", "why a fact is present, or why it is absent", Takes.PATTERN),
-    "trace": Entry("trace f(1, ?x)", "the multiplicities of facts by iteration", Takes.PATTERN),
+    "load": Entry(
+        "load FILE", "assert the facts of a file, as an epoch of its own", ArgumentKind.WORD
+    ),
+    "list": Entry(
+        "list f(1, ?x)", "print the present facts, or those that match", ArgumentKind.PATTERN
+    ),
+    "count": Entry(
+        "count f(1, ?x)", "count the present facts, or those that match", ArgumentKind.PATTERN
+    ),
+    "explain": Entry(
+        "explain f(1)", "why a fact is present, or why it is absent", ArgumentKind.PATTERN
+    ),
+    "trace": Entry(
+        "trace f(1, ?x)", "the multiplicities of facts by iteration", ArgumentKind.PATTERN
+    ),
     "predicates": Entry("predicates", "the predicates of the program and how many facts they have"),
     "rules": Entry("rules", "the rules of the program, numbered"),
-    "rule": Entry("rule f(?x) :- g(?x).", "add rules, as an epoch of its own", Takes.RULES),
-    "drop": Entry("drop 2", "remove the rule with this number, as an epoch of its own", Takes.WORD),
+    "rule": Entry("rule f(?x) :- g(?x).", "add rules, as an epoch of its own", ArgumentKind.RULES),
+    "drop": Entry(
+        "drop 2", "remove the rule with this number, as an epoch of its own", ArgumentKind.WORD
+    ),
     "plan": Entry("plan", "how the program is evaluated"),
     "stats": Entry("stats", "the size of the state"),
     "@prefix": Entry(
-        "@prefix ex: <http://…/> .", "declare a prefix for later commands", Takes.RULES
+        "@prefix ex: <http://…/> .", "declare a prefix for later commands", ArgumentKind.RULES
     ),
-    "help": Entry("help COMMAND", "list the commands, or show the usage of one", Takes.WORD),
+    "help": Entry("help COMMAND", "list the commands, or show the usage of one", ArgumentKind.WORD),
     "quit": Entry("quit", "leave the shell, as Ctrl-D does"),
 }
 """Every command by name, in the order of `help`."""
@@ -97,8 +111,8 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Collect:
-    """`insert` and `remove`: each fact with the multiplicity."""
+class QueueUpdates:
+    """`insert` and `remove`: facts to queue as updates, all with the same multiplicity."""
 
     facts: tuple[Fact, ...]
     multiplicity: int
@@ -144,7 +158,7 @@ class AddRules:
     """`rule`: rules to add.
 
     Attributes:
-        typed: The command.
+        typed: The command as typed.
         text: The rules, preceded by the prefixes in scope.
     """
 
@@ -154,13 +168,13 @@ class AddRules:
 
 @dataclass(frozen=True, slots=True)
 class DropRule:
-    """`drop`: the number that `rules` gives."""
+    """`drop`: the number of a rule in the output of `rules`."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
-class Declare:
+class DeclarePrefix:
     """`@prefix`: a prefix for later commands."""
 
     prefix: Prefix
@@ -187,7 +201,7 @@ class Simple(Enum):
 
 
 Command: TypeAlias = (
-    Collect
+    QueueUpdates
     | Load
     | ListFacts
     | CountFacts
@@ -195,7 +209,7 @@ Command: TypeAlias = (
     | Explain
     | AddRules
     | DropRule
-    | Declare
+    | DeclarePrefix
     | Help
     | Simple
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import Constant, Span
 from streamreasoner.lang.printer import print_expression
-from streamreasoner.shell.command import ALIASES, CATALOGUE, Takes
+from streamreasoner.shell.command import ALIASES, CATALOGUE, ArgumentKind
 from streamreasoner.shell.reading import first_word
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from streamreasoner.shell.session import Session
 
-MOST_TERMS = 10_000
-"""Number of terms offered, the oldest of the dictionary; more would take noticeable time."""
+MAX_TERMS = 10_000
+"""Number of terms offered, the oldest in the dictionary; more would cause a noticeable delay."""
 
-MOST_CANDIDATES = 50
+MAX_CANDIDATES = 50
 """Maximum number of candidates."""
 
 _TYPED = re.compile(r"@?[^\s()\[\],@\"'|]*$")
@@ -53,11 +53,11 @@ class Completions:
         self._names: list[str] = []
 
     def at(self, before: str) -> Candidates:
-        """Candidates for the text before the cursor, at most `MOST_CANDIDATES`."""
+        """Candidates for the text before the cursor, at most `MAX_CANDIDATES`."""
         match = _TYPED.search(before)
         typed = match[0] if match is not None else ""
         matching = (text for text in self._all(before, typed) if text.startswith(typed))
-        return Candidates(typed, tuple(islice(dict.fromkeys(matching), MOST_CANDIDATES)))
+        return Candidates(typed, tuple(islice(dict.fromkeys(matching), MAX_CANDIDATES)))
 
     def _all(self, before: str, typed: str) -> Iterator[str]:
         word, end = first_word(before)
@@ -71,12 +71,16 @@ class Completions:
         if word == "help":
             yield from CATALOGUE
             return
-        if CATALOGUE[word].takes not in (Takes.FACTS, Takes.PATTERN, Takes.RULES):
+        if CATALOGUE[word].argument_kind not in (
+            ArgumentKind.FACTS,
+            ArgumentKind.PATTERN,
+            ArgumentKind.RULES,
+        ):
             return
         arities = self._session.reasoner.program.arities
         # A predicate alone is a pattern, but not a fact.
-        opened = "" if CATALOGUE[word].takes is Takes.PATTERN else "("
-        yield from (f"{name}{opened}" for name in sorted(arities))
+        suffix = "" if CATALOGUE[word].argument_kind is ArgumentKind.PATTERN else "("
+        yield from (f"{name}{suffix}" for name in sorted(arities))
         yield from (f"{name}:" for name in sorted(self._session.prefixes))
         if typed:
             yield from self._short_iris()
@@ -86,7 +90,7 @@ class Completions:
         prefixes, dictionary = self._session.prefixes, self._session.reasoner.dictionary
         if prefixes != self._prefixes:
             self._prefixes, self._seen, self._names = prefixes, 0, []
-        stop = min(len(dictionary), MOST_TERMS)
+        stop = min(len(dictionary), MAX_TERMS)
         if stop > self._seen:
             terms = dictionary.terms(self._seen, stop).to_pylist()
             short = (

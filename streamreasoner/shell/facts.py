@@ -53,7 +53,7 @@ class FactPrinter:
         return self._constants.setdefault(term, Constant(term, _NOWHERE))
 
 
-def key(fact: Fact) -> tuple[str, tuple[Key, ...]]:
+def sort_key(fact: Fact) -> tuple[str, tuple[Key, ...]]:
     """Sort key of a fact."""
     return fact.predicate, tuple(map(_key_of_term, fact.terms))
 
@@ -63,7 +63,7 @@ def fact_of(update: Update) -> Fact:
     return Fact(update.predicate, tuple(map(to_ntriples, update.args)))
 
 
-def decoded(predicate: str, args: NDArray[np.int32], dictionary: TermDictionary) -> list[Fact]:
+def decode_facts(predicate: str, args: NDArray[np.int32], dictionary: TermDictionary) -> list[Fact]:
     """Facts of term ids, int32 of shape (n, arity), in the same order."""
     distinct, positions = np.unique(args, return_inverse=True)
     terms = cast("list[str]", dictionary.decode(distinct).to_pylist())
@@ -75,15 +75,15 @@ def matching(
     pattern: Pattern, args: NDArray[np.int32], dictionary: TermDictionary
 ) -> NDArray[np.bool_]:
     """Which rows of term ids, int32 of shape (n, arity), match a pattern."""
-    chosen = np.ones(len(args), dtype=np.bool_)
+    mask = np.ones(len(args), dtype=np.bool_)
     first: dict[str, int] = {}
     for position, argument in enumerate(pattern.arguments or ()):
         match argument:
             case Constant(term):
                 term_id = dictionary.find(term)
-                chosen &= args[:, position] == (-1 if term_id is None else term_id)
+                mask &= args[:, position] == (-1 if term_id is None else term_id)
             case Variable(name):
-                chosen &= args[:, position] == args[:, first.setdefault(name, position)]
+                mask &= args[:, position] == args[:, first.setdefault(name, position)]
             case _:
                 pass
-    return chosen
+    return mask

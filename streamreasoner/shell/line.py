@@ -12,7 +12,7 @@ from streamreasoner.errors import ProgramError, StreamReasonerError
 
 
 class Tone(Enum):
-    """The role of a line, which decides its colour."""
+    """The role of a line, which determines its colour."""
 
     PLAIN = "plain"
     PRESENT = "present"
@@ -37,9 +37,9 @@ def lines(text: str, tone: Tone = Tone.PLAIN) -> list[Line]:
     return [Line(line, tone) for line in text.splitlines()]
 
 
-def count(number: int, one: str, many: str) -> str:
+def count(number: int, singular: str, plural: str) -> str:
     """`1 fact`, `2,000 facts`."""
-    return f"{number:,} {one if number == 1 else many}"
+    return f"{number:,} {singular if number == 1 else plural}"
 
 
 def error_lines(error: StreamReasonerError) -> list[Line]:

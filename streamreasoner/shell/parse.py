@@ -1,4 +1,4 @@
-"""Text to Command. Invariant: a command that is returned is valid; executing it may still fail."""
+"""Text to Command. Invariant: a returned command is well formed; executing it may still fail."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from streamreasoner.shell.command import (
     ALIASES,
     CATALOGUE,
     AddRules,
-    Collect,
+    ArgumentKind,
     Command,
     CommandError,
     CountFacts,
-    Declare,
+    DeclarePrefix,
     DropRule,
     Explain,
     Help,
     ListFacts,
     Load,
+    QueueUpdates,
     ShowTrace,
     Simple,
-    Takes,
 )
-from streamreasoner.shell.reading import first_word, is_silent
+from streamreasoner.shell.reading import first_word, is_blank
 from streamreasoner.shell.syntax import (
     read_facts,
     read_pattern,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from streamreasoner.shell.command import Pattern
     from streamreasoner.shell.syntax import Scope
 
-MOST_MULTIPLICITY = 1_000_000_000
+MAX_MULTIPLICITY = 1_000_000_000
 """Maximum of `* N`, so that no sum of typed updates overflows a multiplicity."""
 
 _PATTERN_COMMANDS: Mapping[str, Callable[[Pattern], Command]] = MappingProxyType(
@@ -64,35 +64,39 @@ def parse(text: str, scope: Scope) -> Command:
     word, start = first_word(text)
     entry = CATALOGUE.get(word)
     if entry is None:
-        raise CommandError(_unknown(text, word, start))
-    if entry.takes in (Takes.FACTS, Takes.PATTERN, Takes.RULES) and is_silent(text[start:]):
-        raise CommandError(f"`{word}` needs {entry.takes.value}, as in `{entry.usage}`.")
+        raise CommandError(_unknown_command(text, word, start))
+    if entry.argument_kind in (
+        ArgumentKind.FACTS,
+        ArgumentKind.PATTERN,
+        ArgumentKind.RULES,
+    ) and is_blank(text[start:]):
+        raise CommandError(f"`{word}` needs {entry.argument_kind.value}, as in `{entry.usage}`.")
     if (pattern_command := _PATTERN_COMMANDS.get(word)) is not None:
         return pattern_command(read_pattern(text, start, scope))
     match word:
         case "insert" | "remove":
-            return _collect(text, start, scope, 1 if word == "insert" else -1)
+            return _queue(text, start, scope, 1 if word == "insert" else -1)
         case "explain":
             return _explain(text, start, scope)
         case "rule":
             return AddRules(text, read_rules(text, start, scope))
         case "@prefix":
-            return Declare(read_prefix(text, scope))
+            return DeclarePrefix(read_prefix(text, scope))
         case _:
-            return _of_words(word, _words(word, text[start:]))
+            return _from_words(word, _words(word, text[start:]))
 
 
-def _collect(text: str, start: int, scope: Scope, sign: int) -> Collect:
+def _queue(text: str, start: int, scope: Scope, sign: int) -> QueueUpdates:
     times = _TIMES.search(text, start)
     multiplicity = 1
     if times is not None:
         multiplicity = int(times[1])
-        if not 1 <= multiplicity <= MOST_MULTIPLICITY:
+        if not 1 <= multiplicity <= MAX_MULTIPLICITY:
             raise CommandError(
-                f"Cannot repeat {multiplicity} times; use 1 to {MOST_MULTIPLICITY:,}."
+                f"Cannot repeat {multiplicity} times; use 1 to {MAX_MULTIPLICITY:,}."
             )
         text = text[: times.start()] + " " * len(times[0]) + text[times.end() :]
-    return Collect(read_facts(text, start, scope), sign * multiplicity)
+    return QueueUpdates(read_facts(text, start, scope), sign * multiplicity)
 
 
 def _explain(text: str, start: int, scope: Scope) -> Explain:
@@ -113,7 +117,7 @@ def _words(word: str, rest: str) -> list[str]:
     return list(filter(None, words))
 
 
-def _of_words(word: str, words: list[str]) -> Command:
+def _from_words(word: str, words: list[str]) -> Command:
     entry = CATALOGUE[word]
     match word, words:
         case "help", []:
@@ -126,8 +130,10 @@ def _of_words(word: str, words: list[str]) -> Command:
             if number.isascii() and number.isdigit():
                 return DropRule(int(number))
             raise CommandError(f"'{number}' is not a rule number; `rules` lists them.")
-        case _ if entry.takes is Takes.WORD:
-            raise CommandError(f"`{word}` needs {entry.takes.value}, as in `{entry.usage}`.")
+        case _ if entry.argument_kind is ArgumentKind.WORD:
+            raise CommandError(
+                f"`{word}` needs {entry.argument_kind.value}, as in `{entry.usage}`."
+            )
         case _, []:
             return Simple(word)
         case _:
@@ -137,11 +143,11 @@ def _of_words(word: str, words: list[str]) -> Command:
 def _help(name: str) -> Help:
     command = ALIASES.get(name, name)
     if command not in CATALOGUE:
-        raise CommandError(_unknown(name, name, len(name)))
+        raise CommandError(_unknown_command(name, name, len(name)))
     return Help(command)
 
 
-def _unknown(text: str, word: str, end: int) -> str:
+def _unknown_command(text: str, word: str, end: int) -> str:
     shown = word or text.strip().partition("\n")[0]
     close = get_close_matches(word.lower(), [*CATALOGUE, *ALIASES], 1)
     if close:

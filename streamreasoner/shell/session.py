@@ -19,23 +19,23 @@ from streamreasoner.shell.command import (
     ALIASES,
     CATALOGUE,
     AddRules,
-    Collect,
     CommandError,
     CountFacts,
-    Declare,
+    DeclarePrefix,
     DropRule,
     Explain,
     Help,
     ListFacts,
     Load,
+    QueueUpdates,
     ShowTrace,
     Simple,
 )
 from streamreasoner.shell.facts import FactPrinter, fact_of
 from streamreasoner.shell.line import Line, Tone, count, lines
 from streamreasoner.shell.parse import parse
-from streamreasoner.shell.questions import Questions
-from streamreasoner.shell.reading import is_silent
+from streamreasoner.shell.queries import Queries
+from streamreasoner.shell.reading import is_blank
 from streamreasoner.shell.syntax import Scope, relocated, rule_warnings
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Session:
     Args:
         reasoner: A reasoner, fresh or in use.
         limit: Maximum number of facts that one command prints; None means no limit.
-        header: Whether CSV files begin with a line of names.
+        header: Whether CSV files begin with a header line.
         clock: Returns seconds. If set, epochs report their duration and `stats` the memory, so
             output is no longer deterministic.
     """
@@ -116,23 +116,23 @@ class Session:
         Raises:
             StreamReasonerError: It cannot be parsed or executed; nothing has changed.
         """
-        if is_silent(text):
+        if is_blank(text):
             return []
         return self._execute(parse(text, self.scope))
 
     def _execute(self, command: Command) -> list[Line]:  # noqa: C901, PLR0911 - one case each
         match command:
-            case Collect(facts, multiplicity):
+            case QueueUpdates(facts, multiplicity):
                 self.pending += (_update(fact, multiplicity) for fact in facts)
                 return []
             case Load(path):
                 return self._load([path])
             case ListFacts(pattern):
-                return self._shown(*self._questions.facts(pattern))
+                return self._limited(*self._queries.facts(pattern))
             case CountFacts(pattern):
-                return self._questions.count(pattern)
+                return self._queries.count(pattern)
             case ShowTrace(pattern):
-                return self._shown(*self._questions.trace(pattern))
+                return self._limited(*self._queries.trace(pattern))
             case Explain(fact):
                 terms = map(from_ntriples, fact.terms)
                 return lines(self.reasoner.explain(fact.predicate, *terms).text())
@@ -140,7 +140,7 @@ class Session:
                 return self._add(command)
             case DropRule(number):
                 return self._drop(number)
-            case Declare(prefix):
+            case DeclarePrefix(prefix):
                 self._declare(prefix)
                 return []
             case Help(name):
@@ -153,7 +153,7 @@ class Session:
     def _simple(self, command: Simple) -> list[Line]:  # noqa: PLR0911 - one case each
         match command:
             case Simple.PENDING:
-                return self._shown(
+                return self._limited(
                     list(map(self._pending_line, self.pending)), _updates(len(self.pending))
                 )
             case Simple.COMMIT:
@@ -162,17 +162,17 @@ class Session:
                 discarded, self.pending = self.pending, []
                 return [Line(f"{_updates(len(discarded))} discarded.", Tone.NOTE)]
             case Simple.PREDICATES:
-                return self._questions.predicates()
+                return self._queries.predicates()
             case Simple.RULES:
-                return self._questions.rules()
+                return self._queries.rules()
             case Simple.PLAN:
                 return lines(explain_plan(self.reasoner.program))
             case Simple.STATS:
-                return self._questions.statistics(memory=self._clock is not None)
+                return self._queries.statistics(memory=self._clock is not None)
             case Simple.QUIT:
                 self.finished = True
-                lost = [Line(f"{_updates(len(self.pending))} not committed.", Tone.NOTE)]
-                return lost if self.pending else []
+                notice = [Line(f"{_updates(len(self.pending))} not committed.", Tone.NOTE)]
+                return notice if self.pending else []
             case _:
                 assert_never(command)
 
@@ -183,8 +183,8 @@ class Session:
         return Line(f"{sign} {self._printer.text(fact_of(update))}{times}", tone)
 
     @property
-    def _questions(self) -> Questions:
-        return Questions(self.reasoner, self._printer)
+    def _queries(self) -> Queries:
+        return Queries(self.reasoner, self._printer)
 
     def _load(self, paths: Iterable[str]) -> list[Line]:
         paths = tuple(paths)
@@ -192,12 +192,12 @@ class Session:
             batch for path in paths for batch in self.reasoner.read(path, header=self._header)
         )
         # Files may hold millions of facts, so changes are counted, not printed.
-        result, took = self._timed(lambda: self.reasoner.take(batches))
+        result, duration = self._timed(lambda: self.reasoner.take(batches))
         for name, iri in declared_prefixes(paths).items():
             if name not in self.prefixes:
                 self._declare(Prefix(name, iri, _NOWHERE))
         lines, numbers = totals(result)
-        return [*lines, Line(numbers + took, Tone.NOTE)]
+        return [*lines, Line(numbers + duration, Tone.NOTE)]
 
     def _declare(self, prefix: Prefix) -> None:
         self._directives += (prefix,)
@@ -207,7 +207,7 @@ class Session:
         if not self.pending:
             return [Line("No pending updates. Add some with `insert` or `remove`.", Tone.NOTE)]
         try:
-            lines = self._change(lambda: self.reasoner.apply(self.pending))
+            lines = self._run_epoch(lambda: self.reasoner.apply(self.pending))
         except EngineError as error:
             pending = f"{_updates(len(self.pending))} still pending; `rollback` discards them."
             raise CommandError(f"{error} Nothing has changed; {pending}") from None
@@ -219,7 +219,7 @@ class Session:
         source = f"<added {self._added}>"
         scope = self.scope
         try:
-            changed = self._change(lambda: self.reasoner.add_rules(command.text, source))
+            changed = self._run_epoch(lambda: self.reasoner.add_rules(command.text, source))
         except ProgramError as error:
             texts = self.reasoner.program.texts
             raise relocated(error, source, command.typed, scope, texts) from None
@@ -227,31 +227,31 @@ class Session:
         return lines(rule_warnings(warnings, source, command.typed, scope), Tone.NOTE) + changed
 
     def _drop(self, number: int) -> list[Line]:
-        rules = self._questions.written
+        rules = self._queries.source_rules
         if not 1 <= number <= len(rules):
             raise CommandError(f"There is no rule {number}; `rules` lists them.")
-        return self._change(lambda: self.reasoner.remove_rules(print_rule(rules[number - 1])))
+        return self._run_epoch(lambda: self.reasoner.remove_rules(print_rule(rules[number - 1])))
 
-    def _change(self, act: Callable[[], Diff]) -> list[Line]:
+    def _run_epoch(self, action: Callable[[], Diff]) -> list[Line]:
         """Run an epoch, and return its changes as lines."""
-        diff, took = self._timed(act)
+        diff, duration = self._timed(action)
         lines, numbers = changes(diff, self._printer)
-        return self._shown(lines, numbers + took)
+        return self._limited(lines, numbers + duration)
 
-    def _shown(self, lines: list[Line], numbers: str) -> list[Line]:
-        """Lines up to the limit, and the line of totals."""
+    def _limited(self, lines: list[Line], numbers: str) -> list[Line]:
+        """The lines up to the limit, followed by a line of totals."""
         more = len(lines) - (len(lines) if self._limit is None else self._limit)
         if more > 0:
             lines = [*lines[: self._limit], Line(f"… and {more:,} more", Tone.NOTE)]
         return [*lines, Line(numbers, Tone.NOTE)]
 
-    def _timed(self, act: Callable[[], _Result]) -> tuple[_Result, str]:
+    def _timed(self, action: Callable[[], _Result]) -> tuple[_Result, str]:
         """Call a function; with a clock, also return its duration as text."""
         if self._clock is None:
-            return act(), ""
-        began = self._clock()
-        result = act()
-        return result, f"; {(self._clock() - began) * _MILLISECONDS:,.1f} ms"
+            return action(), ""
+        started = self._clock()
+        result = action()
+        return result, f"; {(self._clock() - started) * _MILLISECONDS:,.1f} ms"
 
 
 def _update(fact: Fact, multiplicity: int) -> Update:
@@ -265,7 +265,7 @@ def _updates(number: int) -> str:
 def _help(command: str | None) -> list[Line]:
     if command is not None:
         entry = CATALOGUE[command]
-        others = [alias for alias, meant in ALIASES.items() if meant == command]
+        others = [alias for alias, target in ALIASES.items() if target == command]
         also = f" Also: {', '.join(others)}." if others else ""
         return [Line(entry.usage), Line(f"  {entry.summary[0].upper()}{entry.summary[1:]}.{also}")]
     width = max(len(entry.usage) for entry in CATALOGUE.values())

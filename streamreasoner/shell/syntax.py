@@ -18,7 +18,7 @@ from streamreasoner.lang.parser import read
 from streamreasoner.lang.printer import print_directive
 from streamreasoner.lang.statements import blank
 from streamreasoner.shell.command import Fact, Pattern
-from streamreasoner.shell.reading import is_ended, is_open
+from streamreasoner.shell.reading import is_open, is_terminated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -61,9 +61,9 @@ def read_facts(text: str, start: int, scope: Scope) -> tuple[Fact, ...]:
     # Checked here, because an error from the epoch would have no location.
     found = [item for check in CHECKS for item in check(program)]
     heads = [head for rule in program.rules for head in rule.heads]
-    found += (item for head in heads for item in _unknown(head, scope))
+    found += (item for head in heads for item in _check_head(head, scope))
     if found:
-        raise _refused(found, text, scope)
+        raise _error_of(found, text, scope)
     return tuple(
         Fact(
             head.predicate,
@@ -83,7 +83,7 @@ def read_pattern(text: str, start: int, scope: Scope) -> Pattern:
     if name is not None:
         if name[1] not in scope.arities:
             span = _span(text, *name.span(1))
-            raise refuse([_no_predicate(name[1], span, scope)], {SOURCE: text})
+            raise refuse([_unknown_predicate(name[1], span, scope)], {SOURCE: text})
         return Pattern(name[1])
     program = _statements(text, start, scope)
     head, *others = [head for rule in program.rules for head in rule.heads]
@@ -101,9 +101,9 @@ def read_pattern(text: str, start: int, scope: Scope) -> Pattern:
         for argument in head.arguments
         if argument not in arguments
     )
-    found += _unknown(head, scope)
+    found += _check_head(head, scope)
     if found:
-        raise _refused(found, text, scope)
+        raise _error_of(found, text, scope)
     return Pattern(head.predicate, arguments)
 
 
@@ -121,12 +121,12 @@ def read_prefix(text: str, scope: Scope) -> Prefix:
         or len(program.directives) != len(scope.directives) + 1
     ):
         message = Diagnostic("SR105", "more than one declaration", declared.span)
-        raise _refused([message], text, scope)
+        raise _error_of([message], text, scope)
     return declared
 
 
 def read_rules(text: str, start: int, scope: Scope) -> str:
-    """The rules in a command, from an offset, as a program text of their own.
+    """The rules in a command, from an offset, as a separate program text.
 
     Raises:
         ProgramError: A syntax error; carets show where.
@@ -153,7 +153,7 @@ def relocated(
     others = [item for item in found if item.span.source != source]
     if not found:
         return error
-    return refuse([*_placed(here, text, scope), *others], {SOURCE: text, **texts})
+    return refuse([*_shifted(here, text, scope), *others], {SOURCE: text, **texts})
 
 
 def rule_warnings(warnings: Iterable[Diagnostic], source: str, text: str, scope: Scope) -> str:
@@ -166,13 +166,13 @@ def rule_warnings(warnings: Iterable[Diagnostic], source: str, text: str, scope:
         scope: The scope it was read with.
     """
     here = [item for item in warnings if item.span.source == source]
-    return render(_placed(here, text, scope), {SOURCE: text})
+    return render(_shifted(here, text, scope), {SOURCE: text})
 
 
 def _statements(text: str, start: int, scope: Scope) -> Program:
     """Parse one or more heads without bodies; the last dot is optional."""
     masked = blank(text, 0, start)
-    if not is_ended(masked) and not is_open(masked):
+    if not is_terminated(masked) and not is_open(masked):
         # On a line of its own, because the last line may end with a comment.
         masked += "\n."
     program = _read(text, masked, scope)
@@ -186,46 +186,46 @@ def _statements(text: str, start: int, scope: Scope) -> Program:
         for directive in program.directives[len(scope.directives) :]
     )
     if found:
-        raise _refused(found, text, scope)
+        raise _error_of(found, text, scope)
     return program
 
 
 def _read(text: str, masked: str, scope: Scope) -> Program:
     reading = read(scope.header + masked, SOURCE)
     if reading.diagnostics:
-        raise _refused(reading.diagnostics, text, scope)
+        raise _error_of(reading.diagnostics, text, scope)
     return reading.program
 
 
-def _unknown(head: Atom, scope: Scope) -> Iterator[Diagnostic]:
+def _check_head(head: Atom, scope: Scope) -> Iterator[Diagnostic]:
     predicate, arity = head.predicate, head.arity
     expected = scope.arities.get(predicate)
     if expected is None:
-        yield _no_predicate(predicate, head.span, scope)
+        yield _unknown_predicate(predicate, head.span, scope)
     elif arity != expected:
         message = f"'{predicate}' has {expected} arguments in the program, not {arity}"
         hint = "write `_` where any term will do" if predicate in ARITIES else None
         yield Diagnostic("SR210", message, head.span, hint)
 
 
-def _no_predicate(name: str, span: Span, scope: Scope) -> Diagnostic:
+def _unknown_predicate(name: str, span: Span, scope: Scope) -> Diagnostic:
     close = get_close_matches(name, scope.arities, 1)
     known = ", ".join(f"{each}/{arity}" for each, arity in sorted(scope.arities.items()))
     hint = f"did you mean '{close[0]}'?" if close else f"the predicates are {known}"
     return Diagnostic("SR211", f"the program has no predicate '{name}'", span, hint)
 
 
-def _refused(diagnostics: Iterable[Diagnostic], text: str, scope: Scope) -> ProgramError:
-    return refuse(_placed(diagnostics, text, scope), {SOURCE: text})
+def _error_of(diagnostics: Iterable[Diagnostic], text: str, scope: Scope) -> ProgramError:
+    return refuse(_shifted(diagnostics, text, scope), {SOURCE: text})
 
 
-def _placed(diagnostics: Iterable[Diagnostic], text: str, scope: Scope) -> list[Diagnostic]:
+def _shifted(diagnostics: Iterable[Diagnostic], text: str, scope: Scope) -> list[Diagnostic]:
     """Move diagnostics of header plus command to the command alone."""
     offset = len(scope.header)
-    return [replace(item, span=_moved(item.span, offset, text)) for item in diagnostics]
+    return [replace(item, span=_shifted_span(item.span, offset, text)) for item in diagnostics]
 
 
-def _moved(span: Span, offset: int, text: str) -> Span:
+def _shifted_span(span: Span, offset: int, text: str) -> Span:
     start, end = span.start - offset, span.end - offset
     if start >= len(text):
         # The span is the added dot: point behind the text.

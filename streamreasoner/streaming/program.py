@@ -13,7 +13,7 @@ import numpy as np
 
 from streamreasoner import rulesets
 from streamreasoner.analysis.canonical_text import canonical_text
-from streamreasoner.analysis.change import in_one_text, with_rules, without_rules
+from streamreasoner.analysis.change import canonical_program, with_rules, without_rules
 from streamreasoner.analysis.check import check_text
 from streamreasoner.collection.programs import ProgramText
 from streamreasoner.errors import ProgramError, StateError
@@ -86,7 +86,7 @@ class ProgramInEffect:
         """
         _check_imports(message)
         try:
-            checked = in_one_text(self._changed(message), SOURCE)
+            checked = canonical_program(self._changed(message), SOURCE)
             text = stored_text(checked)
         except ProgramError as error:
             reason = Reason.RULES_REFUSED if error.diagnostics else Reason.UNKNOWN_RULE

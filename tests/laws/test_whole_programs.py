@@ -9,7 +9,7 @@ from hypothesis import given
 from strategies import checked, programs
 
 from streamreasoner.analysis.canonical_text import canonical_text
-from streamreasoner.analysis.change import in_one_text
+from streamreasoner.analysis.change import canonical_program
 from streamreasoner.analysis.load import load_program
 from streamreasoner.plan.lower import lower
 
@@ -23,7 +23,7 @@ FILES = sorted(
 
 def assert_same(program):
     """The text is a fixpoint, with the same rules, facts, predicates and declarations."""
-    stored = in_one_text(program, "stored")
+    stored = canonical_program(program, "stored")
     assert len(stored.programs) == 1
     assert canonical_text(stored.programs) == canonical_text(program.programs)
     assert stored.hash == program.hash

@@ -9,7 +9,7 @@ from streamreasoner.backends.choice import BackendKind, Limit
 from streamreasoner.engine.ports import Statistics
 from streamreasoner.rdf import memory
 from streamreasoner.rdf.memory import Fill, physical_memory
-from streamreasoner.streaming.growth import Growth
+from streamreasoner.streaming.size_monitor import SizeMonitor
 
 
 def test_a_state_that_does_not_fit_is_in_spark():
@@ -61,10 +61,10 @@ def test_a_query_ends_when_the_state_has_grown(size, used, stops):
     Too large means above the memory limit, or above three quarters of the arena.
     """
     stopped, limit = [], Limit(100)
-    growth = Growth(
+    monitor = SizeMonitor(
         lambda: limit.exceeded(statistics(size, Fill(used, 100)), 10),
         lambda: stopped.append(True),
     )
-    growth.batch_finished(0, 1.0)
+    monitor.batch_finished(0, 1.0)
     assert len(stopped) == stops
-    assert growth.exceeded == bool(stops)
+    assert monitor.exceeded == bool(stops)

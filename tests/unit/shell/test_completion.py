@@ -6,7 +6,7 @@ import pytest
 
 from streamreasoner.analysis import check_text
 from streamreasoner.reasoner import Reasoner
-from streamreasoner.shell.completion import MOST_CANDIDATES, Completions
+from streamreasoner.shell.completion import MAX_CANDIDATES, Completions
 from streamreasoner.shell.session import Session
 
 RULES = """@prefix ex: <http://example.org/> .
@@ -71,4 +71,4 @@ def test_there_are_not_too_many():
     session.execute(f"insert {facts}.")
     session.execute("commit")
 
-    assert len(Completions(session).at("list edge(ex:n").texts) == MOST_CANDIDATES
+    assert len(Completions(session).at("list edge(ex:n").texts) == MAX_CANDIDATES

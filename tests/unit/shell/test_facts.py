@@ -10,7 +10,7 @@ import pytest
 from streamreasoner.lang.ast import Constant, Span, Variable, Wildcard
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.shell.command import Fact, Pattern
-from streamreasoner.shell.facts import FactPrinter, decoded, key, matching
+from streamreasoner.shell.facts import FactPrinter, decode_facts, matching, sort_key
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
@@ -34,7 +34,7 @@ def test_facts_are_sorted_by_value():
     facts = [Fact(name, (term,)) for name in ("edge", "path") for term in IN_ORDER]
     shuffled = Random(7).sample(facts, len(facts))
 
-    assert sorted(shuffled, key=key) == facts
+    assert sorted(shuffled, key=sort_key) == facts
 
 
 def test_a_fact_is_printed_in_the_rule_language():
@@ -64,9 +64,9 @@ def test_a_pattern_chooses_facts(arguments, expected):
     args = np.array([[a, a], [a, b], [b, a]], dtype=np.int32)
     chosen = matching(Pattern("f", arguments), args, dictionary)
 
-    assert [fact.terms for fact in decoded("f", args[chosen], dictionary)] == expected
+    assert [fact.terms for fact in decode_facts("f", args[chosen], dictionary)] == expected
 
 
 def test_facts_without_arguments_are_decoded():
     """Rows without columns are facts, too."""
-    assert decoded("f", np.empty((1, 0), dtype=np.int32), Dictionary()) == [Fact("f", ())]
+    assert decode_facts("f", np.empty((1, 0), dtype=np.int32), Dictionary()) == [Fact("f", ())]

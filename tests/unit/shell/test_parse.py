@@ -8,9 +8,8 @@ from streamreasoner.errors import ProgramError
 from streamreasoner.lang.ast import Base, Constant, Prefix, Span, Variable
 from streamreasoner.shell.command import (
     AddRules,
-    Collect,
     CommandError,
-    Declare,
+    DeclarePrefix,
     DropRule,
     Explain,
     Fact,
@@ -18,6 +17,7 @@ from streamreasoner.shell.command import (
     ListFacts,
     Load,
     Pattern,
+    QueueUpdates,
     Simple,
 )
 from streamreasoner.shell.parse import parse
@@ -45,19 +45,19 @@ def edge(x, y):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("insert edge(1, 2).", Collect((edge(1, 2),), 1)),
-        ("insert edge(1, 2), edge(2, 3)", Collect((edge(1, 2), edge(2, 3)), 1)),
-        ("insert edge(1, 2). edge(2, 3).", Collect((edge(1, 2), edge(2, 3)), 1)),
-        ("remove edge(1, 2) * 3 . # thrice", Collect((edge(1, 2),), -3)),
-        ("insert edge(1,\n  2) # no dot", Collect((edge(1, 2),), 1)),
-        ("insert alarm().", Collect((Fact("alarm", ()),), 1)),
+        ("insert edge(1, 2).", QueueUpdates((edge(1, 2),), 1)),
+        ("insert edge(1, 2), edge(2, 3)", QueueUpdates((edge(1, 2), edge(2, 3)), 1)),
+        ("insert edge(1, 2). edge(2, 3).", QueueUpdates((edge(1, 2), edge(2, 3)), 1)),
+        ("remove edge(1, 2) * 3 . # thrice", QueueUpdates((edge(1, 2),), -3)),
+        ("insert edge(1,\n  2) # no dot", QueueUpdates((edge(1, 2),), 1)),
+        ("insert alarm().", QueueUpdates((Fact("alarm", ()),), 1)),
         (
             'insert edge("(1) * 2", <x>).',
-            Collect((Fact("edge", ('"(1) * 2"', "<http://base.org/x>")),), 1),
+            QueueUpdates((Fact("edge", ('"(1) * 2"', "<http://base.org/x>")),), 1),
         ),
         (
             "insert [ex:a, a, ex:B].",
-            Collect((Fact("triple", (f"<{EX}a>", RDF_TYPE, f"<{EX}B>")),), 1),
+            QueueUpdates((Fact("triple", (f"<{EX}a>", RDF_TYPE, f"<{EX}B>")),), 1),
         ),
         ("list path", ListFacts(Pattern("path"))),
         ("list path. % all", ListFacts(Pattern("path"))),
@@ -70,7 +70,7 @@ def edge(x, y):
         ("commit .", Simple.COMMIT),
         ("help why", Help("explain")),
         ("help", Help(None)),
-        ("@prefix e: <http://e/> .", Declare(Prefix("e", "http://e/", NOWHERE))),
+        ("@prefix e: <http://e/> .", DeclarePrefix(Prefix("e", "http://e/", NOWHERE))),
     ],
 )
 def test_a_command_is_what_it_says(text, expected):

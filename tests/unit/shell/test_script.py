@@ -34,11 +34,11 @@ def test_a_script_stops_at_the_first_error():
 
 def test_a_script_can_go_on_after_an_error():
     """What was wrong is still reported in the end."""
-    written = []
+    source_rules = []
     session = Session(Reasoner(check_text(RULES)))
 
-    assert not run_script(session, ["list pth", "count edge"], written.append, keep_going=True)
-    assert "".join(written) == (
+    assert not run_script(session, ["list pth", "count edge"], source_rules.append, keep_going=True)
+    assert "".join(source_rules) == (
         "> list pth\n"
         "<input>:1:6: SR211 the program has no predicate 'pth'\n"
         "  list pth\n"

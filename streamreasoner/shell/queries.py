@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import TRIPLE, Atom, walk
 from streamreasoner.lang.printer import print_rule
-from streamreasoner.shell.facts import decoded, key, matching
+from streamreasoner.shell.facts import decode_facts, matching, sort_key
 from streamreasoner.shell.line import Line, Tone, count
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _MEBIBYTE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Questions:
+class Queries:
     """Queries a reasoner.
 
     Attributes:
@@ -36,29 +36,27 @@ class Questions:
     printer: FactPrinter
 
     def count(self, pattern: Pattern) -> list[Line]:
-        """How many present facts match."""
+        """The number of present facts that match."""
         return [_facts(len(self._ids(pattern)))]
 
     def facts(self, pattern: Pattern) -> tuple[list[Line], str]:
         """The present facts that match, and their number."""
-        facts = sorted(self._decoded(pattern, self._ids(pattern)), key=key)
+        facts = sorted(self._decode(pattern, self._ids(pattern)), key=sort_key)
         lines = [Line(self.printer.text(fact)) for fact in facts]
         return lines, _facts(len(lines)).text
 
     def trace(self, pattern: Pattern) -> tuple[list[Line], str]:
         """The multiplicities, by iteration, of the facts that match, present or not."""
         rows = self.reasoner.engine.trace(pattern.predicate)
-        chosen = matching(pattern, rows.args, self.reasoner.dictionary)
+        mask = matching(pattern, rows.args, self.reasoner.dictionary)
         multiplicities: dict[Fact, dict[int, int]] = defaultdict(dict)
-        numbers = zip(
-            rows.iteration[chosen].tolist(), rows.multiplicity[chosen].tolist(), strict=True
-        )
-        facts = self._decoded(pattern, rows.args[chosen])
+        numbers = zip(rows.iteration[mask].tolist(), rows.multiplicity[mask].tolist(), strict=True)
+        facts = self._decode(pattern, rows.args[mask])
         for fact, (iteration, multiplicity) in zip(facts, numbers, strict=True):
             multiplicities[fact][iteration] = multiplicity
-        present = set(self._decoded(pattern, self._ids(pattern)))
+        present = set(self._decode(pattern, self._ids(pattern)))
         lines = []
-        for fact in sorted(multiplicities, key=key):
+        for fact in sorted(multiplicities, key=sort_key):
             by_iteration = sorted(multiplicities[fact].items())
             printed = ", ".join(f"{number} at {iteration}" for iteration, number in by_iteration)
             absent = "" if fact in present else " (absent)"
@@ -86,14 +84,14 @@ class Questions:
         return lines
 
     @property
-    def written(self) -> list[Rule]:
+    def source_rules(self) -> list[Rule]:
         """The rules of all files, as written."""
         programs = self.reasoner.program.programs
         return [rule for program in programs for rule in program.rules if rule.body]
 
     def rules(self) -> list[Line]:
         """The rules, numbered from 1."""
-        rules = self.written
+        rules = self.source_rules
         width = len(str(len(rules)))
         return [
             Line(f"{number:{width}}  {print_rule(rule, self.printer.prefixes)}")
@@ -120,8 +118,8 @@ class Questions:
         args = self.reasoner.engine.facts(pattern.predicate)
         return args[matching(pattern, args, self.reasoner.dictionary)]
 
-    def _decoded(self, pattern: Pattern, args: NDArray[np.int32]) -> list[Fact]:
-        return decoded(pattern.predicate, args, self.reasoner.dictionary)
+    def _decode(self, pattern: Pattern, args: NDArray[np.int32]) -> list[Fact]:
+        return decode_facts(pattern.predicate, args, self.reasoner.dictionary)
 
 
 def _facts(number: int) -> Line:

@@ -1,4 +1,4 @@
-"""Stops a query whose state outgrows memory. Invariant: the batch that exceeds it is finished."""
+"""Stop a query whose state outgrows memory. Invariant: the batch that exceeds it is finished."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Growth(NullObserver):
-    """Checks the size of the state after each batch.
+class SizeMonitor(NullObserver):
+    """Stops the query when the state exceeds its size limit, checked after each batch.
 
     Attributes:
         exceeded: Whether the state has become too large.
