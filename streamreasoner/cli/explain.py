@@ -16,7 +16,7 @@ from streamreasoner.analysis.load import load_program
 from streamreasoner.errors import DataError, TermError
 from streamreasoner.explain import Limits, read_fact
 from streamreasoner.explain.message import fact_of_message
-from streamreasoner.explain.names import Names
+from streamreasoner.explain.printer import ExplanationPrinter
 from streamreasoner.rdf.load import declared_prefixes
 from streamreasoner.rdf.nodes import from_ntriples
 from streamreasoner.rdf.terms import canonical
@@ -85,7 +85,9 @@ def explain(
     reasoner.load(*facts, header=header)
     terms = map(from_ntriples, goal.arguments)
     explanation = reasoner.explain(goal.predicate, *terms, limits=Limits(depth, size, matches))
-    explanation = replace(explanation, names=Names({**more, **explanation.names.prefixes}))
+    explanation = replace(
+        explanation, printer=ExplanationPrinter({**more, **explanation.printer.prefixes})
+    )
     match format_:
         case Format.TEXT:
             text = explanation.text()

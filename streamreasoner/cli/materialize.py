@@ -21,7 +21,7 @@ from streamreasoner.explain.fact import prefixes
 from streamreasoner.lang.ast import QUAD, TRIPLE
 from streamreasoner.rdf.load import declared_prefixes
 from streamreasoner.reasoner import Reasoner
-from streamreasoner.shell.facts import FactPrinter, decoded, key
+from streamreasoner.shell.facts import FactPrinter, decode_facts, sort_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,8 +124,8 @@ def _print(reasoner: Reasoner, paths: list[Path]) -> None:
     program = reasoner.program
     printer = FactPrinter({**declared_prefixes(paths), **prefixes(program)})
     for predicate in sorted(program.outputs or program.arities):
-        facts = decoded(predicate, reasoner.engine.facts(predicate), reasoner.dictionary)
-        for fact in sorted(facts, key=key):
+        facts = decode_facts(predicate, reasoner.engine.facts(predicate), reasoner.dictionary)
+        for fact in sorted(facts, key=sort_key):
             print(f"{printer.text(fact)} .")
 
 

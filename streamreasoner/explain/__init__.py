@@ -1,4 +1,4 @@
-"""Explanations: the proof of a fact that is present, and what a fact that is absent lacks."""
+"""Explanations: proofs of present facts, and the reasons why absent facts are not derived."""
 
 from __future__ import annotations
 

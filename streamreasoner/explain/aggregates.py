@@ -34,22 +34,22 @@ _RANKS = {
 }
 
 
-def order(term: str) -> Key:
+def order_key(term: str) -> Key:
     """A sort key for the total order of canonical terms."""
     text = term.encode()
     parsed = literal(term)
     if parsed is None:
         return (_IRIS if term.startswith("<") else _BLANK_NODES, (), text)
-    worth = parsed.value
-    rank = _RANKS[worth.kind]
+    literal_value = parsed.value
+    rank = _RANKS[literal_value.kind]
     content: tuple[object, ...] = ()
     if rank == _NUMBERS:
-        unordered = math.isnan(worth.double)
-        nearest = 0.0 if unordered else worth.double
-        inexact = worth.kind is Kind.DOUBLE
-        content = (unordered, nearest, inexact, worth.whole, worth.fraction)
+        is_nan = math.isnan(literal_value.double)
+        double = 0.0 if is_nan else literal_value.double
+        inexact = literal_value.kind is Kind.DOUBLE
+        content = (is_nan, double, inexact, literal_value.whole, literal_value.fraction)
     elif rank in (_BOOLEANS, _INSTANTS):
-        content = (worth.whole, worth.fraction)
+        content = (literal_value.whole, literal_value.fraction)
     elif rank == _STRINGS:
         content = (parsed.lexical,)
     return (rank, content, text)
@@ -58,7 +58,7 @@ def order(term: str) -> Key:
 def extreme(function: str) -> Callable[[Iterable[str]], str]:
     """The function that returns the least (`min`) or greatest (`max`) of some terms."""
     choose = min if function == "min" else max
-    return lambda terms: choose(terms, key=order)
+    return lambda terms: choose(terms, key=order_key)
 
 
 def aggregate(function: str, terms: Sequence[str], *, distinct: bool) -> str | None:
@@ -84,10 +84,10 @@ def _sum(numbers: Sequence[Number], *, average: bool) -> str | None:
 
 
 def _double(exact: int, doubles: Sequence[Number], divisor: int) -> float:
-    """The exact sum over a divisor, rounded once; by IEEE 754 if any operand is not finite."""
-    unbounded = sum(each.double for each in doubles if not math.isfinite(each.double))
-    if unbounded != 0:
-        return unbounded
+    """The exact sum divided by a divisor, rounded once; IEEE 754 if an operand is not finite."""
+    infinite = sum(each.double for each in doubles if not math.isfinite(each.double))
+    if infinite != 0:
+        return infinite
     total = Fraction(exact, UNITS)
     total += sum(Fraction(each.double) for each in doubles if math.isfinite(each.double))
     total /= divisor

@@ -5,9 +5,9 @@ stratum were present at i - 1, so the trace guides the search and it never backt
 and `max`, facts stay present within an epoch, so any derivation from facts of earlier iterations is
 as good as the first one, and the proof has minimal height.
 
-With recursive `min` and `max` a fact may outlive its first premises. Premises that are present in
-the end are preferred, even if they make the iteration later; where they depend on the fact itself,
-or none are left, the proof shows until when the first premises were present.
+With recursive `min` and `max` a fact may outlive its first premises. Premises that are present at
+the end of the epoch are preferred, even if they became present later. If those depend on the fact
+itself, or none are left, the proof shows the first premises and until when they were present.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from streamreasoner.engine.ports import LAST_ITERATION
 from streamreasoner.explain.aggregates import aggregate
 from streamreasoner.explain.ground import computed, conditions, operand, value
-from streamreasoner.explain.matching import Walk, schedule
+from streamreasoner.explain.matching import MatchSearch, schedule
 from streamreasoner.explain.proof import Absent, Condition, Fact
 from streamreasoner.lang.ast import Aggregate, Atom, Negation
 from streamreasoner.rdf.functions.numbers import number
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from streamreasoner.explain.matching import Match, Source
-    from streamreasoner.explain.rules import Deriver, Rules
+    from streamreasoner.explain.rules import RuleGroup, Rules
     from streamreasoner.explain.store import Row, Rows, Store
     from streamreasoner.lang.ast import Rule
 
 
-class Place(NamedTuple):
-    """A fact to be proved.
+class Obligation(NamedTuple):
+    """A fact that remains to be proved.
 
     Attributes:
         predicate: Its predicate.
         row: Its row in the state.
-        latest: The last iteration at which it may be derived; `LAST_ITERATION` if any will do.
+        latest: The last iteration at which it may be derived; `LAST_ITERATION` means any.
     """
 
     predicate: str
@@ -52,34 +52,34 @@ class Place(NamedTuple):
         return Fact(self.predicate, self.row.arguments)
 
 
-PlacedPremise: TypeAlias = "Place | Absent | Condition"
+OpenPremise: TypeAlias = "Obligation | Absent | Condition"
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class RuleMatch:
     """A rule with one of its matches."""
 
     rule: Rule
     match: Match
-    premises: tuple[PlacedPremise, ...]
+    premises: tuple[OpenPremise, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """How a fact is derived, and when; without instances it is asserted, stated or cut."""
+class Justification:
+    """How a fact is derived, and when; without rule matches it is asserted, stated or cut."""
 
     iteration: int
-    instances: tuple[Instance, ...] = ()
+    rule_matches: tuple[RuleMatch, ...] = ()
     aggregated: tuple[Aggregate, ...] = ()
     total: int = 0
     cut: bool = False
 
     @property
-    def places(self) -> Iterator[Place]:
-        """The facts it depends on."""
-        for instance in self.instances:
-            for premise in instance.premises:
-                if isinstance(premise, Place):
+    def obligations(self) -> Iterator[Obligation]:
+        """The facts it depends on, still to be proved."""
+        for rule_match in self.rule_matches:
+            for premise in rule_match.premises:
+                if isinstance(premise, Obligation):
                     yield premise
 
 
@@ -92,91 +92,95 @@ class Derivations:
         most_matches: Maximum number of matches shown for an aggregate.
     """
 
-    def __init__(self, rules: Rules, store: Store, most_matches: int) -> None:
+    def __init__(self, rules: Rules, store: Store, max_matches: int) -> None:
         self._rules = rules
         self._store = store
-        self._most_matches = most_matches
-        self._direct: dict[Place, Found | None] = {}
+        self._max_matches = max_matches
+        self._justifications: dict[Obligation, Justification | None] = {}
         self._circular: set[Fact] = set()
 
-    def avoid(self, facts: Iterable[Fact]) -> None:
-        """Prove these facts from their first premises, even if those were replaced later."""
+    def mark_circular(self, facts: Iterable[Fact]) -> None:
+        """Mark facts to be proved from their first premises, even if those were replaced later."""
         self._circular.update(facts)
 
-    def of(self, place: Place) -> Found:
+    def justify(self, obligation: Obligation) -> Justification:
         """The derivation of a fact that is not asserted."""
-        found = None
-        recursive = any(each.recursive for each in self._rules.derivers(place.fact))
-        if place.row.until < 0:
-            key = place._replace(latest=0)
-            if key not in self._direct:
-                self._direct[key] = self._from_lasting(place, recursive=recursive)
-            found = self._direct[key]
-            if found is None and recursive and place.fact not in self._circular:
-                found = self._from_later(place)
-        if found is None:
-            found = self._from_passing(place)
-        if found is None:
-            raise AssertionError(f"{place.fact} is present, but no rule derives it.")
-        return found
+        justification = None
+        recursive = any(each.recursive for each in self._rules.rule_groups(obligation.fact))
+        if obligation.row.until < 0:
+            key = obligation._replace(latest=0)
+            if key not in self._justifications:
+                self._justifications[key] = self._from_final_facts(obligation, recursive=recursive)
+            justification = self._justifications[key]
+            if justification is None and recursive and obligation.fact not in self._circular:
+                justification = self._from_later_facts(obligation)
+        if justification is None:
+            justification = self._from_previous_iteration(obligation)
+        if justification is None:
+            raise AssertionError(f"{obligation.fact} is present, but no rule derives it.")
+        return justification
 
-    def _from_lasting(self, place: Place, *, recursive: bool) -> Found | None:
-        """The first derivation from facts present before this one and in the end."""
-        iteration = place.row.since
-        source = self._lasting(place.row.stratum, iteration)
+    def _from_final_facts(self, obligation: Obligation, *, recursive: bool) -> Justification | None:
+        """The first derivation from facts present before this one and at the end of the epoch."""
+        iteration = obligation.row.since
+        source = self._final_facts(obligation.row.stratum, iteration)
         latest = iteration - 1 if recursive else LAST_ITERATION
-        for deriver in self._rules.derivers(place.fact):
-            if deriver.aggregated:
-                if (found := self._aggregation(place, deriver)) is not None:
-                    return found
+        for rule_group in self._rules.rule_groups(obligation.fact):
+            if rule_group.aggregated:
+                if (justification := self._aggregation(obligation, rule_group)) is not None:
+                    return justification
                 continue
-            for rule, match in self._matches(deriver, place.fact, source):
-                return Found(iteration, (self._instance(rule, match, place, latest),))
+            for rule, match in self._matches(rule_group, obligation.fact, source):
+                return Justification(
+                    iteration, (self._rule_match(rule, match, obligation, latest),)
+                )
         return None
 
-    def _from_later(self, place: Place) -> Found | None:
-        """The earliest derivation from facts present in the end, even if they appeared later."""
-        stratum = place.row.stratum
-        source = self._lasting(stratum, place.latest)
+    def _from_later_facts(self, obligation: Obligation) -> Justification | None:
+        """The earliest derivation from facts present at the end, even if they appeared later."""
+        stratum = obligation.row.stratum
+        source = self._final_facts(stratum, obligation.latest)
         earliest = LAST_ITERATION
         best = None
-        for deriver in self._rules.derivers(place.fact):
-            if deriver.aggregated:
+        for rule_group in self._rules.rule_groups(obligation.fact):
+            if rule_group.aggregated:
                 continue
-            for rule, match in self._matches(deriver, place.fact, source):
+            for rule, match in self._matches(rule_group, obligation.fact, source):
                 own = [row.since for row in match.facts.values() if row.stratum == stratum]
                 if max(own, default=0) < earliest:
                     earliest = max(own, default=0)
                     best = rule, match
         if best is None:
             return None
-        return Found(earliest + 1, (self._instance(*best, place, earliest),))
+        return Justification(earliest + 1, (self._rule_match(*best, obligation, earliest),))
 
-    def _from_passing(self, place: Place) -> Found | None:
-        """The first derivation from the facts present one iteration before this one."""
-        before = place.row.since - 1
-        source = self._passing(place.row.stratum, before)
-        for deriver in self._rules.derivers(place.fact):
-            if deriver.aggregated:
+    def _from_previous_iteration(self, obligation: Obligation) -> Justification | None:
+        """The first derivation from the facts present in the iteration before this one."""
+        before = obligation.row.since - 1
+        source = self._facts_at(obligation.row.stratum, before)
+        for rule_group in self._rules.rule_groups(obligation.fact):
+            if rule_group.aggregated:
                 continue
-            for rule, match in self._matches(deriver, place.fact, source):
-                return Found(place.row.since, (self._instance(rule, match, place, before),))
+            for rule, match in self._matches(rule_group, obligation.fact, source):
+                return Justification(
+                    obligation.row.since, (self._rule_match(rule, match, obligation, before),)
+                )
         return None
 
-    def _aggregation(self, place: Place, deriver: Deriver) -> Found | None:
+    def _aggregation(self, obligation: Obligation, rule_group: RuleGroup) -> Justification | None:
         """The matches of the fact's group, if their aggregates equal the fact's arguments."""
-        fact = place.fact
+        fact = obligation.fact
         aggregates = [
             argument
-            for position in deriver.aggregated
-            if isinstance(argument := deriver.rules[0].head.arguments[position], Aggregate)
+            for position in rule_group.aggregated
+            if isinstance(argument := rule_group.rules[0].head.arguments[position], Aggregate)
         ]
-        source = self._lasting(place.row.stratum, place.row.since)
+        source = self._final_facts(obligation.row.stratum, obligation.row.since)
         matches: list[tuple[Rule, Match, tuple[str, ...]]] = []
-        for rule, match in self._matches(deriver, fact, source):
+        for rule, match in self._matches(rule_group, fact, source):
             terms = [
                 value(operand(rule.head.arguments[position]), match.bindings)
-                for position in deriver.aggregated
+                for position in rule_group.aggregated
             ]
             known = tuple(term for term in terms if term is not None)
             if len(known) == len(terms):
@@ -188,46 +192,49 @@ class Derivations:
             aggregate(each.function, column, distinct=each.distinct)
             for each, column in zip(aggregates, columns, strict=True)
         ]
-        if results != [fact.arguments[position] for position in deriver.aggregated]:
+        if results != [fact.arguments[position] for position in rule_group.aggregated]:
             return None
         contributing = _contributing(matches, aggregates)
-        shown = islice(contributing, self._most_matches)
-        return Found(
-            place.row.since,
-            tuple(self._instance(rule, match, place, LAST_ITERATION) for rule, match, _ in shown),
+        shown = islice(contributing, self._max_matches)
+        return Justification(
+            obligation.row.since,
+            tuple(
+                self._rule_match(rule, match, obligation, LAST_ITERATION)
+                for rule, match, _ in shown
+            ),
             tuple(aggregates),
             len(contributing),
         )
 
     def _matches(
-        self, deriver: Deriver, fact: Fact, source: Source
+        self, rule_group: RuleGroup, fact: Fact, source: Source
     ) -> Iterator[tuple[Rule, Match]]:
-        for rule, given in deriver.goals(fact):
-            walk = Walk(schedule(rule, given, as_written=False), source, self._store)
-            for match in walk.matches(given.bindings):
+        for rule, goal in rule_group.goals(fact):
+            search = MatchSearch(schedule(rule, goal, as_written=False), source, self._store)
+            for match in search.matches(goal.bindings):
                 yield rule, match
 
-    def _lasting(self, stratum: int, before: int) -> Source:
-        """Facts present in the end; those of *stratum* only if present before an iteration."""
+    def _final_facts(self, stratum: int, before: int) -> Source:
+        """Facts present at the end; those of *stratum* only if present before an iteration."""
 
         def rows(predicate: str, known: Mapping[int, str], constant: frozenset[int]) -> Rows:
-            return self._store.held(predicate, known, constant).before(stratum, before)
+            return self._store.lookup(predicate, known, constant).before(stratum, before)
 
         return rows
 
-    def _passing(self, stratum: int, iteration: int) -> Source:
+    def _facts_at(self, stratum: int, iteration: int) -> Source:
         """Present facts; those of *stratum* as of an iteration."""
 
         def rows(predicate: str, known: Mapping[int, str], constant: frozenset[int]) -> Rows:
-            then = self._store.held(predicate, known, constant, iteration)
-            return self._store.held(predicate, known, constant).at(stratum, then)
+            then = self._store.lookup(predicate, known, constant, iteration)
+            return self._store.lookup(predicate, known, constant).at(stratum, then)
 
         return rows
 
     @staticmethod
-    def _instance(rule: Rule, match: Match, place: Place, latest: int) -> Instance:
+    def _rule_match(rule: Rule, match: Match, obligation: Obligation, latest: int) -> RuleMatch:
         """The premises of a rule under a match, in the order of its text."""
-        premises: list[PlacedPremise] = []
+        premises: list[OpenPremise] = []
         index = 0
         for literal in rule.body:
             if isinstance(literal, Atom):
@@ -235,7 +242,7 @@ class Derivations:
                     premises += map(Condition, computed(argument, match.bindings))
                 row = match.facts[index]
                 premises.append(
-                    Place(literal.predicate, row, _latest(place.row.stratum, latest, row))
+                    Obligation(literal.predicate, row, _latest(obligation.row.stratum, latest, row))
                 )
                 index += 1
                 continue
@@ -254,7 +261,7 @@ class Derivations:
             for at, premise in enumerate(premises)
             if not isinstance(premise, Condition) or premise not in premises[:at]
         ]
-        return Instance(rule, match, tuple(distinct))
+        return RuleMatch(rule, match, tuple(distinct))
 
 
 def _latest(stratum: int, latest: int, row: Row) -> int:

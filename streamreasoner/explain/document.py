@@ -18,29 +18,29 @@ from streamreasoner.explain.proof import (
 )
 
 if TYPE_CHECKING:
-    from streamreasoner.explain.names import Names
+    from streamreasoner.explain.printer import ExplanationPrinter
     from streamreasoner.explain.proof import Absence, Attempt, Proof, Step
     from streamreasoner.lang.ast import Rule, Span
 
 
-def proof_json(proof: Proof, names: Names) -> str:
+def proof_json(proof: Proof, printer: ExplanationPrinter) -> str:
     """`{"present": true, "steps": [...]}`; the first step is the explained fact."""
-    steps = [_step(step, names) for step in proof.steps]
-    return _dump({"present": True, "fact": _fact(proof.steps[0].fact, names), "steps": steps})
+    steps = [_step(step, printer) for step in proof.steps]
+    return _dump({"present": True, "fact": _fact(proof.steps[0].fact, printer), "steps": steps})
 
 
-def absence_json(absence: Absence, names: Names) -> str:
+def absence_json(absence: Absence, printer: ExplanationPrinter) -> str:
     """`{"present": false, ..., "rules": [...]}`."""
     beaten_by = absence.beaten_by
     return _dump(
         {
             "present": False,
-            "fact": _fact(absence.fact, names),
+            "fact": _fact(absence.fact, printer),
             "asserted": absence.asserted,
             "stated": _place(absence.stated),
-            "beaten_by": None if beaten_by is None else _fact(beaten_by, names),
-            "close": [_fact(fact, names) for fact in absence.close],
-            "rules": [_attempt(attempt, names) for attempt in absence.attempts],
+            "beaten_by": None if beaten_by is None else _fact(beaten_by, printer),
+            "close": [_fact(fact, printer) for fact in absence.close],
+            "rules": [_attempt(attempt, printer) for attempt in absence.attempts],
         }
     )
 
@@ -49,11 +49,11 @@ def _dump(document: dict[str, Any]) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
-def _fact(fact: Fact, names: Names) -> dict[str, Any]:
+def _fact(fact: Fact, printer: ExplanationPrinter) -> dict[str, Any]:
     return {
         "predicate": fact.predicate,
         "arguments": list(fact.arguments),
-        "text": names.fact(fact),
+        "text": printer.fact(fact),
     }
 
 
@@ -61,13 +61,13 @@ def _place(span: Span | None) -> dict[str, Any] | None:
     return None if span is None else {"file": span.source, "line": span.line}
 
 
-def _rule(rule: Rule, names: Names) -> dict[str, Any]:
-    return {"file": rule.span.source, "line": rule.span.line, "text": names.rule(rule)}
+def _rule(rule: Rule, printer: ExplanationPrinter) -> dict[str, Any]:
+    return {"file": rule.span.source, "line": rule.span.line, "text": printer.rule(rule)}
 
 
-def _step(step: Step, names: Names) -> dict[str, Any]:
+def _step(step: Step, printer: ExplanationPrinter) -> dict[str, Any]:
     document: dict[str, Any] = {
-        "fact": _fact(step.fact, names),
+        "fact": _fact(step.fact, printer),
         "stratum": step.stratum,
         "iteration": step.iteration,
         "until": step.until,
@@ -77,12 +77,12 @@ def _step(step: Step, names: Names) -> dict[str, Any]:
     }
     match step.why:
         case Derivation() as derivation:
-            document["derivation"] = _derivation(derivation, names)
+            document["derivation"] = _derivation(derivation, printer)
         case Aggregation(aggregates, matches, total):
             document["aggregation"] = {
-                "aggregates": [names.part(aggregate) for aggregate in aggregates],
+                "aggregates": [printer.part(aggregate) for aggregate in aggregates],
                 "total": total,
-                "matches": [_derivation(match, names) for match in matches],
+                "matches": [_derivation(match, printer) for match in matches],
             }
         case None:
             pass
@@ -90,41 +90,41 @@ def _step(step: Step, names: Names) -> dict[str, Any]:
         document["competition"] = {
             "function": other.function,
             "candidates": other.candidates,
-            "next_best": _fact(other.next_best, names),
+            "next_best": _fact(other.next_best, printer),
         }
     return document
 
 
-def _derivation(derivation: Derivation, names: Names) -> dict[str, Any]:
+def _derivation(derivation: Derivation, printer: ExplanationPrinter) -> dict[str, Any]:
     return {
-        "rule": _rule(derivation.rule, names),
+        "rule": _rule(derivation.rule, printer),
         "bindings": dict(derivation.bindings),
         "premises": [
-            {"step": premise.step} if isinstance(premise, Proved) else _premise(premise, names)
+            {"step": premise.step} if isinstance(premise, Proved) else _premise(premise, printer)
             for premise in derivation.premises
         ],
     }
 
 
-def _premise(premise: Fact | Absent | Condition, names: Names) -> dict[str, Any]:
+def _premise(premise: Fact | Absent | Condition, printer: ExplanationPrinter) -> dict[str, Any]:
     match premise:
         case Fact():
-            return {"fact": _fact(premise, names)}
+            return {"fact": _fact(premise, printer)}
         case Absent(atom):
-            return {"absent": names.part(atom)}
+            return {"absent": printer.part(atom)}
         case Condition(literal):
-            return {"condition": names.part(literal)}
+            return {"condition": printer.part(literal)}
 
 
-def _attempt(attempt: Attempt, names: Names) -> dict[str, Any]:
+def _attempt(attempt: Attempt, printer: ExplanationPrinter) -> dict[str, Any]:
     failure = attempt.failure
     return {
-        "rule": _rule(attempt.rule, names),
-        "holds": [_premise(premise, names) for premise in attempt.holds],
+        "rule": _rule(attempt.rule, printer),
+        "holds": [_premise(premise, printer) for premise in attempt.holds],
         "failure": {
             "kind": failure.kind.value,
-            "parts": [names.part(part) for part in failure.parts],
-            "facts": [_fact(fact, names) for fact in failure.facts],
+            "parts": [printer.part(part) for part in failure.parts],
+            "facts": [_fact(fact, printer) for fact in failure.facts],
         },
         "ways": attempt.ways,
     }

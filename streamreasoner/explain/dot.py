@@ -19,7 +19,7 @@ from streamreasoner.explain.proof import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from streamreasoner.explain.names import Names
+    from streamreasoner.explain.printer import ExplanationPrinter
     from streamreasoner.explain.proof import Absence, Proof, Step
 
 _HEADER = (
@@ -29,38 +29,40 @@ _HEADER = (
 )
 
 
-def proof_dot(proof: Proof, names: Names) -> str:
+def proof_dot(proof: Proof, printer: ExplanationPrinter) -> str:
     """The proof as a graph, the fact on top."""
     lines = [*_HEADER]
     for number, step in enumerate(proof.steps):
-        lines += _step(number, step, names)
+        lines += _step(number, step, printer)
     return "\n".join([*lines, "}", ""])
 
 
-def absence_dot(absence: Absence, names: Names) -> str:
+def absence_dot(absence: Absence, printer: ExplanationPrinter) -> str:
     """The fact, dashed; for each rule what holds, and in red what does not."""
-    lines = [*_HEADER, f"  fact [label={_quoted(names.fact(absence.fact))}, style=dashed];"]
+    lines = [*_HEADER, f"  fact [label={_quoted(printer.fact(absence.fact))}, style=dashed];"]
     for number, attempt in enumerate(absence.attempts):
         rule = f"r{number}"
-        lines.append(_ellipse(rule, names.place(attempt.rule.span), names.rule(attempt.rule)))
+        lines.append(
+            _ellipse(rule, printer.location(attempt.rule.span), printer.rule(attempt.rule))
+        )
         lines.append(f"  {rule} -> fact [style=dashed];")
         for at, premise in enumerate(attempt.holds):
             style = "" if isinstance(premise, Fact) else ", shape=plaintext"
             node = f"{rule}_{at}"
-            lines.append(f"  {node} [label={_quoted(names.premise(premise))}{style}];")
+            lines.append(f"  {node} [label={_quoted(printer.premise(premise))}{style}];")
             lines.append(f"  {node} -> {rule};")
-        parts = [names.part(part) for part in attempt.failure.parts]
+        parts = [printer.part(part) for part in attempt.failure.parts]
         label = "\n".join([*parts, attempt.failure.kind.value])
         lines.append(f"  {rule}_x [label={_quoted(label)}, color=red, style=dashed];")
         lines.append(f"  {rule}_x -> {rule} [style=dashed];")
     return "\n".join([*lines, "}", ""])
 
 
-def _step(number: int, step: Step, names: Names) -> Iterator[str]:
+def _step(number: int, step: Step, printer: ExplanationPrinter) -> Iterator[str]:
     node = f"f{number}"
-    label = names.fact(step.fact)
+    label = printer.fact(step.fact)
     if step.stated is not None and step.why is None:
-        label += f"\nstated in {names.place(step.stated)}"
+        label += f"\nstated in {printer.location(step.stated)}"
     if step.until is not None:
         label += f"\nin iterations {step.iteration} to {step.until - 1} only"
     if step.competition is not None:
@@ -69,28 +71,28 @@ def _step(number: int, step: Step, names: Names) -> Iterator[str]:
     yield f"  {node} [label={_quoted(label)}{style}];"
     match step.why:
         case Derivation() as derivation:
-            yield from _derivation(f"r{number}", derivation, names)
+            yield from _derivation(f"r{number}", derivation, printer)
             yield f"  r{number} -> {node};"
         case Aggregation(aggregates, matches, total):
-            printed = ", ".join(names.part(aggregate) for aggregate in aggregates)
+            printed = ", ".join(printer.part(aggregate) for aggregate in aggregates)
             yield f"  a{number} [label={_quoted(f'{printed} of {total}')}, shape=diamond];"
             yield f"  a{number} -> {node};"
             for at, match in enumerate(matches):
-                yield from _derivation(f"r{number}_{at}", match, names)
+                yield from _derivation(f"r{number}_{at}", match, printer)
                 yield f"  r{number}_{at} -> a{number};"
         case None:
             pass
 
 
-def _derivation(rule: str, derivation: Derivation, names: Names) -> Iterator[str]:
-    yield _ellipse(rule, names.place(derivation.rule.span), names.rule(derivation.rule))
+def _derivation(rule: str, derivation: Derivation, printer: ExplanationPrinter) -> Iterator[str]:
+    yield _ellipse(rule, printer.location(derivation.rule.span), printer.rule(derivation.rule))
     for at, premise in enumerate(derivation.premises):
         match premise:
             case Proved(step):
                 yield f"  f{step} -> {rule};"
             case Absent() | Condition():
                 node = f"{rule}_c{at}"
-                yield f"  {node} [label={_quoted(names.premise(premise))}, shape=plaintext];"
+                yield f"  {node} [label={_quoted(printer.premise(premise))}, shape=plaintext];"
                 yield f"  {node} -> {rule};"
 
 

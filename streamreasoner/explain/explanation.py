@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from streamreasoner.explain.document import absence_json, proof_json
 from streamreasoner.explain.dot import absence_dot, proof_dot
 from streamreasoner.explain.fact import prefixes
-from streamreasoner.explain.missing import Missing
-from streamreasoner.explain.names import Names
+from streamreasoner.explain.missing import AbsenceSearch
+from streamreasoner.explain.printer import ExplanationPrinter
 from streamreasoner.explain.proof import Proof
 from streamreasoner.explain.rules import Rules
-from streamreasoner.explain.search import Search
+from streamreasoner.explain.search import ProofSearch
 from streamreasoner.explain.store import Store
 from streamreasoner.explain.text import absence_text, proof_text
 
@@ -33,7 +33,7 @@ class Explanation:
     """
 
     content: Proof | Absence
-    names: Names
+    printer: ExplanationPrinter
 
     @property
     def fact(self) -> Fact:
@@ -48,20 +48,20 @@ class Explanation:
     def text(self) -> str:
         """A tree for people to read, with a trailing line break."""
         if isinstance(self.content, Proof):
-            return proof_text(self.content, self.names)
-        return absence_text(self.content, self.names)
+            return proof_text(self.content, self.printer)
+        return absence_text(self.content, self.printer)
 
     def json(self) -> str:
         """A JSON document, described in docs/explain.md."""
         if isinstance(self.content, Proof):
-            return proof_json(self.content, self.names)
-        return absence_json(self.content, self.names)
+            return proof_json(self.content, self.printer)
+        return absence_json(self.content, self.printer)
 
     def dot(self) -> str:
         """A graph for Graphviz."""
         if isinstance(self.content, Proof):
-            return proof_dot(self.content, self.names)
-        return absence_dot(self.content, self.names)
+            return proof_dot(self.content, self.printer)
+        return absence_dot(self.content, self.printer)
 
 
 def explain(
@@ -74,12 +74,12 @@ def explain(
         state: The engine.
         dictionary: Its terms.
         fact: A predicate of the program with as many canonical terms as it has arguments.
-        limits: How large the proof may grow.
+        limits: Limits of the proof.
     """
     rules = Rules(program)
     store = Store(state, dictionary, program.arities)
-    row = next(iter(store.held(fact.predicate, dict(enumerate(fact.arguments)))), None)
-    names = Names(prefixes(program))
+    row = next(iter(store.lookup(fact.predicate, dict(enumerate(fact.arguments)))), None)
+    printer = ExplanationPrinter(prefixes(program))
     if row is not None and row.present:
-        return Explanation(Search(rules, store, limits).prove(fact, row), names)
-    return Explanation(Missing(rules, store).absence(fact, row), names)
+        return Explanation(ProofSearch(rules, store, limits).prove(fact, row), printer)
+    return Explanation(AbsenceSearch(rules, store).absence(fact, row), printer)

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 _SOURCE = "<fact>"
 
 
-def read_fact(text: str, program: CheckedProgram, more: Mapping[str, str] | None = None) -> Fact:
+def read_fact(
+    text: str, program: CheckedProgram, extra_prefixes: Mapping[str, str] | None = None
+) -> Fact:
     """Read one fact in the rule language, such as `path(ex:a, 5)` or `[ex:a, a, ex:B]`.
 
     Args:
         text: The fact; the dot is optional.
         program: Defines the prefixes and the predicates.
-        more: Additional prefixes, name to IRI; those of the program take precedence.
+        extra_prefixes: Further prefixes, name to IRI; those of the program take precedence.
 
     Raises:
         ProgramError: The text is not one fact; the message shows where.
@@ -37,21 +39,23 @@ def read_fact(text: str, program: CheckedProgram, more: Mapping[str, str] | None
     line = " ".join(text.split("\n")).rstrip()
     if not line:
         raise DataError("There is no fact to explain; write one as in a rule, `edge(ex:a, ex:b)`.")
-    ended = line if line.endswith(".") else f"{line} ."
+    terminated = line if line.endswith(".") else f"{line} ."
     # The prefixes are on a line of their own, so that columns refer to the user's text.
     header = " ".join(
-        print_directive(Prefix(name, iri, _span(ended)))
-        for name, iri in {**(more or {}), **prefixes(program)}.items()
+        print_directive(Prefix(name, iri, _span(terminated)))
+        for name, iri in {**(extra_prefixes or {}), **prefixes(program)}.items()
     )
-    reading = read(f"{header}\n{ended}", _SOURCE)
+    reading = read(f"{header}\n{terminated}", _SOURCE)
     mistakes = reading.diagnostics or _mistakes(reading.program, program.arities)
-    diagnostics = [_moved(item, len(header) + 1) for item in mistakes]
+    diagnostics = [_shifted(item, len(header) + 1) for item in mistakes]
     if not diagnostics and not reading.program.rules:
         diagnostics = [
-            Diagnostic("SR101", "found no fact", _span(ended), "write `edge(ex:a, ex:b)`")
+            Diagnostic("SR101", "found no fact", _span(terminated), "write `edge(ex:a, ex:b)`")
         ]
     if diagnostics:
-        raise refuse([_unfinished(item, line, ended) for item in diagnostics], {_SOURCE: ended})
+        raise refuse(
+            [_unfinished(item, line, terminated) for item in diagnostics], {_SOURCE: terminated}
+        )
     head = reading.program.rules[0].head
     if head.predicate not in program.arities:
         raise DataError(_unknown(head.predicate, program.arities))
@@ -93,7 +97,7 @@ def _mistakes(program: Program, arities: Mapping[str, int]) -> list[Diagnostic]:
         if arities.get(fact.predicate, fact.arity) != fact.arity
     ]
     return mistakes or [
-        Diagnostic("SR205", f"{_what(node)} in a fact", node.span, "write a constant")
+        Diagnostic("SR205", f"{_kind_of(node)} in a fact", node.span, "write a constant")
         for fact in facts
         for node in _not_constant(fact)
     ]
@@ -110,7 +114,7 @@ def _not_constant(fact: Atom) -> list[Expression]:
     return [argument for argument in fact.arguments if not isinstance(argument, Constant)]
 
 
-def _what(node: Expression) -> str:
+def _kind_of(node: Expression) -> str:
     match node:
         case Variable(name):
             return f"variable ?{name}"
@@ -120,7 +124,7 @@ def _what(node: Expression) -> str:
             return "expression"
 
 
-def _moved(diagnostic: Diagnostic, offset: int) -> Diagnostic:
+def _shifted(diagnostic: Diagnostic, offset: int) -> Diagnostic:
     span = diagnostic.span
     moved = replace(
         span, line=1, end_line=1, start=max(span.start - offset, 0), end=max(span.end - offset, 1)
@@ -133,9 +137,9 @@ def _term(argument: Expression) -> str:
     return argument.term
 
 
-def _unfinished(diagnostic: Diagnostic, line: str, ended: str) -> Diagnostic:
+def _unfinished(diagnostic: Diagnostic, line: str, terminated: str) -> Diagnostic:
     """Report an error at the added dot at the end of the user's text instead."""
-    if line == ended or diagnostic.span.start < len(line):
+    if line == terminated or diagnostic.span.start < len(line):
         return diagnostic
     missing = diagnostic.message.partition(", ")[2] or diagnostic.message
     last = max(len(line) - 1, 0)

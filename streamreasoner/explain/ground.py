@@ -1,4 +1,4 @@
-"""Expressions and literals under bindings. Invariant: values equal those of the engine."""
+"""Evaluate expressions and literals under bindings. Invariant: values equal those of the engine."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ def holds(literal: Literal, bindings: Bindings) -> bool | None:
     """Whether a comparison or test holds; None if a part of it has no value."""
     match literal:
         case Comparison(left, operator, right):
-            one, other = value(left, bindings), value(right, bindings)
-            if one is None or other is None:
+            left_term, right_term = value(left, bindings), value(right, bindings)
+            if left_term is None or right_term is None:
                 return None
-            comparison = compare(one, other)
+            comparison = compare(left_term, right_term)
             # Incomparable terms differ.
             return operator == "!=" if comparison is None else comparison in _ORDERS[operator]
         case Call(function, arguments):
@@ -114,7 +114,7 @@ def computed(expression: Expression, bindings: Bindings) -> Iterator[Comparison]
 
 
 def conditions(literal: Literal, bindings: Bindings) -> Iterator[Literal]:
-    """A literal that is not a positive atom: values of its expressions, then the literal itself.
+    """The values of the expressions in a literal, then the literal itself; no positive atoms.
 
     `?a + ?b > 5` yields `3 + 4 = 7` and `7 > 5`. An equation between a value and a term is yielded
     once.
@@ -124,9 +124,11 @@ def conditions(literal: Literal, bindings: Bindings) -> Iterator[Literal]:
             sides = [side for side in (left, right) if list(computed(side, bindings))]
             for side in sides:
                 yield from computed(side, bindings)
-            one, other = value(left, bindings), value(right, bindings)
-            if not (operator == "=" and len(sides) == 1 and one == other):
-                yield Comparison(_term(left, one), operator, _term(right, other), NOWHERE)
+            left_term, right_term = value(left, bindings), value(right, bindings)
+            if not (operator == "=" and len(sides) == 1 and left_term == right_term):
+                yield Comparison(
+                    _term(left, left_term), operator, _term(right, right_term), NOWHERE
+                )
         case Call(function, arguments):
             for argument in arguments:
                 yield from computed(argument, bindings)

@@ -43,8 +43,8 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
-class Agree:
-    """An argument to check once its expression has a value; the atom's fact is already chosen."""
+class CheckArgument:
+    """An argument of an atom to compare with an expression, once all its variables are bound."""
 
     index: int
     position: int
@@ -67,14 +67,14 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class CheckHead:
     """A computed argument of the head, and the term it must equal."""
 
     expression: Expression
     term: str
 
 
-Part: TypeAlias = Join | Agree | Assign | Filter | Head
+Part: TypeAlias = Join | CheckArgument | Assign | Filter | CheckHead
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,30 +87,30 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Constraints on a rule that is to derive a given fact.
+    """What the head of a rule must satisfy to derive a given fact.
 
     Attributes:
-        bindings: Variables that the fact's arguments bind.
+        bindings: Variables bound by the fact's arguments.
         computed: Computed arguments of the head.
     """
 
     bindings: Bindings
-    computed: tuple[Head, ...]
+    computed: tuple[CheckHead, ...]
 
 
-def goal(rule: Rule, fact: Fact) -> Goal | None:
+def goal_for(rule: Rule, fact: Fact) -> Goal | None:
     """The bindings under which a rule may derive a fact; None if there are none.
 
-    Arguments that are aggregated over matches stay unbound.
+    Arguments that aggregate matches stay unbound.
     """
     head = rule.head
     if head.predicate != fact.predicate or head.arity != len(fact.arguments):
         return None
-    open_ = not is_lattice(head)
+    aggregates_matches = not is_lattice(head)
     bindings: dict[str, str] = {}
     computed = []
     for argument, term in zip(head.arguments, fact.arguments, strict=True):
-        if open_ and isinstance(argument, Aggregate):
+        if aggregates_matches and isinstance(argument, Aggregate):
             continue
         match operand(argument):
             case Constant(expected):
@@ -120,47 +120,49 @@ def goal(rule: Rule, fact: Fact) -> Goal | None:
                 if bindings.setdefault(name, term) != term:
                     return None
             case expression:
-                computed.append(Head(expression, term))
+                computed.append(CheckHead(expression, term))
     return Goal(bindings, tuple(computed))
 
 
-def schedule(rule: Rule, given: Goal, *, as_written: bool) -> tuple[Part, ...]:
+def schedule(rule: Rule, goal: Goal, *, as_written: bool) -> tuple[Part, ...]:
     """The parts of a rule in the order in which they are matched.
 
     Args:
         rule: A rule in normal form.
-        given: Variables bound in advance.
+        goal: Variables bound in advance.
         as_written: Whether to keep textual order, except for literals that use later bindings;
             otherwise the atoms with the most bound arguments come first.
     """
-    bound = set(given.bindings)
-    waiting = _in_order(rule)
+    bound = set(goal.bindings)
+    remaining = _body_parts(rule)
     parts: list[Part] = []
-    while waiting:
-        ready = [part for part in waiting if _is_ready(part, bound)]
+    while remaining:
+        ready = [part for part in remaining if _is_ready(part, bound)]
         if not as_written:
             # Everything else is cheaper than a join, and reduces its input.
             ready.sort(
-                key=lambda part: _freedom(part.atom, bound) if isinstance(part, Join) else ()
+                key=lambda part: _unbound_key(part.atom, bound) if isinstance(part, Join) else ()
             )
         chosen = ready[0]
-        waiting.remove(chosen)
+        remaining.remove(chosen)
         parts.append(chosen)
         match chosen:
             case Join(index, atom):
-                waiting[:0] = _postponed(index, atom, bound)
+                remaining[:0] = _deferred(index, atom, bound)
                 bound |= {each.name for each in atom.arguments if isinstance(each, Variable)}
             case Assign(name):
                 bound.add(name)
             case _:
                 pass
-    return (*parts, *given.computed)
+    return (*parts, *goal.computed)
 
 
-def _in_order(rule: Rule) -> list[Part]:
+def _body_parts(rule: Rule) -> list[Part]:
     """A part for each literal of the body, in the order of the text."""
-    found = bindings_of(rule)
-    assigned = {id(expression): Assign(name, expression) for name, expression in found.assignments}
+    analysis = bindings_of(rule)
+    assigned = {
+        id(expression): Assign(name, expression) for name, expression in analysis.assignments
+    }
     parts: list[Part] = []
     index = 0
     for literal in rule.body:
@@ -168,24 +170,26 @@ def _in_order(rule: Rule) -> list[Part]:
             case Atom():
                 parts.append(Join(index, literal))
                 index += 1
-            case Comparison(left, _, right) if not any(each is literal for each in found.filters):
+            case Comparison(left, _, right) if not any(
+                each is literal for each in analysis.filters
+            ):
                 parts.append(assigned.get(id(right)) or assigned[id(left)])
             case _:
                 parts.append(Filter(literal))
     return parts
 
 
-def _postponed(index: int, atom: Atom, bound: Collection[str]) -> list[Part]:
-    """The arguments of an atom that have no value yet when its fact is chosen."""
-    names = dict.fromkeys(bound, "")
+def _deferred(index: int, atom: Atom, bound: Collection[str]) -> list[Part]:
+    """Checks of the arguments of an atom that are still unbound when it is joined."""
+    bound_names = dict.fromkeys(bound, "")
     return [
-        Agree(index, position, argument)
+        CheckArgument(index, position, argument)
         for position, argument in enumerate(atom.arguments)
-        if not isinstance(argument, Variable | Wildcard) and not is_bound(argument, names)
+        if not isinstance(argument, Variable | Wildcard) and not is_bound(argument, bound_names)
     ]
 
 
-class Walk:
+class MatchSearch:
     """The search for matches of one rule.
 
     Attributes:
@@ -198,7 +202,7 @@ class Walk:
         parts: The parts of the rule, from `schedule`.
         source: Facts for positive atoms.
         store: Facts for negated atoms.
-        most_attempts: Attempts before giving up; None means no limit.
+        max_attempts: Maximum number of attempts; None means no limit.
     """
 
     def __init__(
@@ -206,12 +210,12 @@ class Walk:
         parts: Sequence[Part],
         source: Source,
         store: Store,
-        most_attempts: int | None = None,
+        max_attempts: int | None = None,
     ) -> None:
         self._parts = parts
         self._source = source
         self._store = store
-        self._most_attempts = most_attempts
+        self._max_attempts = max_attempts
         self.deepest = -1
         self.best = Match({}, {})
         self.ways = 0
@@ -220,7 +224,7 @@ class Walk:
     @property
     def gave_up(self) -> bool:
         """Whether the search stopped before trying all matches."""
-        return self._most_attempts is not None and self.attempts > self._most_attempts
+        return self._max_attempts is not None and self.attempts > self._max_attempts
 
     def matches(self, bindings: Bindings) -> Iterator[Match]:
         """The complete matches."""
@@ -258,10 +262,12 @@ class Walk:
             ):
                 yield Match(bindings, {**match.facts, join.index: row})
 
-    def _satisfied(self, part: Agree | Assign | Filter | Head, match: Match) -> Match | None:
+    def _satisfied(
+        self, part: CheckArgument | Assign | Filter | CheckHead, match: Match
+    ) -> Match | None:
         bindings = match.bindings
         match part:
-            case Agree(index, position, expression):
+            case CheckArgument(index, position, expression):
                 term = value(expression, bindings)
                 return match if term == match.facts[index].arguments[position] else None
             case Assign(name, expression):
@@ -274,7 +280,7 @@ class Walk:
                 return match if blocking is not None and not blocking else None
             case Filter(literal):
                 return match if holds(literal, bindings) else None
-            case Head(expression, term):
+            case CheckHead(expression, term):
                 return match if value(expression, bindings) == term else None
             case _:
                 assert_never(part)
@@ -309,24 +315,24 @@ def constants(atom: Atom) -> frozenset[int]:
 
 
 def _is_ready(part: Part, bound: Collection[str]) -> bool:
-    names = dict.fromkeys(bound, "")
+    bound_names = dict.fromkeys(bound, "")
     match part:
-        case Assign(_, expression) | Agree(_, _, expression):
-            return is_bound(expression, names)
+        case Assign(_, expression) | CheckArgument(_, _, expression):
+            return is_bound(expression, bound_names)
         case Filter(literal):
-            return is_bound(literal, names)
-        case Join() | Head():
+            return is_bound(literal, bound_names)
+        case Join() | CheckHead():
             return True
 
 
-def _freedom(atom: Atom, bound: Collection[str]) -> tuple[bool, int, int]:
+def _unbound_key(atom: Atom, bound: Collection[str]) -> tuple[bool, int, int]:
     """Sort key that is less for an atom with fewer unbound arguments.
 
     A variable bound by the goal is more selective than a constant, which many facts share.
     """
-    names = dict.fromkeys(bound, "")
+    bound_names = dict.fromkeys(bound, "")
     known = [
-        not isinstance(argument, Wildcard) and is_bound(argument, names)
+        not isinstance(argument, Wildcard) and is_bound(argument, bound_names)
         for argument in atom.arguments
     ]
     constant = len(constants(atom))

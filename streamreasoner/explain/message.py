@@ -1,4 +1,4 @@
-"""A message of an input or output topic as a fact. Invariant: any other text is unchanged."""
+"""The fact in a message of an input or output topic. Invariant: any other text is unchanged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def fact_of_message(text: str) -> str:
     """Return the fact of a JSON message in the rule language, or any other text unchanged.
 
     Raises:
-        DataError: The text begins like a JSON object but is not a message about a fact.
+        DataError: The text begins like a JSON object but contains no fact.
     """
     if not text.lstrip().startswith("{"):
         return text
@@ -32,6 +32,6 @@ def fact_of_message(text: str) -> str:
             return f"{predicate}({terms})"
         case _:
             raise DataError(
-                'The message is about no fact; a fact is {"s": …, "p": …, "o": …} or'
+                'The message contains no fact; a fact is {"s": …, "p": …, "o": …} or'
                 ' {"predicate": …, "args": […]}, with terms in N-Triples syntax.'
             )

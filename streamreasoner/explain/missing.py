@@ -1,4 +1,4 @@
-"""Why a fact is absent. Invariant: every rule that could derive it reports where it fails."""
+"""Why a fact is absent. Invariant: each rule that could derive it reports where it fails."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from streamreasoner.explain.ground import (
     value,
 )
 from streamreasoner.explain.matching import (
-    Agree,
     Assign,
+    CheckArgument,
+    CheckHead,
     Filter,
     Goal,
-    Head,
     Join,
-    Walk,
+    MatchSearch,
     known_arguments,
     schedule,
 )
@@ -58,19 +58,19 @@ if TYPE_CHECKING:
 
     from streamreasoner.explain.ground import Bindings
     from streamreasoner.explain.matching import Match, Part
-    from streamreasoner.explain.rules import Deriver, Rules
+    from streamreasoner.explain.rules import RuleGroup, Rules
     from streamreasoner.explain.store import Row, Store
     from streamreasoner.lang.ast import Expression, Literal, Rule
 
-MOST_ATTEMPTS = 20_000
+MAX_ATTEMPTS = 20_000
 """Maximum number of parts tried for one rule."""
 
-_SHOWN = 3
+_MAX_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
-    """The search for what is missing in one state.
+class AbsenceSearch:
+    """The search for reasons why a fact is absent from one state.
 
     Args:
         rules: The program.
@@ -91,36 +91,40 @@ class Missing:
             asserted=0 if row is None else row.asserted,
             stated=self.rules.stated(fact),
             beaten_by=None if winner is None else Fact(fact.predicate, winner.arguments),
-            close=self._close(fact.predicate, known),
+            close=self._closest(fact.predicate, known),
             attempts=tuple(
-                self._attempt(deriver, rule, given, fact, winner)
-                for deriver in self.rules.derivers(fact)
-                for rule, given in deriver.goals(fact)
+                self._attempt(rule_group, rule, goal, fact, winner)
+                for rule_group in self.rules.rule_groups(fact)
+                for rule, goal in rule_group.goals(fact)
             ),
         )
 
     def _attempt(
-        self, deriver: Deriver, rule: Rule, given: Goal, fact: Fact, winner: Row | None
+        self, rule_group: RuleGroup, rule: Rule, goal: Goal, fact: Fact, winner: Row | None
     ) -> Attempt:
-        given = _without_assigned(rule, given)
-        parts = schedule(rule, given, as_written=True)
-        walk = Walk(parts, self.store.present, self.store, MOST_ATTEMPTS)
-        complete = next(walk.matches(given.bindings), None)
-        best = walk.best
+        goal = _without_assigned(rule, goal)
+        parts = schedule(rule, goal, as_written=True)
+        search = MatchSearch(parts, self.store.present, self.store, MAX_ATTEMPTS)
+        complete = next(search.matches(goal.bindings), None)
+        best = search.best
         if complete is not None:
-            failure = self._complete(deriver, fact, winner)
+            failure = self._absent_despite_match(rule_group, fact, winner)
         else:
-            failure = self._failure(parts[walk.deepest], rule, best, walk)
-            if walk.gave_up:
+            failure = self._failure(parts[search.deepest], rule, best, search)
+            if search.gave_up:
                 failure = Failure(Kind.UNFINISHED, failure.parts, failure.facts)
-        held = tuple(_held(parts[: walk.deepest], best))
-        return Attempt(rule, held, failure, 1 if complete is not None else walk.ways)
+        satisfied = tuple(_satisfied_parts(parts[: search.deepest], best))
+        return Attempt(rule, satisfied, failure, 1 if complete is not None else search.ways)
 
-    def _complete(self, deriver: Deriver, fact: Fact, winner: Row | None) -> Failure:
+    def _absent_despite_match(
+        self, rule_group: RuleGroup, fact: Fact, winner: Row | None
+    ) -> Failure:
         """Why a fact is absent although a rule has a match for it."""
-        if deriver.aggregated:
+        if rule_group.aggregated:
             group = {
-                at: term for at, term in enumerate(fact.arguments) if at not in deriver.aggregated
+                at: term
+                for at, term in enumerate(fact.arguments)
+                if at not in rule_group.aggregated
             }
             rows = self.store.present(fact.predicate, group)
             return Failure(Kind.OTHER_RESULT, (), _facts(fact.predicate, rows))
@@ -128,35 +132,35 @@ class Missing:
             return Failure(Kind.BEATEN, (), (Fact(fact.predicate, winner.arguments),))
         return Failure(Kind.OWED, ())
 
-    def _failure(self, part: Part, rule: Rule, best: Match, walk: Walk) -> Failure:
+    def _failure(self, part: Part, rule: Rule, best: Match, search: MatchSearch) -> Failure:
         """Why the longest partial match does not satisfy the next part."""
         bindings = best.bindings
         match part:
             case Join(_, atom):
-                return self._no_fact(atom, bindings)
-            case Agree(index, position, expression):
+                return self._no_matching_fact(atom, bindings)
+            case CheckArgument(index, position, expression):
                 row = best.facts[index].arguments
-                return _disagreement(rule.atoms[index], row, position, expression, bindings)
+                return _argument_mismatch(rule.atoms[index], row, position, expression, bindings)
             case Assign(_, expression):
                 return _no_value(expression, bindings)
-            case Head():
+            case CheckHead():
                 return _other_fact(rule, bindings)
             case Filter(literal):
-                return self._untrue(literal, bindings, walk)
+                return self._false_condition(literal, bindings, search)
 
-    def _no_fact(self, atom: Atom, bindings: Bindings) -> Failure:
+    def _no_matching_fact(self, atom: Atom, bindings: Bindings) -> Failure:
         known = known_arguments(atom, bindings)
         if known is None:
             return _no_value(atom, bindings)
         values = [each for argument in atom.arguments for each in computed(argument, bindings)]
-        close = self._close(atom.predicate, known)
+        close = self._closest(atom.predicate, known)
         return Failure(Kind.MISSING, (*values, pattern(atom, bindings)), close)
 
     @staticmethod
-    def _untrue(literal: Literal, bindings: Bindings, walk: Walk) -> Failure:
+    def _false_condition(literal: Literal, bindings: Bindings, search: MatchSearch) -> Failure:
         match literal:
             case Negation(Atom() as atom):
-                rows = walk.blocking(atom, bindings)
+                rows = search.blocking(atom, bindings)
                 if rows is None:
                     return _no_value(atom, bindings)
                 facts = _facts(atom.predicate, rows)
@@ -166,41 +170,41 @@ class Missing:
                     return _no_value(literal, bindings)
                 return Failure(Kind.FALSE, tuple(conditions(literal, bindings)))
 
-    def _close(self, predicate: str, known: Mapping[int, str]) -> tuple[Fact, ...]:
+    def _closest(self, predicate: str, known: Mapping[int, str]) -> tuple[Fact, ...]:
         """The present facts that differ from the known arguments at the fewest positions."""
         for differing in range(1, len(known) + 1):
             close: set[tuple[str, ...]] = set()
             for positions in combinations(known, len(known) - differing):
                 rows = self.store.present(predicate, {at: known[at] for at in positions})
-                close.update(row.arguments for row in rows[:_SHOWN])
+                close.update(row.arguments for row in rows[:_MAX_SHOWN])
             if close:
-                return tuple(Fact(predicate, arguments) for arguments in sorted(close)[:_SHOWN])
+                return tuple(Fact(predicate, arguments) for arguments in sorted(close)[:_MAX_SHOWN])
         return ()
 
 
-def _without_assigned(rule: Rule, given: Goal) -> Goal:
-    """A goal without bindings for assigned variables, which are compared with the head at the end.
+def _without_assigned(rule: Rule, goal: Goal) -> Goal:
+    """A goal that leaves assigned variables unbound and compares them with the head at the end.
 
-    A rule that computes another term thus reports the fact that it derives instead.
+    A rule that computes another term then reports the fact that it derives instead.
     """
     assigned = {name for name, _ in bindings_of(rule).assignments}
-    open_ = {name: term for name, term in given.bindings.items() if name not in assigned}
-    late = (
-        Head(Variable(name, NOWHERE), term)
-        for name, term in given.bindings.items()
+    bindings = {name: term for name, term in goal.bindings.items() if name not in assigned}
+    deferred = (
+        CheckHead(Variable(name, NOWHERE), term)
+        for name, term in goal.bindings.items()
         if name in assigned
     )
-    return Goal(open_, (*given.computed, *late))
+    return Goal(bindings, (*goal.computed, *deferred))
 
 
-def _held(parts: tuple[Part, ...], best: Match) -> Iterator[Fact | Absent | Condition]:
+def _satisfied_parts(parts: tuple[Part, ...], best: Match) -> Iterator[Fact | Absent | Condition]:
     """The facts, absent atoms and conditions of a partial match."""
     bindings = best.bindings
     for part in parts:
         match part:
             case Join(index, atom):
                 yield Fact(atom.predicate, best.facts[index].arguments)
-            case Agree(_, _, expression) | Assign(_, expression) | Head(expression):
+            case CheckArgument(_, _, expression) | Assign(_, expression) | CheckHead(expression):
                 yield from map(Condition, computed(expression, bindings))
             case Filter(literal):
                 *before, last = conditions(literal, bindings)
@@ -212,14 +216,14 @@ def _held(parts: tuple[Part, ...], best: Match) -> Iterator[Fact | Absent | Cond
                         yield Condition(last)
 
 
-def _disagreement(
+def _argument_mismatch(
     atom: Atom,
     arguments: Sequence[str],
     position: int,
     expression: Expression,
     bindings: Bindings,
 ) -> Failure:
-    """A fact matches except for a computed argument."""
+    """A fact matches in all but a computed argument."""
     term = value(expression, bindings)
     if term is None:
         return _no_value(expression, bindings)
@@ -229,7 +233,7 @@ def _disagreement(
 
 
 def _other_fact(rule: Rule, bindings: Bindings) -> Failure:
-    """The body holds, and the head computes another fact."""
+    """The body holds, but the head computes another fact."""
     operands = [operand(argument) for argument in rule.head.arguments]
     terms = [value(expression, bindings) for expression in operands]
     known = tuple(term for term in terms if term is not None)
@@ -240,23 +244,23 @@ def _other_fact(rule: Rule, bindings: Bindings) -> Failure:
 
 
 def _facts(predicate: str, rows: Sequence[Row]) -> tuple[Fact, ...]:
-    return tuple(Fact(predicate, row.arguments) for row in rows[:_SHOWN])
+    return tuple(Fact(predicate, row.arguments) for row in rows[:_MAX_SHOWN])
 
 
 def _no_value(node: Expression | Literal, bindings: Bindings) -> Failure:
     """The innermost part of a literal that has no value."""
-    inner = next((child for child in children(node) if _is_valueless(child, bindings)), None)
+    inner = next((child for child in children(node) if _lacks_value(child, bindings)), None)
     if inner is not None:
         return _no_value(inner, bindings)
     return Failure(Kind.NO_VALUE, (ground(node, bindings),))
 
 
-def _is_valueless(node: Expression | Literal, bindings: Bindings) -> bool:
+def _lacks_value(node: Expression | Literal, bindings: Bindings) -> bool:
     match node:
         case Constant() | Variable() | Wildcard():
             return False
         case Atom(_, arguments) | Aggregate(_, arguments):
-            return any(_is_valueless(argument, bindings) for argument in arguments)
+            return any(_lacks_value(argument, bindings) for argument in arguments)
         case Call(name) if name in TESTS:
             return holds(node, bindings) is None
         case BinaryOperation() | UnaryMinus() | Call():

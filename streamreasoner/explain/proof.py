@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a proof; None means no limit.
+    """Limits on the size of a proof; None means no limit.
 
     Attributes:
         depth: Maximum number of steps from the fact to any other.
@@ -95,7 +95,7 @@ class Aggregation:
 
 @dataclass(frozen=True, slots=True)
 class Competition:
-    """The candidates that a winner was chosen from.
+    """The candidates of a group, from which the winner was chosen.
 
     Attributes:
         function: `min` or `max`.
@@ -115,9 +115,9 @@ class Step:
     Attributes:
         fact: The fact.
         stratum: Its stratum, as the backend numbers them; body facts of lower strata precede it.
-        iteration: The iteration of that stratum at which it follows from its premises.
+        iteration: The iteration of that stratum at which it is derived from its premises.
         until: The iteration at which a better candidate replaced it or one of its premises; None
-            if it is present in the end.
+            if it is present at the end of the epoch.
         asserted: Its multiplicity in the input; negative if retracted more often than asserted.
         stated: Where the program states it as a fact.
         why: How it is derived; None if it is asserted, stated or cut.

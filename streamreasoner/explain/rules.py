@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.aggregates import aggregates, is_lattice
-from streamreasoner.explain.aggregates import order
-from streamreasoner.explain.matching import goal
+from streamreasoner.explain.aggregates import order_key
+from streamreasoner.explain.matching import goal_for
 from streamreasoner.explain.proof import Competition, Fact
 from streamreasoner.lang.ast import Aggregate, Constant
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Deriver:
-    """Rules that derive facts together: a single rule, or all rules of one aggregation.
+class RuleGroup:
+    """Rules that derive facts together: one rule, or all the rules of an aggregation.
 
     Attributes:
         rules: Rules in normal form, in the order of the program.
@@ -36,8 +36,8 @@ class Deriver:
 
     def goals(self, fact: Fact) -> tuple[tuple[Rule, Goal], ...]:
         """The rules that may derive a fact, each with its goal."""
-        goals = ((rule, goal(rule, fact)) for rule in self.rules)
-        return tuple((rule, given) for rule, given in goals if given is not None)
+        goals = ((rule, goal_for(rule, fact)) for rule in self.rules)
+        return tuple((rule, goal) for rule, goal in goals if goal is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ class Rules:
         recursive = {index for stratum in lattice_strata for index in stratum}
         groups: dict[object, list[int]] = {}
         for index, rule in enumerate(program.rules):
-            groups.setdefault(_group(rule) or index, []).append(index)
-        self._derivers = tuple(
-            Deriver(
+            groups.setdefault(_aggregation_key(rule) or index, []).append(index)
+        self._rule_groups = tuple(
+            RuleGroup(
                 tuple(program.rules[index] for index in group),
                 _aggregated(program.rules[group[0]]),
                 group[0] in recursive,
@@ -89,12 +89,12 @@ class Rules:
         """Where the program states a fact."""
         return self._stated.get(fact)
 
-    def derivers(self, fact: Fact) -> Iterator[Deriver]:
-        """The derivers that may derive a fact, in the order of the program."""
+    def rule_groups(self, fact: Fact) -> Iterator[RuleGroup]:
+        """The groups of rules that may derive a fact, in the order of the program."""
         return (
-            deriver
-            for deriver in self._derivers
-            if deriver.rules[0].head.predicate == fact.predicate and deriver.goals(fact)
+            rule_group
+            for rule_group in self._rule_groups
+            if rule_group.rules[0].head.predicate == fact.predicate and rule_group.goals(fact)
         )
 
     def lattice(self, fact: Fact) -> Lattice | None:
@@ -113,12 +113,12 @@ class Rules:
         lattice = self.lattice(fact)
         if lattice is None:
             return None
-        rows = store.held(fact.predicate, lattice.group(fact))
+        rows = store.lookup(fact.predicate, lattice.group(fact))
         others = [row for row in rows if row.total > 0 and row.arguments != fact.arguments]
         if not others:
             return None
         choose = min if lattice.function == "min" else max
-        best = choose(others, key=lambda row: order(row.arguments[lattice.position]))
+        best = choose(others, key=lambda row: order_key(row.arguments[lattice.position]))
         return Competition(lattice.function, len(others) + 1, Fact(fact.predicate, best.arguments))
 
     def winner(self, fact: Fact, store: Store) -> Row | None:
@@ -129,7 +129,7 @@ class Rules:
         return next(iter(store.present(fact.predicate, lattice.group(fact))), None)
 
 
-def _group(rule: Rule) -> object:
+def _aggregation_key(rule: Rule) -> object:
     """The key that the rules of one aggregation share; None for any other rule."""
     aggregated = tuple(
         (position, argument.function, argument.distinct)

@@ -1,6 +1,6 @@
-"""Proof of a present fact. Invariant: a shared fact appears once in the proof.
+"""Prove a present fact. Invariant: a shared fact appears once in the proof.
 
-The search is breadth-first, so limits cut off what is farthest from the fact.
+The search is breadth-first, so limits cut off the facts farthest from the one that is proved.
 """
 
 from __future__ import annotations
@@ -9,26 +9,26 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from streamreasoner.engine.ports import LAST_ITERATION
-from streamreasoner.explain.derivations import Derivations, Found, Place
+from streamreasoner.explain.derivations import Derivations, Justification, Obligation
 from streamreasoner.explain.proof import Aggregation, Derivation, Proof, Proved, Step
 from streamreasoner.lang.ast import variables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from streamreasoner.explain.derivations import Instance
+    from streamreasoner.explain.derivations import RuleMatch
     from streamreasoner.explain.proof import Fact, Limits
     from streamreasoner.explain.rules import Rules
     from streamreasoner.explain.store import Row, Store
 
 
-class Search:
+class ProofSearch:
     """The search for proofs in one state.
 
     Args:
         rules: The program.
         store: The facts.
-        limits: How large the proof may grow.
+        limits: Limits of the proof.
     """
 
     def __init__(self, rules: Rules, store: Store, limits: Limits) -> None:
@@ -39,97 +39,112 @@ class Search:
 
     def prove(self, fact: Fact, row: Row) -> Proof:
         """Prove a present fact from its row."""
-        root = Place(fact.predicate, row, LAST_ITERATION)
-        found = self._collect(root)
-        while circular := _circular(found):
-            self._derivations.avoid(circular)
-            found = self._collect(root)
-        return self._number(root, found)
+        root = Obligation(fact.predicate, row, LAST_ITERATION)
+        justifications = self._collect(root)
+        while circular := _circular(justifications):
+            self._derivations.mark_circular(circular)
+            justifications = self._collect(root)
+        return self._number(root, justifications)
 
-    def _collect(self, root: Place) -> dict[Place, Found]:
+    def _collect(self, root: Obligation) -> dict[Obligation, Justification]:
         """Derivations of a fact and of all its premises, within the limits."""
-        found: dict[Place, Found] = {}
+        justifications: dict[Obligation, Justification] = {}
         queue = deque([(root, 0)])
         expanded = 0
         while queue:
-            place, depth = queue.popleft()
-            if place in found:
+            obligation, depth = queue.popleft()
+            if obligation in justifications:
                 continue
-            if place.row.asserted > 0:
-                found[place] = Found(place.row.since)
+            if obligation.row.asserted > 0:
+                justifications[obligation] = Justification(obligation.row.since)
                 continue
             limits = self._limits
             if (limits.depth is not None and depth >= limits.depth) or (
                 limits.size is not None and expanded >= limits.size
             ):
-                found[place] = Found(place.row.since, cut=True)
+                justifications[obligation] = Justification(obligation.row.since, cut=True)
                 continue
             expanded += 1
-            found[place] = self._derivations.of(place)
-            queue.extend((each, depth + 1) for each in found[place].places)
-        return found
+            justifications[obligation] = self._derivations.justify(obligation)
+            queue.extend((each, depth + 1) for each in justifications[obligation].obligations)
+        return justifications
 
-    def _number(self, root: Place, found: Mapping[Place, Found]) -> Proof:
+    def _number(
+        self, root: Obligation, justifications: Mapping[Obligation, Justification]
+    ) -> Proof:
         """Number the steps depth-first, each fact once."""
 
-        def identity(place: Place) -> object:
-            row = place.row
-            return place.predicate, row.arguments, row.until, found[place].iteration
+        def identity(obligation: Obligation) -> object:
+            row = obligation.row
+            return (
+                obligation.predicate,
+                row.arguments,
+                row.until,
+                justifications[obligation].iteration,
+            )
 
-        # A cut place represents a fact only if no other place does.
-        representative: dict[object, Place] = {}
-        for place in found:
-            representative.setdefault(identity(place), place)
+        # Breadth-first order puts a fact's derivation before the places where a limit cuts it.
+        representative: dict[object, Obligation] = {}
+        for obligation in justifications:
+            representative.setdefault(identity(obligation), obligation)
         numbers: dict[object, int] = {}
-        order: list[Place] = []
-        waiting = [root]
-        while waiting:
-            place = representative[identity(waiting.pop())]
-            if identity(place) not in numbers:
-                numbers[identity(place)] = len(order)
-                order.append(place)
-                waiting.extend(reversed([*found[place].places]))
+        order: list[Obligation] = []
+        stack = [root]
+        while stack:
+            obligation = representative[identity(stack.pop())]
+            if identity(obligation) not in numbers:
+                numbers[identity(obligation)] = len(order)
+                order.append(obligation)
+                stack.extend(reversed([*justifications[obligation].obligations]))
         return Proof(
             tuple(
                 self._step(
-                    place,
-                    found[place],
+                    obligation,
+                    justifications[obligation],
                     tuple(
                         self._derivation(
-                            instance,
-                            {each: numbers[identity(each)] for each in found[place].places},
+                            rule_match,
+                            {
+                                each: numbers[identity(each)]
+                                for each in justifications[obligation].obligations
+                            },
                         )
-                        for instance in found[place].instances
+                        for rule_match in justifications[obligation].rule_matches
                     ),
                 )
-                for place in order
+                for obligation in order
             )
         )
 
-    def _step(self, place: Place, found: Found, derivations: tuple[Derivation, ...]) -> Step:
-        row = place.row
-        stated = self._rules.stated(place.fact)
+    def _step(
+        self,
+        obligation: Obligation,
+        justification: Justification,
+        derivations: tuple[Derivation, ...],
+    ) -> Step:
+        row = obligation.row
+        stated = self._rules.stated(obligation.fact)
         why: Derivation | Aggregation | None = None
-        if found.aggregated:
-            why = Aggregation(found.aggregated, derivations, found.total)
+        if justification.aggregated:
+            why = Aggregation(justification.aggregated, derivations, justification.total)
         elif derivations:
             (why,) = derivations
         passing = row.until >= 0
         return Step(
-            fact=place.fact,
+            fact=obligation.fact,
             stratum=row.stratum,
-            iteration=found.iteration,
+            iteration=justification.iteration,
             until=row.until if passing else None,
             asserted=row.asserted - (stated is not None),
             stated=stated,
             why=why,
-            competition=None if passing else self._rules.competition(place.fact, self._store),
-            cut=found.cut,
+            competition=None if passing else self._rules.competition(obligation.fact, self._store),
+            cut=justification.cut,
         )
 
     @staticmethod
-    def _derivation(instance: Instance, numbers: Mapping[Place, int]) -> Derivation:
-        rule, bindings = instance.rule, instance.match.bindings
+    def _derivation(rule_match: RuleMatch, numbers: Mapping[Obligation, int]) -> Derivation:
+        rule, bindings = rule_match.rule, rule_match.match.bindings
         names = dict.fromkeys(
             variable.name
             for literal in (*rule.heads, *rule.body)
@@ -139,26 +154,26 @@ class Search:
             rule,
             tuple((name, bindings[name]) for name in names),
             tuple(
-                Proved(numbers[premise]) if isinstance(premise, Place) else premise
-                for premise in instance.premises
+                Proved(numbers[premise]) if isinstance(premise, Obligation) else premise
+                for premise in rule_match.premises
             ),
         )
 
 
-def _circular(found: Mapping[Place, Found]) -> set[Fact]:
-    """Facts whose proof is later than their first iteration and uses the fact itself."""
+def _circular(justifications: Mapping[Obligation, Justification]) -> set[Fact]:
+    """Facts whose proof is later than their first iteration and depends on the fact itself."""
     circular = set()
-    for start, how in found.items():
-        if how.iteration <= start.row.since:
+    for start, justification in justifications.items():
+        if justification.iteration <= start.row.since:
             continue
-        seen: set[Place] = set()
-        waiting = [*how.places]
-        while waiting:
-            place = waiting.pop()
-            if place.fact == start.fact:
+        seen: set[Obligation] = set()
+        stack = [*justification.obligations]
+        while stack:
+            obligation = stack.pop()
+            if obligation.fact == start.fact:
                 circular.add(start.fact)
                 break
-            if place not in seen:
-                seen.add(place)
-                waiting.extend(found[place].places)
+            if obligation not in seen:
+                seen.add(obligation)
+                stack.extend(justifications[obligation].obligations)
     return circular

@@ -1,7 +1,7 @@
-"""Facts by pattern, as terms. Invariant: rows are in text order, whatever the state.
+"""Look up facts by pattern. Invariant: rows are in text order, whatever the state.
 
-A selection scans the state. A pattern that is selected repeatedly is therefore read once, with only
-the constants of its atom bound, and looked up in memory from then on.
+A selection scans the state. Patterns of a shape that is looked up repeatedly are therefore selected
+once, with only the constants of the atom bound, and answered from memory from then on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.rdf.dictionary import TermDictionary
 
-_MOST_SCANS = 8
+_MAX_SCANS = 8
 _KEY_POSITIONS = 2
 _CHUNK = 256
 
@@ -34,12 +34,12 @@ class State(Protocol):
     def select(
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
     ) -> Selection:
-        """Facts of a predicate with the given ids at the given positions."""
+        """Facts of a predicate with these ids at these positions."""
         ...
 
 
 class Row(NamedTuple):
-    """A fact that the state holds; the numbers are those of `engine.ports.Selection`."""
+    """A fact in the state, present or not; see `engine.ports.Selection` for the numbers."""
 
     arguments: tuple[str, ...]
     stratum: int
@@ -77,7 +77,7 @@ class Rows(Sequence[Row]):
 
     def __getitem__(self, index: int | slice) -> Row | Rows:
         if isinstance(index, slice):
-            return Rows(_taken(self.selection, index), self.dictionary)
+            return Rows(_take(self.selection, index), self.dictionary)
         row = self._decoded(slice(index, index + 1 or None))
         return row[0]
 
@@ -105,10 +105,10 @@ class Rows(Sequence[Row]):
         return Rows(replace(self.selection, **columns), self.dictionary).present()
 
     def _masked(self, mask: NDArray[np.bool_]) -> Rows:
-        return self if mask.all() else Rows(_taken(self.selection, mask), self.dictionary)
+        return self if mask.all() else Rows(_take(self.selection, mask), self.dictionary)
 
     def _decoded(self, part: slice) -> list[Row]:
-        rows = _taken(self.selection, part)
+        rows = _take(self.selection, part)
         terms = self.dictionary.decode(rows.args.reshape(-1)).to_pylist()
         arity = rows.args.shape[1]
         numbers = (
@@ -140,7 +140,7 @@ class Store:
         self._scans: Counter[object] = Counter()
         self._indexes: dict[object, _Index] = {}
 
-    def held(
+    def lookup(
         self,
         predicate: str,
         known: Mapping[int, str],
@@ -163,8 +163,8 @@ class Store:
     def present(
         self, predicate: str, known: Mapping[int, str], constant: frozenset[int] = frozenset()
     ) -> Rows:
-        """The facts that are present in the end."""
-        return self.held(predicate, known, constant).present()
+        """The facts that are present at the end of the epoch."""
+        return self.lookup(predicate, known, constant).present()
 
     def _read(
         self, predicate: str, known: Mapping[int, str], constant: frozenset[int], iteration: int
@@ -173,33 +173,33 @@ class Store:
         for position, term in known.items():
             term_id = self._dictionary.find(term)
             if term_id is None:
-                return Rows(_none(self._arities[predicate]), self._dictionary)
+                return Rows(_empty_selection(self._arities[predicate]), self._dictionary)
             ids[position] = term_id
         others = tuple(sorted(ids.keys() - constant))
         if not others or len(ids) == self._arities[predicate]:
-            return self._in_order(self._state.select(predicate, ids, iteration))
+            return self._sorted(self._state.select(predicate, ids, iteration))
         fixed = {position: ids[position] for position in sorted(constant)}
         shape = (predicate, tuple(fixed.items()), others, iteration)
         self._scans[shape] += 1
-        if self._scans[shape] > _MOST_SCANS and shape not in self._indexes:
+        if self._scans[shape] > _MAX_SCANS and shape not in self._indexes:
             selection = self._state.select(predicate, fixed, iteration)
             self._indexes[shape] = _Index(selection, others)
         if shape in self._indexes:
             index = self._indexes[shape]
             chosen = index.find([ids[at] for at in others])
-            return self._in_order(_taken(index.selection, chosen))
-        return self._in_order(self._state.select(predicate, ids, iteration))
+            return self._sorted(_take(index.selection, chosen))
+        return self._sorted(self._state.select(predicate, ids, iteration))
 
-    def _in_order(self, selection: Selection) -> Rows:
+    def _sorted(self, selection: Selection) -> Rows:
         """Sort by text: by the rank of each term among those of the selection."""
         args = selection.args
         if len(args) > 1 and args.shape[1] > 0:
-            distinct, places = np.unique(args, return_inverse=True)
+            distinct, inverse = np.unique(args, return_inverse=True)
             order = pc.sort_indices(self._dictionary.decode(distinct)).to_numpy()
             ranks = np.empty(len(order), np.int64)
             ranks[order] = np.arange(len(order))
-            columns = ranks[places.reshape(args.shape)].T
-            selection = _taken(selection, np.lexsort(columns[::-1]))
+            columns = ranks[inverse.reshape(args.shape)].T
+            selection = _take(selection, np.lexsort(columns[::-1]))
         return Rows(selection, self._dictionary)
 
 
@@ -225,19 +225,19 @@ class _Index:
         return chosen
 
 
-def _taken(selection: Selection, chosen: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Selection:
+def _take(selection: Selection, chosen: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Selection:
     """The chosen rows."""
     columns = (getattr(selection, field.name)[chosen] for field in fields(selection))
     return type(selection)(*columns)
 
 
-def _none(arity: int) -> Selection:
+def _empty_selection(arity: int) -> Selection:
     """A selection without rows."""
     numbers, sums = np.empty(0, np.int32), np.empty(0, np.int64)
     return Selection(np.empty((0, arity), np.int32), numbers, numbers, numbers, sums, sums)
 
 
 def _keys(columns: NDArray[np.int32]) -> NDArray[np.int64]:
-    """One number for one or two ids."""
+    """One int64 key for each row of one or two ids."""
     keys = columns[:, 0].astype(np.int64)
     return keys if columns.shape[1] == 1 else (keys << 32) | columns[:, 1]

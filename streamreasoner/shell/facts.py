@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from streamreasoner.explain.aggregates import order
+from streamreasoner.explain.aggregates import order_key
 from streamreasoner.lang.ast import Atom, Constant, Span, Variable
 from streamreasoner.lang.printer import print_literal
 from streamreasoner.rdf.nodes import to_ntriples
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
 _CACHED_KEYS = 1 << 16
-_key_of_term = lru_cache(maxsize=_CACHED_KEYS)(order)
+_key_of_term = lru_cache(maxsize=_CACHED_KEYS)(order_key)
 
 
 @dataclass(frozen=True, slots=True)

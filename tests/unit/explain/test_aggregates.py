@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import DOMAIN
 
-from streamreasoner.explain.aggregates import aggregate, order
+from streamreasoner.explain.aggregates import aggregate, order_key
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.kernels import ordering
 from streamreasoner.rdf.values import Values
@@ -42,7 +42,9 @@ def test_the_order_is_that_of_the_kernel():
         for other, right in zip(TERMS, ids, strict=True):
             found = ordering.order(values.table, left, right)
 
-            assert found == (order(one) > order(other)) - (order(one) < order(other)), (one, other)
+            assert found == (order_key(one) > order_key(other)) - (
+                order_key(one) < order_key(other)
+            ), (one, other)
 
 
 @given(

@@ -81,7 +81,7 @@ def test_messages_are_facts():
     assert run(*files, f'{{"s": "<{EX}a>", "p": "<{EX}b>", "o": "\\"x\\"@en"}}') == (
         '[ex:a, ex:b, "x"@en] is absent: it is not asserted, and no rule derives such facts.\n'
     )
-    with pytest.raises(DataError, match="The message is about no fact"):
+    with pytest.raises(DataError, match="The message contains no fact"):
         run(*files, '{"predicate": "path"}')
     with pytest.raises(DataError, match="The message is not JSON"):
         run(*files, '{"predicate"')

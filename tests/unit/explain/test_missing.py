@@ -38,20 +38,20 @@ def explained(rules, facts, fact):
         ('p(?x) :- q(?x, ?y), contains(?y, "z") .', [("q", 1, "a")], Kind.FALSE,
          '✗ contains("a", "z") does not hold'),
         ("p(?v) :- q(?x), ?v = ?x + 1 .", [("q", 3)], Kind.OTHER_FACT,
-         "├── 3 + 1 = 4\n└── ✗ what follows is p(4)"),
+         "├── 3 + 1 = 4\n└── ✗ the rule derives p(4)"),
         ("p(?v) :- q(?x), ?v = ?x - 1.0 .", [("q", 2)], Kind.OTHER_FACT,
-         '└── ✗ what follows is p("1"^^<http://www.w3.org/2001/XMLSchema#decimal>)'),
+         '└── ✗ the rule derives p("1"^^<http://www.w3.org/2001/XMLSchema#decimal>)'),
         ("p(?v) :- q(?x), ?v = 1 / (?x - 2) .", [("q", 2)], Kind.NO_VALUE,
          "✗ 1 / (2 - 2) has no value"),
         ("p(?x) :- q(?x, ?y), ?y / (?x - 1) < 3 .", [("q", 1, 4)], Kind.NO_VALUE,
          "✗ 4 / (1 - 1) has no value"),
         ("p(?x) :- q(?x, ?y), not contains(?y, str(?y)) .", [("q", 1, 4)], Kind.NO_VALUE,
          "✗ contains(4, str(4)) has no value"),
-        ("p(?x * 2) :- q(?x) .", [("q", 3)], Kind.OTHER_FACT, "✗ 3 * 2 = 6: what follows is p(6)"),
+        ("p(?x * 2) :- q(?x) .", [("q", 3)], Kind.OTHER_FACT, "✗ 3 * 2 = 6: the rule derives p(6)"),
         ("p(count(?x)) :- q(?x) .", [("q", 3), ("q", 4)], Kind.OTHER_RESULT,
          "✗ the group has another value: p(2)"),
         ("p(max(?x)) :- q(?x) .", [("q", 1), ("q", 4)], Kind.BEATEN,
-         "✗ it follows, but p(4) is the better candidate"),
+         "✗ it is derived, but p(4) is the better candidate"),
     ],
 )  # fmt: skip
 def test_each_kind_of_failure(rule, facts, kind, told):
@@ -105,23 +105,23 @@ def test_a_head_with_other_constants_is_no_reason():
 
 
 def test_retractions_are_told():
-    """A fact that is retracted too often, or as often as it is derived, says so."""
+    """A fact that is retracted more than asserted, or as often as it is derived, says so."""
     reasoner = Reasoner.from_rules("p(?x) :- q(?x) .\np(7) .")
     reasoner.apply([Update("p", (1,), -1), Update("q", (1,)), Update("p", (7,), -1)])
 
     assert reasoner.explain("p", 1).text() == (
-        "p(1) is absent: it is retracted 1 time too often, and no rule makes it present.\n"
+        "p(1) is absent: it is retracted 1 time more than asserted, and no rule makes it present.\n"
         "\n"
         "<rules>:1: p(?x) :- q(?x)\n"
         "├── q(1)\n"
-        "└── ✗ it follows, but was retracted as often or more often\n"
+        "└── ✗ it is derived, but retracted at least as often\n"
     )
     assert "it is stated in <rules>:2, but retracted" in reasoner.explain("p", 7).text()
 
 
 def test_a_search_among_too_many_matches_ends(monkeypatch):
     """The rule says that it was not looked at to the end."""
-    monkeypatch.setattr(missing, "MOST_ATTEMPTS", 50)
+    monkeypatch.setattr(missing, "MAX_ATTEMPTS", 50)
     facts = [*(("q", i) for i in range(10)), *(("r", i) for i in range(10))]
     explanation = explained("p(?z) :- q(?x), r(?y), s(?z, ?x, ?y) .", facts, "p(1)")
     (attempt,) = explanation.content.attempts

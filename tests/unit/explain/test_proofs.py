@@ -216,7 +216,7 @@ def test_a_fact_with_debts():
 
     assert explanation.present
     assert explanation.content.steps[0].asserted == -1
-    assert "\n│ retracted 1 time too often, which other derivations make up for\n" in (
+    assert "\n│ retracted 1 time more than asserted, but other derivations keep it present\n" in (
         explanation.text()
     )
 

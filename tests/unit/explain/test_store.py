@@ -114,7 +114,7 @@ def test_patterns_that_are_asked_for_often_are_read_once():
         for one in terms:
             for other in terms:
                 known = dict(zip(positions, (one, other), strict=False))
-                found = store.held("edge", known)
+                found = store.lookup("edge", known)
                 ids = {at: reasoner.dictionary.find(term) for at, term in known.items()}
                 if None in ids.values():
                     assert len(found) == 0
@@ -135,6 +135,6 @@ def test_constants_stay_bound_in_what_is_read_once():
     store = Store(state, reasoner.dictionary, reasoner.program.arities)
     one = to_ntriples(1)
     for i in range(10):
-        store.held("edge", {0: to_ntriples(i), 2: one}, frozenset({2}))
+        store.lookup("edge", {0: to_ntriples(i), 2: one}, frozenset({2}))
 
     assert state.asked[-1] == ("edge", {2: reasoner.dictionary.find(one)})

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class ExplanationPrinter:
     """Prints the parts of an explanation.
 
     Attributes:
@@ -54,7 +54,7 @@ class Names:
             case Condition(literal):
                 return self.part(literal)
 
-    def place(self, span: Span) -> str:
+    def location(self, span: Span) -> str:
         """`rules.dl:3`."""
         return f"{span.source}:{span.line}"
 
