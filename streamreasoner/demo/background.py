@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 def background(name: str, work: Callable[[], None]) -> Future[None]:
-    """Run *work* on a daemon thread, which does not keep a failed process alive."""
+    """Run *work* on a daemon thread, which does not keep the process alive after a failure."""
     done: Future[None] = Future()
 
     def run() -> None:
         try:
             work()
-        except BaseException as error:  # noqa: BLE001 - it is raised where the result is taken
+        except BaseException as error:  # noqa: BLE001 - it is raised where the future's result is read
             done.set_exception(error)
         else:
             done.set_result(None)

@@ -1,6 +1,6 @@
-"""Comparison of the running state with an evaluation from scratch.
+"""Compare the running state with an evaluation from scratch.
 
-Invariant: the two sides share only the program and the input.
+Invariant: the two evaluations share only the program and the input.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Verdict:
     """Both comparisons.
 
     Attributes:
-        asserted: Facts whose updates do not cancel.
+        asserted: Number of facts whose updates do not cancel.
         seconds: How long the evaluation from scratch took.
         comparisons: The output topic and the trace.
     """

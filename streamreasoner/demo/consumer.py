@@ -1,7 +1,7 @@
-"""Topics read from their beginning, committed messages only.
+"""Read topics from their beginning, committed messages only.
 
-Invariant: `everything` ends at the last stable offset that the topic has when it begins, so no
-message of a committed transaction is missed and none of an open one is seen.
+Invariant: `read_all` ends at the last stable offset at the time of the call, so it misses no
+message of a committed transaction and returns none of an open one.
 """
 
 from __future__ import annotations
@@ -26,38 +26,40 @@ if TYPE_CHECKING:
     from streamreasoner.demo.tally import Tally
 
 _POLL_SECONDS = 0.2
-_MOST_SECONDS = 120.0
+_TIMEOUT_SECONDS = 120.0
 
 
 def follow(kafka: KafkaConfig, topic: str, tally: Tally, stop: threading.Event) -> None:
-    """Hand changes to the tally as they are committed, until told to stop.
+    """Pass changes to the tally as they are committed, until *stop* is set.
 
     Raises:
-        BrokerError: Kafka does not answer.
+        BrokerError: Kafka does not respond.
     """
-    with _reading(kafka, topic) as consumer:
+    with _consumer(kafka, topic) as consumer:
         while not stop.is_set():
             if changes := _poll(consumer):
                 tally.received(changes)
 
 
-def everything(kafka: KafkaConfig, topic: str) -> Generator[Change, None, None]:
-    """Every committed message of a topic, from the beginning to its present end.
+def read_all(kafka: KafkaConfig, topic: str) -> Generator[Change, None, None]:
+    """Every committed message of a topic, from its beginning to its current end.
 
     Raises:
-        BrokerError: Kafka does not answer in time.
+        BrokerError: Kafka does not respond in time.
     """
-    with _reading(kafka, topic) as consumer:
+    with _consumer(kafka, topic) as consumer:
         ends = consumer.end_offsets(list(consumer.assignment()))
-        deadline = time.monotonic() + _MOST_SECONDS
+        deadline = time.monotonic() + _TIMEOUT_SECONDS
         while any(consumer.position(partition) < end for partition, end in ends.items()):
             if time.monotonic() > deadline:
-                raise BrokerError(f"Kafka did not give all of {topic} within {_MOST_SECONDS:g} s.")
+                raise BrokerError(
+                    f"Kafka did not deliver all of {topic} within {_TIMEOUT_SECONDS:g} s."
+                )
             yield from _poll(consumer)
 
 
 @contextmanager
-def _reading(kafka: KafkaConfig, topic: str) -> Iterator[Any]:
+def _consumer(kafka: KafkaConfig, topic: str) -> Iterator[Any]:
     try:
         consumer = KafkaConsumer(
             **kafka_python(kafka), isolation_level="read_committed", enable_auto_commit=False

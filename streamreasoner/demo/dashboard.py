@@ -1,4 +1,4 @@
-"""The demo on a terminal, live. Invariant: threads change data; only rich's refresh draws it."""
+"""The live view on a terminal. Invariant: threads change data; only rich's refresh draws it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rich.text import Text
 from streamreasoner.demo.history import History, spark
 from streamreasoner.demo.names import sentence
 from streamreasoner.demo.report import summary_lines, verdict_lines
-from streamreasoner.demo.university import Kind
+from streamreasoner.demo.university import EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
     from streamreasoner.demo.change import Change
     from streamreasoner.demo.comparison import Verdict
-    from streamreasoner.demo.producer import News
+    from streamreasoner.demo.producer import Announcement
     from streamreasoner.demo.tally import Snapshot
     from streamreasoner.demo.view import Step, Summary
 
 _REFRESHES = 5
 _SPARK_WIDTH = 28
-_NEWS_LINES = 5
+_EVENT_LINES = 5
 _SCHEMA_LINES = 6
 _SCHEMA_WIDTH = 78
 _WIDE = 110
 
 
 class Dashboard:
-    """Draws the start as a list of steps, then the stream on the whole screen.
+    """Draws the startup as a list of steps, then the stream on the full screen.
 
     Args:
-        duration: Seconds that the stream will last.
+        duration: Length of the stream in seconds.
         console: Where to draw.
     """
 
@@ -52,7 +52,7 @@ class Dashboard:
         self._duration = duration
         self._steps: dict[str, Step] = {}
         self._spinner = Spinner("dots", style="cyan")
-        self._news: deque[str] = deque(maxlen=_NEWS_LINES)
+        self._announcements: deque[str] = deque(maxlen=_EVENT_LINES)
         self._schema: deque[str] = deque(maxlen=_SCHEMA_LINES)
         self._history = History()
         self._snapshot: Snapshot | None = None
@@ -60,32 +60,34 @@ class Dashboard:
         self._live: Live | None = None
 
     def step(self, step: Step) -> None:
-        """Keep the step; the list is drawn from the first one on."""
+        """Record the step; the first one starts drawing."""
         self._steps[step.what] = step
         if self._live is None:
-            self._begin(screen=False)
+            self._start_live(screen=False)
 
     def stream(self) -> None:
-        """Leave the list of steps behind and take the screen."""
+        """Replace the list of steps by the full-screen view."""
         self.close()
-        self._begin(screen=True)
+        self._start_live(screen=True)
 
-    def tell(self, news: News) -> None:
-        """Keep the sentence; schema changes have a place of their own."""
-        (self._schema if news.kind is Kind.SCHEMA else self._news).append(news.sentence)
+    def announce(self, announcement: Announcement) -> None:
+        """Record the sentence; schema changes have a panel of their own."""
+        (self._schema if announcement.kind is EventKind.SCHEMA else self._announcements).append(
+            announcement.sentence
+        )
 
     def show(self, snapshot: Snapshot, elapsed: float) -> None:
-        """Keep the totals."""
+        """Record the totals."""
         self._history.add(snapshot, elapsed)
         self._snapshot, self._elapsed = snapshot, elapsed
 
     def finish(self, reason: str) -> None:
-        """Give the screen back."""
+        """Leave the full-screen view."""
         self.close()
         self._console.print(f"{reason}\n", style="bold", highlight=False)
 
     def conclude(self, summary: Summary, verdict: Verdict) -> None:
-        """Print run and result below the steps of the start."""
+        """Print the run and the result below the steps of the startup."""
         for line in summary_lines(summary):
             self._console.print(line, highlight=False)
         *lines, result = verdict_lines(verdict)
@@ -101,12 +103,12 @@ class Dashboard:
             live.stop()
 
     def render(self) -> RenderableType:
-        """The screen as it is now."""
+        """The current screen."""
         if self._snapshot is None:
-            return self._start()
+            return self._startup_table()
         return self._screen(self._snapshot)
 
-    def _begin(self, *, screen: bool) -> None:
+    def _start_live(self, *, screen: bool) -> None:
         self._live = Live(
             console=self._console,
             get_renderable=self.render,
@@ -118,7 +120,7 @@ class Dashboard:
         )
         self._live.start(refresh=True)
 
-    def _start(self) -> Table:
+    def _startup_table(self) -> Table:
         table = Table.grid(padding=(0, 1))
         for step in list(self._steps.values()):
             if step.seconds is None:
@@ -131,23 +133,23 @@ class Dashboard:
     def _screen(self, snapshot: Snapshot) -> Layout:
         layout = Layout()
         layout.split_column(
-            Layout(self._head(snapshot), size=3),
+            Layout(self._header(snapshot), size=3),
             Layout(name="middle", ratio=1),
-            Layout(name="news", size=max(_NEWS_LINES, _SCHEMA_LINES) + 2),
+            Layout(name="news", size=max(_EVENT_LINES, _SCHEMA_LINES) + 2),
         )
         layout["middle"].split_row(
             Layout(_panel("stream", self._totals(snapshot)), size=_SPARK_WIDTH + 18),
             Layout(_panel("derived changes, as committed", _Latest(snapshot.latest)), ratio=1),
         )
         schema = _panel("schema changes", _lines(self._schema, "bold yellow"))
-        university = _panel("university", _lines(self._news, "dim"))
+        university = _panel("university", _lines(self._announcements, "dim"))
         layout["news"].split_row(
             Layout(schema, ratio=3, minimum_size=_SCHEMA_WIDTH),
             Layout(university, ratio=2, visible=self._console.width >= _WIDE),
         )
         return layout
 
-    def _head(self, snapshot: Snapshot) -> Panel:
+    def _header(self, snapshot: Snapshot) -> Panel:
         head = Table.grid(expand=True, padding=(0, 1))
         head.add_column()
         head.add_column(ratio=1)
@@ -193,7 +195,7 @@ class Dashboard:
 
 
 class _Latest:
-    """The newest changes, as many as there is room for."""
+    """The newest changes, as many as fit."""
 
     def __init__(self, changes: Sequence[Change]) -> None:
         self._changes = changes

@@ -1,4 +1,4 @@
-"""Totals second by second, for sparklines. Invariant: the series have one value per second."""
+"""Time series for sparklines. Invariant: each series has one value per second."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 
 class History:
-    """What happened in each of the last seconds.
+    """Rates and latencies of each of the last seconds.
 
     Attributes:
-        updates: Updates sent.
-        changes: Derived changes received.
-        medians: Median latency in milliseconds.
+        updates: Updates sent per second.
+        changes: Derived changes received per second.
+        medians: Median latencies in milliseconds.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class History:
         self._last: tuple[float, int, int] | None = None
 
     def add(self, snapshot: Snapshot, elapsed: float) -> None:
-        """Take the totals; a value is added to each series when a second has passed."""
+        """Record the totals; each series grows by one value per second."""
         received = snapshot.plus + snapshot.minus
         if self._last is None:
             self._last = (elapsed, snapshot.updates_in, received)
@@ -47,7 +47,7 @@ class History:
 
 
 def spark(series: Sequence[float], width: int) -> str:
-    """The last values as bars; a square root keeps small ones visible beside a burst."""
+    """The last values as bars; a square-root scale keeps small ones visible beside a burst."""
     shown = list(series)[-width:]
     highest = max(shown, default=0.0) or 1.0
     steps = len(_BARS) - 1

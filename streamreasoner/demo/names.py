@@ -1,4 +1,4 @@
-"""Terms as people read them. Invariant: two terms of the demo never look the same."""
+"""Short names for terms. Invariant: two terms of the demo never have the same name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAMESPACES = ((UNIVERSITY, ""), (vocabulary.RDF, "rdf:"), (vocabulary.RDFS, "")
 
 
 def short(term: str) -> str:
-    """A canonical term without the namespaces that the demo knows."""
+    """A canonical term without the namespaces of the demo."""
     if term == f"<{vocabulary.RDF_TYPE}>":
         return "a"
     for namespace, prefix in _NAMESPACES:

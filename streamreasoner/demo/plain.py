@@ -1,4 +1,4 @@
-"""The demo as lines of text, for logs and pipes. Invariant: about one line of totals a second."""
+"""Plain-text view for logs and pipes. Invariant: about one line of totals per second."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import threading
 from typing import TYPE_CHECKING
 
 from streamreasoner.demo.report import status, summary_lines, verdict_lines
-from streamreasoner.demo.university import Kind
+from streamreasoner.demo.university import EventKind
 
 if TYPE_CHECKING:
     from streamreasoner.demo.comparison import Verdict
-    from streamreasoner.demo.producer import News
+    from streamreasoner.demo.producer import Announcement
     from streamreasoner.demo.tally import Snapshot
     from streamreasoner.demo.view import Step, Summary
 
@@ -20,11 +20,11 @@ class PlainView:
     """Prints to standard output."""
 
     def __init__(self) -> None:
-        self._printing = threading.Lock()
+        self._lock = threading.Lock()
         self._last: tuple[float, int] | None = None
 
     def step(self, step: Step) -> None:
-        """Print a step twice: it may take minutes on a first run."""
+        """Print a step when it starts and when it ends; a first run may take minutes."""
         if step.seconds is None:
             self._print(f"{step.began:6.1f} s  {step.what} ...")
         else:
@@ -34,10 +34,10 @@ class PlainView:
         """Begin a new paragraph."""
         self._print("")
 
-    def tell(self, news: News) -> None:
-        """Print what is no everyday event."""
-        if news.kind is not Kind.LIFE:
-            self._print(f"        {news.kind.value}: {news.sentence}")
+    def announce(self, announcement: Announcement) -> None:
+        """Print all but everyday events."""
+        if announcement.kind is not EventKind.EVERYDAY:
+            self._print(f"        {announcement.kind.value}: {announcement.sentence}")
 
     def show(self, snapshot: Snapshot, elapsed: float) -> None:
         """Print the totals when a second has passed."""
@@ -51,18 +51,18 @@ class PlainView:
             )
 
     def finish(self, reason: str) -> None:
-        """Say why the stream is over."""
+        """Print why the stream has ended."""
         self._print(f"\n{reason}")
 
     def conclude(self, summary: Summary, verdict: Verdict) -> None:
-        """Print run and result."""
+        """Print the run and the result."""
         for line in (*summary_lines(summary), "", *verdict_lines(verdict)):
             self._print(line)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: the view holds no resources."""
 
     def _print(self, line: str) -> None:
-        with self._printing:
+        with self._lock:
             sys.stdout.write(f"{line}\n")
             sys.stdout.flush()

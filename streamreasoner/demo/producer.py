@@ -1,4 +1,4 @@
-"""The university, sent to the input topic at a steady rate.
+"""Send the university's updates to the input topic at a steady rate.
 
 Invariant: a schema change has an epoch of its own, so its consequences can be counted separately.
 """
@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.demo.university import Kind, university
+from streamreasoner.demo.university import EventKind, university
 from streamreasoner.streaming.topics import produce
 
 if TYPE_CHECKING:
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from streamreasoner.demo.university import Event, TripleUpdate
 
 SCHEMA_SECONDS = 5.0
-_LEAST_UPDATES = 10
+_MIN_UPDATES = 10
 _SETTLE_SECONDS = 30.0
 # If the producer is further behind, it resumes at the rate instead of catching up in a burst.
-_MOST_BEHIND = 0.5
+_MAX_LAG_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class News:
-    """What has happened, in a sentence."""
+class Announcement:
+    """An event at the university, in a sentence."""
 
-    kind: Kind
+    kind: EventKind
     sentence: str
 
 
@@ -45,7 +45,7 @@ class Producer:
         seed: Of the university.
         rate: Updates per second once the departments have opened.
         tally: Counts what is sent, and knows when it is all through.
-        tell: Called with what happens, on the producer's thread.
+        announce: Called with each event, on the producer's thread.
         stop: Set it, and the stream ends within a moment.
     """
 
@@ -53,68 +53,68 @@ class Producer:
     seed: int
     rate: float
     tally: Tally
-    tell: Callable[[News], None]
+    announce: Callable[[Announcement], None]
     stop: threading.Event
 
     def run(self) -> None:
-        """Send until told to stop; what was sent is delivered when it returns.
+        """Send until *stop* is set; when it returns, everything sent has been delivered.
 
         Raises:
-            BrokerError: Kafka does not take a message.
+            BrokerError: Kafka does not accept a message.
         """
         for _ in produce(self.kafka, self.kafka.input_topics[0], self._messages()):
             pass
 
     def _messages(self) -> Iterator[tuple[bytes, bytes]]:
-        every = max(_LEAST_UPDATES, round(self.rate * SCHEMA_SECONDS))
+        schema_every = max(_MIN_UPDATES, round(self.rate * SCHEMA_SECONDS))
         opening, due = True, 0.0
-        for event in university(self.seed, every):
-            if opening and event.kind is not Kind.OPENING:
-                # Life begins when the opening is through: no latency is a backlog's.
-                self._settled()
+        for event in university(self.seed, schema_every):
+            if opening and event.kind is not EventKind.OPENING:
+                # Wait until the opening is processed, so that latencies include no backlog.
+                self._wait_until_settled()
                 self.tally.start_latencies()
                 opening, due = False, time.monotonic()
-            if event.kind is Kind.SCHEMA:
-                yield from self._alone(event)
+            if event.kind is EventKind.SCHEMA:
+                yield from self._send_schema_change(event)
                 continue
-            self.tell(News(event.kind, event.sentence))
+            self.announce(Announcement(event.kind, event.sentence))
             for update in event.updates:
-                if event.kind is Kind.LIFE:
-                    due = max(due + 1 / self.rate, time.monotonic() - _MOST_BEHIND)
+                if event.kind is EventKind.EVERYDAY:
+                    due = max(due + 1 / self.rate, time.monotonic() - _MAX_LAG_SECONDS)
                     self.stop.wait(max(0.0, due - time.monotonic()))
                 if self.stop.is_set():
                     return
                 yield self._send(update)
 
-    def _alone(self, event: Event) -> Iterator[tuple[bytes, bytes]]:
-        """The updates of a schema change, and what they have derived once that is known."""
-        known = self._settled()
+    def _send_schema_change(self, event: Event) -> Iterator[tuple[bytes, bytes]]:
+        """Send a schema change, then announce how many derived facts it changed."""
+        settled_before = self._wait_until_settled()
         if self.stop.is_set():
             return
         before = self.tally.changes()
         for update in event.updates:
             yield self._send(update)
-        effect = "its consequences are still being worked out"
-        if self._settled() and known:
+        effect = "its consequences are still being computed"
+        if self._wait_until_settled() and settled_before:
             plus, minus = (
                 now - then for now, then in zip(self.tally.changes(), before, strict=True)
             )
             effect = _effect(plus, minus)
-        self.tell(News(event.kind, f"{event.sentence}: {effect}"))
+        self.announce(Announcement(event.kind, f"{event.sentence}: {effect}"))
 
     def _send(self, update: TripleUpdate) -> tuple[bytes, bytes]:
-        """Count an update and give its message."""
+        """Count an update and return its message."""
         self.tally.sent(update.diff)
         subject, predicate, object_ = update.triple
         message = {"s": subject, "p": predicate, "o": object_, "diff": update.diff}
         message["ts"] = time.time_ns() // 1_000_000
         return subject.encode(), json.dumps(message, ensure_ascii=False).encode()
 
-    def _settled(self) -> bool:
-        """Whether all is through, before a deadline and before the end of the stream."""
+    def _wait_until_settled(self) -> bool:
+        """Wait until everything sent is processed; False at a deadline or the stream's end."""
         deadline = time.monotonic() + _SETTLE_SECONDS
         while not self.stop.is_set() and time.monotonic() < deadline:
-            if self.tally.await_settled(_MOST_BEHIND):
+            if self.tally.await_settled(_MAX_LAG_SECONDS):
                 return True
         return False
 

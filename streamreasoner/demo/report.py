@@ -1,4 +1,4 @@
-"""The run and its verdict as lines of text. Invariant: the same lines for every view."""
+"""The run and its verdict as text. Invariant: every view prints the same lines."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""The demo from its start to its verdict.
+"""Run the demo from startup to verdict.
 
-Invariant: when `run` returns or raises, broker, Spark and temporary files have been removed.
+Invariant: when `run` returns or raises, the broker and Spark have been stopped and temporary files
+removed.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from streamreasoner import app, broker, config, warmup
 from streamreasoner.analysis.load import load_program
 from streamreasoner.broker import Broker
 from streamreasoner.demo.comparison import compare
-from streamreasoner.demo.consumer import everything
-from streamreasoner.demo.start import Start
+from streamreasoner.demo.consumer import read_all
+from streamreasoner.demo.startup import Startup
 from streamreasoner.demo.stream import Stream
 from streamreasoner.demo.tally import Tally
 from streamreasoner.demo.view import Summary
@@ -46,8 +47,9 @@ def run(options: Options, view: View) -> bool:
     """Run the demo; return whether the closure equals an evaluation from scratch.
 
     Raises:
-        StreamReasonerError: Something does not start, or fails.
-        KeyboardInterrupt: Interrupted outside of the stream; inside it ends the stream only.
+        StreamReasonerError: A component does not start, or fails.
+        KeyboardInterrupt: Interrupted before or after the stream; during the stream, an interrupt
+            only ends the stream.
     """
     with ExitStack() as stack:
         directory = stack.enter_context(_workspace(options.state))
@@ -55,44 +57,44 @@ def run(options: Options, view: View) -> bool:
         try:
             return _run(options, view, directory, stack)
         except KeyboardInterrupt:
-            view.finish("Interrupted: stopping what runs.")
+            view.finish("Interrupted; shutting down.")
             raise
         except StreamReasonerError:
-            # Clients wait long for a stopped server; the error is printed after shutdown.
-            view.finish("Something has failed: stopping what runs.")
+            # The error is printed after the shutdown, which may take long if the broker stopped.
+            view.finish("The demo failed; shutting down.")
             raise
 
 
 def _run(options: Options, view: View, directory: Path, stack: ExitStack) -> bool:
-    start = Start(view)
-    compiled = start.aside(
+    startup = Startup(view)
+    compiled = startup.in_background(
         "Kernels: compiled, or loaded from the cache",
         partial(warmup.prepare, load_program(_RULES)),
     )
     server = Broker(directory / "kafka")
-    settings = _start_broker(start, stack, server, directory)
+    settings = _start_broker(startup, stack, server, directory)
     tally = Tally()
-    with start.step("Pipeline: Spark and its Kafka connector, tables, query"):
+    with startup.step("Pipeline: Spark and its Kafka connector, tables, query"):
         pipeline = stack.enter_context(app.pipeline(settings, tally))
         compiled.result()
     tally.watch(pipeline.reasoner)
     stream = stack.enter_context(
-        Stream(options, settings.kafka, pipeline, tally, view, partial(_watch, server))
+        Stream(options, settings.kafka, pipeline, tally, view, partial(_check_broker, server))
     )
-    with start.step("The university opens: first derived changes"):
+    with startup.step("The university opens: first derived changes"):
         stream.await_first_change()
-    first_change = start.elapsed()
+    first_change = startup.elapsed()
     view.stream()
     began = time.monotonic()
     reason = stream.watch(began)
     seconds = time.monotonic() - began
     view.finish(reason)
     stream.drain()
-    given, published = (
-        everything(settings.kafka, topic)
+    received, published = (
+        read_all(settings.kafka, topic)
         for topic in (*settings.kafka.input_topics, settings.kafka.output_topic)
     )
-    verdict = compare(given, published, pipeline.reasoner)
+    verdict = compare(received, published, pipeline.reasoner)
     view.conclude(Summary(tally.snapshot(), seconds, first_change), verdict)
     return verdict.equal
 
@@ -118,12 +120,12 @@ def _workspace(chosen: Path | None) -> Iterator[Path]:
     yield chosen.absolute()
 
 
-def _start_broker(start: Start, stack: ExitStack, server: Broker, directory: Path) -> Config:
+def _start_broker(startup: Startup, stack: ExitStack, server: Broker, directory: Path) -> Config:
     download = "" if broker.is_downloaded() else "downloaded once, then "
-    with start.step(f"Kafka: {download}a broker on this machine"):
+    with startup.step(f"Kafka: {download}a broker on this machine"):
         stack.enter_context(server)
     settings = _settings(server.bootstrap_servers, directory / "pipeline")
-    with start.step(f"Kafka: topics, {_PARTITIONS} partitions"):
+    with startup.step(f"Kafka: topics, {_PARTITIONS} partitions"):
         create_topics(settings.kafka, _PARTITIONS, 1)
     return settings
 
@@ -143,10 +145,10 @@ def _settings(servers: str, directory: Path) -> Config:
     return config.parse(raw, {}, directory)
 
 
-def _watch(server: Broker) -> None:
-    """Raise if the broker has ended; its exit status stays for the broker to take."""
+def _check_broker(server: Broker) -> None:
+    """Raise if the broker has exited; its exit status is left for `Broker` to read."""
     how = os.WEXITED | os.WNOHANG | os.WNOWAIT
     ended = None if server.pid is None else os.waitid(os.P_PID, server.pid, how)
     if ended is not None:
-        by = "exited with" if ended.si_code == os.CLD_EXITED else "was ended by signal"
-        raise BrokerError(f"The embedded broker {by} {ended.si_status} in the middle of the demo.")
+        by = "exited with" if ended.si_code == os.CLD_EXITED else "was killed by signal"
+        raise BrokerError(f"The embedded broker {by} {ended.si_status} during the demo.")

@@ -1,6 +1,6 @@
-"""The schema of the university. Invariant: every amendment is one edge that facts depend on.
+"""The schema of the university. Invariant: each amendment is one edge that facts depend on.
 
-A small schema in the manner of LUBM's univ-bench, deep enough for chains of derivations.
+A small schema modelled on LUBM's univ-bench, deep enough for chains of derivations.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _AMENDMENTS = (
 
 
 def name(local: str) -> str:
-    """The IRI of a local name of the university, in N-Triples syntax."""
+    """The IRI of a local name in the university's namespace, in N-Triples syntax."""
     return f"<{UNIVERSITY}{local}>"
 
 
@@ -73,8 +73,8 @@ class Schema:
     """Edges between classes and properties.
 
     Attributes:
-        edges: Those that hold at the opening.
-        amendments: Those that come and go while data is there; some of `edges` among them.
+        edges: Edges asserted at the opening.
+        amendments: Edges that are added and withdrawn later; they include some of `edges`.
     """
 
     edges: tuple[Triple, ...]

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from streamreasoner.demo.tally import Tally
     from streamreasoner.demo.view import View
 
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 _SETTLE_SECONDS = 120.0
-_FAREWELL_SECONDS = 5.0
+_SHUTDOWN_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Options:
     Attributes:
         duration: Seconds of stream.
         rate: Updates per second.
-        seed: Of the university.
+        seed: Seed of the university.
         state: Where broker and pipeline keep their files; None for a temporary directory.
     """
 
@@ -48,15 +48,15 @@ class Options:
 
 
 class Stream:
-    """The threads around a running pipeline; leaving it stops and joins them.
+    """The threads around a running pipeline; leaving the context stops and joins them.
 
     Args:
-        options: How long and how fast.
+        options: How the demo runs.
         kafka: The cluster and its topics.
         pipeline: Reads the input and publishes the changes.
         tally: The pipeline's observer.
-        view: Notified of what happens.
-        watch_broker: Raises if the broker has ended.
+        view: Shows the stream.
+        check_broker: Raises if the broker has exited.
     """
 
     def __init__(  # noqa: PLR0917 - the parts of the demo, wired once
@@ -66,34 +66,36 @@ class Stream:
         pipeline: Pipeline,
         tally: Tally,
         view: View,
-        watch_broker: Callable[[], None],
+        check_broker: Callable[[], None],
     ) -> None:
         self._options = options
         self._pipeline = pipeline
         self._tally = tally
         self._view = view
-        self._watch_broker = watch_broker
-        self._end = threading.Event()
-        self._unfollow = threading.Event()
-        self._producer = Producer(kafka, options.seed, options.rate, tally, view.tell, self._end)
-        self._follow = partial(follow, kafka, kafka.output_topic, tally, self._unfollow)
-        self._running: list[Future[None]] = []
+        self._check_broker = check_broker
+        self._stop_producer = threading.Event()
+        self._stop_consumer = threading.Event()
+        self._producer = Producer(
+            kafka, options.seed, options.rate, tally, view.announce, self._stop_producer
+        )
+        self._follow = partial(follow, kafka, kafka.output_topic, tally, self._stop_consumer)
+        self._futures: list[Future[None]] = []
 
     def __enter__(self) -> Self:
-        works: dict[str, Callable[[], None]] = {
+        tasks: dict[str, Callable[[], None]] = {
             "query": self._pipeline.query.wait,
             "consumer": self._follow,
             "producer": self._producer.run,
         }
-        self._running = [background(name, work) for name, work in works.items()]
+        self._futures = [background(name, work) for name, work in tasks.items()]
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._end.set()
-        self._unfollow.set()
+        self._stop_producer.set()
+        self._stop_consumer.set()
         self._pipeline.query.stop()
         # After a failure a client may wait minutes for a broker that has stopped.
-        wait(self._running, None if kind is None else _FAREWELL_SECONDS)
+        wait(self._futures, None if kind is None else _SHUTDOWN_SECONDS)
 
     def await_first_change(self) -> None:
         """Wait until the first derived change is received.
@@ -102,13 +104,13 @@ class Stream:
             StreamReasonerError: A thread failed, or the wait timed out.
         """
         deadline = time.monotonic() + _SETTLE_SECONDS
-        while not self._tally.first_change.wait(_LOOK_SECONDS):
+        while not self._tally.first_change.wait(_POLL_SECONDS):
             self._check()
             if time.monotonic() > deadline:
                 raise BrokerError(f"Nothing was derived within {_SETTLE_SECONDS:g} s.")
 
     def watch(self, began: float) -> str:
-        """Show the stream until its duration ends or Ctrl-C; return which, as text.
+        """Show the stream until its duration has passed or Ctrl-C; return which, as text.
 
         Raises:
             StreamReasonerError: A thread failed.
@@ -117,22 +119,22 @@ class Stream:
             while (elapsed := time.monotonic() - began) < self._options.duration:
                 self._check()
                 self._view.show(self._tally.snapshot(), elapsed)
-                self._end.wait(_LOOK_SECONDS)
+                self._stop_producer.wait(_POLL_SECONDS)
         except KeyboardInterrupt:
             return f"Interrupted after {time.monotonic() - began:.0f} s."
-        return "The time is over."
+        return "The stream has ended."
 
     def drain(self) -> None:
-        """Stop sending, wait until everything is published and received, stop the pipeline.
+        """Stop sending, wait until everything is published and received, and stop the pipeline.
 
         Raises:
             StreamReasonerError: A thread failed, or the wait timed out.
         """
-        self._end.set()
-        query, _, producer = self._running
+        self._stop_producer.set()
+        query, _, producer = self._futures
         producer.result()
         deadline = time.monotonic() + _SETTLE_SECONDS
-        while not self._tally.await_settled(_LOOK_SECONDS):
+        while not self._tally.await_settled(_POLL_SECONDS):
             self._check()
             if time.monotonic() > deadline:
                 raise BrokerError(
@@ -143,7 +145,7 @@ class Stream:
 
     def _check(self) -> None:
         """Raise the error that ended a thread or the broker early."""
-        self._watch_broker()
-        for running in self._running:
-            if running.done():
-                running.result()
+        self._check_broker()
+        for future in self._futures:
+            if future.done():
+                future.result()

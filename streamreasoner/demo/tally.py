@@ -1,4 +1,4 @@
-"""What the demo has sent, evaluated and received so far.
+"""Count what the demo has sent, evaluated and received.
 
 Invariant: `plus` and `minus` count only changes that a read_committed consumer has received; a
 latency runs from Kafka's timestamp of an input to the receipt of its epoch's last change.
@@ -31,7 +31,7 @@ _RECENT_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The totals at one moment.
+    """The totals at one point in time.
 
     Attributes:
         asserted_in: Assertions sent.
@@ -40,9 +40,9 @@ class Snapshot:
         plus: Derived changes +1 received.
         minus: Derived changes -1 received.
         epoch: Last epoch published, -1 before the first.
-        iterations: Iterations that it touched.
-        facts: Facts asserted now.
-        derived: Facts derived now.
+        iterations: Iterations of that epoch.
+        facts: Facts currently asserted.
+        derived: Facts currently derived.
         terms: Terms in the dictionary.
         recent: Latencies of the last seconds, seconds.
         all: Latencies since `start_latencies`, seconds.
@@ -71,7 +71,7 @@ class Snapshot:
 
 @dataclass(slots=True)
 class _Epoch:
-    """An epoch between its publication and the receipt of its last change, either first."""
+    """An epoch that is not both published and completely received; either may come first."""
 
     appended: NDArray[np.float64] | None = None
     expected: int = 0
@@ -98,11 +98,11 @@ class _Latencies:
     def since(self, moment: float) -> NDArray[np.float64]:
         while self.recent and self.recent[0][0] < moment:
             self.recent.popleft()
-        return _joined([seconds for _, seconds in self.recent])
+        return _concatenated([seconds for _, seconds in self.recent])
 
 
 class Tally(NullObserver):
-    """Counts on three threads at once: the producer's, the batches' and the consumer's."""
+    """Counts on three threads: the producer's, the one that runs batches, and the consumer's."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -119,7 +119,7 @@ class Tally(NullObserver):
         """Set when the first derived change has been received."""
 
     def watch(self, reasoner: Reasoner) -> None:
-        """Read sizes from this reasoner, on the thread of the batches."""
+        """Read the state's size from this reasoner, on the thread that runs batches."""
         self._reasoner = reasoner
 
     def start_latencies(self) -> None:
@@ -128,7 +128,7 @@ class Tally(NullObserver):
             self._latencies = _Latencies()
 
     def sent(self, diff: int) -> None:
-        """An update was handed to the producer."""
+        """Count an update that the producer sends."""
         with self._changed:
             if diff > 0:
                 self._asserted_in += 1
@@ -136,11 +136,11 @@ class Tally(NullObserver):
                 self._retracted_in += 1
 
     def batch_started(self, epoch: int, rows: int) -> None:
-        """Remember which epoch the following calls are about."""
+        """Remember the epoch that the following calls belong to."""
         self._current, self._rows = epoch, rows
 
     def epoch_evaluated(self, result: EpochResult) -> None:
-        """Take the iterations of the epoch."""
+        """Record the iterations of the epoch."""
         self._iterations = result.iterations
 
     def published(
@@ -155,7 +155,7 @@ class Tally(NullObserver):
             self._settle(self._current)
 
     def batch_finished(self, epoch: int, seconds: float) -> None:
-        """Take the sizes of the state; the reasoner belongs to this thread."""
+        """Record the size of the state; only this thread may use the reasoner."""
         del seconds
         size = _Size()
         if self._reasoner is not None:
@@ -169,7 +169,7 @@ class Tally(NullObserver):
             self._changed.notify_all()
 
     def received(self, changes: Sequence[Change]) -> None:
-        """Changes have arrived at the consumer."""
+        """Count changes that the consumer has received."""
         now = time.time()
         with self._changed:
             for change in changes:
@@ -197,7 +197,7 @@ class Tally(NullObserver):
             return self._plus, self._minus
 
     def snapshot(self) -> Snapshot:
-        """The totals now."""
+        """The current totals."""
         with self._changed:
             return Snapshot(
                 asserted_in=self._asserted_in,
@@ -211,7 +211,7 @@ class Tally(NullObserver):
                 derived=self._size.derived,
                 terms=self._size.terms,
                 recent=self._latencies.since(time.time() - _RECENT_SECONDS),
-                all=_joined(self._latencies.all),
+                all=_concatenated(self._latencies.all),
                 latest=tuple(self._latest),
             )
 
@@ -220,7 +220,7 @@ class Tally(NullObserver):
         return self._evaluated == sent and not self._waiting
 
     def _settle(self, number: int) -> None:
-        """Forget an epoch whose last change is here, and keep the latencies of its inputs."""
+        """Record the latencies of an epoch's inputs once its last change has been received."""
         epoch = self._waiting[number]
         if epoch.appended is not None and epoch.received == epoch.expected:
             del self._waiting[number]
@@ -229,5 +229,5 @@ class Tally(NullObserver):
             self._changed.notify_all()
 
 
-def _joined(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _concatenated(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     return np.concatenate(parts) if parts else np.empty(0)

@@ -1,4 +1,4 @@
-"""A university as an endless stream of updates, deterministic for a seed.
+"""Generate a university as an endless stream of updates, deterministic for a seed.
 
 Invariant: every prefix of the stream retracts only what it has asserted, and asserts nothing twice.
 """
@@ -28,15 +28,15 @@ _RANKS = ("PostDoc", "Lecturer", "AssistantProfessor", "AssociateProfessor", "Fu
 _PROFESSORS = _RANKS[2:]
 _PAPERS = ("JournalArticle", "ConferencePaper", "Thesis")
 _STAFF, _STUDENTS, _COURSES, _PUBLICATIONS = 12, 36, 8, 10
-# Of the updates after the opening; leaving retracts in bursts, so the share hovers around this.
+# Share of retractions after the opening; departures retract in bursts, so it is approximate.
 _RETRACTED_SHARE = 0.25
 
 
-class Kind(Enum):
+class EventKind(Enum):
     """Which part of the stream an event belongs to."""
 
     OPENING = "opening"
-    LIFE = "life"
+    EVERYDAY = "everyday"
     SCHEMA = "schema"
 
 
@@ -54,11 +54,11 @@ class Event:
 
     Attributes:
         kind: Which part of the stream it belongs to.
-        sentence: What happens, for people.
+        sentence: What happens, for display.
         updates: What it asserts and retracts, at least one.
     """
 
-    kind: Kind
+    kind: EventKind
     sentence: str
     updates: tuple[TripleUpdate, ...]
 
@@ -68,24 +68,24 @@ def university(seed: int, schema_every: int) -> Iterator[Event]:
 
     Args:
         seed: The same seed gives the same stream.
-        schema_every: Updates from one schema change to the next, at least.
+        schema_every: Minimum number of updates between schema changes.
     """
-    campus = _Campus(random.Random(seed))  # noqa: S311 - a story, not a secret
+    campus = _Campus(random.Random(seed))  # noqa: S311 - test data, not a secret
     yield campus.schema()
     for department in _DEPARTMENTS:
         yield campus.open_department(department)
     since = 0
     while True:
-        event = campus.amend() if since >= schema_every else campus.live()
-        since = 0 if event.kind is Kind.SCHEMA else since + len(event.updates)
+        event = campus.amend_schema() if since >= schema_every else campus.everyday_event()
+        since = 0 if event.kind is EventKind.SCHEMA else since + len(event.updates)
         yield event
 
 
 class _Campus:
-    """Who and what is at the university, and every triple asserted about it."""
+    """The people and things of the university, and every triple asserted about them."""
 
-    def __init__(self, chance: random.Random) -> None:
-        self._chance = chance
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
         # Dictionaries for their order: sets of strings iterate differently in every process.
         self._about: defaultdict[str, dict[Triple, None]] = defaultdict(dict)
         self._asserted: dict[Triple, None] = {}
@@ -95,13 +95,13 @@ class _Campus:
         self._papers: list[str] = []
         self._amended: list[Triple] = []
         self._next_amendment = 0
-        self._named = 0
-        self._lived = self._retracted = 0
+        self._name_count = 0
+        self._everyday_updates = self._retracted = 0
 
     def schema(self) -> Event:
         """The schema, before anything else."""
         updates = self._assert(SCHEMA.edges)
-        return Event(Kind.OPENING, f"a schema of {len(updates)} edges", updates)
+        return Event(EventKind.OPENING, f"a schema of {len(updates)} edges", updates)
 
     def open_department(self, department: str) -> Event:
         """A department with its people, courses and papers."""
@@ -109,34 +109,34 @@ class _Campus:
         updates = self._assert(
             ((place, TYPE, name("Department")), (place, name("subOrganizationOf"), name("Campus")))
         )
-        for count, arrive in (
+        for count, arrival in (
             (_STAFF, self._hire),
             (_COURSES, self._open_course),
             (_STUDENTS, self._enrol),
             (_PUBLICATIONS, self._publish),
         ):
             for _ in range(count):
-                updates += arrive(place)[1]
+                updates += arrival(place)[1]
         sentence = f"{department} opens with {_STAFF} staff and {_STUDENTS} students"
-        return Event(Kind.OPENING, sentence, updates)
+        return Event(EventKind.OPENING, sentence, updates)
 
-    def live(self) -> Event:
-        """Something ordinary: someone or something comes, changes or goes."""
-        comings: tuple[Callable[[str], tuple[str, tuple[TripleUpdate, ...]]], ...]
-        comings = (self._hire, self._enrol, self._enrol, self._open_course, self._publish)
-        goings = (self._leave, self._graduate, self._graduate, self._end_course, self._withdraw)
-        if self._retracted < _RETRACTED_SHARE * self._lived and self._chance.random() < 0.5:  # noqa: PLR2004
-            sentence, updates = self._chance.choice((*goings, self._promote))()
+    def everyday_event(self) -> Event:
+        """An arrival, a change or a departure of a person or a thing."""
+        arrivals: tuple[Callable[[str], tuple[str, tuple[TripleUpdate, ...]]], ...]
+        arrivals = (self._hire, self._enrol, self._enrol, self._open_course, self._publish)
+        departures = (self._leave, self._graduate, self._graduate, self._end_course, self._withdraw)
+        if self._retracted < _RETRACTED_SHARE * self._everyday_updates and self._rng.random() < 0.5:  # noqa: PLR2004
+            sentence, updates = self._rng.choice((*departures, self._promote))()
         else:
-            place = name(self._chance.choice(_DEPARTMENTS))
-            sentence, updates = self._chance.choice(comings)(place)
-        self._lived += len(updates)
+            place = name(self._rng.choice(_DEPARTMENTS))
+            sentence, updates = self._rng.choice(arrivals)(place)
+        self._everyday_updates += len(updates)
         self._retracted += sum(update.diff < 0 for update in updates)
-        return Event(Kind.LIFE, sentence, updates)
+        return Event(EventKind.EVERYDAY, sentence, updates)
 
-    def amend(self) -> Event:
+    def amend_schema(self) -> Event:
         """A change of the schema: the next amendment, or an earlier one undone."""
-        undo = len(self._amended) > 1 or (self._amended and self._chance.random() < 0.5)  # noqa: PLR2004
+        undo = len(self._amended) > 1 or (self._amended and self._rng.random() < 0.5)  # noqa: PLR2004
         if undo:
             edge = self._amended.pop(0)
         else:
@@ -148,74 +148,86 @@ class _Campus:
         else:
             done = "restored" if edge in SCHEMA.edges else "added"
             updates = self._assert((edge,))
-        return Event(Kind.SCHEMA, f"{' '.join(map(short, edge))} {done}", updates)
+        return Event(EventKind.SCHEMA, f"{' '.join(map(short, edge))} {done}", updates)
 
     def _hire(self, place: str) -> tuple[str, tuple[TripleUpdate, ...]]:
-        person, rank = self._person(), self._chance.choice(_RANKS)
-        facts = [(person, TYPE, name(rank)), (person, name("worksFor"), place), _named(person)]
+        person, rank = self._person(), self._rng.choice(_RANKS)
+        facts = [
+            (person, TYPE, name(rank)),
+            (person, name("worksFor"), place),
+            _name_triple(person),
+        ]
         if self._courses:
-            facts.append((person, name("teacherOf"), self._chance.choice(self._courses)))
+            facts.append((person, name("teacherOf"), self._rng.choice(self._courses)))
         self._staff.append(person)
         return f"{short(person)} joins {short(place)} as {rank}", self._assert(facts)
 
     def _enrol(self, place: str) -> tuple[str, tuple[TripleUpdate, ...]]:
         person = self._person()
-        graduate = self._chance.random() < 0.3  # noqa: PLR2004
+        graduate = self._rng.random() < 0.3  # noqa: PLR2004
         kind = "GraduateStudent" if graduate else "UndergraduateStudent"
-        facts = [(person, TYPE, name(kind)), (person, name("studiesAt"), place), _named(person)]
-        facts += [(person, name("takesCourse"), course) for course in self._some(self._courses, 2)]
+        facts = [
+            (person, TYPE, name(kind)),
+            (person, name("studiesAt"), place),
+            _name_triple(person),
+        ]
+        facts += [
+            (person, name("takesCourse"), course) for course in self._sample(self._courses, 2)
+        ]
         if graduate:
-            facts += [(person, name("advisor"), teacher) for teacher in self._some(self._staff, 1)]
             facts += [
-                (person, name("assistantOf"), course) for course in self._some(self._courses, 1)
+                (person, name("advisor"), teacher) for teacher in self._sample(self._staff, 1)
+            ]
+            facts += [
+                (person, name("assistantOf"), course) for course in self._sample(self._courses, 1)
             ]
         self._students.append(person)
         return f"{short(person)} enrols in {short(place)}", self._assert(facts)
 
     def _open_course(self, place: str) -> tuple[str, tuple[TripleUpdate, ...]]:
-        course = self._new(short(place))
-        kind = self._chance.choice(("Course", "GraduateCourse"))
+        course = self._new_name(short(place))
+        kind = self._rng.choice(("Course", "GraduateCourse"))
         facts = [(course, TYPE, name(kind))]
-        facts += [(teacher, name("teacherOf"), course) for teacher in self._some(self._staff, 1)]
+        facts += [(teacher, name("teacherOf"), course) for teacher in self._sample(self._staff, 1)]
         facts += [
-            (student, name("takesCourse"), course) for student in self._some(self._students, 3)
+            (student, name("takesCourse"), course) for student in self._sample(self._students, 3)
         ]
         self._courses.append(course)
         return f"the course {short(course)} begins", self._assert(facts)
 
     def _publish(self, _: str) -> tuple[str, tuple[TripleUpdate, ...]]:
-        paper = self._new("Paper")
-        lead, *others = self._some([*self._staff, *self._students], 3)
-        facts = [(paper, TYPE, name(self._chance.choice(_PAPERS)))]
+        paper = self._new_name("Paper")
+        lead, *others = self._sample([*self._staff, *self._students], 3)
+        facts = [(paper, TYPE, name(self._rng.choice(_PAPERS)))]
         facts += [(lead, name("leadAuthorOf"), paper)]
         facts += [(other, name("authorOf"), paper) for other in others]
         self._papers.append(paper)
         return f"{short(lead)} publishes {short(paper)}", self._assert(facts)
 
     def _promote(self) -> tuple[str, tuple[TripleUpdate, ...]]:
-        person = self._chance.choice(self._staff)
+        person = self._rng.choice(self._staff)
         old = next(fact for fact in self._about[person] if fact[0] == person and fact[1] == TYPE)
-        rank = self._chance.choice([rank for rank in _RANKS if name(rank) != old[2]])
+        rank = self._rng.choice([rank for rank in _RANKS if name(rank) != old[2]])
         updates = self._retract((old,)) + self._assert(((person, TYPE, name(rank)),))
         return f"{short(person)}, {short(old[2])}, is now {rank}", updates
 
     def _leave(self) -> tuple[str, tuple[TripleUpdate, ...]]:
-        return self._go(self._staff, "leaves")
+        return self._remove(self._staff, "leaves")
 
     def _graduate(self) -> tuple[str, tuple[TripleUpdate, ...]]:
-        return self._go(self._students, "graduates")
+        return self._remove(self._students, "graduates")
 
     def _end_course(self) -> tuple[str, tuple[TripleUpdate, ...]]:
-        return self._go(self._courses, "ends")
+        return self._remove(self._courses, "ends")
 
     def _withdraw(self) -> tuple[str, tuple[TripleUpdate, ...]]:
-        return self._go(self._papers, "is withdrawn")
+        return self._remove(self._papers, "is withdrawn")
 
-    def _go(self, members: list[str], how: str) -> tuple[str, tuple[TripleUpdate, ...]]:
+    def _remove(self, members: list[str], how: str) -> tuple[str, tuple[TripleUpdate, ...]]:
         """Remove a random member and retract everything about it; the last one stays."""
         if len(members) == 1:
             return self._enrol(name(_DEPARTMENTS[0]))
-        member = members.pop(self._chance.randrange(len(members)))
+        member = members.pop(self._rng.randrange(len(members)))
         return f"{short(member)} {how}", self._retract(tuple(self._about[member]))
 
     def _assert(self, facts: tuple[Triple, ...] | list[Triple]) -> tuple[TripleUpdate, ...]:
@@ -230,16 +242,16 @@ class _Campus:
             del self._asserted[fact], self._about[fact[0]][fact], self._about[fact[2]][fact]
         return tuple(TripleUpdate(fact, -1) for fact in facts)
 
-    def _some(self, many: list[str], most: int) -> list[str]:
-        return self._chance.sample(many, min(most, len(many)))
+    def _sample(self, population: list[str], at_most: int) -> list[str]:
+        return self._rng.sample(population, min(at_most, len(population)))
 
     def _person(self) -> str:
-        return self._new(self._chance.choice(_FIRST_NAMES))
+        return self._new_name(self._rng.choice(_FIRST_NAMES))
 
-    def _new(self, stem: str) -> str:
-        self._named += 1
-        return name(f"{stem}{self._named}")
+    def _new_name(self, stem: str) -> str:
+        self._name_count += 1
+        return name(f"{stem}{self._name_count}")
 
 
-def _named(person: str) -> Triple:
+def _name_triple(person: str) -> Triple:
     return (person, name("name"), f'"{short(person)}"')

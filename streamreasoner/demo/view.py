@@ -1,4 +1,4 @@
-"""The port of a demo view. Invariant: the demo itself never prints.
+"""The interface of a view. Invariant: the demo prints only through its view.
 
 A view is called from several threads; it does its own locking.
 """
@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from streamreasoner.demo.comparison import Verdict
-    from streamreasoner.demo.producer import News
+    from streamreasoner.demo.producer import Announcement
     from streamreasoner.demo.tally import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of the start, from when it begins.
+    """A step of the startup, running or done.
 
     Attributes:
-        what: What is started, for people.
+        what: What is started, for display.
         began: Seconds from the start of the process.
         seconds: How long it took; None while it runs.
     """
@@ -34,7 +34,7 @@ class Summary:
     """The run in numbers.
 
     Attributes:
-        snapshot: The totals at its end.
+        snapshot: The final totals.
         seconds: How long the stream ran.
         first_change: Seconds from the start of the process to the first derived change.
     """
@@ -45,25 +45,25 @@ class Summary:
 
 
 class View(Protocol):
-    """Shows a demo to people."""
+    """Shows the progress of a demo."""
 
     def step(self, step: Step) -> None:
-        """A step of the start has begun or is done."""
+        """Show a step of the startup that has begun or is done."""
 
     def stream(self) -> None:
-        """The start is over; what follows is the stream."""
+        """Switch to the stream; the startup is complete."""
 
-    def tell(self, news: News) -> None:
-        """Something has happened at the university."""
+    def announce(self, announcement: Announcement) -> None:
+        """Show an event at the university."""
 
     def show(self, snapshot: Snapshot, elapsed: float) -> None:
-        """The totals after `elapsed` seconds of stream; called a few times a second."""
+        """Show the totals after `elapsed` seconds of stream; called a few times a second."""
 
     def finish(self, reason: str) -> None:
-        """The stream is over; what follows is the comparison."""
+        """Show why the stream has ended; the comparison follows."""
 
     def conclude(self, summary: Summary, verdict: Verdict) -> None:
-        """The result."""
+        """Show the summary and the result of the comparison."""
 
     def close(self) -> None:
         """Restore the terminal; may be called more than once."""

@@ -10,7 +10,7 @@ from itertools import islice
 import pytest
 
 from streamreasoner.demo.schema import SCHEMA, TYPE
-from streamreasoner.demo.university import Kind, university
+from streamreasoner.demo.university import EventKind, university
 from streamreasoner.rdf.terms import canonical
 from streamreasoner.rdf.vocabulary import RDFS
 
@@ -80,7 +80,7 @@ def test_every_event_updates_something(events):
 
 def test_the_opening_comes_first_and_once(events):
     """The stream opens with the schema and the departments, and then lives."""
-    opening = [event.kind is Kind.OPENING for event in events]
+    opening = [event.kind is EventKind.OPENING for event in events]
 
     assert opening == sorted(opening, reverse=True)
     assert {update.triple for update in events[0].updates} == set(SCHEMA.edges)
@@ -89,7 +89,10 @@ def test_the_opening_comes_first_and_once(events):
 def test_about_a_quarter_of_life_is_retractions(events):
     """Of the updates after the opening, 20 to 30 % retract."""
     diffs = Counter(
-        update.diff for event in events if event.kind is Kind.LIFE for update in event.updates
+        update.diff
+        for event in events
+        if event.kind is EventKind.EVERYDAY
+        for update in event.updates
     )
 
     assert 0.2 < diffs[-1] / diffs.total() < 0.3
@@ -99,20 +102,20 @@ def test_the_schema_changes_at_the_given_pace(events):
     """Schema changes are as many updates apart as asked for, give or take an event."""
     gaps, since = [], 0
     for event in events:
-        if event.kind is Kind.SCHEMA:
+        if event.kind is EventKind.SCHEMA:
             gaps.append(since)
             since = 0
-        elif event.kind is Kind.LIFE:
+        elif event.kind is EventKind.EVERYDAY:
             since += len(event.updates)
 
-    longest = max(len(event.updates) for event in events if event.kind is Kind.LIFE)
+    longest = max(len(event.updates) for event in events if event.kind is EventKind.EVERYDAY)
     assert len(gaps) > 10
     assert all(100 <= gap < 100 + longest for gap in gaps)
 
 
 def test_schema_changes_add_and_withdraw_edges_of_every_kind(events):
     """Amendments come and go, and touch sub-classes, sub-properties and domains."""
-    changes = [event.updates[0] for event in events if event.kind is Kind.SCHEMA]
+    changes = [event.updates[0] for event in events if event.kind is EventKind.SCHEMA]
     kinds = {update.triple[1] for update in changes}
 
     assert {update.diff for update in changes} == {1, -1}

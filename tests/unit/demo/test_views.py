@@ -14,11 +14,11 @@ from streamreasoner.demo.dashboard import Dashboard
 from streamreasoner.demo.history import History, spark
 from streamreasoner.demo.names import sentence, short
 from streamreasoner.demo.plain import PlainView
-from streamreasoner.demo.producer import News
+from streamreasoner.demo.producer import Announcement
 from streamreasoner.demo.report import conclusion, percentiles, verdict_lines
 from streamreasoner.demo.schema import TYPE, name
 from streamreasoner.demo.tally import Snapshot
-from streamreasoner.demo.university import Kind
+from streamreasoner.demo.university import EventKind
 from streamreasoner.demo.view import Step, Summary
 
 EQUAL = Verdict(3, 0.001, (Comparison("output", 5, 5, ()), Comparison("trace", 9, 9, ())))
@@ -101,8 +101,10 @@ def test_plain_prints_totals_once_a_second(capsys):
 def test_plain_tells_schema_changes_and_not_every_enrolment(capsys):
     """Everyday events would drown the rest."""
     view = PlainView()
-    view.tell(News(Kind.LIFE, "Ada1 leaves"))
-    view.tell(News(Kind.SCHEMA, "Lecturer subClassOf Faculty withdrawn: 4 derived facts go"))
+    view.announce(Announcement(EventKind.EVERYDAY, "Ada1 leaves"))
+    view.announce(
+        Announcement(EventKind.SCHEMA, "Lecturer subClassOf Faculty withdrawn: 4 derived facts go")
+    )
 
     out = capsys.readouterr().out
     assert "schema: Lecturer subClassOf Faculty withdrawn: 4 derived facts go" in out
@@ -139,7 +141,9 @@ def test_schema_changes_are_on_the_screen():
     """A schema change and its consequences are told in full on a wide terminal."""
     console = Console(file=io.StringIO(), width=130, height=40, record=True)
     dashboard = Dashboard(60, console)
-    dashboard.tell(News(Kind.SCHEMA, "Lecturer subClassOf Faculty withdrawn: 4 derived facts go"))
+    dashboard.announce(
+        Announcement(EventKind.SCHEMA, "Lecturer subClassOf Faculty withdrawn: 4 derived facts go")
+    )
     dashboard.show(snapshot(), 1)
 
     assert "Lecturer subClassOf Faculty withdrawn: 4 derived facts go" in drawn(dashboard, console)

@@ -1,4 +1,4 @@
-"""The demo's start. Invariant: a view sees every step begin, and end unless it fails.
+"""Startup of the demo. Invariant: a view sees every step begin, and end unless it fails.
 
 The broker (Java) starts while the kernels (Python) are compiled.
 """
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from streamreasoner.demo.view import View
 
 
-class Start:
-    """Times the steps of a start from the moment the process began.
+class Startup:
+    """Times the steps of the startup, measured from the start of the process.
 
     Args:
         view: Notified of each step.
@@ -30,21 +30,21 @@ class Start:
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._process_began = _process_began()
+        self._process_start = _process_start()
 
     def elapsed(self) -> float:
         """Seconds since the process began."""
-        return time.clock_gettime(time.CLOCK_BOOTTIME) - self._process_began
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - self._process_start
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
-        """Show and time a step."""
+        """Show a step and measure its duration."""
         began = self.elapsed()
         self._view.step(Step(what, began))
         yield
         self._view.step(Step(what, began, self.elapsed() - began))
 
-    def aside(self, what: str, work: Callable[[], None]) -> Future[None]:
+    def in_background(self, what: str, work: Callable[[], None]) -> Future[None]:
         """Run a step on another thread."""
 
         def run() -> None:
@@ -54,7 +54,7 @@ class Start:
         return background(what, run)
 
 
-def _process_began() -> float:
+def _process_start() -> float:
     """When this process began, in seconds since the machine booted; see proc_pid_stat(5)."""
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     return int(fields[19]) / os.sysconf("SC_CLK_TCK")
