@@ -1,1 +1,1 @@
-"""RDF terms, their dictionary and the files they come from; knows nothing of rules or engines."""
+"""RDF terms, their dictionary and readers for RDF files; independent of rules and engines."""

@@ -1,8 +1,8 @@
-"""The term dictionary. Invariant: ids are 0, 1, 2, ... in order of first sight, and never change.
+"""The term dictionary. Invariant: ids are 0, 1, 2, ... in insertion order, and never change.
 
-Terms are canonical N-Triples (`terms.canonical`). They live in one arena of UTF-8 bytes behind a
-hash table; neither encoding nor decoding a column makes a Python object per term. One thread at a
-time may use a dictionary.
+Terms are canonical N-Triples (`terms.canonical`), stored in one arena of UTF-8 bytes with a hash
+table; neither encoding nor decoding a column creates a Python object per term. A dictionary is not
+thread-safe.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from streamreasoner.errors import EngineError, StateFullError, TermError
 from streamreasoner.rdf.kernels import columns, table
-from streamreasoner.rdf.memory import Fill, Reserved, fullest, reservable
+from streamreasoner.rdf.memory import Fill, ReservedColumn, fullest, reservable
 from streamreasoner.rdf.terms import canonical
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ INVALID = -1
 """The id that `encode_validated` returns for a row that is not a term."""
 
 MAX_TERMS = (1 << 31) - 2
-ID_BYTES = 8  # where the text of a term starts
+ID_BYTES = 8  # per id: the offset at which the term's text starts
 _FIRST_SLOTS = 1 << 12
-# A full table is 5/8 loaded: linear probing stays short, a slot costs 13 to 26 bytes a term.
+# Maximum load factor 5/8: probe sequences stay short, and slots take 13 to 26 bytes per term.
 _LOAD_NUMERATOR, _LOAD_DENOMINATOR = 5, 8
 
 
 class TermDictionary(Protocol):
-    """Terms and their ids (int32, dense from 0), wherever they are; see `Dictionary`."""
+    """Terms and their ids (int32, dense from 0), local or distributed; see `Dictionary`."""
 
     def __len__(self) -> int:
         """The number of terms."""
@@ -57,7 +57,7 @@ class TermDictionary(Protocol):
         ...
 
     def resolve(self, local: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The ids of ids of `local`, of the same shape."""
+        """The ids in this dictionary of ids in `local`, of the same shape."""
         ...
 
     def encode(self, terms: Terms) -> NDArray[np.int32]:
@@ -65,7 +65,7 @@ class TermDictionary(Protocol):
         ...
 
     def encode_validated(self, terms: Terms) -> NDArray[np.int32]:
-        """Ids of terms as users write them, int32 of shape (n,), `INVALID` for no term."""
+        """Ids of terms as users write them, int32 of shape (n,); `INVALID` if not a term."""
         ...
 
     def find(self, term: str) -> int | None:
@@ -81,7 +81,7 @@ class TermDictionary(Protocol):
         ...
 
     def terms(self, start: int, stop: int) -> pa.LargeStringArray:
-        """The terms with ids from `start` to before `stop`, of the newest terms."""
+        """The terms with ids from `start` up to, but not including, `stop`."""
         ...
 
 
@@ -95,15 +95,17 @@ class Dictionary:
     __slots__ = ("__weakref__", "_arena", "_header", "_slots", "_starts")
 
     def __init__(self) -> None:
-        self._arena = Reserved(np.uint8, reservable(1), huge_pages=True)
-        self._starts = Reserved(np.int64, reservable(8, at_most=MAX_TERMS + 1), huge_pages=True)
+        self._arena = ReservedColumn(np.uint8, reservable(1), huge_pages=True)
+        self._starts = ReservedColumn(
+            np.int64, reservable(8, at_most=MAX_TERMS + 1), huge_pages=True
+        )
         self._header = np.zeros(table.HEADER_LENGTH, dtype=np.int64)
         self._header[table.ARENA] = self._arena.address
         self._header[table.STARTS] = self._starts.address
         self._header[table.BYTES_LIMIT] = self._arena.capacity
         self._header[table.FIRST_SECRET] = secrets.randbits(63)
         self._header[table.SECOND_SECRET] = secrets.randbits(63)
-        self._use(Reserved(np.uint64, _FIRST_SLOTS))
+        self._install(ReservedColumn(np.uint64, _FIRST_SLOTS))
 
     def __len__(self) -> int:
         return int(self._header[table.COUNT])
@@ -124,12 +126,12 @@ class Dictionary:
 
     @property
     def capacity(self) -> int:
-        """Maximum number of terms; columns by term id are reserved at this length."""
+        """Maximum number of terms; columns indexed by term id are reserved at this length."""
         return min(MAX_TERMS, self._starts.capacity - 1)
 
     @property
     def fill(self) -> Fill:
-        """How full it is: its text, or its ids if those are used up first."""
+        """How full it is: the fuller of its text and its ids."""
         return fullest(self._text, Fill(ID_BYTES * len(self), ID_BYTES * self.capacity))
 
     @property
@@ -162,8 +164,8 @@ class Dictionary:
             terms: Terms in N-Triples syntax, n rows.
 
         Returns:
-            int32 of shape (n,), -1 where the row is null or not a term; `terms.canonical` of that
-            row says why.
+            int32 of shape (n,), -1 where the row is null or not a term; `terms.canonical` raises
+            the reason for such a row.
 
         Raises:
             EngineError: The dictionary is full.
@@ -195,7 +197,7 @@ class Dictionary:
         Raises:
             IndexError: An id was never assigned.
         """
-        flat = self._known(ids)
+        flat = self._checked(ids)
         offsets = np.empty(len(flat) + 1, dtype=np.int64)
         columns.term_offsets(self._header, flat, offsets)
         data = np.empty(int(offsets[-1]), dtype=np.uint8)
@@ -204,7 +206,7 @@ class Dictionary:
         return pa.LargeStringArray.from_buffers(len(flat), *buffers)
 
     def terms(self, start: int, stop: int) -> pa.LargeStringArray:
-        """The terms with ids from `start` to before `stop`, without copying their text.
+        """The terms with ids from `start` up to, but not including, `stop`; text is not copied.
 
         Raises:
             IndexError: The range exceeds the assigned ids.
@@ -219,7 +221,7 @@ class Dictionary:
         )
 
     def is_literal(self, ids: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Which of `ids` (flattened) are literals, which may only be objects or arguments.
+        """Which of `ids` (flattened) are literals, which cannot be subjects or predicates.
 
         Raises:
             IndexError: An id was never assigned.
@@ -227,7 +229,7 @@ class Dictionary:
         return np.equal(self._first_bytes(ids), ord('"'))
 
     def is_iri(self, ids: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Which of `ids` (flattened) are IRIs, which may be predicates of triples.
+        """Which of `ids` (flattened) are IRIs, the only valid predicates of triples.
 
         Raises:
             IndexError: An id was never assigned.
@@ -235,17 +237,17 @@ class Dictionary:
         return np.equal(self._first_bytes(ids), ord("<"))
 
     def grow(self) -> None:
-        """Make room after a kernel answered FULL: double the hash table.
+        """Make room after a kernel returned FULL: double the hash table.
 
         Raises:
             StateFullError: The text of the terms has reached its limit.
-            EngineError: The ids have.
+            EngineError: The number of ids has reached its limit.
         """
         if len(self) < self._header[table.COUNT_LIMIT]:
             raise StateFullError(
-                f"The dictionary is full: the text of {len(self)} terms takes {self._text} that "
-                "this machine's memory allows. The epoch was rolled back. Set pipeline.backend = "
-                '"spark", or use a machine with more memory.'
+                f"The dictionary is full: the text of {len(self)} terms takes {self._text}, the "
+                "limit for this machine's memory. The epoch was rolled back. Set "
+                'pipeline.backend = "spark", or use a machine with more memory.'
             )
         if len(self) >= self.capacity:
             raise EngineError(
@@ -253,15 +255,15 @@ class Dictionary:
                 "state and an input that has fewer terms."
             )
         old = self._slots
-        slots = Reserved(np.uint64, 2 * old.capacity, huge_pages=True)
+        slots = ReservedColumn(np.uint64, 2 * old.capacity, huge_pages=True)
         table.rehash(old.array, slots.array)
-        self._use(slots)
+        self._install(slots)
 
     @property
     def _text(self) -> Fill:
         return Fill(int(self._header[table.BYTES]), int(self._header[table.BYTES_LIMIT]))
 
-    def _use(self, slots: Reserved) -> None:
+    def _install(self, slots: ReservedColumn) -> None:
         self._slots = slots
         loaded = slots.capacity * _LOAD_NUMERATOR // _LOAD_DENOMINATOR
         self._header[table.SLOTS] = slots.address
@@ -289,12 +291,12 @@ class Dictionary:
         return ids
 
     def _first_bytes(self, ids: NDArray[np.integer]) -> NDArray[np.uint8]:
-        flat = self._known(ids)
+        flat = self._checked(ids)
         first = np.empty(len(flat), dtype=np.uint8)
         columns.first_bytes(self._header, flat, first)
         return first
 
-    def _known(self, ids: NDArray[np.integer]) -> NDArray[np.int64]:
+    def _checked(self, ids: NDArray[np.integer]) -> NDArray[np.int64]:
         flat = np.ascontiguousarray(ids, dtype=np.int64).reshape(-1)
         if len(flat) and (flat.min() < 0 or flat.max() >= len(self)):
             unknown = flat[(flat < 0) | (flat >= len(self))][0]
@@ -307,7 +309,7 @@ def _address(data: bytes) -> int:
 
 
 def _buffers(terms: pa.Array) -> tuple[NDArray[np.signedinteger], int]:
-    """Offsets (n + 1) and the address of the data of an Arrow string column."""
+    """Offsets, of shape (n + 1,), and the data address of an Arrow string column."""
     if pa.types.is_string(terms.type):
         dtype: type[np.signedinteger] = np.int32
     elif pa.types.is_large_string(terms.type):

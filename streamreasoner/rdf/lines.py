@@ -1,8 +1,8 @@
-"""A line of N-Triples or N-Quads to canonical terms. Invariant: no line is accepted in part.
+"""Parse a line of N-Triples or N-Quads. Invariant: a line is accepted as a whole or not at all.
 
-White space, blank lines, comments and line ends are those of RDF 1.1 N-Triples, section 7, and RDF
-1.1 N-Quads, section 4, which are the same: a carriage return alone ends a line too. Of what RDF 1.2
-adds, nothing is taken.
+White space, blank lines, comments and line ends follow RDF 1.1 N-Triples, section 7, and RDF 1.1
+N-Quads, section 4, which agree: a carriage return alone also ends a line. Additions of RDF 1.2 are
+not accepted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _IRI = r"<[^>]*>"
 _SUBJECT = re.compile(rf'{_IRI}|_:[^ \t<"]*')
 _PREDICATE = re.compile(_IRI)
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-# A label holds dots, but does not end with one: what follows says where it ends.
+# A label may contain dots, but not end with one: its end depends on what follows.
 _LAST_LABEL = r'_:[^ \t<"]*?(?=[ \t]*\.[ \t]*(?:#|$))'
 _OBJECT = re.compile(
     rf"{_IRI}|{_STRING}(?:[ \t]*@[a-zA-Z0-9-]+|[ \t]*\^\^[ \t]*{_IRI})?"
@@ -51,60 +51,60 @@ class BadLine:
 
 
 def triples(line: bytes) -> list[tuple[str, ...]]:
-    """Canonical triples of a line of N-Triples without its line feed; several if CR divides it.
+    """Canonical triples of a line of N-Triples, without its line feed; several if it contains CR.
 
     Raises:
         DataError: The reason, in one sentence.
     """
-    statements = []
+    parsed = []
     for text in _parts(line):
         terms, position = _terms(text)
         _check_end(text, position, "the dot that ends a triple is missing")
-        statements.append(terms)
-    return statements
+        parsed.append(terms)
+    return parsed
 
 
 def quads(line: bytes) -> list[tuple[str, ...]]:
-    """Canonical terms of a line of N-Quads without its line feed; several tuples if CR divides it.
+    """Canonical terms of a line of N-Quads, without its line feed; several tuples if it has CR.
 
-    A tuple is a subject, a predicate, an object and the graph; there is no fourth term where the
-    line names no graph, which means the default graph.
+    A tuple is a subject, a predicate, an object and a graph; without a graph, three terms of the
+    default graph.
 
     Raises:
         DataError: The reason, in one sentence.
     """
-    statements = []
+    parsed = []
     for text in _parts(line):
         terms, position = _terms(text)
         graph = _GRAPH.match(text, position)
         if graph is not None:
             terms += (_term(graph[0], "graph", position),)
-            position = _blanks_end(text, graph.end())
-        wanted = "" if graph is not None else "the graph, an <IRI> or a _:blankNode, or "
-        _check_end(text, position, f"{wanted}the dot that ends a quad is missing")
-        statements.append(terms)
-    return statements
+            position = _skip_blanks(text, graph.end())
+        expected = "" if graph is not None else "the graph, an <IRI> or a _:blankNode, or "
+        _check_end(text, position, f"{expected}the dot that ends a quad is missing")
+        parsed.append(terms)
+    return parsed
 
 
 def _parts(line: bytes) -> list[str]:
-    """The parts of a line between carriage returns, without blank parts and comments."""
+    """The parts of a line between carriage returns, except blank parts and comments."""
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
         raise DataError(f"Byte {error.start + 1} of the line is not UTF-8.") from None
-    return [part for part in text.split("\r") if part[_blanks_end(part, 0) :][:1] not in ("", "#")]
+    return [part for part in text.split("\r") if part[_skip_blanks(part, 0) :][:1] not in ("", "#")]
 
 
 def _terms(text: str) -> tuple[tuple[str, ...], int]:
-    """Subject, predicate and object, and where the rest begins."""
-    position = _blanks_end(text, 0)
+    """Subject, predicate and object, and the position after them."""
+    position = _skip_blanks(text, 0)
     terms: tuple[str, ...] = ()
     for pattern, role, allowed in _TRIPLE:
         match = pattern.match(text, position)
         if match is None:
             raise DataError(f"At character {position + 1} the {role} is missing: {allowed}.")
         terms += (_term(match[0], role, position),)
-        position = _blanks_end(text, match.end())
+        position = _skip_blanks(text, match.end())
     return terms, position
 
 
@@ -119,13 +119,13 @@ def _term(text: str, role: str, position: int) -> str:
 _node = lru_cache(_CACHED_NODES)(canonical)
 
 
-def _check_end(text: str, position: int, otherwise: str) -> None:
+def _check_end(text: str, position: int, message: str) -> None:
     if not text.startswith(".", position):
-        raise DataError(f"At character {position + 1} {otherwise}.")
+        raise DataError(f"At character {position + 1} {message}.")
     if _END.fullmatch(text, position) is None:
         raise DataError(f"After the dot at character {position + 1} only a comment may follow.")
 
 
-def _blanks_end(text: str, position: int) -> int:
+def _skip_blanks(text: str, position: int) -> int:
     match = _BLANKS.match(text, position)
     return match.end() if match else position

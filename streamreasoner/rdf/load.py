@@ -1,14 +1,16 @@
-"""Facts from files, by suffix. Invariant: facts of a predicate come in the order of the file.
+"""Load facts from files. Invariant: facts of a predicate come in the order of the file.
+
+The suffix selects the format:
 
 - `.nt`: N-Triples, as facts of `triple`;
-- `.nq`: N-Quads, as facts of `quad`; a line that names no graph is of the default graph, whose
+- `.nq`: N-Quads, as facts of `quad`; a line without a graph belongs to the default graph, whose
   triples are facts of `triple`;
-- `.ttl`: Turtle, read as a stream by pyoxigraph, which resolves nothing over the network;
-- `.csv`: RFC 4180, without a header line unless `header` says so; the name of the file up to its
-  first dot is the predicate, each record a fact, each cell an argument (see `cell_term`).
+- `.ttl`: Turtle, streamed through pyoxigraph, which makes no network access;
+- `.csv`: RFC 4180, without a header line unless `header` is set; the file name up to its first dot
+  is the predicate, each record a fact, each cell an argument (see `cell_term`).
 
-Each may end in `.gz` or `.xz` as well. Blank node labels are kept as written, so that a label in
-two files names one node; nodes that Turtle leaves unnamed get fresh random labels.
+A further suffix `.gz` or `.xz` means compressed. Blank node labels are kept as written, so the same
+label in two files is the same node; Turtle's anonymous nodes get fresh random labels.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 TRIPLE = "triple"
 QUAD = "quad"
 SUFFIXES = (".nt", ".nq", ".ttl", ".csv")
-_PACKED = (".gz", ".xz")
+_COMPRESSED = (".gz", ".xz")
 _BATCH = 1 << 16
 _GRAPH = 3
 _CACHED_CELLS = 1 << 16
@@ -58,7 +60,7 @@ _DOUBLE_CELL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
-    """Encoded facts of one predicate, as a file gives them: each asserted once per mention.
+    """Encoded facts of one predicate; a fact that a file contains twice is asserted twice.
 
     Attributes:
         predicate: Name of the predicate.
@@ -76,22 +78,22 @@ def load(
     bad_lines: list[BadLine] | None = None,
     header: bool = False,
 ) -> Iterator[Facts]:
-    """Facts of a file in blocks; the file is never held in memory as a whole.
+    """Facts of a file in blocks; the file is never completely in memory.
 
     Args:
-        path: A file whose suffix names its format.
+        path: A file with a known suffix.
         dictionary: Encodes the terms; new ones are added.
         bad_lines: Collects bad lines of N-Triples and N-Quads; when None, the first one raises.
             Turtle and CSV always raise, because what follows an error cannot be trusted.
-        header: Whether the first record of a CSV file holds names, and is no fact.
+        header: Whether the first record of a CSV file is a header, not a fact.
 
     Raises:
-        DataError: The suffix is unknown, the file cannot be read, or its content is bad; the
-            message names file and line.
+        DataError: The suffix is unknown, the file cannot be read, or its content is malformed;
+            the message includes file and line.
         EngineError: The dictionary is full.
     """
     path = Path(path)
-    inner = path.with_suffix("") if path.suffix in _PACKED else path
+    inner = path.with_suffix("") if path.suffix in _COMPRESSED else path
     match inner.suffix:
         case ".nt":
             for block in ntriples.read(path, dictionary, bad_lines=bad_lines):
@@ -106,8 +108,8 @@ def load(
             yield from _csv(path, inner.name.split(".")[0], dictionary, header=header)
         case _:
             raise DataError(
-                f"{path}: the suffix names no format of facts; use {', '.join(SUFFIXES)},"
-                f" optionally followed by {' or '.join(_PACKED)}."
+                f"{path}: the suffix is not that of a known format; use {', '.join(SUFFIXES)},"
+                f" optionally followed by {' or '.join(_COMPRESSED)}."
             )
 
 
@@ -115,9 +117,9 @@ def load(
 def cell_term(cell: str) -> str:
     """Canonical term of a CSV cell.
 
-    A cell that is a term in N-Triples syntax is that term. Digits are an xsd:integer, digits with
-    a point an xsd:decimal, digits with an exponent an xsd:double, spelled as in the cell. Anything
-    else, white space and the empty cell included, is a plain string.
+    A cell in N-Triples syntax is that term. Digits are an xsd:integer, digits with a point an
+    xsd:decimal, digits with an exponent an xsd:double, with the cell's text as lexical form.
+    Anything else, including white space and the empty cell, is a plain string.
     """
     if cell.startswith(("<", "_:", '"')):
         try:
@@ -164,12 +166,12 @@ def _reason(text: str) -> str:
         canonical(text)
     except TermError as error:
         return str(error)
-    raise AssertionError(f"{text!r} was refused by the dictionary but is a term")
+    raise AssertionError(f"{text!r} was rejected by the dictionary but is a term")
 
 
 def suffix(path: Path) -> str:
-    """The suffix that names the format of a file, packed or not."""
-    return (path.with_suffix("") if path.suffix in _PACKED else path).suffix
+    """The suffix that selects the format of a file, without that of a compression."""
+    return (path.with_suffix("") if path.suffix in _COMPRESSED else path).suffix
 
 
 def declared_prefixes(paths: Iterable[str | Path]) -> dict[str, str]:
@@ -237,7 +239,7 @@ def _facts(
 def _check_rdf(
     path: Path, predicate: str, dictionary: Dictionary, args: NDArray[np.int32], lines: list[int]
 ) -> None:
-    """No literal is a subject or a graph, and every predicate is an IRI."""
+    """Check that no literal is a subject or a graph, and that every predicate is an IRI."""
     arity = nquads.TRIPLE_ARITY if predicate == TRIPLE else nquads.QUAD_ARITY
     if args.shape[1] != arity:
         raise DataError(f"{path}:{lines[0]}: a {predicate} has {arity} cells, not {args.shape[1]}.")

@@ -1,8 +1,8 @@
-"""Reserved columns. Invariant: an address stays valid as long as its column; unwritten items are 0.
+"""Columns in reserved address space. Invariant: a column never moves; unwritten items are 0.
 
-A column reserves address space once, for as much as could ever fit into physical memory, and the
-kernel of the operating system commits a page when it is first touched. Growing copies nothing, and
-compiled code may keep plain addresses.
+A column reserves address space once, as much as fits into physical memory, and the operating system
+commits a page when it is first touched. Growing copies nothing, and compiled code may keep raw
+addresses.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Fill:
     """How full a store is, in bytes.
 
     Attributes:
-        used: What is in use.
-        limit: What can be used, however much is free elsewhere; 0 if nothing limits it.
+        used: Bytes in use.
+        limit: Maximum number of bytes; 0 means no limit.
     """
 
     used: int
@@ -56,7 +56,7 @@ def fullest(*fills: Fill) -> Fill:
 
 
 def physical_memory() -> int:
-    """Bytes of memory this process may use: the machine's, or its control group's if less."""
+    """Bytes of memory this process may use: the machine's, or the limit of its cgroup if less."""
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     for path in _CGROUP_LIMITS:
         try:
@@ -67,22 +67,22 @@ def physical_memory() -> int:
 
 
 def reservable(itemsize: int, *, at_most: int = 1 << 40) -> int:
-    """Number of items of `itemsize` bytes that fill physical memory (at least 1 GiB).
+    """Number of items of `itemsize` bytes that fit into physical memory, taken as at least 1 GiB.
 
     Args:
-        itemsize: Bytes of one item.
-        at_most: Upper bound on the answer, for columns that ids of 31 bits index.
+        itemsize: Bytes per item.
+        at_most: Upper bound on the result, for columns indexed by 31-bit ids.
     """
     return min(at_most, max(physical_memory(), _GIBIBYTE) // itemsize)
 
 
-class Reserved:
+class ReservedColumn:
     """A column of `capacity` items of one dtype, zero until written, never moved.
 
     Args:
         dtype: Type of the items.
         capacity: Number of items; costs address space, not memory.
-        huge_pages: Ask for huge pages, for columns that are read at random and well filled.
+        huge_pages: Whether to use huge pages, for well-filled columns with random access.
 
     Raises:
         EnvironmentSetupError: The operating system refuses the address space.
@@ -110,5 +110,5 @@ class Reserved:
         self.address: int = self.array.ctypes.data
 
     def clear(self) -> None:
-        """Give every page back to the operating system; all items read as zero again."""
+        """Return all pages to the operating system; all items are zero again."""
         self._mapping.madvise(mmap.MADV_DONTNEED)

@@ -1,4 +1,4 @@
-"""Terms as Python objects: rdflib nodes, and Python values for the common literals.
+"""Convert terms to and from Python: rdflib nodes, and Python values for common literals.
 
 Invariant: `to_ntriples(from_ntriples(t)) == canonical(t)`.
 """
@@ -27,7 +27,7 @@ from streamreasoner.rdf.vocabulary import (
 PythonTerm: TypeAlias = (
     "rdflib.URIRef | rdflib.BNode | rdflib.Literal | int | float | Decimal | str | bool"
 )
-"""What users write and read: rdflib nodes, or Python values for the common literals."""
+"""A term in the Python API: an rdflib node, or a Python value for a common literal."""
 
 _Value: TypeAlias = "int | float | Decimal | str | bool | None"
 
@@ -38,7 +38,7 @@ _CONVERTED_CHARACTERS = 1000
 
 
 def to_ntriples(value: object) -> str:
-    """Canonical N-Triples of an rdflib node or a Python value, as `terms.to_ntriples` writes it.
+    """Canonical N-Triples of an rdflib node or a Python value; see `terms.to_ntriples`.
 
     Raises:
         TermError: The node is not a valid RDF term, or the value has no RDF form.
@@ -62,9 +62,9 @@ def to_ntriples(value: object) -> str:
 def from_ntriples(text: str) -> PythonTerm:
     """Inverse of `to_ntriples`: `to_ntriples(from_ntriples(t)) == canonical(t)`.
 
-    Plain literals, integers, decimals, doubles and booleans come back as Python values where that
-    value maps to this very term; a literal with another spelling (`"01"^^xsd:integer`), datatype
-    or a language comes back as an rdflib.Literal with its lexical form untouched.
+    Plain literals, integers, decimals, doubles and booleans become Python values if the value maps
+    back to the same term; literals with another lexical form (`"01"^^xsd:integer`), another
+    datatype or a language become an rdflib.Literal with an unchanged lexical form.
 
     Raises:
         TermError: `text` is not a term.
@@ -83,7 +83,7 @@ def from_ntriples(text: str) -> PythonTerm:
 
 
 def _python_value(term: Term) -> _Value:  # noqa: PLR0911  (one per type)
-    """The Python value of a literal whose datatype has one and whose lexical form is plain."""
+    """The Python value of a literal; None if its datatype or lexical form has none."""
     if term.language is not None:
         return None
     try:
@@ -106,21 +106,21 @@ def _python_value(term: Term) -> _Value:  # noqa: PLR0911  (one per type)
 
 
 def _to_rdflib(term: Term) -> rdflib.Literal:
-    """An rdflib literal with a datatype, its lexical form untouched.
+    """An rdflib literal with a datatype and an unchanged lexical form.
 
     rdflib converts on construction: it parses XML and HTML, rewrites xsd:token, and logs a stack
-    trace for ill-typed forms. So it is given the datatype only for values it converts quietly;
-    other literals have their datatype set as unpickling does, and no converted value.
+    trace for ill-typed forms. Its constructor therefore gets the datatype only for values that it
+    converts without side effects; for others, the datatype is set as unpickling does.
     """
     datatype = rdflib.URIRef(str(term.datatype))
     kind = literal_value(term.value, term.datatype).kind
-    quiet = kind in (
+    converts_cleanly = kind in (
         ValueKind.INTEGER,
         ValueKind.EXACT,
         ValueKind.DOUBLE,
         ValueKind.BOOLEAN,
     ) or (kind is ValueKind.INSTANT and _COMMON_INSTANT.fullmatch(term.value) is not None)
-    if quiet and len(term.value) < _CONVERTED_CHARACTERS:
+    if converts_cleanly and len(term.value) < _CONVERTED_CHARACTERS:
         return rdflib.Literal(term.value, datatype=datatype, normalize=False)
     literal = rdflib.Literal(term.value)
     literal.__setstate__((None, {"language": None, "datatype": datatype}))

@@ -1,7 +1,7 @@
-"""N-Quads text to blocks of ids. Invariant: memory holds one batch of lines, never the file.
+"""Read N-Quads as blocks of ids. Invariant: memory holds one batch of lines, never the file.
 
-Each line is read on its own by the exact path, `lines`. Files ending in `.gz` or `.xz` are unpacked
-on the way. RDF 1.1 N-Quads, section 2.1: a line that names no graph is of the default graph.
+Each line is parsed by the exact path, `lines`. Files ending in `.gz` or `.xz` are decompressed. A
+line without a graph belongs to the default graph (RDF 1.1 N-Quads, section 2.1).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from streamreasoner.errors import DataError
 from streamreasoner.rdf.lines import BadLine, quads
-from streamreasoner.rdf.ntriples import Pieces, open_bytes
+from streamreasoner.rdf.ntriples import ChunkStream, open_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,17 +39,17 @@ def read(
     bad_lines: list[BadLine] | None = None,
     name: str = "<input>",
 ) -> Iterator[NDArray[np.int32]]:
-    """Triples of the default graph, and quads, of an N-Quads document as blocks of ids.
+    """Triples of the default graph and quads of an N-Quads document, as blocks of ids.
 
     Args:
-        source: Path of a file (plain, .gz or .xz), or pieces of bytes.
+        source: Path of a file (plain, .gz or .xz), or chunks of bytes.
         dictionary: Encodes the terms; new ones are added. Bad lines add none.
         bad_lines: Collects lines that are not N-Quads; when None, the first one raises.
-        name: What to call the source in errors when it is not a path.
+        name: Name of the source in errors if it is not a path.
 
     Yields:
-        int32 of shape (n, 3): subject, predicate, object of lines that name no graph; or of shape
-        (n, 4): these and the graph; n > 0. Each of the two is in the order of the lines.
+        int32 of shape (n, 3): subject, predicate, object of lines without a graph; or of shape
+        (n, 4): these and the graph; n > 0. Both are in the order of the lines.
 
     Raises:
         DataError: The file cannot be read, or a line is bad and `bad_lines` is None.
@@ -60,7 +60,7 @@ def read(
         with open_bytes(path) as stream, io.BufferedReader(stream) as lines:
             yield from _blocks(_numbered(lines, str(path)), dictionary, bad_lines, str(path))
     else:
-        with io.BufferedReader(Pieces(iter(source))) as lines:
+        with io.BufferedReader(ChunkStream(iter(source))) as lines:
             yield from _blocks(_numbered(lines, name), dictionary, bad_lines, name)
 
 
@@ -81,14 +81,14 @@ def _blocks(
         terms: dict[int, list[str]] = {TRIPLE_ARITY: [], QUAD_ARITY: []}
         for number, line in batch:
             try:
-                found = quads(line.removesuffix(b"\n"))
+                parsed = quads(line.removesuffix(b"\n"))
             except DataError as error:
                 if bad_lines is None:
                     raise DataError(f"{name}:{number}: {error}") from None
                 bad_lines.append(BadLine(number, str(error)))
                 continue
-            for each in found:
-                terms[len(each)].extend(each)
+            for terms_of_line in parsed:
+                terms[len(terms_of_line)].extend(terms_of_line)
         for arity, texts in terms.items():
             if texts:
                 ids = dictionary.encode(pa.array(texts, type=pa.large_string()))

@@ -1,8 +1,8 @@
-"""N-Triples text to blocks of ids. Invariant: memory holds one chunk of text, never the file.
+"""Read N-Triples as blocks of ids. Invariant: memory holds one chunk of text, never the file.
 
-Files ending in `.gz` or `.xz` are unpacked on the way. Lines are read by a compiled scanner; what
-it is not sure of (numeric escapes, comments, upper-case language tags, errors) goes, line by line
-and in place, to the exact path, `lines`.
+Files ending in `.gz` or `.xz` are decompressed. A compiled scanner reads the lines; those it cannot
+encode (numeric escapes, comments, upper-case language tags, errors) go one by one, in order, to the
+exact path, `lines`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Readable(Protocol):
 
 
 Source: TypeAlias = "str | Path | Iterable[bytes]"
-"""A path, or the bytes of a document in pieces of any size."""
+"""A path, or the bytes of a document in chunks of any size."""
 
 
 def read(
@@ -51,11 +51,11 @@ def read(
     """Triples of an N-Triples document as blocks of ids, in the order of the lines.
 
     Args:
-        source: Path of a file (plain, .gz or .xz), or pieces of bytes.
+        source: Path of a file (plain, .gz or .xz), or chunks of bytes.
         dictionary: Encodes the terms; new ones are added. Bad lines add none.
         bad_lines: Collects lines that are not N-Triples; when None, the first one raises.
-        name: What to call the source in errors when it is not a path.
-        chunk_bytes: Text held at a time; a longer line makes it grow.
+        name: Name of the source in errors if it is not a path.
+        chunk_bytes: Bytes of text in memory at a time; grows to fit a longer line.
 
     Yields:
         int32 of shape (n, 3): subject, predicate, object; n > 0.
@@ -69,12 +69,12 @@ def read(
         with open_bytes(path) as stream:
             yield from _blocks(stream, dictionary, bad_lines, str(path), chunk_bytes)
     else:
-        pieces = cast("_Readable", Pieces(iter(source)))
-        yield from _blocks(pieces, dictionary, bad_lines, name, chunk_bytes)
+        chunks = cast("_Readable", ChunkStream(iter(source)))
+        yield from _blocks(chunks, dictionary, bad_lines, name, chunk_bytes)
 
 
 def open_bytes(path: Path) -> io.FileIO | gzip.GzipFile | lzma.LZMAFile:
-    """Open a file of bytes, unpacked if its name ends in .gz or .xz.
+    """Open a file for reading bytes, decompressed if its name ends in .gz or .xz.
 
     Raises:
         DataError: It does not exist or cannot be opened.
@@ -91,28 +91,28 @@ def open_bytes(path: Path) -> io.FileIO | gzip.GzipFile | lzma.LZMAFile:
         raise DataError(f"{path}: cannot be opened ({error.strerror or error}).") from None
 
 
-class Pieces(io.RawIOBase):
-    """A stream of bytes that come in pieces of any size."""
+class ChunkStream(io.RawIOBase):
+    """A readable stream over chunks of bytes of any size."""
 
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
         self._rest = memoryview(b"")
 
     def readable(self) -> bool:
-        """True: reading is all it does."""
+        """Always true."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Fill the beginning of the buffer; the number of bytes, 0 at the end."""
+        """Read into the beginning of the buffer; returns the number of bytes, 0 at the end."""
         while not self._rest:
-            piece = next(self._pieces, None)
-            if piece is None:
+            chunk = next(self._chunks, None)
+            if chunk is None:
                 return 0
-            self._rest = memoryview(piece)
-        taken = min(len(self._rest), len(buffer))
-        buffer[:taken] = self._rest[:taken]
-        self._rest = self._rest[taken:]
-        return taken
+            self._rest = memoryview(chunk)
+        copied = min(len(self._rest), len(buffer))
+        buffer[:copied] = self._rest[:copied]
+        self._rest = self._rest[copied:]
+        return copied
 
 
 def _blocks(
@@ -122,7 +122,7 @@ def _blocks(
     name: str,
     chunk_bytes: int,
 ) -> Iterator[NDArray[np.int32]]:
-    """Read chunks, cut them behind their last line feed, and scan what is before the cut."""
+    """Read chunks, and scan each up to its last line feed; the rest joins the next chunk."""
     text = np.empty(chunk_bytes + 1, dtype=np.uint8)
     out = np.empty((len(text) // _SHORTEST_LINE + 1, 3), dtype=np.int32)
     lines = 0
@@ -132,42 +132,42 @@ def _blocks(
         if filled >= len(text) - 1:
             text = np.concatenate([text, np.empty_like(text)])
             out = np.empty((len(text) // _SHORTEST_LINE + 1, 3), dtype=np.int32)
-        # One byte stays free for the line feed that the last line of a document may lack.
+        # One byte is reserved for a line feed, which the last line of a document may lack.
         count = _fill(stream, text.data[filled:-1], name)
         ended = count == 0
         if ended and filled:
             text[filled] = scan.NEWLINE
             count = 1
-        whole = _after_last_newline(text, filled, filled + count)
+        complete = _after_last_newline(text, filled, filled + count)
         filled += count
-        if whole == 0:
+        if complete == 0:
             continue
-        block, lines = _scan(text[:whole], out, dictionary, bad_lines, name, lines)
+        block, lines = _scan(text[:complete], out, dictionary, bad_lines, name, lines)
         if len(block):
             yield block
-        rest = filled - whole
-        text[:rest] = text[whole:filled].copy()
+        rest = filled - complete
+        text[:rest] = text[complete:filled].copy()
         filled = rest
 
 
 def _fill(stream: _Readable, target: memoryview, name: str) -> int:
-    """Read until `target` is full or the stream ends; the number of bytes read."""
+    """Read until `target` is full or the stream ends; returns the number of bytes read."""
     count = 0
     try:
-        while count < len(target) and (got := stream.readinto(target[count:])):
-            count += got
+        while count < len(target) and (received := stream.readinto(target[count:])):
+            count += received
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise DataError(f"{name}: cannot be read ({error}).") from None
     return count
 
 
 def _after_last_newline(text: NDArray[np.uint8], start: int, end: int) -> int:
-    """Index behind the last line feed in text[start:end], 0 if there is none."""
-    found = text[start:end].tobytes().rfind(b"\n")
-    return 0 if found < 0 else start + found + 1
+    """Index after the last line feed in text[start:end], 0 if there is none."""
+    newline = text[start:end].tobytes().rfind(b"\n")
+    return 0 if newline < 0 else start + newline + 1
 
 
-def _scan(  # noqa: PLR0917  (the state of one reading)
+def _scan(  # noqa: PLR0917  (the state of one read)
     text: NDArray[np.uint8],
     out: NDArray[np.int32],
     dictionary: Dictionary,
@@ -175,7 +175,7 @@ def _scan(  # noqa: PLR0917  (the state of one reading)
     name: str,
     lines: int,
 ) -> tuple[NDArray[np.int32], int]:
-    """Ids of the triples in whole lines, and the number of lines passed so far."""
+    """Ids of the triples in complete lines, and the number of lines read so far."""
     cursor = np.array([0, 0, lines], dtype=np.int64)
     address = text.ctypes.data
     while True:
@@ -190,13 +190,13 @@ def _scan(  # noqa: PLR0917  (the state of one reading)
         cursor[scan.OFFSET] += len(line) + 1
         cursor[scan.LINES] += 1
         try:
-            found = triples(line)
+            parsed = triples(line)
         except DataError as error:
             if bad_lines is None:
                 raise DataError(f"{name}:{cursor[scan.LINES]}: {error}") from None
             bad_lines.append(BadLine(int(cursor[scan.LINES]), str(error)))
             continue
-        for triple in found:
+        for triple in parsed:
             out[cursor[scan.ROWS]] = [dictionary.intern(term) for term in triple]
             cursor[scan.ROWS] += 1
 
@@ -204,7 +204,7 @@ def _scan(  # noqa: PLR0917  (the state of one reading)
 def _line_length(text: NDArray[np.uint8], start: int) -> int:
     width = 256
     while True:
-        found = text[start : start + width].tobytes().find(b"\n")
-        if found >= 0:
-            return found
+        newline = text[start : start + width].tobytes().find(b"\n")
+        if newline >= 0:
+            return newline
         width *= 4

@@ -1,7 +1,7 @@
-"""Regular expressions in RE2's syntax. Invariant: a search takes time linear in the text.
+"""Regular expressions in RE2 syntax. Invariant: a search takes time linear in the text.
 
-Patterns come from programs and from data, so a backtracking engine would let one message stop a
-pipeline. RE2 runs automata, and refuses what they cannot express.
+Patterns come from programs and from data, so with a backtracking engine one message could stall a
+pipeline. RE2 uses automata, and rejects patterns that they cannot express.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from functools import lru_cache
 
 import re2
 
-_PATTERNS = 128
-_BYTES = 1 << 21
-"""Memory of one compiled pattern; all that are cached take 256 MiB at most."""
+_CACHED_PATTERNS = 128
+_PATTERN_BYTES = 1 << 21
+"""Maximum memory of a compiled pattern; the cache takes 256 MiB at most."""
 
 
 def _options() -> re2.Options:
     options = re2.Options()
-    options.max_mem = _BYTES
+    options.max_mem = _PATTERN_BYTES
     options.log_errors = False
     # Only the existence of a match matters.
     options.never_capture = True
@@ -32,7 +32,7 @@ class PatternError(ValueError):
 
     Attributes:
         reason: What is wrong.
-        part: The part of the pattern that is wrong; empty if it cannot be told.
+        part: The part of the pattern that is wrong; empty if unknown.
     """
 
     def __init__(self, reason: str, part: str) -> None:
@@ -42,10 +42,10 @@ class PatternError(ValueError):
 
 
 def check(pattern: str) -> None:
-    """Accept a pattern.
+    """Check that a pattern compiles.
 
     Raises:
-        PatternError: It is no regular expression, or too large.
+        PatternError: It is not a regular expression, or too large.
     """
     try:
         re2.compile(pattern, _OPTIONS)
@@ -55,12 +55,12 @@ def check(pattern: str) -> None:
 
 
 def search(pattern: str, text: str) -> bool | None:
-    """Whether a pattern matches somewhere in a text; None if `check` refuses it."""
+    """Whether a pattern matches anywhere in a text; None if `check` rejects the pattern."""
     compiled = _compiled(pattern)
     return None if compiled is None else compiled.search(text) is not None
 
 
-@lru_cache(maxsize=_PATTERNS)
+@lru_cache(maxsize=_CACHED_PATTERNS)
 def _compiled(pattern: str) -> re2._Regexp | None:
     try:
         return re2.compile(pattern, _OPTIONS)

@@ -6,10 +6,10 @@ is canonical N-Triples (https://www.w3.org/TR/rdf12-n-triples/, "A Canonical for
 - in literals BS, HT, LF, FF, CR, the quotation mark and the backslash are written `\b \t \n \f \r
   \" \\`; other characters below U+0020, DEL, U+FFFE and U+FFFF are written `\uXXXX` with
   upper-case digits; every other character stands for itself;
-- IRIs hold no escapes; `^^xsd:string` is left out; language tags are in lower case.
+- IRIs contain no escapes; `^^xsd:string` is omitted; language tags are in lower case.
 
-Lexical forms are kept: `"01"^^xsd:integer` and `"1"^^xsd:integer` are two terms (RDF 1.1 Concepts,
-section 3.3). IRIs are judged by pyoxigraph, which reads text and never opens a file or a socket.
+Lexical forms are preserved: `"01"^^xsd:integer` and `"1"^^xsd:integer` are two terms (RDF 1.1
+Concepts, section 3.3). IRIs are validated by pyoxigraph, without access to files or the network.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One RDF term, its text unescaped.
+    """One RDF term, with its text unescaped.
 
     Attributes:
         kind: IRI, blank node or literal.
@@ -123,7 +123,7 @@ def parse(text: str) -> Term:
         label = _BLANK_NODE.fullmatch(text)
         if label is None:
             prefix = _BLANK_NODE.match(text)
-            reason = "the blank node label is empty or holds a character that is not allowed"
+            reason = "the blank node label is empty or contains a character that is not allowed"
             raise _error(text, reason, prefix.end() if prefix else 2)
         return Term(Kind.BLANK_NODE, label[1])
     if text.startswith('"'):
@@ -135,7 +135,7 @@ def parse(text: str) -> Term:
 def to_ntriples(value: object) -> str:
     """Canonical N-Triples of a Python value; `nodes.to_ntriples` takes rdflib's nodes too.
 
-    str is a plain literal, int an xsd:integer, Decimal an xsd:decimal with the digits it has,
+    str becomes a plain literal, int an xsd:integer, Decimal an xsd:decimal with all its digits,
     float an xsd:double in the canonical form of XSD 1.1 (`1.0E0`), bool an xsd:boolean.
 
     Raises:
@@ -198,9 +198,9 @@ def _double(value: float) -> str:
 def _literal(text: str) -> Term:
     quoted = _QUOTED.match(text)
     if quoted is None:
-        bare = re.search(r"[\n\r]", text)
-        if bare is not None:
-            raise _error(text, "a line break in a literal must be escaped", bare.start())
+        line_break = re.search(r"[\n\r]", text)
+        if line_break is not None:
+            raise _error(text, "a line break in a literal must be escaped", line_break.start())
         raise _error(text, "the literal has no closing quotation mark", len(text))
     value = _unescape(text, quoted.start(1), quoted.end(1), in_iri=False)
     end = quoted.end()
@@ -228,7 +228,7 @@ def _iri(text: str, start: int) -> str:
     forbidden = _IRI_FORBIDDEN.search(iri)
     if forbidden is not None:
         position = start + 1 + (forbidden.start() if len(iri) == len(text) - start - 2 else 0)
-        raise _error(text, f"an IRI cannot hold the character {forbidden[0]!r}", position)
+        raise _error(text, f"an IRI cannot contain the character {forbidden[0]!r}", position)
     try:
         pyoxigraph.NamedNode(iri)
     except ValueError as error:
@@ -238,7 +238,7 @@ def _iri(text: str, start: int) -> str:
 
 
 def _unescape(text: str, start: int, end: int, *, in_iri: bool) -> str:
-    """`text[start:end]` with its escapes resolved; IRIs know only the numeric ones."""
+    """`text[start:end]` with its escapes resolved; IRIs allow only numeric escapes."""
     if text.find("\\", start, end) < 0:
         return text[start:end]
     parts = []

@@ -1,7 +1,7 @@
-"""Values of literals in comparisons. Invariant: equal values of one kind have equal fields.
+"""Values of literals for comparisons. Invariant: equal values of one kind have equal fields.
 
-Lexical forms are those of XSD 1.1 part 2, taken as they are: no white space is trimmed, and a form
-outside the datatype has no value.
+Lexical forms are those of XSD 1.1 part 2: white space is not trimmed, and a form that is not in the
+datatype has no value.
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ _FEBRUARY = 2
 
 
 class Kind(IntEnum):
-    """What kind of value a literal has: EXACT is a decimal, INTEGER any type of integer.
+    """The kind of a literal's value: EXACT is a decimal, INTEGER any type of integer.
 
-    Numbers (EXACT, INTEGER, DOUBLE) can be compared with each other, else like with like.
+    Numbers (EXACT, INTEGER, DOUBLE) can be compared with each other; all other kinds only with
+    values of the same kind.
     """
 
     NONE = 0
@@ -61,11 +62,11 @@ class Value:
     """A comparable value.
 
     Attributes:
-        kind: What the other fields mean.
-        whole: of EXACT and INTEGER the floor; of BOOLEAN 0 or 1; of INSTANT seconds since
+        kind: The kind, which determines the other fields.
+        whole: For EXACT and INTEGER the floor; for BOOLEAN 0 or 1; for INSTANT seconds since
             1970-01-01T00:00:00Z.
-        fraction: of EXACT and INSTANT what is above `whole`, in units of 1e-18, less than 1e18.
-        double: of EXACT, INTEGER and DOUBLE the nearest IEEE double.
+        fraction: For EXACT and INSTANT the part above `whole`, in units of 1e-18, less than 1e18.
+        double: For EXACT, INTEGER and DOUBLE the nearest IEEE double.
     """
 
     kind: Kind
@@ -74,14 +75,14 @@ class Value:
     double: float = 0.0
 
 
-NOTHING = Value(Kind.NONE)
+NO_VALUE = Value(Kind.NONE)
 
 
 def value(lexical: str, datatype: str | None) -> Value:  # noqa: PLR0911  (one per datatype)
     """Value of a literal; kind NONE for language tags, unknown datatypes and ill-typed forms.
 
-    A number with more than 18 fraction digits, or outside int64, counts as the nearest double. A
-    missing timezone is taken as UTC; an xsd:date is the instant at which it starts.
+    A number with more than 18 fraction digits, or outside int64, becomes the nearest double. A
+    missing timezone means UTC; an xsd:date is the instant at which it starts.
     """
     match datatype:
         case d if d == XSD_STRING:
@@ -94,32 +95,32 @@ def value(lexical: str, datatype: str | None) -> Value:  # noqa: PLR0911  (one p
             return _double(lexical, single=d == XSD_FLOAT)
         case d if d == XSD_BOOLEAN:
             truth = {"true": 1, "1": 1, "false": 0, "0": 0}.get(lexical)
-            return NOTHING if truth is None else Value(Kind.BOOLEAN, whole=truth)
+            return NO_VALUE if truth is None else Value(Kind.BOOLEAN, whole=truth)
         case d if d in (XSD_DATE, XSD_DATE_TIME, XSD_DATE_TIME_STAMP):
             return _instant(lexical, d)
         case _:
-            return NOTHING
+            return NO_VALUE
 
 
 def _integer(lexical: str, lowest: int | None, highest: int | None) -> Value:
     if _INTEGER.fullmatch(lexical) is None:
-        return NOTHING
+        return NO_VALUE
     exact = _exact(lexical)
     if exact.kind is Kind.EXACT:
         below = lowest is not None and exact.whole < lowest
         above = highest is not None and exact.whole > highest
-        return NOTHING if below or above else Value(Kind.INTEGER, exact.whole, 0, exact.double)
-    # Beyond int64 only unsignedLong has a bound that is not a power of ten away.
+        return NO_VALUE if below or above else Value(Kind.INTEGER, exact.whole, 0, exact.double)
+    # Outside int64, only the bounds of the datatype remain to be checked.
     number = Decimal(lexical)
     if (lowest is not None and number < lowest) or (highest is not None and number > highest):
-        return NOTHING
+        return NO_VALUE
     return exact
 
 
 def _exact(lexical: str) -> Value:
     match = _DECIMAL.fullmatch(lexical)
     if match is None:
-        return NOTHING
+        return NO_VALUE
     sign, integer, after, bare = match.groups()
     digits = (after or bare or "").rstrip("0")
     whole_digits = (integer or "0").lstrip("0") or "0"
@@ -133,7 +134,7 @@ def _exact(lexical: str) -> Value:
 
 def _double(lexical: str, *, single: bool) -> Value:
     if _DOUBLE.fullmatch(lexical) is None:
-        return NOTHING
+        return NO_VALUE
     number = float(lexical)
     if single:
         number = _rounded(number)
@@ -153,21 +154,21 @@ def _instant(lexical: str, datatype: str) -> Value:
     if datatype == XSD_DATE:
         match = _DATE.fullmatch(lexical)
         if match is None:
-            return NOTHING
+            return NO_VALUE
         year, month, day, zone = match.groups()
         hour, minute, second, decimals = "0", "0", "0", ""
     else:
         match = _DATE_TIME.fullmatch(lexical)
         if match is None:
-            return NOTHING
+            return NO_VALUE
         year, month, day, hour, minute, second, decimals, midnight, zone = match.groups()
         hour, minute, second = hour or midnight, minute or "0", second or "0"
         if datatype == XSD_DATE_TIME_STAMP and zone is None:
-            return NOTHING
+            return NO_VALUE
     digits = (decimals or "").rstrip("0")
     days = _days(int(year), int(month), int(day))
     if days is None or len(digits) > FRACTION_DIGITS:
-        return NOTHING
+        return NO_VALUE
     seconds = ((days * 24 + int(hour)) * 60 + int(minute)) * 60 + int(second)
     return Value(
         Kind.INSTANT, seconds - _offset(zone), int(digits.ljust(FRACTION_DIGITS, "0") or "0")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.rdf.kernels import comparing, integers, table
-from streamreasoner.rdf.memory import Reserved
+from streamreasoner.rdf.memory import ReservedColumn
 from streamreasoner.rdf.terms import parse
 from streamreasoner.rdf.valuation import value
 from streamreasoner.rdf.vocabulary import XSD_INTEGER
@@ -24,7 +24,7 @@ class Values:
     """Values of the terms of a dictionary, filled by `extend` as the dictionary grows.
 
     Args:
-        dictionary: Where the ids and the text of strings come from; kept alive by this object.
+        dictionary: The dictionary, which this object keeps alive.
 
     Raises:
         EnvironmentSetupError: The operating system refuses the address space it reserves.
@@ -44,15 +44,15 @@ class Values:
     def __init__(self, dictionary: Dictionary) -> None:
         capacity = dictionary.capacity
         self._dictionary = dictionary
-        self._kind = Reserved(np.int8, capacity)
-        self._whole = Reserved(np.int64, capacity)
-        self._fraction = Reserved(np.int64, capacity)
-        self._double = Reserved(np.float64, capacity)
-        self._small = Reserved(np.int32, comparing.SMALL_LIMIT)
+        self._kind = ReservedColumn(np.int8, capacity)
+        self._whole = ReservedColumn(np.int64, capacity)
+        self._fraction = ReservedColumn(np.int64, capacity)
+        self._double = ReservedColumn(np.float64, capacity)
+        self._small = ReservedColumn(np.int32, comparing.SMALL_LIMIT)
         self._text = np.zeros(integers.PREFIX_ROOM + len(integers.SUFFIX), np.uint8)
         self._text[integers.PREFIX_ROOM :] = np.frombuffer(integers.SUFFIX, np.uint8)
         self.table: NDArray[np.int64] = np.zeros(comparing.TABLE_LENGTH, dtype=np.int64)
-        """Addresses for `kernels.comparing` and others; valid while this object lives."""
+        """Addresses for `kernels.comparing` and other kernels; valid while this object lives."""
         self.table[comparing.KIND] = self._kind.address
         self.table[comparing.WHOLE] = self._whole.address
         self.table[comparing.FRACTION] = self._fraction.address
@@ -87,14 +87,14 @@ class Values:
         return self._double.array[: len(self)]
 
     def extend(self) -> None:
-        """Fill in the terms added since the last call."""
+        """Compute the values of the terms added since the last call."""
         stop = len(self._dictionary)
         for start in range(len(self), stop, _BATCH):
             self._fill(start, min(start + _BATCH, stop))
         self.table[comparing.LENGTH] = stop
 
     def intern_integer(self, number: int) -> int:
-        """Id of an integer of int64 as a term, added if needed; its value is filled in."""
+        """Id of an int64 integer as a term, added with its value if new."""
         self.extend()
         term = int(integers.intern_integer(self.table, number))
         if term == table.FULL:
@@ -115,8 +115,8 @@ class Values:
             typed.tolist(), self._dictionary.decode(typed).to_pylist(), strict=True
         ):
             literal = parse(text)
-            found = value(literal.value, literal.datatype)
-            self._whole.array[term] = found.whole
-            self._fraction.array[term] = found.fraction
-            self._double.array[term] = found.double
-            kinds[term] = found.kind
+            literal_value = value(literal.value, literal.datatype)
+            self._whole.array[term] = literal_value.whole
+            self._fraction.array[term] = literal_value.fraction
+            self._double.array[term] = literal_value.double
+            kinds[term] = literal_value.kind

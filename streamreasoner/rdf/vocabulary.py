@@ -1,4 +1,4 @@
-"""IRIs of the vocabularies this project names. Invariant: bare IRIs, no angle brackets."""
+"""IRIs of the vocabularies in use. Invariant: IRIs are written without angle brackets."""
 
 from __future__ import annotations
 

@@ -37,10 +37,10 @@ def result(units: NDArray[np.int64], at: int, function: int) -> str | None:
     total = Sum(
         count=count,
         exact=exact,
-        decimals=bool(units[at + layout.SUM_DECIMALS]),
-        doubles=bool(units[at + layout.SUM_DOUBLES]),
-        positive=bool(units[at + layout.SUM_POSITIVE]),
-        negative=bool(units[at + layout.SUM_NEGATIVE]),
+        has_decimals=bool(units[at + layout.SUM_DECIMALS]),
+        has_doubles=bool(units[at + layout.SUM_DOUBLES]),
+        positive_infinity=bool(units[at + layout.SUM_POSITIVE]),
+        negative_infinity=bool(units[at + layout.SUM_NEGATIVE]),
         nan=bool(units[at + layout.SUM_NAN]),
     )
     finite = int(units[at + layout.SUM_FINITE])

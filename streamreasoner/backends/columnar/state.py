@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.backends.columnar import layout, pending
-from streamreasoner.rdf.memory import Fill, Reserved, reservable
+from streamreasoner.rdf.memory import Fill, ReservedColumn, reservable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,19 +48,19 @@ class State:
         facts = reservable(_LEAST_FACT, at_most=_ID_LIMIT)
         entries = reservable(_LEAST_ENTRY, at_most=_ID_LIMIT)
         self._reserved = {
-            layout.ARENA: Reserved(np.int64, units, huge_pages=True),
-            layout.FACT_TABLE: Reserved(np.int64, 4 * facts, huge_pages=True),
-            layout.FACT_TABLE + 1: Reserved(np.int64, 4 * facts, huge_pages=True),
-            layout.GROUP_TABLE: Reserved(np.int64, 4 * entries, huge_pages=True),
-            layout.GROUP_TABLE + 1: Reserved(np.int64, 4 * entries, huge_pages=True),
-            layout.JOURNAL_FACTS: Reserved(np.int64, facts, huge_pages=True),
-            layout.JOURNAL_ENTRIES: Reserved(np.int64, 2 * entries, huge_pages=True),
-            layout.JOURNAL_NEXT: Reserved(np.int32, facts),
-            layout.TOUCHED_NODES: Reserved(np.int64, entries + 1, huge_pages=True),
-            layout.TOUCHED_HEADS: Reserved(np.int32, _ID_LIMIT),
-            layout.DELTAS: Reserved(np.int64, facts, huge_pages=True),
+            layout.ARENA: ReservedColumn(np.int64, units, huge_pages=True),
+            layout.FACT_TABLE: ReservedColumn(np.int64, 4 * facts, huge_pages=True),
+            layout.FACT_TABLE + 1: ReservedColumn(np.int64, 4 * facts, huge_pages=True),
+            layout.GROUP_TABLE: ReservedColumn(np.int64, 4 * entries, huge_pages=True),
+            layout.GROUP_TABLE + 1: ReservedColumn(np.int64, 4 * entries, huge_pages=True),
+            layout.JOURNAL_FACTS: ReservedColumn(np.int64, facts, huge_pages=True),
+            layout.JOURNAL_ENTRIES: ReservedColumn(np.int64, 2 * entries, huge_pages=True),
+            layout.JOURNAL_NEXT: ReservedColumn(np.int32, facts),
+            layout.TOUCHED_NODES: ReservedColumn(np.int64, entries + 1, huge_pages=True),
+            layout.TOUCHED_HEADS: ReservedColumn(np.int32, _ID_LIMIT),
+            layout.DELTAS: ReservedColumn(np.int64, facts, huge_pages=True),
         }
-        self._indexes: dict[int, Reserved] = {}
+        self._indexes: dict[int, ReservedColumn] = {}
         self.scalars = np.zeros(layout.SCALAR_COUNT, np.int64)
         self._arrays: dict[int, NDArray[np.int32] | NDArray[np.int64]] = {
             layout.SCALARS: self.scalars,
@@ -90,7 +90,7 @@ class State:
         for grouping in tables.indexed:
             if grouping not in self._indexes:
                 ids = reservable(4, at_most=_ID_LIMIT)
-                self._indexes[grouping] = Reserved(np.int32, ids)
+                self._indexes[grouping] = ReservedColumn(np.int32, ids)
         indexes = np.zeros(tables.groupings + 1, np.int64)
         for grouping, index in self._indexes.items():
             indexes[grouping] = index.address

@@ -1,4 +1,4 @@
-"""Functions and tests by name. Invariant: they never raise; a failed computation has no value."""
+"""Call functions and tests by name. Invariant: a call never raises; a failed one has no value."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def apply(
         function: `+ - * / % **`, `negate` (unary minus), or the name of a built-in function.
         arguments: Canonical terms, as many as the function takes.
         overflowed: Called if there is no value because the whole part of an integer or decimal
-            does not fit 64 bits.
+            does not fit into 64 bits.
 
     Returns:
         A canonical term; None if the arguments have no such value.

@@ -1,4 +1,4 @@
-"""Parsing and building of literals. Invariant: `canonical` is the inverse of `literal`."""
+"""Parse and build literals. Invariant: `canonical` is the inverse of `literal`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Literal(NamedTuple):
         lexical: Lexical form, unescaped.
         language: Lower-case language tag, or None.
         datatype: Datatype IRI (xsd:string included), None if there is a language tag.
-        value: What it is worth in a comparison.
+        value: Its value for comparisons.
     """
 
     lexical: str

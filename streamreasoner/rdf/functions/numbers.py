@@ -1,8 +1,8 @@
 """Arithmetic on terms. Invariant: exact results are rounded once, half-even, to 18 digits.
 
-Integers and decimals are Python integers in units of 1e-18, so nothing depends on a context of
-precision. Doubles follow IEEE 754 and C, where Python would raise. A result that is an integer or
-decimal whose whole part does not fit 64 bits raises `OutOfRangeError`.
+Integers and decimals are Python integers in units of 1e-18, so results do not depend on a decimal
+context. Where Python would raise, doubles follow IEEE 754 and C. An integer or decimal result whose
+whole part does not fit into 64 bits raises `OutOfRangeError`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _INT64_BITS = 63
 
 
 class OutOfRangeError(Exception):
-    """The whole part of an integer or decimal does not fit 64 bits."""
+    """The whole part of an integer or decimal does not fit into 64 bits."""
 
 
 class Type(IntEnum):
@@ -54,7 +54,7 @@ class Number(NamedTuple):
     """A number.
 
     Attributes:
-        type: What it counts as.
+        type: Its type in arithmetic.
         units: Its exact value in units of 1e-18; 0 for doubles.
         double: The nearest IEEE double.
     """
@@ -77,7 +77,7 @@ def number(text: str) -> Number | None:
         return Number(Type.DOUBLE, 0, parsed.value.double)
     kind = Type.DECIMAL if parsed.datatype == XSD_DECIMAL else Type.INTEGER
     units = parsed.value.whole * UNITS + parsed.value.fraction
-    # An exact -0 is 0, whose double is not the negative zero that its text would be.
+    # The double of an exact -0 is 0.0, not the -0.0 that its lexical form would convert to.
     return Number(kind, units, parsed.value.double + 0.0)
 
 
@@ -102,7 +102,7 @@ def exact_term(units: int, *, integer: bool) -> str | None:
 
 
 def rounded(numerator: int, denominator: int) -> int:
-    """The integer nearest to a fraction, the even one of two; `denominator` is not 0."""
+    """A fraction rounded half-even to an integer; `denominator` is not 0."""
     if denominator < 0:
         numerator, denominator = -numerator, -denominator
     floor, rest = divmod(numerator, denominator)
@@ -141,7 +141,7 @@ def multiply(left: str, right: str) -> str | None:
 
 
 def divide(left: str, right: str) -> str | None:
-    """`left / right`: a decimal of exact numbers, which cannot be divided by zero."""
+    """`left / right`: a decimal for exact numbers, with no value if `right` is zero."""
     a, b = number(left), number(right)
     if a is None or b is None:
         return None
@@ -219,7 +219,7 @@ def _divide(left: float, right: float) -> float:
 
 
 def _power(base: float, exponent: float) -> float:
-    """The pow of C; Python raises where C returns an infinity or NaN (C17, F.10.4.4)."""
+    """C's `pow`; Python raises where C returns an infinity or NaN (C17, F.10.4.4)."""
     try:
         return math.pow(base, exponent)
     except ValueError:

@@ -1,4 +1,4 @@
-"""`min` and `max` of terms. Invariant: the result is an argument, the first of equal ones."""
+"""`min` and `max` of terms. Invariant: the result is the first of the equal arguments."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _extreme(sign: int, arguments: tuple[str, ...]) -> str | None:
 
 
 def _family(operand: Literal) -> Kind:
-    """The family of comparable values: all numbers are one family."""
+    """The kind of values that can be compared with each other: all numbers are one."""
     kind = operand.value.kind
     return Kind.EXACT if kind is not Kind.NONE and operand.datatype in NUMERIC else kind
 

@@ -1,4 +1,4 @@
-"""Functions and tests of strings. Invariant: no value unless every text is a string literal.
+"""Functions and tests of strings. Invariant: no value unless all arguments are string literals.
 
 A string is an xsd:string or a language-tagged literal; positions count code points.
 """
@@ -12,7 +12,7 @@ from streamreasoner.rdf.valuation import UNITS
 
 
 def concat(*arguments: str) -> str | None:
-    """The concatenation of all texts; a common language tag is kept."""
+    """The concatenation of all arguments, with the language tag if they share one."""
     texts = []
     languages = set()
     for argument in arguments:
@@ -33,7 +33,7 @@ def length(text: str) -> str | None:
 def substring(text: str, start: str, count: str | None = None) -> str | None:
     """The characters at positions start <= p < start + count, counted from 1, as `fn:substring`.
 
-    Positions outside the text have no character, so any integers are legal.
+    Positions outside the text are ignored, so any integers are valid.
     """
     parsed = string(text)
     first = _integer(start)
@@ -49,13 +49,13 @@ def substring(text: str, start: str, count: str | None = None) -> str | None:
 
 
 def lower(text: str) -> str | None:
-    """The text in lower case, its language tag kept."""
+    """The text in lower case, with its language tag."""
     parsed = string(text)
     return None if parsed is None else canonical(parsed.lexical.lower(), parsed.language)
 
 
 def upper(text: str) -> str | None:
-    """The text in upper case, its language tag kept."""
+    """The text in upper case, with its language tag."""
     parsed = string(text)
     return None if parsed is None else canonical(parsed.lexical.upper(), parsed.language)
 
@@ -79,7 +79,7 @@ def ends_with(text: str, part: str) -> bool | None:
 
 
 def matches(text: str, pattern: str) -> bool | None:
-    """Whether a regular expression matches somewhere; None if it is not one."""
+    """Whether a regular expression matches anywhere in the text; None if it is invalid."""
     a, b = string(text), string(pattern)
     return None if a is None or b is None else regex.search(b.lexical, a.lexical)
 

@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Sum:
-    """A sum of numbers, by its parts.
+    """A sum of numbers, in parts that can be added exactly.
 
     Attributes:
         count: How many numbers.
         exact: The sum of integers and decimals, in units of 1e-18.
-        decimals: Whether any of them is a decimal.
-        doubles: Whether any number is a double.
-        finite: The sum of the finite doubles.
-        positive: Whether any double is infinite.
-        negative: Whether any is negative and infinite.
-        nan: Whether any is not a number.
+        has_decimals: Whether any number is a decimal.
+        has_doubles: Whether any number is a double.
+        finite: The exact sum of the finite doubles.
+        positive_infinity: Whether any double is positive infinity.
+        negative_infinity: Whether any double is negative infinity.
+        nan: Whether any double is NaN.
     """
 
     count: int = 0
     exact: int = 0
-    decimals: bool = False
-    doubles: bool = False
+    has_decimals: bool = False
+    has_doubles: bool = False
     finite: Fraction = Fraction(0)
-    positive: bool = False
-    negative: bool = False
+    positive_infinity: bool = False
+    negative_infinity: bool = False
     nan: bool = False
 
     def __add__(self, other: Sum) -> Sum:
@@ -44,27 +44,27 @@ class Sum:
         return Sum(
             self.count + other.count,
             self.exact + other.exact,
-            self.decimals or other.decimals,
-            self.doubles or other.doubles,
+            self.has_decimals or other.has_decimals,
+            self.has_doubles or other.has_doubles,
             self.finite + other.finite,
-            self.positive or other.positive,
-            self.negative or other.negative,
+            self.positive_infinity or other.positive_infinity,
+            self.negative_infinity or other.negative_infinity,
             self.nan or other.nan,
         )
 
     def term(self, *, average: bool) -> str | None:
-        """The sum, or the average, as a canonical term; None if it does not fit 64 bits."""
-        if self.doubles:
+        """The sum, or the average, as a canonical term; None if it does not fit into 64 bits."""
+        if self.has_doubles:
             return to_ntriples(self._double(self.count if average else 1))
         units = rounded(self.exact, self.count) if average else self.exact
-        return exact_term(units, integer=not average and not self.decimals)
+        return exact_term(units, integer=not average and not self.has_decimals)
 
     def _double(self, divisor: int) -> float:
         """The total divided by *divisor*, following IEEE 754 for values that are not finite."""
-        if self.nan or (self.positive and self.negative):
+        if self.nan or (self.positive_infinity and self.negative_infinity):
             return math.nan
-        if self.positive or self.negative:
-            return math.inf if self.positive else -math.inf
+        if self.positive_infinity or self.negative_infinity:
+            return math.inf if self.positive_infinity else -math.inf
         total = (Fraction(self.exact, UNITS) + self.finite) / divisor
         try:
             return float(total)
@@ -75,20 +75,20 @@ class Sum:
 def sum_of(terms: Iterable[tuple[str, int]]) -> Sum:
     """The sum of canonical terms, each with its multiplicity; non-numbers are ignored."""
     total = Sum()
-    for term, times in terms:
+    for term, multiplicity in terms:
         operand = number(term)
-        if operand is None or times == 0:
+        if operand is None or multiplicity == 0:
             continue
-        total.count += times
+        total.count += multiplicity
         if operand.type is not Type.DOUBLE:
-            total.exact += times * operand.units
-            total.decimals |= operand.type is Type.DECIMAL
+            total.exact += multiplicity * operand.units
+            total.has_decimals |= operand.type is Type.DECIMAL
             continue
-        total.doubles = True
+        total.has_doubles = True
         if math.isfinite(operand.double):
-            total.finite += times * Fraction(operand.double)
+            total.finite += multiplicity * Fraction(operand.double)
         else:
             total.nan |= math.isnan(operand.double)
-            total.positive |= operand.double == math.inf
-            total.negative |= operand.double == -math.inf
+            total.positive_infinity |= operand.double == math.inf
+            total.negative_infinity |= operand.double == -math.inf
     return total

@@ -1,4 +1,4 @@
-"""Parts, kinds and conversions of terms. Invariant: a test of a kind always has a value."""
+"""Functions and tests on terms. Invariant: a test of a term's kind always has a value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from streamreasoner.rdf.vocabulary import (
 )
 
 SKOLEM_DEPTH = 16
-"""Maximum nesting of skolem terms, so that rules that invent nodes terminate."""
+"""Maximum nesting of skolem terms, so that rules that create nodes terminate."""
 
 _SKOLEM = re.compile(r"_:sk([1-9][0-9]*)\.[0-9a-f]{32}")
 _HEX_DIGITS = 32
@@ -42,9 +42,9 @@ def to_string(term: str) -> str | None:
 
 
 def to_number(operand: str) -> str | None:
-    """A number as it is; the text of a string as xsd:integer, xsd:decimal or xsd:double.
+    """A number unchanged, or the text of a string as xsd:integer, xsd:decimal or xsd:double.
 
-    Integers and decimals keep all their digits, however many.
+    Integers and decimals keep all their digits.
     """
     if number(operand) is not None:
         return operand
@@ -78,7 +78,7 @@ def language(term: str) -> str | None:
 
 
 def skolem(*arguments: str) -> str | None:
-    """The blank node `_:sk<depth>.<hash>` that stands for these terms; None if it is too deep.
+    """The blank node `_:sk<depth>.<hash>` for these terms; None if nested too deeply.
 
     The hash is the first 128 bits of SHA-256 over the canonical texts, joined with U+0000. The
     depth is one more than that of the deepest argument that is such a blank node.

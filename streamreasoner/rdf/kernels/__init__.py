@@ -1,1 +1,1 @@
-"""Compiled kernels over UTF-8 bytes. Invariant: no Python object per term is ever made here."""
+"""Compiled kernels over UTF-8 bytes. Invariant: kernels create no Python objects."""

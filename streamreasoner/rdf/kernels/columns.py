@@ -1,4 +1,4 @@
-"""Arrow string buffers to ids and back. Invariant: rows are handled strictly in order."""
+"""Convert Arrow string buffers to ids and back. Invariant: rows are processed in order."""
 
 # ruff: noqa: PLR0917  (kernels take columns one by one)
 
@@ -14,7 +14,7 @@ from streamreasoner.rdf.kernels.table import (
     ARENA,
     FULL,
     STARTS,
-    UNSURE,
+    UNCERTAIN,
     add,
     find,
     hash_term,
@@ -26,12 +26,15 @@ if TYPE_CHECKING:
 
 @kernel
 def intern_term(header: np.ndarray, address: int, length: int, checked: bool) -> int:  # noqa: FBT001
-    """Id of one term, added when new; FULL to grow first, UNSURE if it may not be canonical."""
+    """Id of one term, added when new; FULL if the dictionary must grow, UNCERTAIN if rejected.
+
+    UNCERTAIN means that the term is new and `is_canonical` does not accept it.
+    """
     hashed = hash_term(header, address, length)
     term = find(header, address, length, hashed)
     if term == ABSENT:
         if checked and not is_canonical(address, length):
-            return UNSURE
+            return UNCERTAIN
         term = add(header, address, length, hashed)
     return term
 
@@ -45,7 +48,7 @@ def encode_rows(
     ids: np.ndarray,
     checked: bool,  # noqa: FBT001
 ) -> int:
-    """Fill `ids` from `row` on; the first row that could not be done holds FULL or UNSURE.
+    """Fill `ids` from `row` on; a row that cannot be encoded is set to FULL or UNCERTAIN.
 
     Args:
         header: State of the dictionary.
@@ -56,13 +59,13 @@ def encode_rows(
         checked: Whether to stop at a new term that is not certainly canonical.
 
     Returns:
-        The row it stopped at; n when all are done.
+        The row that could not be encoded; n if all were.
     """
     while row < len(ids):
         start = signed(offsets[row])
         term = intern_term(header, data + start, signed(offsets[row + 1]) - start, checked)
         ids[row] = term
-        if term in (FULL, UNSURE):
+        if term in (FULL, UNCERTAIN):
             return row
         row += 1
     return row
@@ -76,7 +79,7 @@ def find_term(header: np.ndarray, address: int, length: int) -> int:
 
 @kernel
 def term_offsets(header: np.ndarray, ids: np.ndarray, offsets: np.ndarray) -> None:
-    """Arrow offsets, int64 of shape (n + 1,), of the column that decodes `ids`."""
+    """Fill the Arrow offsets, int64 of shape (n + 1,), of the column that decodes `ids`."""
     starts = int64_column(header[STARTS])
     end = 0
     offsets[0] = 0
@@ -88,7 +91,7 @@ def term_offsets(header: np.ndarray, ids: np.ndarray, offsets: np.ndarray) -> No
 
 @kernel
 def copy_terms(header: np.ndarray, ids: np.ndarray, offsets: np.ndarray, data: int) -> None:
-    """Copy the terms of `ids` to where `offsets` says, from the address `data` on."""
+    """Copy the terms of `ids` to the address `data` plus their `offsets`."""
     starts = int64_column(header[STARTS])
     for row in range(len(ids)):
         source = header[ARENA] + starts[signed(ids[row])]
@@ -97,7 +100,7 @@ def copy_terms(header: np.ndarray, ids: np.ndarray, offsets: np.ndarray, data: i
 
 @kernel
 def first_bytes(header: np.ndarray, ids: np.ndarray, out: np.ndarray) -> None:
-    """First byte of each term, which tells IRI `<`, blank node `_` and literal `"` apart."""
+    """First byte of each term: `<` for an IRI, `_` for a blank node, `"` for a literal."""
     starts = int64_column(header[STARTS])
     for row in range(len(ids)):
         out[row] = load_byte(header[ARENA] + starts[signed(ids[row])])

@@ -1,11 +1,11 @@
-"""Order of two terms by value. Invariant: antisymmetric, and 0 whenever the ids are equal.
+"""Compare two terms by value. Invariant: antisymmetric, and 0 whenever the ids are equal.
 
-State is reserved columns named by one int64 table:
+The state is a set of reserved columns, addressed through one int64 table:
 
 - `kind`, int8: a `valuation.Kind`;
 - `whole` and `fraction`, int64, and `double`, float64: the fields of `valuation.Value`;
-- `header`: the header of the dictionary, where the text of strings is read;
-- `text` and `small`: what `integers` needs to make terms.
+- `header`: the header of the dictionary, which holds the text of strings;
+- `text` and `small`: buffer and cache of `integers`.
 """
 
 # ruff: noqa: PLR0911  (one return per case)
@@ -37,8 +37,8 @@ HEADER_ARENA = 4
 HEADER_STARTS = 5
 HEADER = 6  # the header itself
 LENGTH = 7  # a number: rows that are filled
-TEXT = 8  # bytes, where integers are written
-SMALL = 9  # int32: id + 1 of small integers
+TEXT = 8  # bytes: buffer for the text of an integer
+SMALL = 9  # int32: id + 1 of each small integer, 0 if not interned
 TABLE_LENGTH = 10
 
 SMALL_LIMIT = 1 << 20
@@ -89,7 +89,7 @@ def compare(values: np.ndarray, left: int, right: int) -> int:
 
 @inlined
 def comparable(values: np.ndarray, term: int) -> int:
-    """Kind of a term, where integers are exact numbers like any other."""
+    """Kind of a term, where integers count as exact numbers."""
     kind = signed(int8_column(values[KIND])[term])
     return _EXACT if kind == INTEGER else kind
 
@@ -108,15 +108,15 @@ def compare_exact(values: np.ndarray, left: int, right: int) -> int:
 
 @kernel
 def compare_strings(values: np.ndarray, left: int, right: int) -> int:
-    """Order of two plain literals by code point, reading through their escapes."""
+    """Order of two plain literals by code point, with escapes decoded."""
     starts = int64_column(values[HEADER_STARTS])
     first = values[HEADER_ARENA] + starts[left] + 1
     first_end = values[HEADER_ARENA] + starts[left + 1] - 1
     second = values[HEADER_ARENA] + starts[right] + 1
     second_end = values[HEADER_ARENA] + starts[right + 1] - 1
     while first < first_end and second < second_end:
-        first_key, first_width = unit(first)
-        second_key, second_width = unit(second)
+        first_key, first_width = read_code_unit(first)
+        second_key, second_width = read_code_unit(second)
         if first_key != second_key:
             return -1 if first_key < second_key else 1
         first += first_width
@@ -127,8 +127,8 @@ def compare_strings(values: np.ndarray, left: int, right: int) -> int:
 
 
 @kernel
-def unit(position: int) -> tuple[int, int]:
-    r"""Sort key and width of the byte or escape here.
+def read_code_unit(position: int) -> tuple[int, int]:
+    r"""Sort key and width of the byte or escape at a position.
 
     The key is four times the byte; U+FFFE and U+FFFF, which canonical text escapes, sort between
     the characters that start with byte 0xEF and those that start with 0xF0.
@@ -156,17 +156,17 @@ def unit(position: int) -> tuple[int, int]:
 
 @kernel
 def hex_digit(position: int) -> int:
-    """Value of the upper-case hexadecimal digit here."""
+    """Value of the upper-case hexadecimal digit at a position."""
     byte = load_byte(position)
     return byte - _ZERO if byte <= _NINE else byte - _BEFORE_A
 
 
 @kernel
 def classify(header: np.ndarray, kinds: np.ndarray, start: int, stop: int) -> int:
-    """Fill `kinds` for terms whose kind their ends tell; mark and count the typed literals.
+    """Fill `kinds` from the first and last byte of each term; mark and count typed literals.
 
     Returns:
-        How many terms got kind -1: literals with a datatype, to be valued one by one.
+        Number of terms of kind -1: literals with a datatype, which must be evaluated one by one.
     """
     starts = int64_column(header[STARTS])
     pending = 0

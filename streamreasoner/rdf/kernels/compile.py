@@ -1,7 +1,7 @@
-"""How kernels are compiled. Invariant: every kernel is cached on disk and runs without the GIL.
+"""Compile kernels. Invariant: every kernel is cached on disk and runs without the GIL.
 
-The cache is as old as the newest kernel: numba looks at the file that a function is in, but its
-machine code holds that of the functions it calls, and constants, from other files.
+A change of any kernel's source invalidates all caches: numba checks only the file that defines a
+function, but the machine code also contains functions and constants from other files.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 _Function = TypeVar("_Function", bound="Callable[..., object]")
 
 
-_njit: Any = numba.njit  # its stubs do not know `_nrt`
-# Kernels make no arrays, so nothing in them needs numba's reference counts, which cost a sixth of
-# the time of a large load.
+_njit: Any = numba.njit  # the type stubs lack `_nrt`
+# Kernels allocate no arrays, so they need no reference counting, which would take a sixth of the
+# time of a large load.
 _OPTIONS = {"cache": True, "nogil": True, "_nrt": False}
 _PACKAGE = Path(__file__).parents[2]
 _SOURCES = [
@@ -27,22 +27,22 @@ _SOURCES = [
     for folder in (_PACKAGE / "rdf" / "kernels", _PACKAGE / "backends" / "columnar")
     for path in folder.glob("*.py")
 ]
-_STAMP = max(found.st_mtime for found in _SOURCES), sum(found.st_size for found in _SOURCES)
+_STAMP = max(status.st_mtime for status in _SOURCES), sum(status.st_size for status in _SOURCES)
 
 
 def kernel(function: _Function) -> _Function:
-    """Compile at the first call; later processes load the machine code from the cache."""
+    """Compile a kernel on its first call; later processes load the machine code from the cache."""
     return _compiled(function)
 
 
 def is_cached(function: Callable[..., object]) -> bool:
-    """Whether the machine code of a kernel is on the disk, so that its first call is a fast one."""
+    """Whether the machine code of a kernel is cached on disk, so that its first call is fast."""
     dispatcher: Any = function
     return bool(dispatcher._cache._cache_file._load_index())  # noqa: SLF001 - as above
 
 
 def inlined(function: _Function) -> _Function:
-    """As `kernel`, for what kernels call in their loops; a call from Python would crash."""
+    """Like `kernel`, but inlined into the kernels that call it; a call from Python would crash."""
     return _compiled(function, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 

@@ -1,7 +1,7 @@
-"""Which byte strings are certainly canonical terms. Invariant: never true of one that is not.
+"""A fast check for canonical terms. Invariant: it never accepts bytes that are not canonical.
 
-A false answer only means "ask `terms.canonical`": rare forms (ports in brackets, private-use
-characters, blank node labels beyond ASCII, numeric escapes) are left to the exact path.
+A term that is not accepted goes to `terms.canonical`, the exact path: IP literals in brackets,
+private-use characters, blank node labels beyond ASCII and numeric escapes are rare.
 """
 
 # ruff: noqa: C901, PLR0911, PLR0912, PLR2004, SIM110  (byte widths and branches are those of the format; numba has no all() or set)
@@ -32,13 +32,13 @@ _N, _R, _T, _B, _F = (ord(letter) for letter in "nrtbf")
 DELETE = 0x7F
 SUBTAG_LENGTH = 8
 
-# Classes of bytes; a byte may be in several.
+# Character classes, as bit flags; a byte may be in several.
 ALPHA = 1
 DIGIT = 2
 HEX = 4
 SCHEME = 8  # after the first letter of a scheme
-HOST = 16  # in a host that needs no closer look
-IRI = 32  # anywhere behind the authority
+HOST = 16  # in a host without percent-encoding or brackets
+IRI = 32  # anywhere after the authority
 LABEL = 64  # inside a blank node label
 LOWER = 128
 
@@ -62,7 +62,7 @@ def _classes() -> np.ndarray:
 
 
 _CLASSES = _classes()
-# Datatypes that canonical literals never show: left out, or only valid with a language tag.
+# Datatypes that canonical literals do not contain: omitted, or only valid with a language tag.
 _HIDDEN_DATATYPES = tuple(
     np.frombuffer(f"<{iri}>".encode(), dtype=np.uint8)
     for iri in (XSD_STRING, RDF_LANG_STRING, RDF_DIR_LANG_STRING)
@@ -72,7 +72,7 @@ _XSD_STRING, _LANG_STRING, _DIR_LANG_STRING = _HIDDEN_DATATYPES
 
 @kernel
 def is_canonical(address: int, length: int) -> bool:
-    """Whether the bytes are certainly one term in canonical N-Triples."""
+    """Whether the bytes are one term in canonical N-Triples; False if uncertain."""
     if length < 3:
         return length == 2 and load_byte(address) == QUOTE and load_byte(address + 1) == QUOTE
     first = load_byte(address)
@@ -85,7 +85,7 @@ def is_canonical(address: int, length: int) -> bool:
 
 @kernel
 def is_blank_node(start: int, end: int) -> bool:
-    """`_:label` in ASCII."""
+    """Whether the bytes are `_:label` in ASCII."""
     if load_byte(start) != UNDERSCORE or load_byte(start + 1) != COLON:
         return False
     first = load_byte(start + 2)
@@ -99,7 +99,7 @@ def is_blank_node(start: int, end: int) -> bool:
 
 @kernel
 def is_iri(start: int, end: int) -> bool:
-    """`<scheme:...>` by RFC 3987, with a plain host and port if it has an authority."""
+    """Whether the bytes are `<scheme:...>` (RFC 3987), any authority a plain host and port."""
     if load_byte(end - 1) != GREATER or load_byte(start) != LESS:
         return False
     end -= 1
@@ -147,7 +147,7 @@ def is_iri(start: int, end: int) -> bool:
 
 @kernel
 def is_literal(start: int, end: int) -> bool:
-    """A quoted string in canonical escapes, with nothing, `@language` or `^^<datatype>` after."""
+    """Whether the bytes are a canonical string, with or without `@language` or `^^<datatype>`."""
     position = start + 1
     while True:
         if position >= end:
@@ -180,19 +180,19 @@ def is_literal(start: int, end: int) -> bool:
 
 @kernel
 def is_short_escape(byte: int) -> bool:
-    """Whether backslash + byte is how canonical N-Triples writes that character."""
+    """Whether a backslash and this byte are a canonical escape."""
     return byte in (QUOTE, BACKSLASH, _N, _R, _T, _B, _F)
 
 
 @kernel
 def is_tag_byte(byte: int) -> bool:
-    """Whether a byte may be in a language tag of either case."""
+    """Whether a byte may occur in a language tag, in either case."""
     return byte == HYPHEN or _CLASSES[byte] & (ALPHA | DIGIT) != 0
 
 
 @kernel
 def is_language(position: int, end: int) -> bool:
-    """Subtags of 1 to 8 lower-case letters or, after the first, digits, joined by hyphens."""
+    """Whether the bytes are a lower-case language tag: letters, then digits too, 1 to 8 each."""
     allowed = LOWER
     width = 0
     while position < end:
@@ -210,7 +210,7 @@ def is_language(position: int, end: int) -> bool:
 
 @kernel
 def is_hidden_datatype(start: int, end: int) -> bool:
-    """Whether the IRI is one that canonical literals never show as their datatype."""
+    """Whether the IRI is a datatype that canonical literals do not contain."""
     return (
         is_text(start, end, _XSD_STRING)
         or is_text(start, end, _LANG_STRING)
@@ -232,14 +232,14 @@ def is_text(start: int, end: int, text: np.ndarray) -> bool:
 
 @kernel
 def character_width(position: int, end: int) -> int:
-    """Bytes of the non-ASCII character here; 0 if not UTF-8, or if canonical text escapes it."""
+    """Width of a non-ASCII character; 0 if it is not UTF-8, or if canonical text escapes it."""
     code, width = decode_character(position, end)
     return 0 if code in (0xFFFE, 0xFFFF) else width
 
 
 @kernel
 def iri_character(position: int, end: int) -> int:
-    """Bytes of the character here if it is in the common part of `ucschar` (RFC 3987), else 0."""
+    """Width of a character in the common part of `ucschar` (RFC 3987); 0 for any other."""
     code, width = decode_character(position, end)
     if (
         0xA0 <= code <= 0xD7FF

@@ -1,7 +1,7 @@
-"""Hash of a byte string. Invariant: depends on the bytes and two secret words, nothing else.
+"""Hash byte strings. Invariant: a hash depends only on the bytes and two secret words.
 
-The words are drawn per dictionary, so nobody can craft terms that collide; ids do not depend on
-them. The function multiplies 64-bit words into 128 bits and folds the halves, as wyhash does.
+The words are random per dictionary, so an attacker cannot craft colliding terms; ids do not depend
+on them. The function multiplies 64-bit words into 128 bits and folds the halves, as wyhash does.
 """
 
 # ruff: noqa: PLR2004  (widths of words in bytes)
@@ -23,7 +23,7 @@ def hash_bytes(address: int, length: int, first: np.uint64, second: np.uint64) -
     while end - position > 16:
         state = multiply_fold(load_word(position) ^ second, load_word(position + 8) ^ state)
         position += 16
-    # The last 16 bytes, read as two words that may overlap each other and what came before.
+    # The last 16 bytes, read as two words that may overlap each other and earlier bytes.
     if length >= 16:
         low = load_word(end - 16)
         high = load_word(end - 8)

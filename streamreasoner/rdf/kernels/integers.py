@@ -1,6 +1,6 @@
-"""Integers as terms. Invariant: the id is that of the canonical xsd:integer literal.
+"""Intern integers as terms. Invariant: the id is that of the canonical xsd:integer literal.
 
-Interning writes the literal's text and looks it up like any term; small numbers are remembered.
+Interning writes the literal's text and looks it up like any term; ids of small numbers are cached.
 """
 
 from __future__ import annotations
@@ -47,29 +47,29 @@ def is_integer(values: np.ndarray, term: int) -> bool:
 
 @kernel
 def intern_integer(values: np.ndarray, number: int) -> int:
-    """Id of an integer, new if need be; FULL if the dictionary must grow first."""
+    """Id of an integer, added when new; FULL if the dictionary must grow first."""
     small = int32_column(values[SMALL])
     if 0 <= number < SMALL_LIMIT and small[number] != 0:
         return signed(small[number]) - 1
     text = int8_column(values[TEXT])
-    at = PREFIX_ROOM
-    # Towards zero from below, because the least int64 has no positive.
-    rest = number if number < 0 else -number
+    position = PREFIX_ROOM
+    # Digits are taken from the negative number, because the least int64 has no positive.
+    remaining = number if number < 0 else -number
     while True:
-        at -= 1
-        quotient = -((-rest) // 10) if rest != _LEAST else -(9223372036854775808 // 10)
-        text[at] = _ZERO + (10 * quotient - rest)
-        rest = quotient
-        if rest == 0:
+        position -= 1
+        quotient = -((-remaining) // 10) if remaining != _LEAST else -(9223372036854775808 // 10)
+        text[position] = _ZERO + (10 * quotient - remaining)
+        remaining = quotient
+        if remaining == 0:
             break
     if number < 0:
-        at -= 1
-        text[at] = _MINUS
-    at -= 1
-    text[at] = _QUOTE
+        position -= 1
+        text[position] = _MINUS
+    position -= 1
+    text[position] = _QUOTE
     header = int64_column(values[HEADER])
-    start = values[TEXT] + at
-    length = PREFIX_ROOM + len(SUFFIX) - at
+    start = values[TEXT] + position
+    length = PREFIX_ROOM + len(SUFFIX) - position
     hashed = hash_term(header, start, length)
     term = find(header, start, length, hashed)
     if term < 0:

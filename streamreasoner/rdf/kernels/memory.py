@@ -1,6 +1,6 @@
 """Loads, stores and arithmetic that numba lacks. Invariant: addresses are int64, hashes uint64.
 
-The two never meet in one expression, because numba turns int64 + uint64 into float64.
+No expression mixes the two, because numba converts int64 + uint64 to float64.
 """
 
 # ruff: noqa: ANN001, ANN201, ANN202, ARG001  (types are in memory.pyi)
@@ -21,9 +21,9 @@ _WORD = ir.IntType(64)
 
 
 def _column(dtype):
-    """An intrinsic that views an address as a column: an array that owns nothing.
+    """An intrinsic that views an address as a column: an array that does not own its memory.
 
-    It is built in place, so that kernels can be compiled without reference counting (`compile`).
+    The array struct is built here, so that kernels compile without reference counting (`compile`).
     """
 
     @intrinsic
@@ -42,7 +42,7 @@ def _column(dtype):
                 itemsize=size,
                 meminfo=None,
             )
-            return array._getvalue()  # noqa: SLF001 - as numba's own array functions end
+            return array._getvalue()  # noqa: SLF001 - as in numba's own array functions
 
         return array_type(types.int64), codegen
 
@@ -75,7 +75,7 @@ def load_word(typingctx, address):
 
 @intrinsic
 def load_acquired(typingctx, address):
-    """The int64 at an address, as another thread left it, with all that it wrote before."""
+    """Load the int64 at an address with acquire ordering, paired with `store_released`."""
 
     def codegen(context, builder, signature, arguments):
         return builder.load_atomic(
@@ -87,7 +87,7 @@ def load_acquired(typingctx, address):
 
 @intrinsic
 def store_released(typingctx, address, value):
-    """Write an int64 to an address, for other threads to see after all that was written before."""
+    """Store an int64 at an address with release ordering, paired with `load_acquired`."""
 
     def codegen(context, builder, signature, arguments):
         pointer = builder.inttoptr(arguments[0], _WORD.as_pointer())
@@ -99,7 +99,7 @@ def store_released(typingctx, address, value):
 
 @intrinsic
 def yield_processor(typingctx):
-    """Let another thread run: for loops that wait for one."""
+    """Yield the processor to another thread, in loops that wait for one."""
 
     def codegen(context, builder, signature, arguments):
         declared = ir.FunctionType(ir.IntType(32), [])
@@ -152,7 +152,7 @@ def copy_bytes(typingctx, target, source, length):
 
 @intrinsic
 def prefetch(typingctx, address):
-    """Ask for the cache line at an address, to be there when it is read."""
+    """Prefetch the cache line at an address for a later read."""
 
     def codegen(context, builder, signature, arguments):
         flag = ir.IntType(32)
@@ -171,7 +171,7 @@ def prefetch(typingctx, address):
 
 @intrinsic
 def call(typingctx, address, code, argument):
-    """Call the C function at an address with two int64; gives an int64."""
+    """Call the C function at an address with two int64 arguments; returns an int64."""
 
     def codegen(context, builder, signature, arguments):
         function = ir.FunctionType(_WORD, [_WORD, _WORD])
@@ -228,7 +228,7 @@ def double_bits(typingctx, value):
 
 @intrinsic
 def double_of_bits(typingctx, bits):
-    """The float64 that has these bits, given as int64."""
+    """The float64 with these bits, passed as int64."""
 
     def codegen(context, builder, signature, arguments):
         return builder.bitcast(arguments[0], ir.DoubleType())

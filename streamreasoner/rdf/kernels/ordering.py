@@ -1,11 +1,11 @@
 """The total order of terms. Invariant: 0 only if the ids are equal.
 
-Blank nodes come before IRIs, and IRIs before literals; of the literals booleans come first, then
-numbers, dates and times, strings, and all other. Within a kind literals are ordered by value; ties,
-and terms without a value, by the UTF-8 bytes of their canonical text.
+Blank nodes come before IRIs, and IRIs before literals; literals are ordered by kind: booleans,
+numbers, dates and times, strings, others. Within a kind they are ordered by value; ties, and terms
+without a value, by the UTF-8 bytes of their canonical text.
 
-Numbers are ordered by their nearest double, NaN after all other; of equal doubles exact numbers
-come before xsd:double and xsd:float, and are ordered exactly. Negative zero is zero.
+Numbers are ordered by their nearest double, NaN last; of those with the same double, exact numbers
+come before xsd:double and xsd:float, and are ordered exactly. Negative zero equals zero.
 """
 
 from __future__ import annotations
@@ -78,19 +78,19 @@ def order(values: np.ndarray, left: int, right: int) -> int:
     other = rank_of(values, right)
     if rank != other:
         return -1 if rank < other else 1
-    found = 0
+    result = 0
     if rank == _NUMBERS:
-        found = order_numbers(values, left, right)
+        result = order_numbers(values, left, right)
     elif rank in (_BOOLEANS, _INSTANTS):
-        found = compare_exact(values, left, right)
+        result = compare_exact(values, left, right)
     elif rank == _STRINGS:
-        found = compare_strings(values, left, right)
-    return found if found != 0 else compare_texts(values, left, right)
+        result = compare_strings(values, left, right)
+    return result if result != 0 else compare_texts(values, left, right)
 
 
 @kernel
 def rank_of(values: np.ndarray, term: int) -> int:
-    """Which kind of terms this one belongs to."""
+    """Rank of the term's kind in the total order."""
     kind = signed(int8_column(values[KIND])[term])
     if kind in (_EXACT, INTEGER, _DOUBLE):
         rank = _NUMBERS
@@ -110,9 +110,9 @@ def rank_of(values: np.ndarray, term: int) -> int:
 def order_numbers(values: np.ndarray, left: int, right: int) -> int:
     """Order by (nearest double, exact before double, exact value)."""
     doubles = float64_column(values[DOUBLE])
-    found = order_doubles(doubles[left], doubles[right])
-    if found != 0:
-        return found
+    result = order_doubles(doubles[left], doubles[right])
+    if result != 0:
+        return result
     kinds = int8_column(values[KIND])
     left_inexact = signed(kinds[left]) == _DOUBLE
     right_inexact = signed(kinds[right]) == _DOUBLE
@@ -123,7 +123,7 @@ def order_numbers(values: np.ndarray, left: int, right: int) -> int:
 
 @kernel
 def order_doubles(left: float, right: float) -> int:
-    """Order of two doubles, NaN after all other and equal to itself."""
+    """Order of two doubles, with NaN last and equal to itself."""
     if left < right:
         return -1
     if left > right:

@@ -1,7 +1,7 @@
-"""N-Triples lines to ids. Invariant: a line taken is valid; one not taken adds no term.
+"""Encode N-Triples lines as ids. Invariant: an encoded line is valid; any other adds no term.
 
-A term is looked up before it is judged: what the dictionary holds is canonical already, so only
-the first sight of a term pays for the grammar.
+A term is looked up before it is checked: terms in the dictionary are canonical already, so each
+term is checked only on its first occurrence.
 """
 
 # ruff: noqa: C901, PLR0915, PLR1714, PLR2004  (byte widths and branches are those of the format; numba has no all() or set)
@@ -30,7 +30,7 @@ from streamreasoner.rdf.kernels.table import (
     ARENA,
     FULL,
     STARTS,
-    UNSURE,
+    UNCERTAIN,
     add,
     equal_bytes,
     find,
@@ -42,7 +42,7 @@ NEWLINE = ord("\n")
 RETURN = ord("\r")
 SPACE = ord(" ")
 
-# Positions in the cursor: byte offset of the next line, rows written, lines passed.
+# Positions in the cursor: byte offset of the next line, rows written, lines read.
 OFFSET = 0
 ROWS = 1
 LINES = 2
@@ -53,18 +53,18 @@ DONE = 0
 
 @kernel
 def scan(header: np.ndarray, cursor: np.ndarray, data: int, length: int, out: np.ndarray) -> int:
-    """Encode whole lines until the end, or until a line needs attention.
+    """Encode lines until the end of the text, or until a line that it cannot encode.
 
     Args:
         header: State of the dictionary.
-        cursor: Where to start; left at the line that stopped the scan.
+        cursor: Where to start; updated to the line at which the scan stopped.
         data: Address of the text, whose last byte is a line feed.
         length: Bytes of text.
-        out: Ids of subject, predicate and object, int32 of shape (rows, 3), rows enough for any
-            text of that length.
+        out: Ids of subject, predicate and object, int32 of shape (rows, 3), with enough rows for
+            any text of that length.
 
     Returns:
-        DONE; FULL when the dictionary must grow; UNSURE when the line needs the exact path.
+        DONE; FULL if the dictionary must grow; UNCERTAIN if the line needs the exact path.
     """
     starts = int64_column(header[STARTS])
     position = data + cursor[OFFSET]
@@ -82,7 +82,7 @@ def scan(header: np.ndarray, cursor: np.ndarray, data: int, length: int, out: np
             position = line_end + 1
             line += 1
             continue
-        # Subject: most files keep the triples of one subject together.
+        # Most files keep the triples of a subject together, so compare with the last one first.
         first = here
         known_subject = (
             subject != ABSENT
@@ -103,7 +103,7 @@ def scan(header: np.ndarray, cursor: np.ndarray, data: int, length: int, out: np
             or load_byte(second) != LESS
             or not is_line_end(skip_blanks(here + 1, line_end), line_end)
         ):
-            status = UNSURE
+            status = UNCERTAIN
             break
         # Look up all three before any is added.
         first_hash = np.uint64(0)
@@ -120,7 +120,7 @@ def scan(header: np.ndarray, cursor: np.ndarray, data: int, length: int, out: np
                 or (predicate == ABSENT and not is_canonical(second, second_end - second))
                 or (object_ == ABSENT and not is_canonical(third, third_end - third))
             ):
-                status = UNSURE
+                status = UNCERTAIN
                 break
             if subject == ABSENT:
                 subject = add(header, first, first_end - first, first_hash)
@@ -148,7 +148,7 @@ def scan(header: np.ndarray, cursor: np.ndarray, data: int, length: int, out: np
 
 @kernel
 def add_after(header: np.ndarray, address: int, length: int, hashed: np.uint64) -> int:
-    """As `add`, when an earlier term of the same line may just have become this very term."""
+    """Like `add`, unless an earlier position of the same line has just added the term."""
     term = find(header, address, length, hashed)
     return add(header, address, length, hashed) if term == ABSENT else term
 
@@ -163,13 +163,13 @@ def skip_blanks(position: int, end: int) -> int:
 
 @kernel
 def is_line_end(position: int, line_end: int) -> bool:
-    """Whether only an optional carriage return is left of the line."""
+    """Whether the line ends here, but for an optional carriage return."""
     return position >= line_end or (position + 1 == line_end and load_byte(position) == RETURN)
 
 
 @kernel
 def term_end(start: int, line_end: int) -> int:
-    """End of the term that starts here; `line_end`, where no dot follows, if there is none."""
+    """End of the term that starts here; `line_end` if there is none."""
     if start >= line_end:
         return line_end
     first = load_byte(start)
@@ -184,7 +184,7 @@ def term_end(start: int, line_end: int) -> int:
 
 @kernel
 def literal_end(position: int, line_end: int) -> int:
-    """End of the literal whose text starts here, behind its opening quotation mark."""
+    """End of the literal whose text starts here, after the opening quotation mark."""
     while True:
         position = find_either(position, line_end, QUOTE, BACKSLASH)
         if position >= line_end or load_byte(position) == QUOTE:

@@ -1,4 +1,4 @@
-"""Search for bytes, eight at a time. Invariant: never reads outside the range it is given."""
+"""Search for bytes, eight at a time. Invariant: no read is outside the given range."""
 
 # ruff: noqa: PLR2004  (widths of words in bytes)
 

@@ -1,8 +1,8 @@
 """The hash table from terms to ids. Invariant: each term of the arena is in exactly one slot.
 
-State is reserved columns named by one int64 header, so that a kernel takes one argument:
+The state is a set of reserved columns, addressed through one int64 header:
 
-- `arena`, uint8: the terms, one after the other, in order of their ids;
+- `arena`, uint8: the text of all terms, concatenated in the order of their ids;
 - `starts`, int64: start of term i in the arena; `starts[count]` is the end of the last term;
 - `slots`, uint64: 32 hash bits above 32 bits of id + 1, 0 when empty; linear probing from the low
   bits of the hash, so that doubling moves slots without reading a term.
@@ -40,7 +40,7 @@ HEADER_LENGTH = 10
 
 ABSENT = -1
 FULL = -2
-UNSURE = -3
+UNCERTAIN = -3
 
 
 @kernel
@@ -62,7 +62,7 @@ def equal_bytes(left: int, right: int, length: int) -> bool:
 
 @kernel
 def hash_term(header: np.ndarray, address: int, length: int) -> np.uint64:
-    """Hash of a term under the secrets of this dictionary."""
+    """Hash of a term under the dictionary's secret words."""
     return hash_bytes(
         address, length, np.uint64(header[FIRST_SECRET]), np.uint64(header[SECOND_SECRET])
     )
@@ -92,7 +92,7 @@ def find(header: np.ndarray, address: int, length: int, hashed: np.uint64) -> in
 
 @kernel
 def add(header: np.ndarray, address: int, length: int, hashed: np.uint64) -> int:
-    """Append a term that is ABSENT; its id, or FULL when a column must grow first."""
+    """Append a term that is ABSENT; returns its id, or FULL if a column must grow first."""
     count = signed(header[COUNT])
     used = header[BYTES]
     if count >= header[COUNT_LIMIT] or used + length > header[BYTES_LIMIT]:
@@ -101,15 +101,17 @@ def add(header: np.ndarray, address: int, length: int, hashed: np.uint64) -> int
     slots = uint64_column(header[SLOTS])
     copy_bytes(header[ARENA] + used, address, length)
     starts[count + 1] = used + length
-    place(slots, np.uint64(header[SLOT_MASK]), hashed << np.uint64(32) | np.uint64(count + 1))
+    insert_entry(
+        slots, np.uint64(header[SLOT_MASK]), hashed << np.uint64(32) | np.uint64(count + 1)
+    )
     header[COUNT] = count + 1
     header[BYTES] = used + length
     return count
 
 
 @kernel
-def place(slots: np.ndarray, mask: np.uint64, entry: np.uint64) -> None:
-    """Put an entry into the first empty slot from where its hash bits point."""
+def insert_entry(slots: np.ndarray, mask: np.uint64, entry: np.uint64) -> None:
+    """Insert an entry by linear probing from the slot that its hash bits select."""
     slot = (entry >> np.uint64(32)) & mask
     while slots[slot] != np.uint64(0):
         slot = (slot + np.uint64(1)) & mask
@@ -118,8 +120,8 @@ def place(slots: np.ndarray, mask: np.uint64, entry: np.uint64) -> None:
 
 @kernel
 def rehash(old: np.ndarray, new: np.ndarray) -> None:
-    """Move every entry of `old` into the empty slots `new`; both lengths are powers of two."""
+    """Insert every entry of `old` into the empty table `new`; both lengths are powers of two."""
     mask = np.uint64(len(new) - 1)
     for index in range(len(old)):
         if old[index] != np.uint64(0):
-            place(new, mask, old[index])
+            insert_entry(new, mask, old[index])

@@ -137,7 +137,7 @@ def test_cells(cell, term):
         ("quad.csv", "<a:s>,<a:p>,1,_:g\n<a:s>,<a:p>,1,g\n", r"quad\.csv:2: .* its graph an"),
         ("quad.csv", "<a:s>,_:p,1,_:g\n", r"quad\.csv:1: the subject of a quad"),
         ("a.nq", '<a:s> <a:p> <a:o> "g" .\n', r"a\.nq:1: At character 19 the graph, an"),
-        ("a.rdf", "<rdf/>", r"a\.rdf: the suffix names no format of facts; use \.nt"),
+        ("a.rdf", "<rdf/>", r"a\.rdf: the suffix is not that of a known format; use \.nt"),
         ("a.csv.gz", "not packed", r"a\.csv\.gz: cannot be read"),
         ("a.ttl.gz", "not packed", r"a\.ttl\.gz: cannot be read"),
     ],

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from streamreasoner.rdf.memory import Reserved, physical_memory, reservable
+from streamreasoner.rdf.memory import ReservedColumn, physical_memory, reservable
 
 GIBIBYTE = 1 << 30
 
@@ -19,7 +19,7 @@ GIBIBYTE = 1 << 30
 def test_reserving_costs_no_memory():
     """A column larger than physical memory is reserved, and only what is touched is resident."""
     before = psutil.Process().memory_info().rss
-    column = Reserved(np.int64, 2 * physical_memory() // 8)
+    column = ReservedColumn(np.int64, 2 * physical_memory() // 8)
     column.array[1_000_000] = 7
 
     assert column.array[1_000_000] == 7
@@ -30,7 +30,7 @@ def test_reserving_costs_no_memory():
 
 def test_clearing_gives_pages_back():
     """A cleared column reads as zero, at the address it had, and its pages are gone."""
-    column = Reserved(np.uint8, GIBIBYTE)
+    column = ReservedColumn(np.uint8, GIBIBYTE)
     column.array[: 128 << 20] = 1
     full = psutil.Process().memory_info().rss
     column.clear()
@@ -41,7 +41,7 @@ def test_clearing_gives_pages_back():
 
 def test_columns_are_freed():
     """A column that nobody holds is unmapped; a view of it keeps the memory alive."""
-    column = Reserved(np.int32, 1000)
+    column = ReservedColumn(np.int32, 1000)
     column.array[0] = 5
     view = column.array[:1]
     gone = weakref.ref(column)
@@ -63,10 +63,10 @@ def test_refused_address_space_is_a_clear_error():
     code = (
         "import resource, numpy\n"
         "from streamreasoner.errors import EnvironmentSetupError\n"
-        "from streamreasoner.rdf.memory import Reserved\n"
+        "from streamreasoner.rdf.memory import ReservedColumn\n"
         "resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))\n"
         "try:\n"
-        "    Reserved(numpy.int64, 1 << 40)\n"
+        "    ReservedColumn(numpy.int64, 1 << 40)\n"
         "except EnvironmentSetupError as error:\n"
         "    print(error)\n"
     )
