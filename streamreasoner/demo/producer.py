@@ -41,12 +41,12 @@ class Producer:
     """Sends the stream.
 
     Attributes:
-        kafka: The cluster; the first input topic is written to.
-        seed: Of the university.
+        kafka: The cluster; messages go to the first input topic.
+        seed: Seed of the university.
         rate: Updates per second once the departments have opened.
-        tally: Counts what is sent, and knows when it is all through.
+        tally: Counts the updates sent, and knows when all of them have been processed.
         announce: Called with each event, on the producer's thread.
-        stop: Set it, and the stream ends within a moment.
+        stop: Set it to end the stream.
     """
 
     kafka: KafkaConfig

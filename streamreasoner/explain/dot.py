@@ -38,7 +38,7 @@ def proof_dot(proof: Proof, printer: ExplanationPrinter) -> str:
 
 
 def absence_dot(absence: Absence, printer: ExplanationPrinter) -> str:
-    """The fact, dashed; for each rule what holds, and in red what does not."""
+    """The fact, dashed; for each rule the premises that hold, and in red the one that fails."""
     lines = [*_HEADER, f"  fact [label={_quoted(printer.fact(absence.fact))}, style=dashed];"]
     for number, attempt in enumerate(absence.attempts):
         rule = f"r{number}"

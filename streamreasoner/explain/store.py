@@ -29,7 +29,7 @@ _CHUNK = 256
 
 
 class State(Protocol):
-    """Where facts come from: the engine."""
+    """The source of facts: the engine."""
 
     def select(
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION

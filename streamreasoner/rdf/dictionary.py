@@ -175,8 +175,8 @@ class Dictionary:
     def find(self, term: str) -> int | None:
         """Id of a canonical term, or None if it was never added."""
         data = term.encode()
-        found = columns.find_term(self._header, _address(data), len(data))
-        return None if found == table.ABSENT else int(found)
+        term_id = columns.find_term(self._header, _address(data), len(data))
+        return None if term_id == table.ABSENT else int(term_id)
 
     def intern(self, term: str) -> int:
         """Id of a canonical term, added if unseen.
@@ -186,9 +186,9 @@ class Dictionary:
         """
         data = term.encode()
         while True:
-            found = columns.intern_term(self._header, _address(data), len(data), False)  # noqa: FBT003
-            if found != table.FULL:
-                return int(found)
+            term_id = columns.intern_term(self._header, _address(data), len(data), False)  # noqa: FBT003
+            if term_id != table.FULL:
+                return int(term_id)
             self.grow()
 
     def decode(self, ids: NDArray[np.integer]) -> pa.LargeStringArray:

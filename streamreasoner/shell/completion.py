@@ -86,7 +86,7 @@ class Completions:
             yield from self._short_iris()
 
     def _short_iris(self) -> Iterable[str]:
-        """Short forms of the IRIs that have one."""
+        """Short forms of those IRIs that the prefixes in scope abbreviate."""
         prefixes, dictionary = self._session.prefixes, self._session.reasoner.dictionary
         if prefixes != self._prefixes:
             self._prefixes, self._seen, self._names = prefixes, 0, []

@@ -59,11 +59,11 @@ def read_facts(text: str, start: int, scope: Scope) -> tuple[Fact, ...]:
     """
     program = _statements(text, start, scope)
     # Checked here, because an error from the epoch would have no location.
-    found = [item for check in CHECKS for item in check(program)]
+    diagnostics = [item for check in CHECKS for item in check(program)]
     heads = [head for rule in program.rules for head in rule.heads]
-    found += (item for head in heads for item in _check_head(head, scope))
-    if found:
-        raise _error_of(found, text, scope)
+    diagnostics += (item for head in heads for item in _check_head(head, scope))
+    if diagnostics:
+        raise _error_of(diagnostics, text, scope)
     return tuple(
         Fact(
             head.predicate,
@@ -92,18 +92,18 @@ def read_pattern(text: str, start: int, scope: Scope) -> Pattern:
         for argument in head.arguments
         if isinstance(argument, Constant | Variable | Wildcard)
     )
-    found = [
+    diagnostics = [
         Diagnostic("SR101", "more than one atom", other.span, "ask for one at a time")
         for other in others
     ]
-    found += (
+    diagnostics += (
         Diagnostic("SR107", "an expression, where a term is expected", argument.span)
         for argument in head.arguments
         if argument not in arguments
     )
-    found += _check_head(head, scope)
-    if found:
-        raise _error_of(found, text, scope)
+    diagnostics += _check_head(head, scope)
+    if diagnostics:
+        raise _error_of(diagnostics, text, scope)
     return Pattern(head.predicate, arguments)
 
 
@@ -148,10 +148,10 @@ def relocated(
         scope: The scope it was read with.
         texts: The texts of the program, by file name.
     """
-    found = [item for item in error.diagnostics if isinstance(item, Diagnostic)]
-    here = [item for item in found if item.span.source == source]
-    others = [item for item in found if item.span.source != source]
-    if not found:
+    diagnostics = [item for item in error.diagnostics if isinstance(item, Diagnostic)]
+    here = [item for item in diagnostics if item.span.source == source]
+    others = [item for item in diagnostics if item.span.source != source]
+    if not diagnostics:
         return error
     return refuse([*_shifted(here, text, scope), *others], {SOURCE: text, **texts})
 
@@ -176,17 +176,17 @@ def _statements(text: str, start: int, scope: Scope) -> Program:
         # On a line of its own, because the last line may end with a comment.
         masked += "\n."
     program = _read(text, masked, scope)
-    found = [
+    diagnostics = [
         Diagnostic("SR101", "a rule, where facts are expected", rule.span, _RULE_HELP)
         for rule in program.rules
         if rule.body
     ]
-    found += (
+    diagnostics += (
         Diagnostic("SR101", "a directive, where facts are expected", directive.span)
         for directive in program.directives[len(scope.directives) :]
     )
-    if found:
-        raise _error_of(found, text, scope)
+    if diagnostics:
+        raise _error_of(diagnostics, text, scope)
     return program
 
 

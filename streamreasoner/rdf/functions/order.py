@@ -1,4 +1,4 @@
-"""`min` and `max` of terms. Invariant: the result is the first of the equal arguments."""
+"""`min` and `max` of terms. Invariant: the result is an argument, the first among equals."""
 
 from __future__ import annotations
 
