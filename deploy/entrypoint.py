@@ -1,7 +1,7 @@
-"""What a container of the image runs. Invariant: it becomes that process, and gets its signals.
+"""The entry point of the image. Invariant: it is replaced by the process it starts.
 
-`executor` and `driver` are what Spark on Kubernetes asks of every image, with what it has to say in
-the environment; all else is for the command line.
+Spark on Kubernetes starts every image with `executor` or `driver`, and passes settings in the
+environment; all other arguments go to the command line `streamreasoner`.
 """
 
 # ruff: noqa: INP001 - a script beside the Dockerfile, not part of a package
@@ -30,7 +30,7 @@ _JAVA_OPTION = "SPARK_JAVA_OPT_"
 
 
 def main(words: Sequence[str], environment: Mapping[str, str]) -> list[str]:
-    """The command for the words that a container is started with."""
+    """The command for the arguments of a container."""
     match words:
         case ["executor", *_]:
             return executor(environment)
@@ -70,4 +70,4 @@ def _spark() -> Path:
 
 if __name__ == "__main__":
     command = main(sys.argv[1:], os.environ)
-    os.execvp(command[0], command)  # noqa: S606 - the words come from who starts the container
+    os.execvp(command[0], command)  # noqa: S606 - arguments of the container

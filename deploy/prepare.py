@@ -1,7 +1,7 @@
-"""What an image is given at build time. Invariant: a start needs neither network nor compiler.
+"""Prepares an image at build time. Invariant: a start needs neither network nor compiler.
 
-`prepare.py jars DIRECTORY` puts the jars of Spark's Kafka connector and of Delta Lake there;
-`prepare.py kernels` runs small epochs, so that the compiled kernels are in numba's cache.
+`prepare.py jars DIRECTORY` copies the jars of Spark's Kafka connector and of Delta Lake there;
+`prepare.py kernels` runs small epochs, which puts the compiled kernels into numba's cache.
 """
 
 # ruff: noqa: INP001 - a script beside the Dockerfile, not part of a package
@@ -17,12 +17,12 @@ from streamreasoner.streaming.session import CONNECTOR, DELTA
 
 
 def jars(directory: Path) -> None:
-    """Copy the jars of connector and tables, and all they depend on, into a directory."""
+    """Copy the jars of connector and Delta Lake, with all dependencies, into a directory."""
     shutil.copytree(jvm.jars("connectors", [CONNECTOR, DELTA]), directory)
 
 
 def kernels() -> None:
-    """Compile, for every program, what a start would compile."""
+    """Compile what a start with any program would compile."""
     warmup.prepare(load_program("rho-df"))
 
 
