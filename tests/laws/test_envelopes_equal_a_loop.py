@@ -34,7 +34,7 @@ def table(rows):
 
 
 def rejections(rows):
-    """Row -> reason, row by row and header by header."""
+    """The reason for each rejected row, found by a loop over rows and headers."""
     reasons = {}
     for row, (value, headers) in enumerate(rows):
         if not value:
@@ -52,7 +52,7 @@ def rejections(rows):
 
 @given(st.lists(ROWS, max_size=4), st.integers(0, 3), st.integers(0, 30))
 def test_envelopes_equal_a_loop(parts, skipped, length):
-    """Both agree on tables of one or several chunks, and on slices of them."""
+    """Both agree on tables of one or several chunks, and on slices of these."""
     rows = [row for part in parts for row in part][skipped : skipped + length]
     batch = pa.concat_tables([table([]), *map(table, parts)]).slice(skipped, length)
     rejected = check_envelopes(batch, MOST)

@@ -38,7 +38,7 @@ TIMES = st.none() | INT64 | NEAR | TEXTS | st.text()
 
 
 def batch(rows):
-    """Messages with (Kafka's timestamp, ts), as read from the source."""
+    """Messages with (Kafka timestamp, ts), as read from the source."""
     fields = [{"ts": ts} if ts is not None else {} for _, ts in rows]
     values = [
         json.dumps({"predicate": "p", "args": [1], "diff": 1, **ts}).encode() for ts in fields
@@ -64,7 +64,7 @@ def batch(rows):
 @example([(0, "9999-12-31T23:59:59-23:59")])
 @example([(0, "0001-01-01T00:00:00+14:00")])
 def test_every_time_is_taken_or_refused(rows):
-    """No time fails a batch: it is decoded if in range, otherwise the message is a dead letter."""
+    """No time fails a batch: a message with a time out of range is rejected, others are decoded."""
     messages = batch(rows)
     decoded = Codec(Dictionary(), {"p": 1}, 10_000).decode(messages)
     accepted = sum(len(updates.multiplicity) for updates in decoded.updates)
@@ -87,7 +87,7 @@ def test_every_time_is_taken_or_refused(rows):
 @example(2**62)
 @example(LAST + 1000)
 def test_a_control_message_without_a_time_may_be_rejected(appended):
-    """Its time is Kafka's timestamp; out of range it is rejected and changes nothing."""
+    """Its time is Kafka's timestamp; if that is out of range, it is rejected and has no effect."""
     program = check_text("q(?x) :- p(?x) .")
     current = ProgramInEffect(program, stored_text(program), {"p": 1, "q": 1}, 8)
     message = batch([(appended, None)])
@@ -102,7 +102,7 @@ def test_a_control_message_without_a_time_may_be_rejected(appended):
 
 
 def test_the_reason_tells_the_two_sources_apart():
-    """A text is quoted; Kafka's timestamp is named as such."""
+    """The reason quotes a `ts`, and names Kafka's timestamp as such."""
     decoded = Codec(Dictionary(), {"p": 1}, 10_000).decode(batch([(0, "today"), (2**62, None)]))
     details = [rejected.detail for rejected in decoded.rejected]
     assert details == [

@@ -31,7 +31,7 @@ class World:
         self._moments = {}
 
     def by_predicate(self):
-        """The facts of the closure by predicate, as the oracle expects them."""
+        """The facts of the closure by predicate, in the oracle's form."""
         facts = defaultdict(list)
         for predicate, arguments in self.closure:
             facts[predicate].append(arguments)
@@ -49,7 +49,7 @@ class World:
         return rule.head.predicate == fact[0] and fits(fact[1], constants(rule.head))
 
     def moment(self, iteration):
-        """The facts present at an iteration, taken in all strata at once."""
+        """The facts present at an iteration, in all strata."""
         if iteration not in self._moments:
             sums = {
                 fact: sum(
@@ -85,7 +85,7 @@ def explained(reasoner, fact):
 
 
 def check_presence(step, world):
-    """A step's fact is present from its iteration to the end, or to its `until`."""
+    """A step's fact is present from its iteration until the end, or until its `until`."""
     fact = key(step.fact)
     end = world.last if step.until is None else step.until - 1
 
@@ -208,7 +208,7 @@ def check_aggregation(step, steps, world):
 
 
 def check_no_detour(number, steps, world):
-    """A fact proved at a later iteration than it became present is not its own premise."""
+    """A fact that is also present before its step's iteration is not its own premise."""
     fact, iteration = steps[number].fact, steps[number].iteration
     if key(fact) not in world.moment(iteration - 1):
         return
@@ -364,7 +364,7 @@ def check_literal(failure, by_predicate):
 
 
 def check_other(attempt, fact, world):
-    """The head is another fact, or is absent because it is beaten or owed."""
+    """The head is another fact, or is absent: another candidate wins, or it is below zero."""
     failure = attempt.failure
     match failure.kind:
         case Kind.NO_VALUE:

@@ -62,7 +62,7 @@ def calls(draw, names):
 
 @given(calls(FUNCTIONS))
 def test_functions(drawn_call):
-    """Functions return the same value, or both none."""
+    """Functions return the same value, or both return none."""
     assert apply(*drawn_call) == call(*drawn_call)
 
 
@@ -76,11 +76,11 @@ def test_tests(drawn_call):
     st.sampled_from(("+", "-", "*", "/", "%", "**")), st.tuples(NUMBERS | TERMS, NUMBERS | TERMS)
 )
 def test_operations(operator, terms):
-    """Arithmetic returns the same value, or both none."""
+    """Arithmetic returns the same value, or both return none."""
     assert apply(operator, terms) == arithmetic(operator, terms)
 
 
 @given(TERMS)
 def test_unary_minus(term):
-    """Unary minus returns the same value, or both none."""
+    """Unary minus returns the same value, or both return none."""
     assert apply("negate", [term]) == arithmetic("-", [term])

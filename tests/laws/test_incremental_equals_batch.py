@@ -13,7 +13,7 @@ from streamreasoner.errors import RecursionLimitError
 
 @given(scenarios())
 def test_trace_equals_from_scratch_after_every_epoch(scenario):
-    """After any sequence of epochs the trace is that of evaluating the sum of their input.
+    """After any sequence of epochs the trace equals that of the sum of their input.
 
     An epoch that does not converge is rejected and rolled back.
     """

@@ -58,7 +58,7 @@ def test_one_message_takes_few_trials(count, data):
 
 @given(st.integers(1, 3000), st.integers(0, 40))
 def test_the_search_ends(count, most):
-    """If all messages fail, all are left out, and those never tried are marked so."""
+    """If all messages fail, all are left out, and those never tried are marked as such."""
     batch = Batch([frozenset({row}) for row in range(count)])
     left_out = isolate(count, batch, most)
     assert sorted(left_out) == list(range(count))

@@ -11,7 +11,7 @@ from strategies import scenarios
 
 @given(scenarios(), st.randoms(use_true_random=False))
 def test_retracting_everything_leaves_the_program_alone(scenario, random):
-    """Retracting every update, in any order, leaves only the consequences of stated facts.
+    """Retracting every update, in any order, leaves only consequences of stated facts.
 
     Without stated facts the state is empty.
     """

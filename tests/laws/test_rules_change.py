@@ -1,4 +1,4 @@
-"""Rules can be added and removed at run time: the state is always that of the current rules."""
+"""After rules are added and removed, the state is that of the current rules."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ FILES = sorted(
 
 
 def assert_same(program):
-    """The text is a fixpoint, with the same rules, facts, predicates and declarations."""
+    """The canonical text is a fixpoint, with the same rules, facts, predicates and declarations."""
     stored = canonical_program(program, "stored")
     assert len(stored.programs) == 1
     assert canonical_text(stored.programs) == canonical_text(program.programs)
@@ -45,7 +45,7 @@ def test_any_program(text):
 
 
 def test_files_that_disagree_on_a_prefix(tmp_path):
-    """A prefix with two meanings is expanded; declarations of all files are kept."""
+    """A prefix with two meanings is expanded; declarations of all files are preserved."""
     (tmp_path / "other.dl").write_text(
         "@prefix e: <http://e/> . @prefix x: <http://other/> . @output p/1, r . "
         "r(?x) :- q(?x), [?x, x:b, e:c] ."

@@ -1,4 +1,4 @@
-"""Aggregates of terms, and their total order. Invariant: sums do not depend on order."""
+"""Aggregates of terms, and the total order of terms. Invariant: sums do not depend on order."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ EXACT = {
     "*": lambda a, b: a * b,
     "/": lambda a, b: Fraction(a) / b if b else None,
     "%": lambda a, b: a - b * math.trunc(Fraction(a) / b) if b else None,
-    "**": lambda a, b: a ** min(b, 64 + b % 2),  # for greater exponents |a| <= 1 or out of range
+    "**": lambda a, b: a ** min(b, 64 + b % 2),  # greater exponents: |a| <= 1 or out of range
 }
 POW = ctypes.CDLL(None).pow  # numpy's may differ from C's in the last bit
 POW.argtypes, POW.restype = (ctypes.c_double, ctypes.c_double), ctypes.c_double

@@ -1,4 +1,4 @@
-"""Functions and tests on terms. Invariant: if an argument is None, no value, so is the result."""
+"""Functions and tests on terms. Invariant: None, no value, as an argument gives None."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def compare(left_term, operator, right_term):
 
 
 def extreme(better):
-    """A function for the first of the best terms; None if two are not comparable."""
+    """A function that returns the first of the best terms; None if two are not comparable."""
 
     def function(best, *others):
         for each in others:

@@ -98,7 +98,7 @@ def value(text):  # noqa: PLR0911
 
 
 def kind(content):
-    """The index in `KINDS` of a value; None if it is no value."""
+    """The index in `KINDS` of a value; None for other content."""
     return next((index for index, types in enumerate(KINDS) if isinstance(content, types)), None)
 
 

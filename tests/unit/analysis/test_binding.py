@@ -1,4 +1,4 @@
-"""What binds the variables of a rule, and what is left to filter."""
+"""Binding: which equalities bind variables of a rule, and which are filters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def bound(body, head="p(1)"):
 
 
 def codes(text):
-    """Codes of what is wrong with a text."""
+    """Codes of the errors in a text."""
     with pytest.raises(ProgramError) as caught:
         check_text(text)
     return [item.code for item in caught.value.diagnostics]
@@ -55,7 +55,7 @@ def test_the_first_equality_that_can_bind_does(body, assignments, filters):
 
 
 def test_what_is_assigned_may_be_used_everywhere():
-    """Heads, negations, tests, comparisons, aggregates and atoms take assigned variables."""
+    """Heads, negations, tests, comparisons, aggregates and atoms may use assigned variables."""
     checked = check_text("""
         p(?y, ?z + 1) :- a(?x), ?y = ?x + 1, ?z = ?y * 2, not b(?z, _), ?y < 9, c(?z * 2) .
         q(?x, sum(?y)) :- a(?x), ?y = ?x * 2, is_number(?y) .
@@ -89,5 +89,5 @@ def test_each_alternative_binds_on_its_own():
     ],
 )
 def test_an_unbound_variable_is_reported_once_at_its_root(body, expected):
-    """Neither its other occurrences nor what is computed from it are mistakes of their own."""
+    """Its other occurrences, and what is computed from it, are not reported as well."""
     assert codes(f"p(?x, ?y) :- {body} .") == expected

@@ -1,4 +1,4 @@
-"""What a checked program says about itself."""
+"""Checked programs: normal form, arities, hash and diagnostics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATH = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), path(?y, ?
 
 
 def test_normal_form_has_one_head_and_no_disjunction():
-    """Heads and alternatives multiply, in the order of the text."""
+    """There is a rule for each pair of head and alternative, in the order of the text."""
     checked = check_text("p(?x), q(?x) :- a(?x), (b(?x) | c(?x), (d(?x) | e(?x))) .")
 
     assert [print_rule(rule) for rule in checked.rules] == [
@@ -28,7 +28,7 @@ def test_normal_form_has_one_head_and_no_disjunction():
 
 
 def test_every_predicate_has_an_arity():
-    """Predicates of rules and directives, and always `triple`."""
+    """Predicates of rules and directives have one, and `triple` always does."""
     checked = check_text("@input weight/3, edge .\n@output path .\n" + PATH)
 
     assert dict(checked.arities) == {"triple": 3, "weight": 3, "path": 2, "edge": 2}
@@ -37,7 +37,7 @@ def test_every_predicate_has_an_arity():
 
 
 def test_facts_are_no_rules():
-    """Facts are ground atoms, each once, in the order of the text; strata are of rules alone."""
+    """Facts are ground atoms, each once, in the order of the text; strata contain only rules."""
     checked = check_text("q(2), q(1) .\np(?x) :- q(?x) .\nr() .\nq(2) .")
 
     assert [print_literal(fact) for fact in checked.facts] == ["q(2)", "q(1)", "r()"]
@@ -47,19 +47,19 @@ def test_facts_are_no_rules():
 
 
 def test_the_arity_of_quads_is_known():
-    """`quad` needs no arity where it is declared, and is no predicate where nothing names it."""
+    """A declaration of `quad` needs no arity; if nothing names `quad`, it is not a predicate."""
     assert dict(check_text("@input quad .").arities) == {"triple": 3, "quad": 4}
     assert "quad" not in check_text(PATH).arities
 
 
 def test_facts_belong_to_the_hash():
-    """A fact more is another program, the same facts in another order are not."""
+    """Another fact changes the hash, another order of the same facts does not."""
     assert check_text("p(1) . p(2) .").hash == check_text("p(2), p(1), p(1) .").hash
     assert check_text("p(1) . p(2) .").hash != check_text("p(1) .").hash
 
 
 def test_the_hash_is_that_of_the_meaning():
-    """Comments, prefixes, blanks and order of rules leave the hash alone; a constant does not."""
+    """Comments, prefixes, white space and order of rules do not change it; a constant does."""
     first, second = PATH.splitlines(keepends=True)
     same = f"@prefix ex: <http://example.org/> . # comment\n{second}\n{first}"
 
@@ -70,12 +70,12 @@ def test_the_hash_is_that_of_the_meaning():
 
 
 def test_checking_a_parsed_program_is_checking_its_text():
-    """`check(parse(text))` and `check_text(text)` give the same."""
+    """`check(parse(text))` equals `check_text(text)`."""
     assert check(parse(PATH)) == check_text(PATH)
 
 
 def test_errors_carry_their_diagnostics():
-    """The error of a program has the diagnostics as values, the message as rendered text."""
+    """A ProgramError has the diagnostics as values, and their rendering as its message."""
     with pytest.raises(ProgramError) as caught:
         check_text("p(?x) :- q(?y) .\nq(?x, ?y) :- r(?x, ?y) .", "x.dl")
 
@@ -85,7 +85,7 @@ def test_errors_carry_their_diagnostics():
 
 @pytest.mark.parametrize("name", rulesets.names())
 def test_packaged_rulesets_are_free_of_warnings(name):
-    """A ruleset is found by its name and has nothing to complain about."""
+    """A ruleset is found by its name and has no diagnostics."""
     checked = load_program(name)
 
     assert checked.warnings == ()
@@ -94,7 +94,7 @@ def test_packaged_rulesets_are_free_of_warnings(name):
 
 
 def test_rulesets_have_the_rules_of_their_specification():
-    """ρDF has six rules; RDFS the fourteen patterns that need no look into literals."""
+    """ρDF has six rules; RDFS has the fourteen patterns that do not inspect literals."""
     assert rulesets.names() == ("rdfs", "rho-df")
     assert [len(load_program(name).rules) for name in rulesets.names()] == [14, 6]
     with pytest.raises(KeyError):
@@ -102,7 +102,7 @@ def test_rulesets_have_the_rules_of_their_specification():
 
 
 def test_rules_are_given_as_path_name_or_text(tmp_path):
-    """All three ways lead to the same program."""
+    """All three give the same program."""
     path = tmp_path / "my rules.dl"
     path.write_text("\ufeff" + PATH, encoding="utf-8")
 
@@ -121,7 +121,7 @@ def test_rules_are_given_as_path_name_or_text(tmp_path):
     ],
 )
 def test_rules_that_cannot_be_found_give_one_message(given, words):
-    """The message says what there is, and what is close."""
+    """The message lists the rulesets, and suggests a similar name."""
     with pytest.raises(ProgramError) as caught:
         load_program(given)
 
@@ -130,7 +130,7 @@ def test_rules_that_cannot_be_found_give_one_message(given, words):
 
 
 def test_a_file_that_is_not_text_gives_one_message(tmp_path):
-    """Bytes that are not UTF-8 are reported with their place."""
+    """Bytes that are not UTF-8 are reported with their position."""
     path = tmp_path / "rules.dl"
     path.write_bytes(b"p(1) . \xff")
 

@@ -12,7 +12,7 @@ from streamreasoner.lang.printer import print_rule
 
 @pytest.fixture
 def files(tmp_path):
-    """Write rule files, given by name, and return the path of the first."""
+    """Write rule files by name, and return the path of the first."""
 
     def write(**texts):
         for name, text in texts.items():
@@ -32,7 +32,7 @@ def refused(path):
 
 
 def test_a_program_is_the_rules_of_all_its_files(files):
-    """What is imported is imported with its imports, each path relative to the file that has it."""
+    """Imports are transitive, and each path is relative to the importing file."""
     path = files(
         main='@import "lib/one.dl" .\np(?x) :- q(?x) .',
         lib__one='@import "two.dl" .\nq(?x) :- r(?x) .\ns(1) .',
@@ -55,7 +55,7 @@ def test_a_program_is_the_rules_of_all_its_files(files):
 
 
 def test_each_file_is_read_once(files):
-    """A file that is imported twice, in two ways or in a circle has its rules once."""
+    """The rules of a file count once, even if it is imported twice, by two paths or in a cycle."""
     path = files(
         main='@import "other.dl" .\n@import "./other.dl" .\n@import "main.dl" .\np(?x) :- q(?x) .',
         other='@import "main.dl" .\n@import "rho-df" .\n@import "rho-df" .\nq(?x) :- p(?x) .',
@@ -68,7 +68,7 @@ def test_each_file_is_read_once(files):
 
 
 def test_rulesets_are_imported_by_their_name(files):
-    """A program that imports a ruleset has its rules; a file of that name is written as a path."""
+    """A name imports the ruleset; a file with the same name must be written as a path."""
     ruleset = files(main='@import "rho-df" .')
     file = files(other='@import "./rho-df" .')
     (file.parent / "rho-df").write_text("p(?x) :- q(?x) .", encoding="utf-8")
@@ -78,7 +78,7 @@ def test_rulesets_are_imported_by_their_name(files):
 
 
 def test_prefixes_and_bases_end_with_their_file(files):
-    """A file has the prefixes that it declares, and may give a name another meaning."""
+    """Each file has only its own prefixes, and may redefine those of others."""
     one, other = "@prefix ex: <http://one.org/> .", "@prefix ex: <http://other.org/> ."
     path = files(main=f'{one}\n@import "other.dl" .\np(ex:a) .', other=f"{other}\nq(ex:a) .")
 
@@ -92,7 +92,7 @@ def test_prefixes_and_bases_end_with_their_file(files):
 
 
 def test_declarations_count_wherever_they_stand(files):
-    """@input and @output of an imported file are those of the program."""
+    """@input and @output of an imported file apply to the program."""
     path = files(
         main='@import "other.dl" .\n@output p .\np(?x) :- q(?x) .',
         other="@input q/1 .\n@output r .\nr(?x) :- q(?x) .",
@@ -103,7 +103,7 @@ def test_declarations_count_wherever_they_stand(files):
 
 
 def test_the_hash_does_not_depend_on_the_files(files):
-    """Moving rules and facts into another file changes nothing that the state depends on."""
+    """Moving rules and facts to another file does not change the hash."""
     rules, facts = "p(?x) :- q(?x) .\n", "q(1) .\n"
     whole = files(whole=rules + facts)
     parts = files(parts='@import "facts.dl" .\n' + rules, facts=facts)
@@ -113,7 +113,7 @@ def test_the_hash_does_not_depend_on_the_files(files):
 
 
 def test_mistakes_name_their_file_and_show_its_text(files):
-    """All mistakes of all files come at once, file by file, with the lines they are in."""
+    """All errors in all files are reported at once, file by file, with their lines."""
     path = files(
         main='@import "other.dl" .\np(?x, ?y) :- q(?x) .\nr(?x) :- s(?x) .',
         other="\nq(?x) :- r(?x, ?y), ?z < 1 .\n",
@@ -127,7 +127,7 @@ def test_mistakes_name_their_file_and_show_its_text(files):
 
 
 def test_a_cycle_through_files_names_both(files):
-    """Stratification is that of the program, and the cycle says which file each rule is in."""
+    """The whole program is stratified, and the report of a cycle names the file of each rule."""
     path = files(
         main='@import "other.dl" .\np(?x) :- n(?x), not q(?x) .',
         other="\nq(?x) :- p(?x) .",
@@ -137,7 +137,7 @@ def test_a_cycle_through_files_names_both(files):
 
 
 def test_a_file_that_cannot_be_read_is_a_mistake_of_the_import(files):
-    """A missing file, a folder, bytes that are not UTF-8 and a name with a NUL are told apart."""
+    """Messages differ for a missing file, a folder, invalid UTF-8 and a name with a NUL."""
     path = files(main='@import "no.dl" .\n@import "." .\n@import "b.dl" .\n@import "a\\u0000" .')
     path.with_name("b.dl").write_bytes(b"p(1) . \xff")
     diagnostics, message = refused(path)
@@ -150,14 +150,14 @@ def test_a_file_that_cannot_be_read_is_a_mistake_of_the_import(files):
 
 
 def test_what_a_missing_file_may_have_declared_is_not_asked_for(files):
-    """Without the imported rules, a predicate that only @output names is no second mistake."""
+    """If an import fails, a predicate that only @output names is not reported too."""
     path = files(main='@import "no.dl" .\n@output path .')
 
     assert [item.code for item in refused(path)[0]] == ["SR222"]
 
 
 def test_a_parsed_program_is_checked_with_its_imports(files):
-    """`check` looks for imports next to the source of the program."""
+    """`check` resolves imports relative to the program's source."""
     path = files(main='@import "other.dl" .\np(?x) :- q(?x) .', other="q(1) .")
     program = parse(path.read_text(encoding="utf-8"), str(path))
 

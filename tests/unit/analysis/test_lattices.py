@@ -32,14 +32,14 @@ def heads(*texts):
     ],
 )
 def test_a_min_or_max_on_its_own_is_a_lattice(head, expected):
-    """Only a single aggregate, and only min or max, chooses among the facts of its own head."""
+    """Only a head with a single aggregate, which is min or max, is a lattice."""
     (rule,) = heads(head)
 
     assert is_lattice(rule.head) is expected
 
 
 def test_only_lattices_see_facts_of_their_own_stratum():
-    """What is below any other aggregate has to be complete first."""
+    """All other aggregates need lower strata to be complete."""
     lattice, both, total = heads("d(min(?n))", "d(min(?n), max(?n))", "d(sum(?n))")
     source = parse("e(?x, ?y, ?n) :- f(?x, ?y, ?n) .").rules[0]
 
@@ -72,13 +72,13 @@ def test_only_lattices_see_facts_of_their_own_stratum():
     ],
 )
 def test_lattices_that_unify_must_agree(one, other, agree):
-    """A fact is in one group: function, place and constants are the same wherever it may arise."""
+    """A fact is in one group, so unifying heads agree in function, position and constants."""
     for rules in (heads(one, other), heads(other, one)):
         assert [item.code for item in lattice_clashes(rules, {})] == ([] if agree else ["SR234"])
 
 
 def test_each_head_is_reported_once():
-    """A head that disagrees with many is one mistake, at the later of the two."""
+    """A head that disagrees with several others is reported once, at the later head."""
     found = list(lattice_clashes(heads("d(min(?n))", "d(min(?y))", "d(max(?n))"), {}))
 
     assert [item.span.line for item in found] == [4]

@@ -1,4 +1,4 @@
-"""A program within the limits of the language is planned; a larger one is refused at its place."""
+"""Programs within the limits of the language are planned; larger ones get a diagnostic."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def refusal(rules):
 
 
 def test_a_body_of_the_most_atoms_has_a_plan_for_each():
-    """Each plan joins all atoms, next to next."""
+    """Each plan joins all atoms along the chain."""
     plan = lower(check_text(f"@input edge/2 .\npath(?x0) :- {body(limits.ATOMS)} ."))
     [rule] = plan.strata[-1].rules
 
@@ -35,7 +35,7 @@ def test_a_body_of_the_most_atoms_has_a_plan_for_each():
 
 
 def test_a_rule_of_the_most_of_everything_is_planned():
-    """No limit lets through what the planner cannot nest."""
+    """The planner can handle every limit at once."""
     count = limits.CONDITIONS // 2
     tests = ", ".join(f"?x{i % 9} != {i}" for i in range(count))
     sums = ", ".join(f"?y{i + 1} = ?y{i} + {i}" for i in range(limits.CONDITIONS // 2))
@@ -47,7 +47,7 @@ def test_a_rule_of_the_most_of_everything_is_planned():
 
 
 def test_wide_atoms_are_planned():
-    """Columns are named all at once."""
+    """Atoms with the most arguments and variables have a plan."""
     names = ", ".join(f"?x{i}" for i in range(limits.VARIABLES))
     wide = (
         f"@input wide/{limits.ARGUMENTS} .\np(?x0) :- wide({names}), wide({names}), wide({names}) ."
@@ -80,14 +80,14 @@ def test_what_is_larger_is_refused(rules, words):
 
 
 def test_a_long_sum_is_refused_at_its_place():
-    """Nesting is refused by the reader, whatever would follow."""
+    """The parser refuses nesting that is too deep."""
     found = refusal("p(?y) :- edge(?x, _), ?y = " + " + ".join(["?x"] * 400) + " .")
 
     assert (found.code, found.span.line) == ("SR108", 2)
 
 
 def test_a_file_that_is_too_large_is_refused(tmp_path):
-    """It says where the facts belong."""
+    """The message says where to put the facts instead."""
     path = tmp_path / "facts.dl"
     path.write_text("edge(1, 2) .\n" * (limits.FILE_BYTES // 13 + 1), encoding="utf-8")
 
@@ -97,6 +97,6 @@ def test_a_file_that_is_too_large_is_refused(tmp_path):
 
 @pytest.mark.parametrize("text", ["p" * 300_000, "p " + " " * 300_000 + ":", "not" * 100_000])
 def test_long_words_are_refused(text):
-    """A message about a long text looks at its end only."""
+    """A long text that is not a rule gets a diagnostic."""
     with pytest.raises(ProgramError, match=r"SR10[12]"):
         check_text(text)

@@ -1,4 +1,4 @@
-"""Dependencies between atoms, and the strata that follow."""
+"""Dependencies between atoms, and the resulting strata."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def layers(text):
 
 
 def refused(text):
-    """Codes of what cannot be stratified."""
+    """Codes of the errors of stratification."""
     parts = rules(text)
     return [item.code for item in unstratifiable(parts, dependencies(parts), {})]
 
@@ -51,7 +51,7 @@ def refused(text):
     ],
 )
 def test_atoms_unify_iff_their_constants_agree(first, second, expected):
-    """Constants keep atoms apart, position by position; variables, also repeated ones, do not."""
+    """Only differing constants separate atoms; variables do not, not even repeated ones."""
     one, other = (parse(f"{EX}{text} .").rules[0].head for text in (first, second))
 
     assert unifies(one, other) is expected
@@ -59,7 +59,7 @@ def test_atoms_unify_iff_their_constants_agree(first, second, expected):
 
 
 def test_strata_are_in_dependency_order():
-    """What a rule needs comes before it, whatever the order of the text."""
+    """A stratum comes after those that it depends on, whatever the order of the text."""
     text = """
         top(?x) :- path(?x, ?x) .
         path(?x, ?z) :- path(?x, ?y), path(?y, ?z) .
@@ -71,7 +71,7 @@ def test_strata_are_in_dependency_order():
 
 
 def test_mutual_recursion_is_one_stratum():
-    """Rules that need each other are evaluated together."""
+    """Mutually dependent rules share a stratum."""
     text = """
         odd(?y)  :- even(?x), next(?x, ?y) .
         even(?y) :- odd(?x), next(?x, ?y) .
@@ -88,7 +88,7 @@ def test_rules_that_derive_a_common_fact_are_in_one_stratum():
 
 
 def test_triples_with_different_constants_stay_apart():
-    """A negation over triples is no cycle as long as no head can be the negated atom."""
+    """A negation over triples is no cycle unless a head unifies with the negated atom."""
     lonely = "[?x, a, ex:Lonely] :- [?x, a, ex:Person], not [?x, ex:knows, _] .\n"
 
     assert refused(lonely) == []
@@ -98,7 +98,7 @@ def test_triples_with_different_constants_stay_apart():
 
 
 def test_a_variable_predicate_or_class_can_close_a_cycle():
-    """A head that can be the negated atom, and needs the head of the negation, is refused."""
+    """A head that unifies with an atom negated in its own dependencies is refused."""
     lonely = "[?x, a, ex:Lonely] :- [?x, a, ex:Person], not [?x, ex:knows, _] .\n"
     idle = "[?x, a, ex:Idle] :- [?x, a, ex:Person], not [?x, a, ex:Employed] .\n"
 
@@ -108,12 +108,12 @@ def test_a_variable_predicate_or_class_can_close_a_cycle():
 
 
 def test_negation_below_is_no_cycle():
-    """Negation of a predicate that is complete before is stratified."""
+    """Negation of a predicate of a lower stratum is stratified."""
     assert refused("a(?x) :- n(?x), not b(?x) .\nb(?x) :- c(?x), not d(?x) .") == []
 
 
 def test_only_min_and_max_may_be_recursive():
-    """An aggregate that is not monotone needs its group complete."""
+    """All other aggregates need a complete group."""
     assert refused("d(?y, min(?n)) :- d(?x, ?n), edge(?x, ?y) .") == []
     assert refused("d(?y, sum(?n)) :- d(?x, ?n), edge(?x, ?y) .") == ["SR302"]
     assert refused("d(?y, sum(?n)) :- e(?y, ?n) .\nd(?y, 0) :- node(?y) .") == []
@@ -122,7 +122,7 @@ def test_only_min_and_max_may_be_recursive():
 
 
 def test_the_kinds_of_dependency_are_told_apart():
-    """Edges carry the atom and how it is used."""
+    """Each dependency has the atom and its kind."""
     graph = dependencies(rules("a(?x) :- b(?x), not c(?x) .\nb(1) :- d() .\nc(?x) :- b(?x) ."))
 
     assert [(edge.on, edge.through) for edge in graph[0]] == [
@@ -132,7 +132,7 @@ def test_the_kinds_of_dependency_are_told_apart():
 
 
 def test_long_chains_do_not_exhaust_the_stack():
-    """Thousands of rules that need each other in a row are as many strata."""
+    """A chain of thousands of dependent rules gives as many strata."""
     text = "".join(f"p{i}(?x) :- p{i + 1}(?x) .\n" for i in range(3000))
     found = check_text(text).strata
 

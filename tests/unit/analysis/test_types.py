@@ -1,4 +1,4 @@
-"""What is known of values before there are any."""
+"""Types: what can be inferred about values without data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
 def found(body, head="p(?x, ?n)"):
-    """Codes of the mistakes and warnings of a rule."""
+    """Codes of the errors and warnings of a rule."""
     text = f"{EX}{head} :- a(?x, ?n), {body} ."
     try:
         return [item.code for item in check_text(text).warnings]
@@ -42,7 +42,7 @@ def found(body, head="p(?x, ?n)"):
     ],
 )
 def test_every_constant_is_of_one_kind(term, kind):
-    """Literals by their value: an ill-typed one is none of the kinds that have values."""
+    """Literals have the kind of their value; ill-typed ones have a kind without values."""
     assert kind_of(term) is kind
 
 
@@ -71,7 +71,7 @@ def test_every_constant_is_of_one_kind(term, kind):
     ],
 )
 def test_expressions_have_the_kinds_that_arithmetic_and_builtins_give(expression, kinds):
-    """Operands are promoted to the greater of their types, as in evaluation."""
+    """Operands are promoted to the wider of their types, as in evaluation."""
     argument = parse(f"p({expression}) .").rules[0].head.arguments[0]
 
     assert kinds_of(argument, {}) == kinds
@@ -89,7 +89,7 @@ def test_expressions_have_the_kinds_that_arithmetic_and_builtins_give(expression
     ],
 )
 def test_sets_of_kinds_have_words(kinds, words):
-    """The widest names first, and each kind once."""
+    """The widest names are used first, and each kind occurs once."""
     assert described(kinds) == words
 
 
@@ -148,7 +148,7 @@ def test_sets_of_kinds_have_words(kinds, words):
     ],
 )
 def test_what_can_never_match_is_found(body, code):
-    """What has no value is refused, what is only false is a warning; each is reported once."""
+    """No value is an error, an always false condition is a warning; each is reported once."""
     assert found(body) == [code]
 
 
@@ -179,7 +179,7 @@ def test_what_can_never_match_is_found(body, code):
     ],
 )
 def test_what_may_match_is_not_reported(body):
-    """A value that depends on the data is no mistake of the program."""
+    """Errors that depend on the data are not reported."""
     assert found(body) == []
 
 
@@ -197,12 +197,12 @@ def test_what_may_match_is_not_reported(body):
     ],
 )
 def test_heads_are_checked_as_well(head, codes):
-    """Aggregates take what they can add up; predicates and graphs are nodes."""
+    """Aggregates need numbers to sum; predicates and graphs must be nodes."""
     assert found("b(?x, ?n)", head) == codes
 
 
 def test_a_pattern_is_marked_where_it_is_wrong():
-    """The caret stands under the character, unless the string has escapes."""
+    """The caret is under the wrong character, unless the string has escapes."""
     with pytest.raises(ProgramError) as caught:
         check_text('p(?x) :- a(?x), matches(?x, "ab[c"), matches(?x, "\\\\d[") .')
 

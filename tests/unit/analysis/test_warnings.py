@@ -1,4 +1,4 @@
-"""What is accepted and probably a mistake."""
+"""Warnings: what is valid but probably a mistake."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ EX = "@prefix ex: <http://example.org/> .\n"
 
 
 def warned(text):
-    """Code and words of every warning."""
+    """Code and text of every warning."""
     return [(item.code, item.message, item.help) for item in check_text(EX + text).warnings]
 
 
@@ -32,7 +32,7 @@ def codes(text):
     ],
 )
 def test_atoms_that_are_joined_are_no_product(body):
-    """Expressions and assignments connect atoms as variables do; a ground atom is a condition."""
+    """Expressions and assignments join atoms as variables do; a ground atom is a condition."""
     assert "SR503" not in codes(f"p(?x) :- {body} .")
 
 
@@ -49,12 +49,12 @@ def test_atoms_that_are_joined_are_no_product(body):
     ],
 )
 def test_filters_do_not_join(body):
-    """Comparisons, assignments from both sides and negations leave a product, which is tested."""
+    """Comparisons, assignments from both sides and negations filter a product."""
     assert codes(f"p(?x) :- {body}, ok(?x, ?x) .").count("SR503") == 1
 
 
 def test_unused_predicates_are_those_that_no_output_can_need():
-    """Only where @output says what is published, and only for rules of the program itself."""
+    """They are reported only if there is an @output, and only for rules of the program itself."""
     rules = "p(?x) :- q(?x) .\nq(?x) :- e(?x) .\nr(?x) :- r(?x), e(?x) .\ns(1), s(2) .\n"
 
     assert codes(rules) == []
@@ -78,28 +78,28 @@ def test_unused_predicates_are_those_that_no_output_can_need():
     ],
 )
 def test_misspelt_predicates_look_like_another(text, hints):
-    """The name with fewer uses is the misspelt one; series, and declared inputs, are not."""
+    """The less used name is reported; numbered names and declared inputs are not."""
     found = [hint for code, _, hint in warned(text) if code == "SR502"]
 
     assert [hint.partition(" If not")[0] for hint in found] == hints
 
 
 def test_names_of_a_generated_program_are_not_compared():
-    """Thousands of names are checked in a time that grows with their number, not its square."""
+    """The check of thousands of names takes time linear in their number."""
     letters = [a + b + c for a in "abcdefgh" for b in "abcdefgh" for c in "abcdefgh"]
 
     assert "SR502" not in codes("".join(f"{x}p(?x) :- {x}q(?x) .\n" for x in letters))
 
 
 def test_a_variable_that_looks_like_another_is_pointed_out():
-    """The hint of a variable that is used once names the one it is close to."""
+    """The hint for a variable that is used once names a similar one."""
     (_, _, hint), *_ = warned("p(?name) :- a(?name, ?nmae) .")
 
     assert hint.startswith("did you mean '?name'?")
 
 
 def test_rules_and_facts_that_are_written_twice_are_told_apart():
-    """A fact again is harmless and counts once; a rule again derives everything twice."""
+    """A repeated fact is harmless and counts once; a repeated rule derives everything twice."""
     found = check_text("p(1) .\np(1) .\np(?x) :- q(?x) .\np(?x) :- q(?x) .")
 
     assert [item.message for item in found.warnings] == [

@@ -1,4 +1,4 @@
-"""The comparison with an evaluation from scratch: it accepts what is equal and nothing else."""
+"""The comparison with an evaluation from scratch: it accepts only equal results."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Pipeline:
 
 @pytest.fixture
 def pipeline():
-    """A pipeline that has taken the opening and some life with schema changes."""
+    """A pipeline after the opening and further events with schema changes."""
     taken = Pipeline()
     for epoch, event in zip(range(150), university(5, 40), strict=False):
         taken.take(epoch, event.updates)
@@ -48,7 +48,7 @@ def pipeline():
 
 
 def test_what_was_kept_up_to_date_is_equal(pipeline):
-    """Summed output and trace are those of an evaluation from scratch."""
+    """Summed output and trace equal those of an evaluation from scratch."""
     verdict = compare(pipeline.given, pipeline.published, pipeline.reasoner)
 
     output, trace = verdict.comparisons
@@ -59,7 +59,7 @@ def test_what_was_kept_up_to_date_is_equal(pipeline):
 
 
 def test_a_lost_change_is_a_difference(pipeline):
-    """One change too few is found and named."""
+    """A missing change is found and named."""
     lost = next(change for change in reversed(pipeline.published) if change.diff > 0)
     pipeline.published.remove(lost)
 
@@ -73,7 +73,7 @@ def test_a_lost_change_is_a_difference(pipeline):
 
 
 def test_a_change_published_twice_is_a_difference(pipeline):
-    """One change too many is found and named."""
+    """A surplus change is found and named."""
     pipeline.published.append(pipeline.published[-1])
 
     verdict = compare(pipeline.given, pipeline.published, pipeline.reasoner)
@@ -96,7 +96,7 @@ def test_input_that_was_not_taken_is_a_difference(pipeline):
 
 
 def test_only_the_first_differences_are_told(pipeline):
-    """However much differs, five rows say what it is about."""
+    """However many rows differ, five are shown."""
     verdict = compare(pipeline.given, [], pipeline.reasoner)
 
     assert len(verdict.comparisons[0].differences) == 5

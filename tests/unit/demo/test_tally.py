@@ -1,4 +1,4 @@
-"""The totals of the demo: three threads' calls in any order give the same sums."""
+"""The totals of the demo: calls from three threads, in any order, give the same sums."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def tally():
 
 
 def test_inputs_and_changes_are_counted_by_sign(tally):
-    """Updates in and changes out are counted, each sign for itself."""
+    """Updates and changes are counted separately by sign."""
     tally.received([Change(FACT, 1, 0), Change(FACT, -1, 0), Change(FACT, 1, 0)])
 
     snapshot = tally.snapshot()
@@ -43,7 +43,7 @@ def test_inputs_and_changes_are_counted_by_sign(tally):
 
 @pytest.mark.parametrize("receipt_first", [False, True])
 def test_it_is_settled_when_every_change_is_received(tally, receipt_first):
-    """Settled means evaluated and received, whichever of the two is heard of first."""
+    """Settled means evaluated and received, in either order."""
     changes = [Change(FACT, 1, 0), Change(FACT, 1, 0)]
     steps = [lambda: take(tally, 0, 3, 2), lambda: tally.received(changes)]
     first, second = reversed(steps) if receipt_first else steps
@@ -57,14 +57,14 @@ def test_it_is_settled_when_every_change_is_received(tally, receipt_first):
 
 
 def test_it_is_not_settled_while_input_waits(tally):
-    """Input that no epoch has taken is not settled, even if nothing is expected."""
+    """Input that no epoch has evaluated is not settled, even if no changes are outstanding."""
     take(tally, 0, 2, 0)
 
     assert not tally.await_settled(0)
 
 
 def test_a_latency_ends_at_the_receipt_of_the_last_change(tally):
-    """Every input of an epoch counts from its append to the receipt of the epoch's last change."""
+    """The latency of an input is from its append to the receipt of its epoch's last change."""
     took = 0.5
     before = time.time()
     take(tally, 0, 3, 2)
@@ -80,7 +80,7 @@ def test_a_latency_ends_at_the_receipt_of_the_last_change(tally):
 
 
 def test_an_epoch_that_derives_nothing_has_no_latency(tally):
-    """Where nothing is received, nothing is timed."""
+    """An epoch without changes to receive has no latency."""
     take(tally, 0, 3, 0)
 
     assert tally.await_settled(0)
@@ -88,7 +88,7 @@ def test_an_epoch_that_derives_nothing_has_no_latency(tally):
 
 
 def test_latencies_start_anew(tally):
-    """The latencies of the opening do not count."""
+    """The latencies of the opening are discarded."""
     take(tally, 0, 3, 1)
     tally.received([Change(FACT, 1, 0)])
 

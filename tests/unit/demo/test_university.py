@@ -51,7 +51,7 @@ def test_the_same_seed_gives_the_same_stream_in_every_process():
 
 
 def test_another_seed_gives_another_stream():
-    """Two seeds tell two stories."""
+    """Streams of two seeds differ."""
     first, second = (list(islice(university(seed, 100), 50)) for seed in (0, 1))
 
     assert first != second
@@ -67,7 +67,7 @@ def test_nothing_is_retracted_that_is_not_asserted(events):
 
 
 def test_every_term_is_canonical(events):
-    """What is sent comes back unchanged on the output topic."""
+    """Terms are sent in the form in which the output topic has them."""
     terms = {term for update in updates(events) for term in update.triple}
 
     assert {term for term in terms if canonical(term) != term} == set()
@@ -79,7 +79,7 @@ def test_every_event_updates_something(events):
 
 
 def test_the_opening_comes_first_and_once(events):
-    """The stream opens with the schema and the departments, and then lives."""
+    """The stream begins with the schema and the departments; other events follow."""
     opening = [event.kind is EventKind.OPENING for event in events]
 
     assert opening == sorted(opening, reverse=True)
@@ -99,7 +99,7 @@ def test_about_a_quarter_of_life_is_retractions(events):
 
 
 def test_the_schema_changes_at_the_given_pace(events):
-    """Schema changes are as many updates apart as asked for, give or take an event."""
+    """Schema changes are the requested number of updates apart, plus or minus an event."""
     gaps, since = [], 0
     for event in events:
         if event.kind is EventKind.SCHEMA:
@@ -114,7 +114,7 @@ def test_the_schema_changes_at_the_given_pace(events):
 
 
 def test_schema_changes_add_and_withdraw_edges_of_every_kind(events):
-    """Amendments come and go, and touch sub-classes, sub-properties and domains."""
+    """Schema changes add and remove sub-classes, sub-properties and domains."""
     changes = [event.updates[0] for event in events if event.kind is EventKind.SCHEMA]
     kinds = {update.triple[1] for update in changes}
 

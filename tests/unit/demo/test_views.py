@@ -1,4 +1,4 @@
-"""The views of the demo show the totals, changes and verdict they are given."""
+"""The views of the demo show the given totals, changes and verdict."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def snapshot(**totals):
 
 @pytest.fixture(params=[(80, 24), (130, 40), (40, 10)])
 def console(request):
-    """A terminal of some size that keeps what is drawn."""
+    """A terminal of some size that records its output."""
     width, height = request.param
     return Console(file=io.StringIO(), width=width, height=height, force_terminal=True, record=True)
 
@@ -49,21 +49,21 @@ def drawn(dashboard, console):
 
 
 def test_names_are_short():
-    """A fact of the university reads like a sentence; other terms stay whole."""
+    """Facts of the university are shortened to read like a sentence; other terms are not."""
     assert sentence((name("Ada1"), TYPE, name("Lecturer"))) == "Ada1 a Lecturer"
     assert short("<http://example.org/other>") == "<http://example.org/other>"
     assert short('"x"') == '"x"'
 
 
 def test_sparks_follow_the_values():
-    """The highest value has the highest bar, zero the lowest, and only the last ones are shown."""
+    """The highest value has the highest bar, zero the lowest; only the last values are shown."""
     assert spark([9, 0, 1, 4], 3) == "▁▅█"
     assert spark([], 3) == ""
     assert spark([0, 0], 3) == "▁▁"
 
 
 def test_history_has_a_value_per_second():
-    """Totals in between are not counted twice."""
+    """Several totals within a second are not counted twice."""
     history = History()
     for elapsed, updates in ((0, 0), (0.5, 10), (1, 40), (1.5, 60), (3, 80)):
         history.add(snapshot(asserted_in=updates, plus=2 * updates), elapsed)
@@ -73,20 +73,20 @@ def test_history_has_a_value_per_second():
 
 
 def test_percentiles_are_in_milliseconds():
-    """Median and 95th percentile; dashes while there is none."""
+    """Median and 95th percentile are shown, or dashes if there are none."""
     assert percentiles(np.array([0.1, 0.2, 0.3])) == "p50 200 ms p95 290 ms"
     assert percentiles(np.empty(0)) == "p50 - p95 -"
 
 
 def test_the_verdict_is_plain():
-    """Equal or not, with the rows on both sides and the first differences."""
+    """It says whether both are equal, with the number of rows of each and the first differences."""
     assert "equal" in conclusion(EQUAL)
     assert "DIFFERS" in conclusion(DIFFERENT)
     assert any("Ada a Person: 0 kept" in line for line in verdict_lines(DIFFERENT))
 
 
 def test_plain_prints_totals_once_a_second(capsys):
-    """However often it is shown totals, plain prints a line per second, with the rate since."""
+    """However often totals arrive, it prints a line per second, with the rate since the last."""
     view = PlainView()
     for elapsed in (0, 0.2, 1.1, 1.5, 2.1):
         view.show(snapshot(asserted_in=int(100 * elapsed)), elapsed)
@@ -99,7 +99,7 @@ def test_plain_prints_totals_once_a_second(capsys):
 
 
 def test_plain_tells_schema_changes_and_not_every_enrolment(capsys):
-    """Everyday events would drown the rest."""
+    """Other events are too frequent to print."""
     view = PlainView()
     view.announce(Announcement(EventKind.EVERYDAY, "Ada1 leaves"))
     view.announce(
@@ -112,7 +112,7 @@ def test_plain_tells_schema_changes_and_not_every_enrolment(capsys):
 
 
 def test_the_start_is_a_list_of_steps(console):
-    """Each step of the start is on the screen, with its seconds once it is done."""
+    """Each step of the start is on the screen, with its duration once it is done."""
     dashboard = Dashboard(60, console)
     dashboard.step(Step("broker", 1.0))
     dashboard.step(Step("broker", 1.0, 2.5))
@@ -126,7 +126,7 @@ def test_the_start_is_a_list_of_steps(console):
 
 
 def test_the_newest_changes_are_at_the_bottom_of_the_screen(console):
-    """With more changes than lines, the newest ones are seen."""
+    """If there are more changes than lines, the newest ones are shown."""
     changes = tuple(Change((f"<a:{n}>", TYPE, name("C")), 1, 0) for n in range(100))
     dashboard = Dashboard(60, console)
     dashboard.show(snapshot(latest=changes, plus=100), 1)
@@ -138,7 +138,7 @@ def test_the_newest_changes_are_at_the_bottom_of_the_screen(console):
 
 
 def test_schema_changes_are_on_the_screen():
-    """A schema change and its consequences are told in full on a wide terminal."""
+    """A wide terminal shows a schema change and its consequences in full."""
     console = Console(file=io.StringIO(), width=130, height=40, record=True)
     dashboard = Dashboard(60, console)
     dashboard.announce(
@@ -150,7 +150,7 @@ def test_schema_changes_are_on_the_screen():
 
 
 def test_the_result_is_printed_after_the_screen(console):
-    """What remains on the terminal is the run in numbers and the verdict."""
+    """The totals of the run and the verdict remain on the terminal."""
     dashboard = Dashboard(60, console)
     dashboard.conclude(Summary(snapshot(asserted_in=12), 60, 9.5), EQUAL)
 

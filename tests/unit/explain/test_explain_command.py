@@ -1,4 +1,4 @@
-"""The command `explain`, and what docs/explain.md shows."""
+"""The command `explain`, and the examples of docs/explain.md."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def run(*options):
-    """Run the command; errors come as they are raised."""
+    """Run the command; its exceptions are not caught."""
     result = CliRunner().invoke(app, ["explain", *options], catch_exceptions=False)
 
     assert result.exit_code == 0, result.output
@@ -38,7 +38,7 @@ def run(*options):
 
 @pytest.mark.usefixtures("folder")
 def test_the_document_shows_what_is_printed():
-    """The trees in docs/explain.md are those of the command."""
+    """The trees in docs/explain.md are the command's output."""
     shown = re.findall(r"^```text\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
 
     assert [
@@ -49,7 +49,7 @@ def test_the_document_shows_what_is_printed():
 
 @pytest.mark.usefixtures("folder")
 def test_formats_and_limits():
-    """JSON and DOT are printed as they are, and limits cut."""
+    """JSON and DOT are printed unchanged, and limits shorten the output."""
     files = ("rules.dl", "edge.csv", "node.csv", "--fact", "path(ex:a, ex:c)")
 
     assert json.loads(run(*files, "--format", "json"))["present"] is True
@@ -63,14 +63,14 @@ def test_formats_and_limits():
     [("path(ex:a, ?y)", ProgramError), ("pth(ex:a)", DataError), ("path(ex:a", ProgramError)],
 )
 def test_mistakes_are_told_before_files_are_read(fact, error):
-    """A fact that cannot be explained is refused at once."""
+    """A fact that cannot be explained is refused before any file is read."""
     with pytest.raises(error):
         run("rules.dl", "missing.csv", "--fact", fact)
 
 
 @pytest.mark.usefixtures("folder")
 def test_messages_are_facts():
-    """What is consumed can be pasted, from an option or from standard input."""
+    """A message as `consume` prints it is accepted, as an option or on standard input."""
     files = ("rules.dl", "edge.csv", "node.csv", "--fact")
     message = json.dumps({"predicate": "path", "args": [f"<{EX}a>", f"<{EX}c>"], "diff": 1})
     tree = run(*files, "path(ex:a, ex:c)")
@@ -89,7 +89,7 @@ def test_messages_are_facts():
 
 @pytest.mark.usefixtures("folder")
 def test_prefixes_come_from_options_and_turtle_files():
-    """They are read in the fact, and shorten what is printed."""
+    """Prefixes are resolved in the fact, and shorten the output."""
     Path("plain.dl").write_text("near(?x, ?y) :- [?x, _, ?y] .\n", "utf-8")
     Path("g.ttl").write_text("@prefix t: <http://t.org/> .\nt:a t:p <http://u.org/b> .\n", "utf-8")
 
@@ -103,7 +103,7 @@ def test_prefixes_come_from_options_and_turtle_files():
 
 @pytest.mark.usefixtures("folder")
 def test_a_fact_that_ends_too_early_says_what_is_missing():
-    """The caret is under the end of what was written."""
+    """The caret is under the end of the text."""
     with pytest.raises(ProgramError) as refused:
         run("rules.dl", "edge.csv", "--fact", "path(ex:a, ex:c")
 

@@ -29,7 +29,7 @@ A, B = "<http://example.org/a>", "<http://example.org/b>"
     ],
 )  # fmt: skip
 def test_facts_are_read_with_the_prefixes_of_the_program(text, fact):
-    """The dot may be left out, and white space does not matter."""
+    """The dot is optional, and white space does not matter."""
     assert read_fact(text, PROGRAM) == fact
 
 
@@ -52,7 +52,7 @@ def test_facts_are_read_with_the_prefixes_of_the_program(text, fact):
     ],
 )  # fmt: skip
 def test_mistakes_are_pointed_at(text, told):
-    """The caret is under the mistake, in the text that was given."""
+    """The caret is under the error, in the given text."""
     with pytest.raises(ProgramError) as caught:
         read_fact(text, PROGRAM)
 
@@ -60,7 +60,7 @@ def test_mistakes_are_pointed_at(text, told):
 
 
 def test_unknown_predicates_are_told_with_what_is_close():
-    """The message lists what the program has."""
+    """The message lists similar predicates of the program."""
     with pytest.raises(DataError, match="no fact to explain"):
         read_fact(" \n", PROGRAM)
     with pytest.raises(DataError, match=r"no predicate 'pth'. Did you mean 'path'\? It has edge/2"):

@@ -1,4 +1,4 @@
-"""What absent facts lack: every kind of failure."""
+"""Explanations of absent facts: every kind of failure."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def explained(rules, facts, fact):
     ],
 )  # fmt: skip
 def test_each_kind_of_failure(rule, facts, kind, told):
-    """The literal that fails is named with what is known, and with what is close to it."""
+    """The failing literal is named with its bindings, and with similar facts."""
     explanation = explained(rule, facts, "p(1)")
     (attempt,) = explanation.content.attempts
 
@@ -64,7 +64,7 @@ def test_each_kind_of_failure(rule, facts, kind, told):
 
 
 def test_the_longest_partial_match_is_shown():
-    """What holds comes before what does not, in the order of the text."""
+    """Literals that hold come before the one that fails, in the order of the text."""
     rules = "path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\npath(?x, ?y) :- edge(?x, ?y) ."
     edges = [("edge", EX.a, EX.b), ("edge", EX.a, EX.c), ("edge", EX.d, EX.e)]
     text = explained(rules, edges, "path(ex:a, ex:e)").text()
@@ -84,7 +84,7 @@ def test_the_longest_partial_match_is_shown():
 
 
 def test_facts_that_no_rule_derives():
-    """Input that is not there is not asserted; what is close to it is named."""
+    """An absent input fact is not asserted; similar facts are named."""
     rules = "path(?x, ?y) :- edge(?x, ?y), node(ex:a) ."
     text = explained(rules, [("edge", EX.a, EX.b), ("edge", EX.c, EX.d)], "edge(ex:a, ex:d)").text()
 
@@ -95,7 +95,7 @@ def test_facts_that_no_rule_derives():
 
 
 def test_a_head_with_other_constants_is_no_reason():
-    """Only rules whose head can be the fact are looked at."""
+    """Only rules whose head unifies with the fact are considered."""
     rules = "[?x, a, ex:A] :- n(?x) .\n[?x, a, ex:B] :- m(?x) .\n[?x, ex:same, ?x] :- n(?x) ."
     explanation = explained(rules, [], "[ex:x, a, ex:B]")
     other = explained(rules, [], "[ex:x, ex:same, ex:y]")
@@ -105,7 +105,7 @@ def test_a_head_with_other_constants_is_no_reason():
 
 
 def test_retractions_are_told():
-    """A fact that is retracted more than asserted, or as often as it is derived, says so."""
+    """It is reported if a fact is retracted more than asserted, or as often as it is derived."""
     reasoner = Reasoner.from_rules("p(?x) :- q(?x) .\np(7) .")
     reasoner.apply([Update("p", (1,), -1), Update("q", (1,)), Update("p", (7,), -1)])
 
@@ -120,7 +120,7 @@ def test_retractions_are_told():
 
 
 def test_a_search_among_too_many_matches_ends(monkeypatch):
-    """The rule says that it was not looked at to the end."""
+    """The search of the rule is reported as incomplete."""
     monkeypatch.setattr(missing, "MAX_ATTEMPTS", 50)
     facts = [*(("q", i) for i in range(10)), *(("r", i) for i in range(10))]
     explanation = explained("p(?z) :- q(?x), r(?y), s(?z, ?x, ?y) .", facts, "p(1)")

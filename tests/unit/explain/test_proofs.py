@@ -24,7 +24,7 @@ def proof(rules, facts, fact, **limits):
 
 
 def test_a_chain_of_rules():
-    """Each fact is followed by its rule, with file and line, and that by its body."""
+    """Each fact is followed by its rule, with file and line, and then by the rule's body."""
     rules = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) ."
     facts = [("edge", EX.a, EX.b), ("edge", EX.b, EX.c), ("edge", EX.b, EX.c)]
 
@@ -39,7 +39,7 @@ def test_a_chain_of_rules():
 
 
 def test_a_derivation_that_is_needed_twice_is_shown_once():
-    """The second time the tree refers to the first."""
+    """The second occurrence refers to the first."""
     rules = "a(?x) :- b(?x), c(?x) .\nb(?x) :- d(?x) .\nc(?x) :- d(?x) .\nd(?x) :- e(?x) ."
 
     assert proof(rules, [("e", 1)], "a(1)") == (
@@ -57,7 +57,7 @@ def test_a_derivation_that_is_needed_twice_is_shown_once():
 
 
 def test_facts_of_the_program():
-    """What the program states is a leaf with its place; what is asserted too says both."""
+    """A stated fact is a leaf with its position; if it is asserted too, both are reported."""
     rules = "edge(ex:a, ex:b) .\nback(?y, ?x) :- edge(?x, ?y) ."
 
     assert proof(rules, [], "back(ex:b, ex:a)").endswith(
@@ -69,7 +69,7 @@ def test_facts_of_the_program():
 
 
 def test_negation_conditions_and_computed_values():
-    """Absent facts, values of expressions and comparisons of values are premises."""
+    """Absent facts, values of expressions and comparisons are premises."""
     rules = (
         "cheap(?x, ?p * 2) :- item(?x, ?p), ?q = ?p + 1, not sold(?x, _), ?q + ?p < 10,"
         ' not contains(str(?x), "z") .'
@@ -91,7 +91,7 @@ def test_negation_conditions_and_computed_values():
 
 
 def test_computed_arguments_of_atoms():
-    """An argument that is computed is shown before the fact that it finds."""
+    """A computed argument is shown before the fact that it matches."""
     rules = "next(?x, ?y) :- at(?x, ?n), at(?y, ?n + 1) ."
 
     assert proof(rules, [("at", EX.a, 1), ("at", EX.b, 2)], "next(ex:a, ex:b)").endswith(
@@ -100,7 +100,7 @@ def test_computed_arguments_of_atoms():
 
 
 def test_the_best_of_several_candidates():
-    """A winner says what it was chosen from, and which candidate comes next."""
+    """A winner is shown with the number of candidates and the next best one."""
     rules = (
         "dist(ex:a, 0) .\ndist(?y, min(?d + ?w)) :- dist(?x, ?d), edge(?x, ?y, ?w) .\n"
         "far(max(?d)) :- dist(_, ?d) ."
@@ -123,7 +123,7 @@ def test_the_best_of_several_candidates():
 
 
 def test_a_fact_that_outlives_what_held_it_up():
-    """Where a proof from what is left would go round in a circle, it shows what came before."""
+    """If a proof from present facts would be circular, it uses the facts that came before."""
     rules = "dist(1, 5) .\nreached(?x) :- dist(?x, _) .\ndist(?x, min(3)) :- reached(?x) ."
 
     assert proof(rules, [], "dist(1, 3)") == (
@@ -137,7 +137,7 @@ def test_a_fact_that_outlives_what_held_it_up():
 
 
 def test_what_lasts_is_preferred_to_what_came_first():
-    """A derivation from present facts explains a fact that a deposed one derived earlier."""
+    """A derivation from present facts is preferred to an earlier one from a replaced winner."""
     rules = (
         "best(1, 5) .\nbest(?x, min(?y)) :- step(?x, ?y) .\nstep(?x, 3) :- from(?x) .\n"
         "from(?x) :- best(?x, _), start(?x) .\nfound(?x) :- best(?x, _) .\n"
@@ -149,7 +149,7 @@ def test_what_lasts_is_preferred_to_what_came_first():
 
 
 def test_aggregates_show_some_of_their_matches():
-    """The first matches that contribute, and how many more there are."""
+    """The first contributing matches are shown, and the number of the others."""
     rules = "cost(?x, sum(?n * ?p)) :- part(?x, ?y, ?n), price(?y, ?p) ."
     facts = [("part", EX.bike, EX.wheel, 2), ("part", EX.bike, EX.bell, 1)]
     facts += [("price", EX.wheel, 30), ("price", EX.bell, 5), ("price", EX.bell, "free")]
@@ -175,7 +175,7 @@ def test_distinct_terms_are_counted_once():
 
 
 def test_limits_cut_what_is_farthest():
-    """Depth and size leave out derivations, and say where."""
+    """Limits of depth and size omit derivations, and mark where."""
     rules = "n(?y) :- n(?x), next(?x, ?y) ."
     facts = [("n", 0), *(("next", i, i + 1) for i in range(5))]
     started = reasoner(rules, *facts)
@@ -196,7 +196,7 @@ def test_limits_cut_what_is_farthest():
 
 
 def test_a_proof_may_be_thousands_of_steps_high():
-    """Nothing recurses over the height of a proof."""
+    """No code recurses over the height of a proof."""
     rules = "n(?y) :- n(?x), next(?x, ?y) ."
     facts = [("n", 0), *(("next", i, i + 1) for i in range(3000))]
     explanation = reasoner(rules, *facts).explain("n", 3000, limits=Limits(depth=None, size=None))
@@ -209,7 +209,7 @@ def test_a_proof_may_be_thousands_of_steps_high():
 
 
 def test_a_fact_with_debts():
-    """A derivation explains a fact that would need more than one, and the debt is told."""
+    """A derivation explains a fact that needs more than one, and the retractions are reported."""
     started = Reasoner.from_rules("p(?x) :- q(?x, _) .")
     started.apply([Update("p", (1,), -1), Update("q", (1, 1)), Update("q", (1, 2))])
     explanation = started.explain("p", 1)
@@ -222,7 +222,7 @@ def test_a_fact_with_debts():
 
 
 def test_triples_quads_and_predicates_without_arguments():
-    """Bracketed facts and facts without arguments are explained as any other."""
+    """Facts in brackets and facts without arguments are explained like any other."""
     rules = (
         "[?x, a, ex:N] :- [?x, ex:p, ?y, ex:g] .\non() :- [_, a, ex:N] .\n"
         "off() :- [_, a, ex:N], not on() ."

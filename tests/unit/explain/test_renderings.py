@@ -1,4 +1,4 @@
-"""JSON and DOT: what docs/explain.md says of them, and that any text fits into them."""
+"""JSON and DOT: as docs/explain.md describes them, and valid for any text."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ NASTY = 'a "quoted" \\ text\nof two lines'
 
 
 def started():
-    """A reasoner with one nasty string and one plain one."""
+    """A reasoner with a string full of special characters and a plain one."""
     reasoner = Reasoner.from_rules(RULES)
     reasoner.apply([Update("q", (NASTY,)), Update("q", ("b",)), Update("r", ("d", "c"))])
     return reasoner
 
 
 def test_a_proof_as_json():
-    """Steps refer to each other by number; every fact is one of them."""
+    """Steps refer to each other by number, and every fact has a step."""
     document = json.loads(started().explain("most(30)").json())
     fact, derived, asserted = document["steps"]
 
@@ -48,7 +48,7 @@ def test_a_proof_as_json():
 
 
 def test_an_aggregation_as_json():
-    """Matches are derivations of their own."""
+    """Each match is a derivation."""
     document = json.loads(started().explain("many(2)").json())
     aggregation = document["steps"][0]["aggregation"]
 
@@ -61,7 +61,7 @@ def test_an_aggregation_as_json():
 
 
 def test_an_absence_as_json():
-    """Each rule says what holds and what fails."""
+    """Each rule has the literals that hold and the one that fails."""
     document = json.loads(started().explain('p("c", 1)').json())
     (rule,) = document["rules"]
 
@@ -84,7 +84,7 @@ STATEMENT = re.compile(rf"  (?:rankdir=BT|\w+ (?:-> \w+ )?{ATTRIBUTES}|\w+ -> \w
 
 
 def test_graphs_are_dot():
-    """Every line is a statement, and every edge joins two nodes, whatever terms say."""
+    """Every line is a statement and every edge joins two nodes, whatever the terms contain."""
     reasoner = started()
     for fact in ("most(30)", "many(2)", "most(1)", 'p("c", 1)', 's("stated")', 's("absent")'):
         first, *statements, last = reasoner.explain(fact).dot().splitlines()

@@ -1,4 +1,4 @@
-"""Facts by pattern: the backend's leaf, and how the store asks it."""
+"""Facts by pattern: the backend's `select`, and how the store calls it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RULES = (
 
 
 def started():
-    """A reasoner over a chain with a cycle, and a debt."""
+    """A reasoner over a chain with a cycle, and a fact below zero."""
     reasoner = Reasoner.from_rules(RULES)
     edges = [Update("edge", (i, i + 1, i % 3)) for i in range(9)]
     edges += [Update("edge", (9, 5, 1), 2), Update("edge", (3, 4, 7)), Update("path", (1, 2), -3)]
@@ -38,7 +38,7 @@ def rows(reasoner, selection):
 
 
 def test_a_selection_tells_the_trace_of_its_facts():
-    """Everything that is held is selected, with what the trace says."""
+    """All facts held are selected, with their iterations and multiplicities of the trace."""
     reasoner = started()
     for predicate in reasoner.program.arities:
         traced = {}
@@ -59,7 +59,7 @@ def test_a_selection_tells_the_trace_of_its_facts():
 
 
 def test_bound_positions_restrict_a_selection():
-    """What is bound is looked up; bound everywhere, at most one fact is left."""
+    """Only facts with the bound terms are selected; if all positions are bound, at most one."""
     reasoner = started()
     everything = rows(reasoner, reasoner.engine.select("edge", {}))
     ids = {term: reasoner.dictionary.find(term) for fact in everything for term in fact}
@@ -74,7 +74,7 @@ def test_bound_positions_restrict_a_selection():
 
 
 def test_presence_is_judged_at_an_iteration():
-    """What appears later is not present yet; what was replaced is, until it is."""
+    """Facts that appear later are absent; replaced ones are present until they are replaced."""
     reasoner = Reasoner.from_rules("b(1, 5) .\nh(?x) :- b(?x, _) .\nb(?x, min(3)) :- h(?x) .")
     reasoner.apply([])
 
@@ -91,20 +91,20 @@ def test_presence_is_judged_at_an_iteration():
 
 
 class CountingState:
-    """An engine that counts how often it is asked."""
+    """An engine that counts its selections."""
 
     def __init__(self, engine):
         self.engine = engine
         self.asked = []
 
     def select(self, predicate, bound, iteration=(1 << 31) - 1):
-        """As the engine's."""
+        """Count, and delegate to the engine."""
         self.asked.append((predicate, dict(bound)))
         return self.engine.select(predicate, bound, iteration)
 
 
 def test_patterns_that_are_asked_for_often_are_read_once():
-    """Many questions of one shape are as many scans as few, and have the same answers."""
+    """The number of scans does not grow with queries of one shape; results are correct."""
     reasoner = started()
     state = CountingState(reasoner.engine)
     store = Store(state, reasoner.dictionary, reasoner.program.arities)
@@ -129,7 +129,7 @@ def test_patterns_that_are_asked_for_often_are_read_once():
 
 
 def test_constants_stay_bound_in_what_is_read_once():
-    """Only the facts with the constants of the atom are read whole."""
+    """Only facts with the atom's constants are read in full."""
     reasoner = started()
     state = CountingState(reasoner.engine)
     store = Store(state, reasoner.dictionary, reasoner.program.arities)

@@ -11,13 +11,13 @@ TEXT = "ok(?x) :-\n\tnot ok(?x) .\n"
 
 
 def at(first, last, code="SR301", source="s.dl"):
-    """A diagnostic from one (line, column, offset) up to another."""
+    """A diagnostic for the span between two (line, column, offset)."""
     (line, column, start), (end_line, end_column, end) = first, last
     return Diagnostic(code, "message", Span(source, line, column, end_line, end_column, start, end))
 
 
 def test_caret_stands_under_the_span():
-    """The line of the text comes indented, tabs as one blank, with the caret below the span."""
+    """The line is indented, with tabs as single spaces and the caret below the span."""
     assert at((2, 6, 15), (2, 12, 21)).render(TEXT) == (
         "s.dl:2:6: SR301 message\n   not ok(?x) .\n       ^^^^^^"
     )
@@ -29,13 +29,13 @@ def test_a_span_of_several_lines_is_marked_to_the_end_of_its_first():
 
 
 def test_a_code_must_be_in_the_catalogue():
-    """Codes are stable, so none is made up on the way."""
+    """Codes are stable, so unknown ones are refused."""
     with pytest.raises(ValueError, match="SR999"):
         at((1, 1, 0), (1, 2, 1), code="SR999")
 
 
 def test_errors_come_in_order_and_once():
-    """Diagnostics are sorted by position; two equal ones are one."""
+    """Diagnostics are sorted by position, without duplicates."""
     first, second = at((1, 1, 0), (1, 2, 1)), at((2, 1, 10), (2, 2, 11))
 
     assert in_order([second, first, second], {"s.dl": TEXT}) == (first, second)
@@ -43,7 +43,7 @@ def test_errors_come_in_order_and_once():
 
 
 def test_each_text_is_shown_with_its_own_lines():
-    """Texts come in the order given, and a caret stands under a line of the text of its span."""
+    """Texts appear in the given order, and a caret is under a line of its own text."""
     one, other = at((1, 1, 0), (1, 2, 1), source="one.dl"), at((2, 1, 2), (2, 2, 3), source="b.dl")
     texts = {"one.dl": "p(1) .", "b.dl": "\n\nq(2) ."}
 
@@ -52,7 +52,7 @@ def test_each_text_is_shown_with_its_own_lines():
 
 
 def test_another_file_is_named():
-    """A place is a line, and the name of its file where that is another."""
+    """A position is a line, with the file name if it is in another file."""
     here, there = at((1, 1, 0), (1, 2, 1)).span, at((7, 1, 0), (7, 2, 1), source="b.dl").span
 
     assert line_of(here, here) == "line 1"

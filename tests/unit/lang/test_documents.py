@@ -1,4 +1,4 @@
-"""The pages about the language say what the code does."""
+"""The documents about the language agree with the code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXAMPLES = re.findall(r"```dl\n(.*?)```", LANGUAGE, re.DOTALL)
 
 @pytest.mark.parametrize("text", EXAMPLES)
 def test_examples_of_the_language_page_are_correct(text):
-    """Every block of rules on the page is accepted, without a warning."""
+    """Every block of rules is accepted without a warning."""
     checked = check_text(text)
 
     assert checked.rules or checked.facts
@@ -32,14 +32,14 @@ def test_every_builtin_is_on_the_language_page():
 
 
 def test_every_code_is_on_the_diagnostics_page_with_its_rule():
-    """The page lists exactly the catalogue, in the same words."""
+    """The page lists exactly the codes of the catalogue, in the same words."""
     rows = dict(re.findall(r"^\| (SR\d+) \| (.*?) \| ", DIAGNOSTICS, re.MULTILINE))
 
     assert rows == CATALOGUE
 
 
 def test_examples_of_diagnostics_exist():
-    """Each link of the page leads to a golden file that shows the code."""
+    """Each link leads to a golden file with the code."""
     for code, links in re.findall(r"^\| (SR\d+) \| .*? \| (.*) \|$", DIAGNOSTICS, re.MULTILINE):
         for link in re.findall(r"\]\((.*?)\)", links):
             assert f" {code} " in (DOCS / link).read_text(encoding="utf-8")

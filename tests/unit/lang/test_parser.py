@@ -1,4 +1,4 @@
-"""Reading rules: what each construct becomes."""
+"""Parsing rules: the syntax tree of each construct."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_constants_become_canonical_terms(text, term):
     ],
 )
 def test_operators_bind_as_in_mathematics(text, grouped):
-    """`**` binds strongest and to the right, then the sign, then `* / %`, then `+ -`."""
+    """`**` binds strongest, right-associatively, then the sign, then `* / %`, then `+ -`."""
 
     def show(node):
         match node:
@@ -105,14 +105,14 @@ def test_operators_bind_as_in_mathematics(text, grouped):
 
 
 def test_min_of_one_is_an_aggregate_and_of_two_a_function():
-    """The number of arguments tells `min(?d)` from `min(?a, ?b)`."""
+    """The number of arguments distinguishes `min(?d)` from `min(?a, ?b)`."""
     assert isinstance(expression("min(?d)"), Aggregate)
     assert isinstance(expression("min(?a, ?b)"), Call)
     assert expression("count(distinct ?x)").distinct
 
 
 def test_a_triple_is_an_atom_of_predicate_triple():
-    """`a` in the place of the predicate is rdf:type; a predicate may be called `a` as well."""
+    """`a` in predicate position is rdf:type; a predicate may still be named `a`."""
     rule = parse(EX + "[?x, a, ex:C] :- a(?x) .").rules[0]
 
     assert rule.head.predicate == "triple"
@@ -121,7 +121,7 @@ def test_a_triple_is_an_atom_of_predicate_triple():
 
 
 def test_four_terms_in_brackets_are_a_quad():
-    """`[?s, ?p, ?o, ?g]` is `quad(?s, ?p, ?o, ?g)`, and `a` is rdf:type there as well."""
+    """`[?s, ?p, ?o, ?g]` is `quad(?s, ?p, ?o, ?g)`, where `a` is rdf:type too."""
     assert parse("p(?g) :- [?s, ?p, ?o, ?g] .") == parse("p(?g) :- quad(?s, ?p, ?o, ?g) .")
     assert parse("p(?g) :- [?s, a, ?o, ?g] .").rules[0].body[0].arguments[1].term.endswith("#type>")
     assert print_rule(parse("p(?g) :- quad(?s, ?p, ?o, ?g) .").rules[0]) == (
@@ -130,7 +130,7 @@ def test_four_terms_in_brackets_are_a_quad():
 
 
 def test_brackets_are_for_triples_and_quads_alone():
-    """`triple` of four terms and `quad` of three are mistakes, and print as they were written."""
+    """`triple` with four terms and `quad` with three are errors, and are printed as written."""
     rule = parse("triple(?a, ?b, ?c, ?d) :- quad(?a, ?b, ?c), [?a, ?b, ?c, ?d, ?a] .").rules[0]
 
     assert [atom.predicate for atom in (rule.head, *rule.body)] == ["triple", "quad", "triple"]
@@ -140,7 +140,7 @@ def test_brackets_are_for_triples_and_quads_alone():
 
 
 def test_every_construct_reads_back_as_itself():
-    """The file with everything prints and parses to the same program, and is accepted as it is."""
+    """The file with every construct is accepted, and survives printing and parsing."""
     path = Path(__file__).with_name("everything.dl")
     program = parse(path.read_text(encoding="utf-8"), str(path))
 
@@ -149,7 +149,7 @@ def test_every_construct_reads_back_as_itself():
 
 
 def test_the_file_with_everything_has_every_construct():
-    """Each class of node, each operator and each built-in occurs."""
+    """It has each class of node, each operator and each built-in."""
     program = parse(Path(__file__).with_name("everything.dl").read_text(encoding="utf-8"))
     nodes = [
         node
@@ -167,7 +167,7 @@ def test_the_file_with_everything_has_every_construct():
 
 
 def test_a_rule_whose_literals_are_all_refused_is_no_fact():
-    """What cannot be read is reported once, not as a fact with variables as well."""
+    """The errors are reported once, and not again as a fact with variables."""
     reading = read("p(?x) :- true .", "x.dl")
 
     assert [item.code for item in reading.diagnostics] == ["SR107"]
@@ -175,7 +175,7 @@ def test_a_rule_whose_literals_are_all_refused_is_no_fact():
 
 
 def test_groups_are_disjunctions_only_if_they_have_alternatives():
-    """Parentheses around one conjunction add nothing; `|` and `or` mean the same."""
+    """Parentheses around a conjunction have no effect; `|` and `or` mean the same."""
     rule = parse("p(?x) :- (a(?x), b(?x)), (c(?x) | d(?x), e(?x) or f(?x)) .").rules[0]
 
     assert [literal.predicate for literal in rule.body[:2]] == ["a", "b"]
@@ -184,7 +184,7 @@ def test_groups_are_disjunctions_only_if_they_have_alternatives():
 
 
 def test_comments_end_with_the_line():
-    """`#` and `//` begin comments everywhere, `%` where no operator could stand."""
+    """`#` and `//` begin comments everywhere, `%` only where no operator is possible."""
     text = "% first\np(?x) :- q(?x), # second\n ?x % 2 = 0 . // third . \n% fourth . p( \n"
 
     assert [print_rule(rule) for rule in parse(text).rules] == ["p(?x) :- q(?x), ?x % 2 = 0 ."]
@@ -222,7 +222,7 @@ def test_spans_give_line_column_and_offset():
 
 
 def test_a_broken_statement_does_not_hide_the_others():
-    """Reading goes on after a mistake; dots in strings and IRIs do not end a statement."""
+    """Parsing continues after an error; dots in strings and IRIs do not end a statement."""
     text = 'p(?x :- q(?x, "a. b", <http://e.org/.>) .\nr(?x) :- s(?x) .\nt(?x) :- , .\nu(1) .'
     reading = read(text, "x.dl")
 
@@ -232,7 +232,7 @@ def test_a_broken_statement_does_not_hide_the_others():
 
 
 def test_nesting_has_a_limit_and_it_is_a_diagnostic():
-    """A text that nests thousands of parentheses is refused, not a crash."""
+    """A text with thousands of nested parentheses gets a diagnostic and does not crash."""
     with pytest.raises(
         ProgramError, match="SR108 expressions and groups are nested more than 100 deep"
     ):
@@ -240,10 +240,10 @@ def test_nesting_has_a_limit_and_it_is_a_diagnostic():
 
 
 def test_mistakes_are_limited():
-    """A file that is no program at all gives a bounded number of diagnostics."""
+    """A file that is not a program gives a bounded number of diagnostics."""
     assert len(read("} . " * 1000, "x.dl").diagnostics) == 20
 
 
 def test_lines_may_end_in_any_way():
-    """Windows line ends and form feeds are blanks."""
+    """Windows line endings and form feeds are white space."""
     assert len(parse("p(1) .\r\n\fq(2) .\r\n").rules) == 2

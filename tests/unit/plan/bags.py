@@ -1,8 +1,8 @@
-"""Trees of relational algebra evaluated naively. Invariant: every row counts as often as there are
-matches that give it.
+"""Naive evaluation of relational algebra. Invariant: the multiplicity of a row is its number of
+matches.
 
-What is incomplete in a tree is evaluated as the oracle evaluates rules, so that every tree on the
-way of a rule can be compared with every other one.
+Incomplete parts of a tree are evaluated as the oracle evaluates rules, so the trees of all steps of
+a rule can be compared.
 """  # noqa: D205
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OPERATORS = {"+", "-", "*", "/", "%", "**"}
 
 
 def rows(node, present):
-    """Bag of rows, each sorted (column, term) pairs; of argument tuples if the node makes facts.
+    """Bag of rows, as sorted (column, term) pairs; as argument tuples if the node derives facts.
 
     Args:
         node: The tree.
@@ -90,7 +90,7 @@ def _rows(node, present):
 
 
 def _negated(node, present):
-    """The rows of a negated scan, or of its projection under the names of its columns."""
+    """The rows of a negated scan, or of its projection, by column name."""
     match node:
         case ra.Project(below, head):
             names = head.columns
@@ -156,7 +156,7 @@ def _satisfies(row, condition):
 
 
 def _solved(bound, equations):
-    """The columns with what equations say; None if one says something else, or has no value."""
+    """The columns extended by equations; None if an equation conflicts or has no value."""
     while equations:
         for equation in equations:
             column, expression = equation.column, equation.expression

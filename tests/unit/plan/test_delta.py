@@ -1,4 +1,4 @@
-"""Delta plans: one per body atom, new before it, old after it, filters as early as they can be."""
+"""Delta plans: one per body atom, new before it, old after it, filters as early as possible."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_every_atom_drives_a_plan_with_new_before_it_and_old_after_it():
 
 
 def test_joins_follow_bound_variables():
-    """An atom that shares a variable is joined before one that does not, wherever it stands."""
+    """An atom that shares a variable is joined before one that does not, whatever their order."""
     plan = plans("h(?w, ?z) :- a(?w, ?x), c(?y, ?z), b(?x, ?y).")[0]
 
     assert [(join.pattern.predicate, join.key) for join in plan.joins] == [("b", (0,)), ("c", (0,))]
@@ -59,7 +59,7 @@ def test_filters_run_as_soon_as_their_columns_are_bound():
 
 
 def test_arrangements_are_partial_on_constants_and_shared():
-    """Two rules that look the same triples up by the same position share one arrangement."""
+    """Two rules that look up the same triples by the same position share one arrangement."""
     found = {
         join.arrangement
         for plan in plans(

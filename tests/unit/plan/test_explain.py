@@ -1,4 +1,4 @@
-"""What `explain_plan` prints: readable, complete, and what runs."""
+"""The output of `explain_plan`: readable, complete, and equal to what runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def section(text, name):
 
 
 def test_the_documentation_shows_what_is_printed():
-    """The plan in docs/plans.md is the one of its program, letter by letter."""
+    """The plan in docs/plans.md is exactly that of its program."""
     text = (Path(__file__).parents[3] / "docs/plans.md").read_text("utf-8")
     program, plan = text.split("```prolog\n")[1].split("```")[0], text.split("```text\n")[1]
 
@@ -38,7 +38,7 @@ def test_the_documentation_shows_what_is_printed():
 
 @given(scenarios())
 def test_every_program_has_a_plan_to_print(scenario):
-    """Whatever a program holds: each rule, delta plan, lattice and reduction has its line."""
+    """Each rule, delta plan, lattice and reduction of any program has its line."""
     text = explain_plan(scenario.checked)
     plan = lower(scenario.checked)
 
@@ -60,7 +60,7 @@ def test_a_stage_is_a_part_of_all():
 
 
 def test_reasons_say_what_a_stratum_waits_for():
-    """Recursion, negation and aggregates are named, with the rules and strata they are about."""
+    """Recursion, negation and aggregates are named, with their rules and strata."""
     text = explained(
         CLOSURE
         + "lonely(?x) :- node(?x), not path(?x, ?x) .\nmany(?x, count(?y)) :- path(?x, ?y) .\n"
@@ -78,7 +78,7 @@ def test_reasons_say_what_a_stratum_waits_for():
 
 
 def test_arrangements_tell_who_shares_them():
-    """One index for two rules is one line that names both plans; constants make it partial."""
+    """An arrangement of two rules is one line that names both plans; constants make it partial."""
     text = explained(
         EX
         + "p(?x, ?z) :- e(?x, ?y), [?y, ex:knows, ?z] .\n"
@@ -89,7 +89,7 @@ def test_arrangements_tell_who_shares_them():
 
 
 def test_prefixes_of_imports_are_used_after_those_of_the_program():
-    """The same name in two files is what the program itself says it is."""
+    """A prefix with two meanings is printed as the program itself defines it."""
     text = explained('@import "rho-df" .\n' + EX + "p(?x) :- [?x, ex:q, _] .\n")
 
     assert "p(?x) :- [?x, ex:q, _] ." in text

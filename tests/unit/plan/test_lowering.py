@@ -1,4 +1,4 @@
-"""Lowering: every tree on the way of a rule is the same bag of facts."""
+"""Lowering: every step preserves the bag of facts of a rule."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def types(node):
 
 @given(scenarios())
 def test_every_step_and_every_rewrite_keeps_the_bag_of_facts(scenario):
-    """All trees of a rule, from the incomplete expression to the last rewrite, are the same bag."""
+    """All trees of a rule, from incomplete expression to last rewrite, give the same bag."""
     present = defaultdict(list)
     for predicate, args in {fact[:2] for epoch in scenario.epochs for fact in epoch}:
         present[predicate].append(args)
@@ -62,7 +62,7 @@ def test_every_step_and_every_rewrite_keeps_the_bag_of_facts(scenario):
 
 @given(scenarios())
 def test_a_tree_derives_what_the_oracle_derives(scenario):
-    """The last tree of a rule gives each fact as often as the oracle's rule matches."""
+    """The last tree of a rule gives each fact with the oracle's number of matches."""
     facts = {fact[:2] for epoch in scenario.epochs for fact in epoch}
     present = defaultdict(list)
     for predicate, args in facts:
@@ -78,7 +78,7 @@ def test_a_tree_derives_what_the_oracle_derives(scenario):
 
 
 def test_the_first_tree_is_a_product_of_whole_relations():
-    """The incomplete expression scans every column of every atom, and all else is still said."""
+    """The incomplete expression scans every column of every atom, and leaves the rest to do."""
     first = tree("h(?x) :- a(?x, 1), b(?x), not c(?x), ?x != 2 .", "incomplete expression")
 
     assert types(first) == [Scan, Scan, Product, Incomplete]
@@ -88,7 +88,7 @@ def test_the_first_tree_is_a_product_of_whole_relations():
 
 
 def test_constants_become_selections():
-    """After the second step every constant of an atom is selected, and none is left to say."""
+    """After the second step every constant of an atom is a selection, and none is left to do."""
     second = tree("h(?x) :- a(?x, ex:b), c(1, ?x) .", "constants to selections")
     selected = [each.condition.column for each in walk(second) if isinstance(each, Select)]
 
@@ -97,7 +97,7 @@ def test_constants_become_selections():
 
 
 def test_equalities_become_selections():
-    """After the third step a variable is its first column, which the others are equal to."""
+    """After the third step a variable is its first column, and the others must equal it."""
     third = tree("h(?x) :- a(?x, ?x), b(?x) .", "equalities to selections")
     conditions = [each.condition for each in walk(third) if isinstance(each, Select)]
 
@@ -106,7 +106,7 @@ def test_equalities_become_selections():
 
 
 def test_the_head_becomes_a_projection():
-    """After the fourth step a plain rule is complete: a projection of what is selected."""
+    """After the fourth step a plain rule is complete: a projection of a selection."""
     fourth = tree("h(?x, 1) :- a(?x, ?y), b(?y) .", "head to projection")
 
     assert types(fourth) == [Scan, Scan, Product, Select, Project]
@@ -121,7 +121,7 @@ def test_products_become_joins():
 
 
 def test_equal_expressions_are_one_column():
-    """What is written twice is computed once, whether an atom, a test or the head asks for it."""
+    """A repeated expression is computed once, whether an atom, a test or the head uses it."""
     body = body_of(lowered(rule("h(?x + 1) :- a(?x, ?x + 1), b(?x + 1), ?x + 1 > 0 .")))
 
     assert [each.columns for each in body.patterns] == [("x", "#0"), ("#0",)]
@@ -130,7 +130,7 @@ def test_equal_expressions_are_one_column():
 
 
 def test_wildcards_under_a_negation_are_projected():
-    """`not e(?x, _)` asks for one fact of a hidden predicate, and `not e(?x, ?x)` for its own."""
+    """`not e(?x, _)` looks up a fact of a hidden predicate, and `not e(?x, ?x)` one of `e`."""
     last = lowered(rule("h(?x) :- a(?x), not e(?x, _), not e(?x, ?x) ."))
     negated = [type(each.negated) for each in walk(last) if isinstance(each, Antijoin)]
 
@@ -138,14 +138,14 @@ def test_wildcards_under_a_negation_are_projected():
 
 
 def test_a_tree_that_is_not_lowered_is_no_body():
-    """A body is read from the last tree only; what it cannot hold is refused."""
+    """A body is built only from the last tree; a tree that does not fit is refused."""
     for stage in list(stages(rule("h(?x) :- a(?x, 1), ?x > 2, b(?x) .")))[:4]:
         with pytest.raises(PlanError):
             body_of(stage.tree)
 
 
 def test_a_node_that_reads_a_column_its_input_lacks_cannot_be_built():
-    """Selections, negations, projections, joins and products are refused without their columns."""
+    """Selections, negations, projections, joins and products need their columns."""
     body = body_of(lowered(rule("h(?x) :- a(?x, _) .")))
     scan, other = Scan(body.patterns[0]), Scan(RuleBody(body.head, ()).head)
     for build in (
@@ -160,7 +160,7 @@ def test_a_node_that_reads_a_column_its_input_lacks_cannot_be_built():
 
 
 def test_integers_are_what_folding_makes():
-    """The oracle's numeral of a folded sum is the constant that takes its place."""
+    """A folded sum is the constant that the oracle computes."""
     body = body_of(lowered(rule("h(?x) :- a(?x, 1 + 2) .")))
 
     assert body.patterns[0].constants == ((1, numeral(3)),)

@@ -7,7 +7,7 @@ from streamreasoner.plan.lower import lower
 
 
 def order(text):
-    """The predicates that the plan of the first atom joins, in their order."""
+    """The predicates that the plan of the first atom joins, in order."""
     (stratum,) = lower(check_text(text)).strata
     return [join.pattern.predicate for join in stratum.plans[0].joins]
 

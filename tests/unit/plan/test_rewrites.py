@@ -1,4 +1,4 @@
-"""Rewrites: each does its work where it may, and leaves alone what it must."""
+"""Rewrites: each applies where it is valid, and nowhere else."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def integer(number):
 
 @pytest.mark.parametrize("name", REWRITES)
 def test_a_second_time_changes_nothing(name):
-    """What a rewrite leaves of a fully rewritten rule is that rule."""
+    """A rewrite does not change a fully rewritten rule."""
     for text in (
         "h(?x, 1 + 1) :- a(?x, 2), a(?x, 2), not b(?x, _), ?x < 3, ?z = 1 .",
         "h(?v) :- a(?x, ?y), b(?y, _), ?y != 2, ?v = ?x * 2, contains(?x, concat(?y, ?x)) .",
@@ -48,7 +48,7 @@ def test_a_second_time_changes_nothing(name):
 
 
 def test_equal_atoms_without_wildcards_are_one():
-    """The second of two equal atoms goes; with wildcards both stay, as they count pairs."""
+    """The second of two equal atoms is removed; with wildcards both stay, as they count pairs."""
     assert len(body("h(?x) :- e(?x, ?y), e(?x, ?y) .").patterns) == 1
     assert len(body("h(?x) :- e(?x, 1), e(?x, 1) .").patterns) == 1
     assert len(body("h(?x) :- e(?x, _), e(?x, _) .").patterns) == 2
@@ -57,7 +57,7 @@ def test_equal_atoms_without_wildcards_are_one():
 
 
 def test_equal_conditions_and_negations_are_one():
-    """A test, a comparison or a negation that is there already says nothing new."""
+    """A repeated test, comparison or negation is removed."""
     found = body("h(?x) :- e(?x), ?x > 1, ?x > 1, not f(?x, _), not f(?x, _), not f(?x, ?x) .")
 
     assert len(found.conditions) == 1
@@ -83,7 +83,7 @@ def test_equal_conditions_and_negations_are_one():
     ],
 )
 def test_the_trace_with_its_counts_is_that_of_the_rule_as_written(text):
-    """What the oracle says of the rule, the engine says of what rewrites made of it."""
+    """The engine derives from the rewritten rule what the oracle derives from the rule."""
     checked = check_text(EX + text)
     terms = [integer(number) for number in (1, 2, 3)]
     epochs = [
@@ -97,7 +97,7 @@ def test_the_trace_with_its_counts_is_that_of_the_rule_as_written(text):
 
 
 def test_constants_are_computed_once():
-    """A computation without variables is its value, in patterns, conditions and negations."""
+    """A computation without variables is replaced by its value."""
     found = body("h(?x) :- e(?x, 1 + 1), ?z = 2 * 3, ?x < ?z, not f(?z + 1) .")
 
     assert found.patterns[0].constants == ((1, integer(2)),)
@@ -106,7 +106,7 @@ def test_constants_are_computed_once():
 
 
 def test_a_head_keeps_its_openness():
-    """A computed argument of a head stays a column, so that strata and lattices are as analysed."""
+    """A computed argument of a head stays a column, so strata and lattices stay as analysed."""
     found = body("h(?x, 1 + 1) :- e(?x) .")
 
     assert [type(each) for each in found.head.arguments] == [Column, Column]
@@ -118,14 +118,14 @@ def test_a_head_keeps_its_openness():
     ["1 / (1 - 1)", 'to_number("a")', "9223372036854775807 + 1", "-9223372036854775807 - 2"],
 )
 def test_what_has_no_value_is_left_to_the_run(expression):
-    """Folding does not forget that a rule never matches."""
+    """Folding preserves that a rule never matches."""
     found = body(f"h(?x) :- e(?x), ?x > {expression} .")
 
     assert [type(each) for each in found.conditions] == [Computation, Comparison]
 
 
 def test_true_conditions_go_and_others_stay():
-    """A condition of constants goes only if it holds."""
+    """A condition on constants is removed only if it holds."""
     assert body('h(?x) :- e(?x), 1 < 2, contains("ab", "b") .').conditions == ()
     assert len(body('h(?x) :- e(?x), 2 < 1, not contains("ab", "b") .').conditions) == 2
     assert (
@@ -139,7 +139,7 @@ def test_true_conditions_go_and_others_stay():
 
 
 def test_selections_go_to_the_atom_they_are_about():
-    """A comparison of one atom's variables is below the join, one of two atoms' above it."""
+    """A comparison of variables of one atom is below the join, of two atoms above it."""
     found = tree("h(?x) :- a(?x, ?y), b(?y, ?z), ?z > 1, ?x != ?z .")
     (join,) = (each for each in walk(found) if isinstance(each, Join))
 
@@ -149,7 +149,7 @@ def test_selections_go_to_the_atom_they_are_about():
 
 
 def test_tests_come_before_what_they_do_not_read():
-    """A computation for the head is last, after negations and tests and what these compute."""
+    """A computation for the head comes last, after negations and tests and what they compute."""
     found = body("h(?v) :- a(?x), ?v = ?x ** 9, ?x % 2 = 0, is_number(?x), not b(?x) .")
     kinds = [type(each) for each in found.conditions]
 
@@ -160,14 +160,14 @@ def test_tests_come_before_what_they_do_not_read():
 
 
 def test_columns_that_nothing_reads_are_open():
-    """A variable that stands once is a wildcard; one that something reads is not."""
+    """A variable that occurs once is a wildcard; one that is read elsewhere is not."""
     found = body("h(?x) :- a(?x, ?y, ?z), b(?z), not c(?x) .")
 
     assert found.patterns[0].arguments == (Column("x"), None, Column("z"))
 
 
 def test_one_projection_serves_all_negations_of_a_shape():
-    """Hidden predicates are named by what they keep, not by variables, and made once."""
+    """Hidden predicates are named after the kept positions, not variables, and created once."""
     plan = lower(
         check_text(EX + "h(?x) :- a(?x), not e(?x, _) .\ng(?y) :- b(?y), not e(?y, _) .\n")
     )
@@ -177,7 +177,7 @@ def test_one_projection_serves_all_negations_of_a_shape():
 
 
 def test_projections_are_left_as_they_are():
-    """A negation that asks for one fact needs no projection."""
+    """A negation that looks up a single fact needs no projection."""
     found = tree("h(?x) :- a(?x), not e(?x, 1) .")
 
     assert project_negated_wildcards(found) == found

@@ -22,7 +22,7 @@ arrow_types = st.sampled_from([pa.string(), pa.large_string()])
 
 @given(columns, arrow_types)
 def test_ids_are_those_of_a_dict(batches, arrow_type):
-    """Ids are dense, in order of first sight, whatever the batches and the Arrow type."""
+    """Ids are dense, in order of first appearance, for any batches and Arrow types."""
     dictionary = Dictionary()
     model: dict[str, int] = {}
     for batch in batches:
@@ -38,7 +38,7 @@ def test_ids_are_those_of_a_dict(batches, arrow_type):
 
 @given(st.lists(st.text(max_size=30), max_size=60))
 def test_validated_ids_are_those_of_canonical_terms(texts):
-    """`encode_validated` is `canonical`, row by row, with -1 for what it refuses."""
+    """`encode_validated` equals `canonical` row by row, with -1 for what that refuses."""
     candidates = [
         candidate
         for text in texts
@@ -59,7 +59,7 @@ def test_validated_ids_are_those_of_canonical_terms(texts):
 
 
 def test_growth_through_many_doublings():
-    """Hundreds of thousands of terms keep their ids while the table doubles under them."""
+    """Hundreds of thousands of terms keep their ids while the hash table doubles."""
     count = 300_000
     terms = pa.array([f"<http://example.org/{i}>" for i in range(count)])
     dictionary = Dictionary()
@@ -84,7 +84,7 @@ def test_terms_of_every_length(length):
 
 
 def test_slices_chunks_and_nulls():
-    """Sliced and chunked columns are read where they begin; a null is no term."""
+    """Sliced and chunked columns are read from their offsets; a null is no term."""
     dictionary = Dictionary()
     column = pa.array(['"a"', '"b"', '"c"', None])
 
@@ -111,7 +111,7 @@ def test_find_and_intern():
 
 
 def test_kinds_of_terms():
-    """Literals and IRIs are told apart by id."""
+    """Ids tell literals from IRIs."""
     dictionary = Dictionary()
     ids = dictionary.encode(pa.array(["<a:b>", "_:b", '"x"', '"x"@en']))
 
@@ -121,7 +121,7 @@ def test_kinds_of_terms():
 
 @pytest.mark.parametrize("ids", [[1], [-1], [0, 7]])
 def test_unknown_ids_are_refused(ids):
-    """An id that was never assigned is an error, not a read of foreign memory."""
+    """An id that was never assigned is an error, not an access out of bounds."""
     dictionary = Dictionary()
     dictionary.intern('"a"')
 
@@ -132,7 +132,7 @@ def test_unknown_ids_are_refused(ids):
 
 
 def test_decoded_terms_outlive_the_dictionary():
-    """A column of terms keeps the memory it shows."""
+    """A column of terms keeps its memory alive."""
     dictionary = Dictionary()
     dictionary.encode(pa.array([f'"{i}"' for i in range(1000)]))
     shown = dictionary.terms(990, 1000)

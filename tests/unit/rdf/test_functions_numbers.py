@@ -1,4 +1,4 @@
-"""Arithmetic on terms against fractions, Python's floats and tables of edges."""
+"""Arithmetic on terms, compared with fractions, Python's floats and tables of edge cases."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ BINARY = [
     ("/", integer("-2"), integer("3"), decimal("-0." + "6" * 17 + "7")),
     ("/", integer("6"), integer("-3"), decimal("-2")),
     ("/", integer("0"), decimal("-3"), decimal("0")),
-    # Zero divides doubles only.
+    # Only doubles can be divided by zero.
     ("/", integer("1"), integer("0"), ABSENT),
     ("/", decimal("1"), decimal("-0.0"), ABSENT),
     ("/", integer("1"), double("0"), double("INF")),
@@ -122,7 +122,7 @@ BINARY = [
     ("-", integer(LEAST), integer("0"), integer(LEAST)),
     ("+", integer(MOST), decimal("0.5"), decimal(f"{MOST}.5")),
     ("-", decimal(LEAST + 1), decimal("0.5"), decimal(f"{LEAST + 1}.5")),
-    # No numbers.
+    # Not numbers.
     ("+", integer("abc"), integer("1"), ABSENT),
     ("+", integer("1"), '"1"', ABSENT),
     ("+", integer("1.0"), integer("1"), ABSENT),
@@ -139,7 +139,7 @@ BINARY = [
 
 @pytest.mark.parametrize(("operator", "left", "right", "expected"), BINARY)
 def test_binary_operators(operator, left, right, expected):
-    """Types are promoted, results are canonical, and what is no number has no value."""
+    """Types are promoted, results are canonical, and operations on other terms have no value."""
     assert apply(operator, [left, right]) == expected
     assert expected is None or canonical(expected) == expected
 
@@ -190,7 +190,7 @@ OVERFLOWS = [
 
 @pytest.mark.parametrize("call", OVERFLOWS)
 def test_overflow_has_no_value_and_is_counted(call):
-    """A result whose whole part is outside 64 bits is no value, and the caller is told why."""
+    """A result whose whole part exceeds 64 bits has no value, and the caller is notified."""
     operator, *operands = call
     overflows = []
 
@@ -199,7 +199,7 @@ def test_overflow_has_no_value_and_is_counted(call):
 
 
 def test_other_absent_values_are_not_counted_as_overflow():
-    """A wrong type and a division by zero are no overflow."""
+    """A wrong type and a division by zero are not overflows."""
     overflows = []
 
     for operator, left, right, expected in BINARY:
@@ -246,13 +246,13 @@ NUMBERS = [
 
 @pytest.mark.parametrize(("operand", "expected"), NUMBERS)
 def test_to_number(operand, expected):
-    """Numbers stay as they are; the form of a text decides its type; other terms have no value."""
+    """Numbers stay unchanged; the form of a string decides its type; other terms have no value."""
     assert apply("to_number", [operand]) == expected
     assert expected is None or canonical(expected) == expected
 
 
 def units_of(units):
-    """A Decimal of so many units of 1e-18, whatever the precision of the context."""
+    """A Decimal of this many units of 1e-18, whatever the precision of the context."""
     sign, digits = int(units < 0), tuple(int(digit) for digit in str(abs(units)))
     return Decimal((sign, digits, -18))
 
@@ -279,7 +279,7 @@ def expected_exact(fraction, *, as_integer):
 
 
 def computed(operator, *operands):
-    """What `apply` gives for Python numbers."""
+    """The result of `apply` for Python numbers."""
     return apply(operator, [to_ntriples(operand) for operand in operands])
 
 
@@ -301,7 +301,7 @@ OPERATIONS = {
 @example("*", Decimal("0.000000000000000001"), Decimal("0.5"))
 @example("/", Decimal("0.000000000000000003"), 2)
 def test_exact_arithmetic_is_that_of_fractions(operator, left, right):
-    """Exact numbers are computed as fractions, rounded once, and checked for their range."""
+    """Exact results are those of fractions, rounded once, if they are in range."""
     if right == 0 and operator in "/%":
         assert computed(operator, left, right) is None
         return
@@ -341,7 +341,7 @@ DOUBLE_OPERATIONS = {
 
 @given(st.sampled_from(sorted(DOUBLE_OPERATIONS)), st.floats(), st.one_of(st.floats(), exact))
 def test_doubles_are_those_of_ieee(operator, left, right):
-    """Operations on doubles never fail: their results are those that numpy gets from C."""
+    """Operations on doubles never fail, and give the same results as numpy, which uses C."""
     other = float(right)
     with np.errstate(all="ignore"):
         expected = float(DOUBLE_OPERATIONS[operator](np.float64(left), np.float64(other)))
@@ -351,7 +351,7 @@ def test_doubles_are_those_of_ieee(operator, left, right):
 
 @given(st.floats(), st.one_of(st.floats(), st.integers(-9, 9), fractional))
 def test_powers_of_doubles_are_those_of_c(base, exponent):
-    """A power is that of C wherever Python has one, and never fails where it has none."""
+    """A power equals Python's, which is that of C, and does not fail where Python raises."""
     other = float(exponent)
     with np.errstate(all="ignore"):
         expected = float(np.power(np.float64(base), np.float64(other)))
@@ -371,7 +371,7 @@ def test_rounding_is_half_even(numerator, denominator):
 
 @given(st.integers(LEAST * UNITS, (MOST + 1) * UNITS - 1))
 def test_exact_terms_say_their_value(units):
-    """The text of a decimal is its value, with no digit too many."""
+    """The text of a decimal is its exact value, without superfluous digits."""
     text = exact_term(units, integer=False)
     lexical = text[1 : text.rindex('"')]
 

@@ -1,4 +1,4 @@
-"""Functions and tests of strings against Python's own."""
+"""Functions and tests of strings, compared with Python's."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ VALUES = [
 
 @pytest.mark.parametrize(("function", "arguments", "expected"), VALUES)
 def test_functions_of_strings(function, arguments, expected):
-    """Texts are unescaped, tags kept where they can be, and other terms have no value."""
+    """Strings are unescaped, language tags preserved where possible; other terms have no value."""
     assert apply(function, arguments) == expected
     assert expected is None or canonical(expected) == expected
 
@@ -93,13 +93,13 @@ TRUTHS = [
     ("matches", ['"abc"', '"("'], None),
     ("matches", ['"abc"', '"a{99999}"'], None),
     ("matches", ['"["', '"[[a]"'], True),
-    # What RE2 refuses has no value: back-references, look-around, programs that are too large.
+    # What RE2 refuses has no value: back-references, look-around, patterns that are too large.
     ("matches", ['"aa"', '"(a)\\\\1"'], None),
     ("matches", ['"ab"', '"a(?=b)"'], None),
     ("matches", ['"a"', '"a{1001}"'], None),
     ("matches", ['"a"', '"(a{100}){100}"'], None),
     ("matches", ['"a"', '"\\\\pL{1000}"'], None),
-    # Classes are about ASCII, case and categories about all characters, `$` about the whole text.
+    # Classes are ASCII-only; case and categories are Unicode; `$` matches the end of the text.
     ("matches", ['"\u00e9"', '"^\\\\w$"'], False),
     ("matches", ['"\u0663"', '"\\\\d"'], False),
     ("matches", ['"\u0663"', '"\\\\p{Nd}"'], True),
@@ -108,7 +108,7 @@ TRUTHS = [
     ("matches", ['"\U0001f600"', '"^.$"'], True),
     ("matches", ['"a\\n"', '"a$"'], False),
     ("matches", ['"a\\nb"', '"(?m)a$"'], True),
-    # A backtracking engine does not finish on these.
+    # A backtracking engine does not terminate in reasonable time on these.
     ("matches", [f'"{"a" * 5000}!"', '"(a+)+$"'], False),
     ("matches", [f'"{"a" * 5000}"', '"(a|aa)+b"'], False),
     ("matches", [ONE, '"1"'], None),
@@ -118,7 +118,7 @@ TRUTHS = [
 
 @pytest.mark.parametrize(("name", "arguments", "expected"), TRUTHS)
 def test_tests_of_strings(name, arguments, expected):
-    """Tests look at the text alone; other terms and broken patterns have no truth value."""
+    """Tests read only the text; other terms and invalid patterns have no truth value."""
     assert functions.test(name, arguments) is expected
 
 
@@ -129,7 +129,7 @@ texts = st.one_of(
 
 @given(texts, texts)
 def test_strings_are_those_of_python(left, right):
-    """Functions of plain literals are those of Python's strings."""
+    """Functions of plain literals equal those of Python's strings."""
     a, b = to_ntriples(left), to_ntriples(right)
 
     assert apply("concat", [a, b]) == to_ntriples(left + right)
@@ -147,7 +147,7 @@ positions = st.one_of(st.integers(-3, 9), st.integers(-(1 << 63), (1 << 63) - 1)
 
 @given(texts, positions, positions)
 def test_substrings_are_those_of_xpath(text, start, count):
-    """The characters are those whose position p has start <= p < start + count."""
+    """The result has the characters at positions p with start <= p < start + count."""
     terms = [to_ntriples(text), to_ntriples(start), to_ntriples(count)]
     numbered = list(enumerate(text, start=1))
     rest = "".join(character for p, character in numbered if p >= start)

@@ -1,4 +1,4 @@
-"""Parts and kinds of terms, extremes by value, and skolem terms."""
+"""Parts and kinds of terms, minimum and maximum by value, and skolem terms."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PARTS = {
 
 @pytest.mark.parametrize("term", PARTS)
 def test_parts_of_terms(term):
-    """Literals have a lexical form, a datatype and a language; IRIs a text; blank nodes nothing."""
+    """Literals have a lexical form, a datatype and a language; IRIs a text; blank nodes none."""
     names = ("to_string", "str", "datatype", "lang")
 
     assert tuple(apply(name, [term]) for name in names) == PARTS[term]
@@ -74,7 +74,7 @@ KINDS = {
 
 @pytest.mark.parametrize("term", KINDS)
 def test_kinds_of_terms(term):
-    """Every term has or has not each kind; a form its datatype lacks has no kind but literal."""
+    """Every test of kind is true or false; an ill-typed literal is only a literal."""
     names = {name for name in TESTS if name.startswith("is_")}
     truths = {name: functions.test(name, [term]) for name in names}
 
@@ -107,7 +107,7 @@ EXTREMES = [
 
 @pytest.mark.parametrize(("arguments", "least", "greatest"), EXTREMES)
 def test_extremes(arguments, least, greatest):
-    """The answer is the first of the least or greatest; what does not compare has no value."""
+    """The result is the first of equal extremes; terms that do not compare have no value."""
     expected = [None if i is None else arguments[i] for i in (least, greatest)]
 
     assert [apply("min", arguments), apply("max", arguments)] == expected
@@ -132,7 +132,7 @@ terms = st.sampled_from(
 
 @given(terms, terms)
 def test_extremes_of_two_follow_the_comparison(left, right):
-    """`min` and `max` order two terms as `<` does, and are absent where it does not hold."""
+    """`min` and `max` order two terms as `<` does, and have no value if they do not compare."""
     dictionary = Dictionary()
     values = Values(dictionary)
     ids = dictionary.intern(left), dictionary.intern(right)
@@ -149,7 +149,7 @@ def test_extremes_of_two_follow_the_comparison(left, right):
 
 
 def test_a_skolem_term_is_a_blank_node_of_its_arguments():
-    """The label is a depth and the first half of a hash over the texts."""
+    """The label is a depth and the first half of a hash of the texts."""
     digest = hashlib.sha256(f'{IRI}\0"a"@en'.encode()).hexdigest()
 
     made = apply("skolem", [IRI, '"a"@en'])
@@ -160,7 +160,7 @@ def test_a_skolem_term_is_a_blank_node_of_its_arguments():
 
 
 def test_skolem_terms_of_skolem_terms_end():
-    """Each nesting is one deeper, until there is no value."""
+    """Each nesting increases the depth, up to a limit without a value."""
     made = BLANK
     for depth in range(1, SKOLEM_DEPTH + 1):
         made = apply("skolem", [made, IRI])
@@ -189,7 +189,7 @@ def test_only_nodes_of_this_form_are_deep(label, depth):
 
 
 def test_every_built_in_is_known():
-    """Whatever the language has can be called, with any terms in any place."""
+    """Every built-in of the language can be called with any terms."""
     for term in KINDS:
         for name, builtin in FUNCTIONS.items():
             found = apply(name, [term] * builtin.min_args)

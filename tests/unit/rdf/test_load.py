@@ -27,7 +27,7 @@ def facts(path):
 
 
 def write(path, content):
-    """A file with this content."""
+    """Write a file with this content."""
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
 
@@ -40,7 +40,7 @@ def test_ntriples(tmp_path):
 
 
 def test_nquads(tmp_path):
-    """N-Quads are facts of `quad`; a line that names no graph is a fact of `triple`."""
+    """N-Quads are facts of `quad`; a line without a graph is a fact of `triple`."""
     text = "<a:s> <a:p> <a:o> <a:g> .\n<a:s> <a:p> <a:o> .\n<a:s> <a:p> 'x'@EN _:g .\n"
     path = write(tmp_path / "a.nq.gz", gzip.compress(text.replace("'", '"').encode()))
 
@@ -52,7 +52,7 @@ def test_nquads(tmp_path):
 
 
 def test_bad_lines_can_be_collected(tmp_path):
-    """Bad lines of N-Triples and N-Quads are reported by their numbers, the others are facts."""
+    """Bad lines of N-Triples and N-Quads are reported by number, the others are facts."""
     good, bad = "<a:s> <a:p> <a:o> .\n", "<a:s> <a:p> .\n"
     for suffix in ("nt", "nq"):
         path = write(tmp_path / f"a.{suffix}", good + bad + good + bad)
@@ -64,7 +64,7 @@ def test_bad_lines_can_be_collected(tmp_path):
 
 
 def test_turtle(tmp_path):
-    """Turtle abbreviations are resolved, literals are canonical."""
+    """Turtle abbreviations are expanded, literals are canonical."""
     text = '@prefix a: <a:> .\na:s a a:C ; a:p 1, "x"@EN, "\\u00e9" .\n'
     path = write(tmp_path / "a.ttl.gz", gzip.compress(text.encode()))
 
@@ -88,13 +88,13 @@ def test_turtle(tmp_path):
     ],
 )
 def test_bad_turtle(tmp_path, text, message):
-    """Bad Turtle names file and line."""
+    """The error for bad Turtle names file and line."""
     with pytest.raises(DataError, match=message):
         facts(write(tmp_path / "a.ttl", text))
 
 
 def test_csv(tmp_path):
-    """The file names the predicate, records are facts, cells are typed by their look."""
+    """The file name is the predicate, records are facts, cells are typed by their form."""
     text = '<a:x>,1,"a, ""b"""\r\n\r\n"""é""@EN",-1.5,\r\n_:b,1e3,"two\nlines"\r\n'
     path = write(tmp_path / "edge.csv", "\ufeff" + text)
 
@@ -143,7 +143,7 @@ def test_cells(cell, term):
     ],
 )
 def test_bad_files(tmp_path, name, content, message):
-    """Every bad file is a DataError that names it, and the line where there is one."""
+    """Every bad file raises a DataError that names it, and the line if there is one."""
     with pytest.raises(DataError, match=message):
         facts(write(tmp_path / name, content))
 

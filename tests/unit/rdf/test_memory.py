@@ -1,4 +1,4 @@
-"""Reserved columns."""
+"""Columns in reserved address space."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GIBIBYTE = 1 << 30
 
 
 def test_reserving_costs_no_memory():
-    """A column larger than physical memory is reserved, and only what is touched is resident."""
+    """A column larger than physical memory is reserved; only touched pages are resident."""
     before = psutil.Process().memory_info().rss
     column = ReservedColumn(np.int64, 2 * physical_memory() // 8)
     column.array[1_000_000] = 7
@@ -29,7 +29,7 @@ def test_reserving_costs_no_memory():
 
 
 def test_clearing_gives_pages_back():
-    """A cleared column reads as zero, at the address it had, and its pages are gone."""
+    """A cleared column reads as zero at the same address, and its pages are released."""
     column = ReservedColumn(np.uint8, GIBIBYTE)
     column.array[: 128 << 20] = 1
     full = psutil.Process().memory_info().rss
@@ -40,7 +40,7 @@ def test_clearing_gives_pages_back():
 
 
 def test_columns_are_freed():
-    """A column that nobody holds is unmapped; a view of it keeps the memory alive."""
+    """An unreferenced column is unmapped; a view keeps the memory alive."""
     column = ReservedColumn(np.int32, 1000)
     column.array[0] = 5
     view = column.array[:1]
@@ -53,13 +53,13 @@ def test_columns_are_freed():
 
 
 def test_reservable_is_bounded():
-    """At least a gibibyte of items, at most the bound that is asked for."""
+    """It is at least a gibibyte of items, and at most the requested bound."""
     assert reservable(8) >= GIBIBYTE // 8
     assert reservable(8, at_most=10) == 10
 
 
 def test_refused_address_space_is_a_clear_error():
-    """Under `ulimit -v` the error says what was refused and what to do."""
+    """Under `ulimit -v` the error says what failed and what to do."""
     code = (
         "import resource, numpy\n"
         "from streamreasoner.errors import EnvironmentSetupError\n"

@@ -1,4 +1,4 @@
-"""N-Quads against pyoxigraph, and as blocks of ids."""
+"""N-Quads, compared with pyoxigraph, and as blocks of ids."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ REFUSED = [
     b"@prefix a: <http://a/> .",
 ]
 REFUSED_HERE_ONLY = {REFUSED[-2]}
-"""What RDF 1.2 adds."""
+"""Syntax that RDF 1.2 adds."""
 
 
 def judge(line):
-    """Tuples of one line by pyoxigraph, None if it refuses."""
+    """Tuples of one line by pyoxigraph, None if it refuses the line."""
     try:
         found = list(pyoxigraph.parse(line, format=pyoxigraph.RdfFormat.N_QUADS))
     except SyntaxError:
@@ -75,7 +75,7 @@ def judge(line):
 
 
 def read(text, **options):
-    """Tuples of a document, those of three terms first, block by block."""
+    """Tuples of a document block by block, triples first."""
     dictionary = Dictionary()
     blocks = list(nquads.read([text], dictionary, **options))
     terms = dictionary.terms(0, len(dictionary)).to_pylist()
@@ -84,7 +84,7 @@ def read(text, **options):
 
 @pytest.mark.parametrize("line", ACCEPTED)
 def test_accepted_lines(line):
-    """A valid line gives what pyoxigraph reads, no fourth term meaning the default graph."""
+    """A valid line gives what pyoxigraph reads; no fourth term means the default graph."""
     expected = [tuple(map(_canonical, found)) for found in judge(line)]
 
     assert quads(line) == expected
@@ -127,14 +127,14 @@ statements = st.tuples(
 
 @given(st.lists(statements, max_size=12), st.sampled_from(["\n", "\r\n", "\r", "\n# c\n\n"]))
 def test_round_trip(document, end):
-    """What is written is what is read: triples and quads, each in the order of the lines."""
+    """Reading returns what was written: triples and quads, each in the order of lines."""
     text = "".join(" ".join(terms) + f" .{end}" for terms in document).encode()
 
     assert read(text) == sorted(document, key=len)
 
 
 def test_blocks_are_of_one_arity():
-    """Lines without a graph come as three columns, the others as four."""
+    """Lines without a graph become blocks of three columns, the others of four."""
     text = S + b"_:a .\n" + S + b"_:a" + G + b".\n" + S + b"_:b ."
     blocks = [block.tolist() for block in nquads.read([text], Dictionary())]
 
@@ -172,7 +172,7 @@ def test_broken_archives(tmp_path, suffix):
     ],
 )
 def test_errors_name_file_and_line(tmp_path, rest, message):
-    """Strict reading stops at the first bad line and says where it is and what is wrong."""
+    """Strict reading stops at the first bad line, and says where it is and what is wrong."""
     path = tmp_path / "facts.nq"
     path.write_bytes(S + b"<http://a/o> .\n\n# c\n" + S + rest + b"\n")
 

@@ -1,4 +1,4 @@
-"""The scanner against the exact path and against pyoxigraph."""
+"""The N-Triples scanner, compared with the exact parser and with pyoxigraph."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def scan(text, **options):
 
 
 def judge(line):
-    """Triples of one line by pyoxigraph, None if it refuses."""
+    """Triples of one line by pyoxigraph, None if it refuses the line."""
     try:
         quads = list(pyoxigraph.parse(line, format=pyoxigraph.RdfFormat.N_TRIPLES))
     except SyntaxError:
@@ -144,7 +144,7 @@ def is_utf8(line):
 
 @pytest.mark.parametrize("line", ACCEPTED)
 def test_accepted_lines(line):
-    """A valid line gives the triples that pyoxigraph reads, once scanned and once by the parser."""
+    """Scanner and parser give for a valid line the triples that pyoxigraph reads."""
     found, bad = scan(line)
 
     assert bad == []
@@ -169,7 +169,7 @@ def test_refused_lines(line):
 
 @pytest.mark.parametrize("line", [*ACCEPTED, *REFUSED])
 def test_known_terms_are_judged_alike(line):
-    """A line gives the same answer when the dictionary has seen all its terms before."""
+    """The result for a line is the same if the dictionary already has all its terms."""
     text = b"\n".join([*ACCEPTED, line, line])
     found, bad = scan(text)
     alone, refused = scan(line)
@@ -220,7 +220,7 @@ lines = st.one_of(
 
 @given(st.lists(lines, max_size=12), st.integers(1, 64))
 def test_scanner_is_the_exact_path(document, chunk_bytes):
-    """Compiled and exact path agree on any lines, however small the chunks they are read in."""
+    """Scanner and exact parser agree on any lines, however small the chunks are."""
     expected, refused = [], []
     for number, line in enumerate(document, start=1):
         try:
@@ -233,7 +233,7 @@ def test_scanner_is_the_exact_path(document, chunk_bytes):
 
 @given(st.lists(lines, min_size=1, max_size=8))
 def test_valid_lines_of_pyoxigraph_are_valid(document):
-    """What pyoxigraph accepts gives the same triples here; only we want comments in UTF-8 too."""
+    """What pyoxigraph accepts gives the same triples, except comments that are not UTF-8."""
     for line in document:
         judged = judge(line)
         if judged is not None and is_utf8(line):
@@ -241,7 +241,7 @@ def test_valid_lines_of_pyoxigraph_are_valid(document):
 
 
 def test_blocks_do_not_depend_on_pieces():
-    """The cut of the input into pieces and chunks never shows in the ids."""
+    """Ids do not depend on how the input is split into pieces and chunks."""
     text = b"".join(S + b'"%d" .\n' % i for i in range(2000)) + S + b"<http://a/last> ."
     whole = np.concatenate(list(read([text], Dictionary())))
     pieces = [text[i : i + 7] for i in range(0, len(text), 7)]
@@ -252,7 +252,7 @@ def test_blocks_do_not_depend_on_pieces():
 
 
 def test_lines_longer_than_a_chunk():
-    """A literal of megabytes is one term."""
+    """A literal of several megabytes is one term."""
     text = S + b'"' + b"x" * 3_000_000 + b'" .\n' + S + b'"y" .\n'
     blocks = list(read([text], Dictionary(), chunk_bytes=1000))
 
@@ -291,13 +291,13 @@ def test_truncated_archives(tmp_path):
 
 
 def test_missing_files(tmp_path):
-    """A file that is not there is a DataError naming it."""
+    """A missing file raises a DataError naming it."""
     with pytest.raises(DataError, match=r"nowhere\.nt: cannot be opened \(No such file"):
         list(read(tmp_path / "nowhere.nt", Dictionary()))
 
 
 def test_errors_name_file_and_line(tmp_path):
-    """Strict reading stops at the first bad line and says where it is."""
+    """Strict reading stops at the first bad line, and says where it is."""
     path = tmp_path / "facts.nt"
     path.write_bytes(S + b"<http://a/o> .\n\n# c\n" + S + b"<o> .\n")
 

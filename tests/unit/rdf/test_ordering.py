@@ -1,4 +1,4 @@
-"""The total order of terms against a plain Python sort key."""
+"""The total order of terms, compared with a Python sort key."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def typed(lexical, datatype):
 
 
 class Ids:
-    """Ids of terms in a dictionary of their own, and the order under test."""
+    """Terms in a new dictionary, and the order under test on their ids."""
 
     def __init__(self, terms):
         dictionary = Dictionary()
@@ -38,7 +38,7 @@ class Ids:
 
 
 def key(term):
-    """Sort key of a canonical term, by the definition."""
+    """Sort key of a canonical term, by the definition of the order."""
     text = term.encode()
     if not term.startswith('"'):
         return (1 if term.startswith("<") else 0, text)
@@ -112,7 +112,7 @@ terms = st.one_of(
 @example([typed("9007199254740993", "integer"), typed("9007199254740992", "double")])
 @example([typed("NaN", "double"), typed("NaN", "float"), typed("INF", "double")])
 def test_the_order_is_that_of_the_key(drawn):
-    """Any two terms are ordered as their keys are."""
+    """Any two terms are ordered like their keys."""
     ids = Ids(drawn)
 
     for left in drawn:
@@ -123,7 +123,7 @@ def test_the_order_is_that_of_the_key(drawn):
 
 @given(st.lists(terms, max_size=12))
 def test_the_order_is_total(drawn):
-    """It is antisymmetric and transitive, and only a term itself is equal to it."""
+    """It is antisymmetric and transitive, and each term equals only itself."""
     ids = Ids(drawn)
     ranked = sorted(set(drawn), key=cmp_to_key(ids.order))
 
@@ -134,7 +134,7 @@ def test_the_order_is_total(drawn):
 
 @given(st.lists(terms, max_size=8))
 def test_the_order_agrees_with_the_comparison(drawn):
-    """Where `<` holds, and not between an exact number and a double, so does the order."""
+    """If `<` holds, so does the order, except between an exact number and a double."""
     ids = Ids(drawn)
 
     for left in drawn:
@@ -147,7 +147,7 @@ def test_the_order_agrees_with_the_comparison(drawn):
 
 
 def test_kinds_follow_each_other():
-    """One term of each kind, and ties within a kind, in their order."""
+    """Terms of each kind, and ties within a kind, are in the defined order."""
     ranked = [
         "_:b",
         "_:z",
@@ -191,5 +191,5 @@ def test_kinds_follow_each_other():
 
 @pytest.mark.parametrize("term", ["_:b", "<http://a/b>", '"a"', typed("NaN", "double")])
 def test_a_term_equals_itself(term):
-    """Whatever it is, NaN included."""
+    """Every term equals itself, including NaN."""
     assert Ids([term]).order(term, term) == 0

@@ -121,7 +121,7 @@ def test_canonical_text(text, expected):
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_refused_text(text):
-    """What is not exactly one RDF 1.1 term is refused in one line that says where."""
+    """Text other than one RDF 1.1 term is refused, with a one-line message that says where."""
     with pytest.raises(TermError, match=r"\(at character \d+\)\.$") as caught:
         canonical(text)
 
@@ -138,7 +138,7 @@ def test_long_terms_are_cut_in_messages():
 
 @given(st.text())
 def test_any_string_is_a_plain_literal(text):
-    """Every Python string without surrogates is a literal and comes back unchanged."""
+    """Every Python string without surrogates round-trips as a literal."""
     term = to_ntriples(text)
 
     assert from_ntriples(term) == text
@@ -147,13 +147,13 @@ def test_any_string_is_a_plain_literal(text):
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_literals_are_written_as_pyoxigraph_writes_them(text):
-    """Our canonical escapes are those of an independent writer of canonical N-Triples."""
+    """Escapes equal those of an independent writer of canonical N-Triples."""
     assert to_ntriples(text) == str(pyoxigraph.Literal(text))
 
 
 @given(st.text())
 def test_canonical_is_idempotent(text):
-    """Whatever `canonical` accepts it accepts again, unchanged."""
+    """The result of `canonical` is accepted again, unchanged."""
     for candidate in (text, f"<http://a/{text}>", f"_:{text}", f'"{text}"', f'"x"@{text}'):
         try:
             once = canonical(candidate)
@@ -172,7 +172,7 @@ def test_canonical_is_idempotent(text):
     )
 )
 def test_python_values_come_back(python_value):
-    """Numbers, booleans and strings survive the way through N-Triples with their type."""
+    """Numbers, booleans and strings round-trip through N-Triples with their type."""
     back = from_ntriples(to_ntriples(python_value))
 
     assert back == python_value
@@ -207,7 +207,7 @@ def test_nan_comes_back():
     ],
 )
 def test_terms_come_back(text, caplog):
-    """Reading a term into Python and writing it gives the very same term, and logs nothing."""
+    """Reading a term into Python and writing it gives the same term, and logs nothing."""
     assert to_ntriples(from_ntriples(text)) == text
     assert caplog.records == []
 
@@ -240,7 +240,7 @@ def test_xml_literals_are_never_parsed():
     ],
 )
 def test_terms_from_python(node, expected):
-    """Nodes of rdflib and Python values have one canonical text each."""
+    """Each rdflib node and Python value has one canonical text."""
     assert to_ntriples(node) == expected
 
 
@@ -250,19 +250,19 @@ def test_terms_from_python(node, expected):
     ids=["bnode", "nan", "none", "object", "bytes", "surrogate", "huge"],
 )
 def test_values_without_rdf_form(node):
-    """A value that is no RDF term is refused with a TermError."""
+    """A value that is not an RDF term raises a TermError."""
     with pytest.raises(TermError):
         to_ntriples(node)
 
 
 def test_relative_rdflib_iris_are_refused():
-    """Relative IRIs, which rdflib lets pass, are refused."""
+    """Relative IRIs, which rdflib accepts, are refused."""
     with pytest.raises(TermError, match="No scheme"):
         to_ntriples(rdflib.URIRef("a"))
 
 
 def test_value_of_a_term():
-    """`value` reads literals and finds nothing in other terms."""
+    """`value` returns the value of a literal, and None for other terms."""
     assert value(f'"-1.5"^^<{XSD}decimal>').whole == -2
     assert value(f'"-1.5"^^<{XSD}decimal>').fraction == 5 * 10**17
     assert value("<http://example.org/a>").kind is ValueKind.NONE

@@ -1,4 +1,4 @@
-"""Comparison of terms by value against Python's own numbers, strings and times."""
+"""Comparison of terms by value, checked against Python's numbers, strings and times."""
 
 from __future__ import annotations
 
@@ -51,25 +51,25 @@ doubles = st.floats(allow_nan=False)
 
 @given(exact, exact)
 def test_exact_numbers_compare_exactly(left, right):
-    """Integers and decimals compare as Python's unbounded numbers do."""
+    """Integers and decimals compare like Python's unbounded numbers."""
     assert order(to_ntriples(left), to_ntriples(right)) == sign(Decimal(left), Decimal(right))
 
 
 @given(doubles, doubles)
 def test_doubles_compare_as_floats(left, right):
-    """Doubles compare as IEEE numbers, infinities and signed zeros included."""
+    """Doubles compare as IEEE numbers, including infinities and signed zeros."""
     assert order(to_ntriples(left), to_ntriples(right)) == sign(left, right)
 
 
 @given(exact, doubles)
 def test_an_exact_number_meets_a_double_as_double(left, right):
-    """Where a double is involved both sides are doubles."""
+    """If one side is a double, both are compared as doubles."""
     assert order(to_ntriples(left), to_ntriples(right)) == sign(float(left), right)
 
 
 @given(st.text(), st.text())
 def test_strings_compare_by_code_point(left, right):
-    """Plain literals compare as Python strings, whatever is escaped in their canonical text."""
+    """Plain literals compare like Python strings, despite escapes in their canonical text."""
     assert order(to_ntriples(left), to_ntriples(right)) == sign(left, right)
 
 
@@ -78,13 +78,13 @@ escaped = st.text('\x00\t\n\x0b\x1f !A"\\u\x7f\x80\uf000\ufffd\ufffe\uffff\U0001
 
 @given(escaped, escaped)
 def test_escapes_do_not_disturb_the_order(left, right):
-    """The same, on characters that canonical N-Triples escapes and their neighbours."""
+    """The same holds for characters that canonical N-Triples escapes, and their neighbours."""
     assert order(to_ntriples(left), to_ntriples(right)) == sign(left, right)
 
 
 @st.composite
 def instants(draw):
-    """A lexical xsd:dateTime and the instant it means."""
+    """A lexical xsd:dateTime and its instant."""
     minutes = draw(st.one_of(st.none(), st.integers(-840, 840)))
     moment = draw(st.datetimes(datetime(2, 1, 1), datetime(9998, 1, 1)))  # noqa: DTZ001
     if minutes is None:
@@ -95,7 +95,7 @@ def instants(draw):
 
 @given(instants(), instants())
 def test_instants_compare_as_times(left, right):
-    """Times compare as instants across timezones; none means UTC."""
+    """Times compare as instants across time zones; the default is UTC."""
     expected = sign(left[1], right[1])
 
     assert order(typed(left[0], "dateTime"), typed(right[0], "dateTime")) == expected
@@ -147,7 +147,7 @@ def test_dates_compare_as_days(left, right):
     ],
 )
 def test_order_of_terms(left, right, expected):
-    """Numbers compare across datatypes; unlike kinds and unknown values only with themselves."""
+    """Numbers compare across datatypes; other kinds and unknown values only with themselves."""
     assert order(left, right) == expected
 
 
@@ -180,12 +180,12 @@ def test_order_of_terms(left, right, expected):
     ],
 )
 def test_forms_without_value(lexical, datatype):
-    """A form outside its datatype, or finer than the columns hold, has no value."""
+    """An ill-typed form, or one more precise than the columns can hold, has no value."""
     assert value(lexical, XSD + datatype).kind is Kind.NONE
 
 
 def test_extending_keeps_what_is_there():
-    """Values are filled for new ids only, in as many steps as one likes."""
+    """Values are computed only for new ids, in any number of steps."""
     dictionary = Dictionary()
     values = Values(dictionary)
     for i in range(100):
@@ -201,7 +201,7 @@ def test_extending_keeps_what_is_there():
 
 
 def test_integers_are_interned_as_their_literals():
-    """An integer made by a kernel is the term that its text is, with its value filled in."""
+    """An integer that a kernel creates is the term of its text, and has its value."""
     dictionary = Dictionary()
     values = Values(dictionary)
     numbers = [0, 7, 7, -1, 10, 2**63 - 1, -(2**63), 123456789012345678, *range(5000), -40]

@@ -42,17 +42,17 @@ def completions():
     ],
 )
 def test_candidates_fit_the_place(completions, before, expected):
-    """Commands come first, then what the program and the dictionary know by that name."""
+    """Commands come first, then matching names of the program and the dictionary."""
     assert completions.at(before).texts == expected
 
 
 def test_an_empty_line_offers_every_command(completions):
-    """In the order of `help`."""
+    """All commands are offered, in the order of `help`."""
     assert completions.at("").texts[:2] == ("insert", "remove")
 
 
 def test_new_terms_are_offered():
-    """Terms that come later are known as well, and so are prefixes."""
+    """Terms and prefixes that are added later are offered too."""
     session = Session(Reasoner(check_text(RULES)))
     completions = Completions(session)
     assert completions.at("list edge(ex:b").texts == ()
@@ -65,7 +65,7 @@ def test_new_terms_are_offered():
 
 
 def test_there_are_not_too_many():
-    """A long list is cut."""
+    """A long list is shortened."""
     session = Session(Reasoner(check_text(RULES)))
     facts = ", ".join(f"edge(ex:n{i}, 1)" for i in range(100))
     session.execute(f"insert {facts}.")

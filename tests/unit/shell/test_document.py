@@ -1,4 +1,4 @@
-"""Laws of docs/shell.md: its transcript is what happens, and it knows every command."""
+"""Laws of docs/shell.md: its transcript is real, and it lists every command."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ TEXT = (Path(__file__).parents[3] / "docs/shell.md").read_text("utf-8")
 
 
 def block(language):
-    """The one block of a language."""
+    """The only block of a language."""
     (found,) = re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
     return found
 
 
 def test_the_transcript_is_what_happens():
-    """The lines after `> `, as a script, give the transcript."""
+    """Running the lines after `> ` as a script gives the transcript."""
     transcript = block("transcript")
     script = [line.removeprefix("> ") for line in transcript.splitlines() if line[:2] in ("> ", "")]
 
@@ -27,7 +27,7 @@ def test_the_transcript_is_what_happens():
 
 
 def test_every_command_is_documented():
-    """The table has a row for every command, with its other words."""
+    """The table has a row for every command, with its aliases."""
     rows = re.findall(r"^\| `(.*?) \| ", TEXT.split("## Commands")[1], re.MULTILINE)
     words = {word for row in rows for word in re.findall(r"(?:^|`)(@?[a-z-]+)", row)}
 

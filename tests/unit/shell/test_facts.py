@@ -30,7 +30,7 @@ IN_ORDER = (
 
 
 def test_facts_are_sorted_by_value():
-    """Predicates first, then terms in their total order: numbers by value, strings by text."""
+    """Facts are sorted by predicate, then by the total order of terms."""
     facts = [Fact(name, (term,)) for name in ("edge", "path") for term in IN_ORDER]
     shuffled = Random(7).sample(facts, len(facts))
 
@@ -38,7 +38,7 @@ def test_facts_are_sorted_by_value():
 
 
 def test_a_fact_is_printed_in_the_rule_language():
-    """IRIs are shortened, numbers bare, triples in brackets."""
+    """IRIs are shortened, numbers unquoted, triples in brackets."""
     printer = FactPrinter({"e": "http://e/"})
     terms = ("<http://e/a>", "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>", IN_ORDER[5])
 
@@ -58,7 +58,7 @@ def test_a_fact_is_printed_in_the_rule_language():
     ],
 )
 def test_a_pattern_chooses_facts(arguments, expected):
-    """Constants are terms, one variable is one term, and all else is free."""
+    """Constants match themselves, a repeated variable one term, and all else any term."""
     dictionary = Dictionary()
     a, b = dictionary.intern("a"), dictionary.intern("b")
     args = np.array([[a, a], [a, b], [b, a]], dtype=np.int32)
@@ -68,5 +68,5 @@ def test_a_pattern_chooses_facts(arguments, expected):
 
 
 def test_facts_without_arguments_are_decoded():
-    """Rows without columns are facts, too."""
+    """Rows without columns are facts too."""
     assert decode_facts("f", np.empty((1, 0), dtype=np.int32), Dictionary()) == [Fact("f", ())]

@@ -1,4 +1,4 @@
-"""Commands from text: what they are, and where a mistake is."""
+"""Parsing commands: results, and positions of errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SCOPE = Scope(
 
 
 def integer(number):
-    """The term of a whole number."""
+    """The term of an integer."""
     return f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>'
 
 
@@ -74,7 +74,7 @@ def edge(x, y):
     ],
 )
 def test_a_command_is_what_it_says(text, expected):
-    """Facts are canonical terms under the prefixes and the base; dots and comments are free."""
+    """Terms are canonical, prefixes and base are resolved; dots and comments are optional."""
     assert parse(text, SCOPE) == expected
 
 
@@ -88,7 +88,7 @@ def test_a_pattern_keeps_its_variables():
 
 
 def test_rules_come_with_their_prefixes():
-    """What is added can be read on its own, and lines count as typed."""
+    """An added rule can be parsed by itself, and its lines are numbered as typed."""
     command = parse("rule path(?x, ?y) :-\n  edge(?x, ?y).", SCOPE)
 
     assert isinstance(command, AddRules)
@@ -118,7 +118,7 @@ def test_rules_come_with_their_prefixes():
     ],
 )
 def test_a_mistake_in_words_is_one_sentence(text, message):
-    """What was found is named, and what to do."""
+    """The message names the wrong word and says what to do."""
     with pytest.raises(CommandError) as caught:
         parse(text, SCOPE)
 
@@ -236,7 +236,7 @@ def test_a_mistake_in_words_is_one_sentence(text, message):
     ],
 )
 def test_a_mistake_in_a_fact_has_a_caret(text, expected):
-    """Mistakes are those of rule files, and point into the command as typed."""
+    """Errors are reported as in rule files, with a caret in the command as typed."""
     with pytest.raises(ProgramError) as caught:
         parse(text, SCOPE)
 

@@ -25,13 +25,13 @@ CTRL_C, CTRL_D, UP = "\x03", "\x04", "\x1b[A"
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch):
-    """A terminal that is not asked where its cursor is, and has colours."""
+    """A terminal with colours that is not queried for its cursor position."""
     monkeypatch.setenv("PROMPT_TOOLKIT_NO_CPR", "1")
     monkeypatch.delenv("NO_COLOR", raising=False)
 
 
 def typed(keys, *, said=(), history=None):
-    """The session, and what is on the terminal, after some keys."""
+    """The session and the terminal's content after some keys."""
     session = Session(Reasoner(check_text(RULES)))
     shown = io.StringIO()
     with create_pipe_input() as given:
@@ -47,7 +47,7 @@ def typed(keys, *, said=(), history=None):
 
 
 def test_commands_are_done_until_the_end():
-    """Changes are coloured by their sign, and Ctrl-D leaves."""
+    """Changes are coloured by sign, and Ctrl-D exits."""
     session, shown = typed(
         f"insert edge(1, 2).\rcommit\rremove edge(1, 2).\rcommit\r{CTRL_D}",
         said=[Line("welcome", Tone.NOTE)],
@@ -60,7 +60,7 @@ def test_commands_are_done_until_the_end():
 
 
 def test_colours_can_be_switched_off(monkeypatch):
-    """NO_COLOR leaves the text."""
+    """With NO_COLOR only the text is printed."""
     monkeypatch.setenv("NO_COLOR", "1")
     _, shown = typed("insert edge(1, 2).\rcommit\rquit\r")
 
@@ -76,21 +76,21 @@ def test_what_is_open_goes_on_in_the_next_line():
 
 
 def test_a_blank_line_ends_what_is_open():
-    """A mistake is reported instead of waiting for more input."""
+    """An error is reported instead of waiting for more input."""
     _, shown = typed(f"rule path(?x, ?x) :- edge(?x\r\r{CTRL_D}")
 
     assert "SR102" in shown
 
 
 def test_an_interrupt_forgets_the_line():
-    """Ctrl-C clears the input and does not leave the shell."""
+    """Ctrl-C clears the input and does not exit the shell."""
     session, _ = typed(f"insert edge(1, 2).{CTRL_C}insert edge(3, 4).\rcommit\rquit\r")
 
     assert session.reasoner.facts("edge") == {(3, 4)}
 
 
 def test_an_interrupt_stops_a_command(monkeypatch):
-    """A command that is interrupted changes nothing, and the shell goes on."""
+    """An interrupted command changes nothing, and the shell continues."""
 
     def interrupted(_self, _text):
         monkeypatch.undo()
@@ -119,7 +119,7 @@ def test_the_prompt_counts_what_is_collected():
 
 
 def test_tab_extends_what_is_typed():
-    """What a candidate replaces is what stands before the cursor."""
+    """A completion replaces the word before the cursor."""
     completer = _ShellCompleter(Session(Reasoner(check_text(RULES))))
     (found,) = completer.get_completions(Document("insert edge(1, 2), pa"), None)
 
@@ -127,7 +127,7 @@ def test_tab_extends_what_is_typed():
 
 
 def test_what_was_typed_is_there_the_next_time(tmp_path):
-    """The history is a file, which only its owner reads."""
+    """The history is a file that only its owner can read."""
     file = tmp_path / "state" / "history"
     typed("insert edge(1, 2).\rquit\r", history=file)
     session, _ = typed(f"{UP}{UP}\rcommit\rquit\r", history=file)
@@ -145,7 +145,7 @@ def test_a_history_that_cannot_be_written_is_no_obstacle(tmp_path):
 
 
 def test_the_history_is_in_the_state_directory(monkeypatch, tmp_path):
-    """XDG_STATE_HOME says where, if it is absolute; else it is below the home directory."""
+    """It is in XDG_STATE_HOME if that is absolute, otherwise below the home directory."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert history_file() == tmp_path / "streamreasoner" / "shell_history"
 

@@ -32,7 +32,7 @@ from streamreasoner.shell.reading import first_word, inputs, is_complete
     ],
 )
 def test_a_complete_command_is_done(text):
-    """Nothing in it is open, or its dot or a blank line ends it."""
+    """A command is complete if nothing is open, or if a dot or a blank line ends it."""
     assert is_complete(text)
 
 
@@ -53,24 +53,24 @@ def test_a_complete_command_is_done(text):
     ],
 )
 def test_what_is_open_goes_on(text):
-    """A parenthesis, a list after a comma, and a rule without its dot need more."""
+    """An open parenthesis, a comma at the end and a rule without a dot need more input."""
     assert not is_complete(text)
 
 
 def test_a_blank_line_ends_what_is_open():
-    """A command that is not complete is still read, so that its mistake is shown at once."""
+    """An incomplete command is parsed, so that its error is shown at once."""
     assert [*inputs(["insert f(1", "", "commit"])] == ["insert f(1", "", "commit"]
 
 
 def test_a_command_ends_what_is_open_before_it():
-    """A mistake in one command does not swallow the next ones; atoms are no commands."""
+    """An error in one command does not affect the next ones; atoms are not commands."""
     script = ["rule f(?x) :-", "count(?x)", "list g", "rule a(?x) :- ", "  list ."]
 
     assert [*inputs(script)] == ["rule f(?x) :-\ncount(?x)", "list g", "rule a(?x) :- \n  list ."]
 
 
 def test_comments_between_the_lines_of_a_command_belong_to_it():
-    """A comment does not end a command, and alone is an input of its own."""
+    """A comment does not end a command; by itself it is a separate input."""
     script = ["% first", "insert f(1),", "# and", "  f(2).", "// last"]
 
     assert [*inputs(script)] == ["% first", "insert f(1),\n# and\n  f(2).", "// last"]
@@ -84,7 +84,7 @@ def test_comments_between_the_lines_of_a_command_belong_to_it():
     )
 )
 def test_no_line_is_lost(lines):
-    """The inputs of a script, joined, are the script."""
+    """The inputs of a script, joined, equal the script."""
     assert "\n".join(inputs(lines)) == "\n".join(lines)
 
 
@@ -100,5 +100,5 @@ def test_no_line_is_lost(lines):
     ],
 )
 def test_the_first_word_is_the_command(text, expected):
-    """Other words for a command are that command; what is no command stays as it is."""
+    """An alias gives its command; a word that is no command stays unchanged."""
     assert first_word(text) == expected

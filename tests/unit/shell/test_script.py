@@ -13,7 +13,7 @@ RULES = "path(?x, ?y) :- edge(?x, ?y) ."
 
 
 def test_a_transcript_echoes_all_lines():
-    """Comments, blank lines and commands of several lines are there, each before its output."""
+    """Comments, blank lines and multi-line commands are echoed, each before its output."""
     assert run(RULES, "# go\n\ninsert edge(1, 2),\n  edge(2, 3).\ncount edge # none\n") == (
         "> # go\n"
         "\n"
@@ -26,14 +26,14 @@ def test_a_transcript_echoes_all_lines():
 
 
 def test_a_script_stops_at_the_first_error():
-    """The error is part of the transcript, and nothing after it is done."""
+    """The error is part of the transcript, and no later command runs."""
     assert run(RULES, "lst edge\ncount edge") == (
         "> lst edge\nerror: There is no command 'lst'. Did you mean 'list'?\n"
     )
 
 
 def test_a_script_can_go_on_after_an_error():
-    """What was wrong is still reported in the end."""
+    """The result still reports the error."""
     source_rules = []
     session = Session(Reasoner(check_text(RULES)))
 
@@ -50,12 +50,12 @@ def test_a_script_can_go_on_after_an_error():
 
 
 def test_a_script_ends_with_quit():
-    """Nothing after `quit` is done."""
+    """No command after `quit` runs."""
     assert run(RULES, "quit\nlst edge") == "> quit\n"
 
 
 def test_the_folder_of_the_rules_is_where_a_script_runs(tmp_path):
-    """Files are named beside the rules, and places in the rules without a folder."""
+    """Paths are relative to the rules, and positions name the rules without a folder."""
     (tmp_path / "rules.dl").write_text(RULES, encoding="utf-8")
     (tmp_path / "edge.csv").write_text("1,2\n", encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""What commands do: the transcript of each, and that a failing one changes nothing."""
+"""Commands of the shell: their output, and that a failing one changes nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
 
 
 def said(rules, *commands):
-    """What the last of some commands says."""
+    """The output of the last command."""
     session = Session(Reasoner(check_text(rules)))
     session.start(())
     for command in commands[:-1]:
@@ -27,7 +27,7 @@ def said(rules, *commands):
 
 
 def test_a_commit_prints_the_changes_in_order():
-    """Changes go by predicate and value; what the input did is marked; numbers come last."""
+    """Changes are sorted by predicate and value; input is marked; totals come last."""
     assert said(PATHS, "insert edge(10, 9), edge(ex:a, 2), edge(9, 10).", "commit") == [
         "+ edge(ex:a, 2)  # asserted",
         "+ edge(9, 10)  # asserted",
@@ -42,7 +42,7 @@ def test_a_commit_prints_the_changes_in_order():
 
 
 def test_a_deletion_is_printed_with_its_consequences():
-    """Facts that became absent have a minus; those that something else holds up stay."""
+    """Facts that became absent have a minus; those with another derivation stay."""
     assert said(
         PATHS,
         "insert edge(1, 2), edge(2, 3), edge(1, 3).",
@@ -57,7 +57,7 @@ def test_a_deletion_is_printed_with_its_consequences():
 
 
 def test_facts_that_change_only_their_support_stay():
-    """A fact that is derived and then asserted too is present all the time, and so backwards."""
+    """Asserting a derived fact, or retracting that assertion, does not change its presence."""
     assert said(PATHS, "insert edge(1, 2).", "commit", "insert path(1, 2).", "commit")[0] == (
         "= path(1, 2)  # asserted, was derived"
     )
@@ -157,7 +157,7 @@ QUESTIONS = f"{PATHS}[?x, a, ex:Node] :- edge(?x, _) .\nedge(1, 2), edge(2, 2), 
     ],
 )
 def test_a_question_is_answered_in_order(command, expected):
-    """Answers are sorted by value, and shortened by the program's prefixes."""
+    """Answers are sorted by value, and shortened with the program's prefixes."""
     if expected is None:
         with pytest.raises(StreamReasonerError, match="unknown prefix"):
             said(QUESTIONS, command)
@@ -166,7 +166,7 @@ def test_a_question_is_answered_in_order(command, expected):
 
 
 def test_help_lists_every_command():
-    """Each is on a line of its own, with what it does."""
+    """Each command has a line with its description."""
     lines = said(PATHS, "help")
 
     assert [line.split()[0] for line in lines][:4] == ["insert", "remove", "pending", "commit"]
@@ -183,7 +183,7 @@ def test_a_predicate_of_no_arguments_is_printed():
 
 
 def test_a_present_and_an_absent_fact_are_explained():
-    """A present fact has its proof, an absent one what it lacks."""
+    """A present fact has a proof, an absent one has what each rule lacks."""
     commands = ("insert edge(1, 2), edge(2, 3).", "commit")
 
     assert said(PATHS, *commands, "explain path(1, 3)")[0] == "path(1, 3)"
@@ -191,12 +191,12 @@ def test_a_present_and_an_absent_fact_are_explained():
 
 
 def test_the_plan_is_printed():
-    """`plan` tells how the rules are evaluated."""
+    """`plan` prints how the rules are evaluated."""
     assert any("path" in line for line in said(PATHS, "plan"))
 
 
 def test_a_prefix_is_for_what_comes_after_it():
-    """A declared prefix is read and printed."""
+    """A declared prefix is accepted in input and used in output."""
     assert said(PATHS, "@prefix e: <http://e/> .", "insert edge(e:x, e:y).", "commit")[:2] == [
         "+ edge(e:x, e:y)  # asserted",
         "+ path(e:x, e:y)",
@@ -214,7 +214,7 @@ def test_a_file_is_an_epoch_of_its_own(tmp_path):
 
 
 def test_a_bad_file_changes_nothing(tmp_path):
-    """A file of another predicate is refused."""
+    """A file of an unknown predicate is refused."""
     file = tmp_path / "road.csv"
     file.write_text("1,2\n", encoding="utf-8")
     with pytest.raises(StreamReasonerError, match="no predicate 'road'"):
@@ -222,7 +222,7 @@ def test_a_bad_file_changes_nothing(tmp_path):
 
 
 def test_rules_come_and_go():
-    """What a new rule derives appears, and goes again with the rule."""
+    """Facts that a new rule derives appear, and disappear with the rule."""
     commands = (
         "insert edge(1, 2).",
         "commit",
@@ -236,7 +236,7 @@ def test_rules_come_and_go():
 
 
 def test_a_rule_with_a_warning_is_added_and_the_warning_shown():
-    """What is legal and probably a mistake is said before the changes."""
+    """Warnings are printed before the changes."""
     assert said(PATHS, "rule far(?x) :- path(?x, ?y) .")[:3] == [
         "<input>:1:26: SR501 variable '?y' occurs once in its rule",
         "  rule far(?x) :- path(?x, ?y) .",
@@ -245,7 +245,7 @@ def test_a_rule_with_a_warning_is_added_and_the_warning_shown():
 
 
 def test_a_wrong_rule_has_a_caret_in_the_command():
-    """Mistakes of the rule, alone or with the program, point into what was typed."""
+    """Errors of the rule, by itself or with the program, have a caret in the typed text."""
     with pytest.raises(StreamReasonerError) as caught:
         said(PATHS, "rule far(?x) :-\n  path(?y, _) .")
 
@@ -259,13 +259,13 @@ def test_a_wrong_rule_has_a_caret_in_the_command():
 
 
 def test_there_are_only_so_many_rules():
-    """A rule is dropped by a number that `rules` gives."""
+    """A rule is dropped by its number in `rules`; other numbers are refused."""
     with pytest.raises(StreamReasonerError, match="There is no rule 3;"):
         said(PATHS, "drop 3")
 
 
 def test_a_limit_cuts_long_answers():
-    """The numbers are those of the whole answer."""
+    """The totals are those of the whole answer."""
     session = Session(Reasoner(check_text(PATHS)), limit=2)
     session.execute("insert edge(1, 1), edge(2, 2), edge(3, 3).")
     session.execute("commit")
@@ -288,7 +288,7 @@ def test_a_clock_tells_how_long_an_epoch_took():
 
 
 def test_the_first_epoch_takes_facts_of_program_and_files(tmp_path):
-    """Both are there from the beginning; a program without facts begins without an epoch."""
+    """Both are present from the start; a program without facts begins without an epoch."""
     file = tmp_path / "edge.csv"
     file.write_text("2,3\n", encoding="utf-8")
     session = Session(Reasoner(check_text(f"{PATHS}edge(1, 2) .")))
@@ -298,7 +298,7 @@ def test_the_first_epoch_takes_facts_of_program_and_files(tmp_path):
 
 
 def test_what_is_left_is_told_at_the_end():
-    """`quit`, or the end of a script, says how many updates were not committed."""
+    """`quit`, or the end of a script, reports the number of uncommitted updates."""
     assert said(PATHS, "insert edge(1, 2).", "quit") == ["1 update not committed."]
     assert run(PATHS, "insert edge(1, 2).").endswith(
         "> insert edge(1, 2).\n1 update not committed.\n"

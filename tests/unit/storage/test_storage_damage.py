@@ -38,7 +38,7 @@ OTHER = ProgramText("other-hash", "r(?x) :- q(?x) .\n", ("q/1", "r/1"))
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory):
-    """A state directory after many small epochs, with what a start finds in it."""
+    """A state directory after many small epochs, and what a start reads from it."""
     state = tmp_path_factory.mktemp("state")
     with pytest.MonkeyPatch.context() as patch, open_tables(state / "tables") as tables:
         patch.setattr(maintain, "EPOCHS_BETWEEN_RUNS", 8)
@@ -77,13 +77,13 @@ def original(tmp_path_factory):
 
 
 def start(state):
-    """All that a start takes from a state directory, whatever backend it starts."""
+    """Everything that a start reads from a state directory, for either backend."""
     with open_tables(state / "tables") as tables:
         found, dictionary = restored(tables, LAST + 1)
         checkpoint = Checkpoint.read(state / "checkpoint")
         marker = Marker(LAST, offsets(LAST), OTHER.hash)
         point = resume(marker, tables, checkpoint)
-        # A batch that Spark has not noted as finished is run again, and changes nothing.
+        # A batch that is not in Spark's commit log is replayed, and changes nothing.
         assert point.before in {LAST, LAST + 1}
         assert point.previous == offsets(point.before - 1)
         return (
@@ -105,7 +105,7 @@ def files_of(state):
 
 
 def damaged(data, generator):
-    """Damaged copies of a file's content; None is a file that is gone."""
+    """Damaged copies of a file's content; None is a deleted file."""
     yield None
     yield b""
     yield bytes(len(data))
@@ -127,7 +127,7 @@ def damaged(data, generator):
 
 
 def test_a_damaged_state_is_the_same_or_is_refused(original, tmp_path):
-    """No damage to one file makes another state, or an error that is not a message."""
+    """Damage to one file never gives a different state, or an error without a message."""
     pristine, expected = original
     state = tmp_path / "state"
     shutil.copytree(pristine, state)
@@ -162,6 +162,6 @@ def test_a_damaged_state_is_the_same_or_is_refused(original, tmp_path):
 
 
 def _table(state, path):
-    """The table or folder that a file belongs to, as a message names it."""
+    """The table or folder of a file, as a message names it."""
     parts = path.relative_to(state).parts
     return str(state.joinpath(*parts[:2] if parts[0] == "tables" else parts[:1]))

@@ -22,7 +22,7 @@ NEEDS = r"trace needs Delta reader version 3, writer version 7 and the table fea
 
 
 def foreign_commit(table, *actions):
-    """A commit as another program writes it, after the last one."""
+    """Append a commit as another program would."""
     version = log.commits(table)[-1][0] + 1
     info = {"commitInfo": {"operation": "SET TBLPROPERTIES", "engineInfo": "another program"}}
     text = "".join(f"{json.dumps(action)}\n" for action in (info, *actions))
@@ -30,7 +30,7 @@ def foreign_commit(table, *actions):
 
 
 def test_a_table_with_a_raised_protocol_is_refused(tmp_path):
-    """What the table needs, what this version reads, and the way out are in the message."""
+    """The message says what the table needs, what this version supports, and what to do."""
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0)
     foreign_commit(tmp_path / "trace", {"protocol": RAISED})
@@ -40,7 +40,7 @@ def test_a_table_with_a_raised_protocol_is_refused(tmp_path):
 
 
 def test_a_protocol_that_is_raised_meanwhile_ends_the_process(tmp_path):
-    """The next commit sees it, and is not made."""
+    """The next commit detects it and is not written."""
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0)
         foreign_commit(tmp_path / "trace", {"protocol": RAISED})
@@ -51,7 +51,7 @@ def test_a_protocol_that_is_raised_meanwhile_ends_the_process(tmp_path):
 
 @pytest.mark.parametrize("running", [True, False])
 def test_a_file_with_a_deletion_vector_is_refused(tmp_path, running):
-    """Rows that are deleted elsewhere are never read as present."""
+    """Rows that another program has deleted are never read."""
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0)
         (add,) = tables._tables["trace"].snapshot().added.values()  # noqa: SLF001 - as logged
@@ -65,7 +65,7 @@ def test_a_file_with_a_deletion_vector_is_refused(tmp_path, running):
 
 
 def test_rows_of_changes_may_be_deleted_while_the_process_is_stopped(tmp_path):
-    """As docs/operations.md says: with a Delta writer that does not raise the protocol."""
+    """A Delta writer that does not raise the protocol may do so, as docs/operations.md says."""
     for first in (0, 3):
         with open_tables(tmp_path) as tables:
             for epoch in range(first, first + 3):
@@ -80,7 +80,7 @@ def test_rows_of_changes_may_be_deleted_while_the_process_is_stopped(tmp_path):
 
 
 def test_files_of_other_programs_get_a_digest(tmp_path):
-    """A start reads a file that was written meanwhile; from then on its bytes may not change."""
+    """A start adds digests of files that were written in between; later changes are detected."""
     with open_tables(tmp_path) as tables:
         for epoch in range(3):
             commit_one(tables, epoch, new_terms=[f"t{epoch}"])
@@ -103,7 +103,7 @@ def test_readers_see_files_that_are_in_a_checkpoint(tmp_path):
     with open_tables(tmp_path) as tables:
         for epoch in range(3):
             commit_one(tables, epoch, trace=[trace_rows("p/ %", ((epoch,), 0, 1))])
-        trace = tables._tables["trace"]  # noqa: SLF001 - checkpoints are not asked for by hand
+        trace = tables._tables["trace"]  # noqa: SLF001 - there is no public way to checkpoint
         trace.save()
         commit_one(tables, 3)
     for version in range(3):
@@ -116,11 +116,11 @@ def test_readers_see_files_that_are_in_a_checkpoint(tmp_path):
 
 
 def test_a_log_that_ends_before_a_checkpoint_of_another_program_is_refused(tmp_path):
-    """Its last commits were there when that program summed them up."""
+    """A checkpoint proves that its commits existed."""
     with open_tables(tmp_path) as tables:
         for epoch in range(3):
             commit_one(tables, epoch)
-        tables._tables["trace"].save()  # noqa: SLF001 - checkpoints are not asked for by hand
+        tables._tables["trace"].save()  # noqa: SLF001 - there is no public way to checkpoint
         commit_one(tables, 3)
     DeltaTable(tmp_path / "trace").create_checkpoint()
     open_tables(tmp_path).close()

@@ -1,4 +1,4 @@
-"""Maintenance: merging, checkpointing and forgetting behind the stream."""
+"""Maintenance in the background: merging, checkpointing and deleting."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streamreasoner.storage.datafile import DataFile
 from streamreasoner.storage.table import Identity, Table
 
 EPOCHS = 3000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 300
-MOST_FILES = 2000 if EPOCHS > 300 else 1500  # without maintenance there would be 11 an epoch
+MOST_FILES = 2000 if EPOCHS > 300 else 1500  # without maintenance there would be 11 per epoch
 ROWS = st.lists(
     st.tuples(
         st.sampled_from(["p", "q"]),
@@ -35,7 +35,7 @@ ROWS = st.lists(
 )
 @given(epochs=st.lists(ROWS, min_size=1, max_size=6), history=st.integers(0, 7))
 def test_merging_is_invisible(tmp_path_factory, epochs, history):
-    """The state at every epoch within the history is the same before and after a merge."""
+    """The state at every epoch of the last `trace_epochs` is the same before and after a merge."""
     directory = tmp_path_factory.mktemp("state")
     with open_tables(directory, arity=2) as tables:
         for epoch, rows in enumerate(epochs):
@@ -63,7 +63,7 @@ def test_merging_is_invisible(tmp_path_factory, epochs, history):
 
 
 def test_a_run_in_the_background_loses_nothing(tmp_path):
-    """Epochs keep coming while files are merged and checkpointed; every one of them is kept."""
+    """Epochs committed during merges and checkpoints are all retained."""
     epochs = 2 * maintain.EPOCHS_BETWEEN_RUNS + 5
     started = 0
     with open_tables(tmp_path, trace_epochs=3) as tables:
@@ -92,7 +92,7 @@ def test_a_run_in_the_background_loses_nothing(tmp_path):
 
 
 def test_nothing_is_due_before_enough_was_written(tmp_path):
-    """A quiet pipeline is left alone."""
+    """No maintenance runs before enough was written."""
     with open_tables(tmp_path) as tables:
         assert not tables.maintain_if_due()
         commit_one(tables, 0)
@@ -100,7 +100,7 @@ def test_nothing_is_due_before_enough_was_written(tmp_path):
 
 
 def test_facts_that_cancelled_leave_no_row(tmp_path):
-    """Merging drops what sums to zero, also when nothing at all is left."""
+    """Merging drops rows that sum to zero, even if no row remains."""
     with open_tables(tmp_path, arity=1) as tables:
         for epoch in range(4):
             row = trace_rows("p", ((7,), 0, 1 if epoch % 2 == 0 else -1))
@@ -116,7 +116,7 @@ def test_facts_that_cancelled_leave_no_row(tmp_path):
 
 
 def test_files_nobody_uses_are_deleted_after_an_hour(tmp_path):
-    """Vacuum removes merged files and files of crashed epochs, old ones only, and no live one."""
+    """Merged files and files of crashed epochs are deleted once they are old; live ones never."""
     with open_tables(tmp_path) as tables:
         for epoch in range(4):
             commit_one(tables, epoch)
@@ -139,7 +139,7 @@ def test_files_nobody_uses_are_deleted_after_an_hour(tmp_path):
 
 
 def test_files_of_like_size_are_merged():
-    """Small files of one partition go together; a big file waits for others of its size."""
+    """Small files of a partition are merged; a large one waits for others of its size."""
 
     def file(name, rows, predicate="p"):
         return DataFile(name, 100, rows, {"predicate": predicate})
@@ -161,7 +161,7 @@ def test_one_merge_reads_a_bounded_number_of_rows():
 
 
 def test_another_remover_is_noticed(tmp_path):
-    """A merge beside somebody else's merge is given up instead of doubling rows."""
+    """A merge that conflicts with another program's merge is abandoned, so no row is doubled."""
     with open_tables(tmp_path) as tables:
         for epoch in range(4):
             commit_one(tables, epoch)
@@ -176,7 +176,7 @@ def test_another_remover_is_noticed(tmp_path):
 
 
 def test_a_stalled_writer_does_not_write_into_the_past(tmp_path):
-    """Commits that came and were cleaned up while a process stood still are not overwritten."""
+    """Versions that were committed and cleaned up while a process was stalled are not reused."""
     identity = Identity("test-application", layout.LEAST_ARGUMENTS)
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0)
@@ -193,7 +193,7 @@ def test_a_stalled_writer_does_not_write_into_the_past(tmp_path):
 
 @pytest.mark.parametrize("predicates", [1, 8])
 def test_small_epochs_leave_few_files(tmp_path, predicates):
-    """However many epochs come, the tables hold under 2,000 files; 3 a second are merged or not."""
+    """However many epochs there are, the tables hold under 2,000 files."""
     names = [f"p{n}" for n in range(predicates)]
     most = 0
     with open_tables(tmp_path) as tables:
@@ -219,10 +219,10 @@ def test_small_epochs_leave_few_files(tmp_path, predicates):
 
 
 def test_readers_keep_what_they_read_for_some_time(tmp_path, monkeypatch):
-    """Files that were merged since a reader began are there, except the oldest of too many."""
+    """Files that were merged since a reader began are retained, up to a maximum number."""
     monkeypatch.setattr(layout, "MAX_UNUSED_FILES", 3)
     with open_tables(tmp_path) as tables:
-        trace = tables._tables["trace"]  # noqa: SLF001 - merging is not asked for by hand
+        trace = tables._tables["trace"]  # noqa: SLF001 - there is no public way to merge
         for epoch in range(5):
             commit_one(tables, epoch)
         reader = DeltaTable(tmp_path / "trace").to_pyarrow_dataset()
@@ -235,10 +235,10 @@ def test_readers_keep_what_they_read_for_some_time(tmp_path, monkeypatch):
 
 
 def test_old_commits_go_and_the_last_two_checkpoints_stay(tmp_path, monkeypatch):
-    """A reader that began with the checkpoint before the last one finds all commits after it."""
+    """A reader that began with the checkpoint before the last one finds all later commits."""
     monkeypatch.setattr(layout, "MAX_OLD_COMMITS", 4)
     with open_tables(tmp_path) as tables:
-        trace = tables._tables["trace"]  # noqa: SLF001 - checkpoints are not asked for by hand
+        trace = tables._tables["trace"]  # noqa: SLF001 - there is no public way to checkpoint
         for epoch in range(12):
             commit_one(tables, epoch)
             if epoch % 2:
@@ -256,20 +256,20 @@ def test_old_commits_go_and_the_last_two_checkpoints_stay(tmp_path, monkeypatch)
 
 
 def test_a_bug_in_maintenance_ends_the_process(tmp_path, monkeypatch):
-    """An unforeseen error is counted, and raised where the batches run."""
+    """An unexpected error is counted, and raised in the thread of the batches."""
     monkeypatch.setattr(maintain, "EPOCHS_BETWEEN_RUNS", 1)
     monkeypatch.setattr(maintain, "mergeable", lambda _: 1 / 0)
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0)
         assert tables.maintain_if_due()
-        tables._maintenance.wait()  # noqa: SLF001 - a run has no other sign of its end
+        tables._maintenance.wait()  # noqa: SLF001 - there is no other way to wait for a run
         assert tables.statistics().maintenance_failures == 1
         with pytest.raises(ZeroDivisionError):
             tables.maintain_if_due()
 
 
 def test_damage_that_maintenance_meets_is_counted_and_tried_again(tmp_path, monkeypatch, caplog):
-    """The state in memory is right, so the pipeline goes on; the log and a metric tell."""
+    """The state in memory is correct, so the pipeline continues; log and metric report it."""
     monkeypatch.setattr(maintain, "EPOCHS_BETWEEN_RUNS", 1)
     with open_tables(tmp_path) as tables:
         for epoch in range(8):
@@ -285,11 +285,11 @@ def test_damage_that_maintenance_meets_is_counted_and_tried_again(tmp_path, monk
 
 
 def test_a_merge_says_so_in_the_log(tmp_path):
-    """A commit that replaces files is no append."""
+    """The commit of a merge is not marked as an append."""
     with open_tables(tmp_path) as tables:
         for epoch in range(4):
             commit_one(tables, epoch)
-        trace = tables._tables["trace"]  # noqa: SLF001 - merging is not asked for by hand
+        trace = tables._tables["trace"]  # noqa: SLF001 - there is no public way to merge
         maintain.merge(trace, [trace.files()], -1)
     note = DeltaTable(tmp_path / "trace").history(1)[0]
     assert (note["operation"], note.get("operationParameters")) == ("OPTIMIZE", {})

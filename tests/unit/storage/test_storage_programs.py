@@ -24,7 +24,7 @@ def commit_change(tables, epoch, program=OTHER):
 
 
 def test_a_state_begins_with_a_program_and_keeps_all_that_follow(tmp_path):
-    """Programs come back in order with their epochs; the first came before all epochs, once."""
+    """Programs are read in order with their epochs; the first, before all epochs, occurs once."""
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0)
         commit_one(tables, 1, program=OTHER)
@@ -40,12 +40,12 @@ def test_a_state_begins_with_a_program_and_keeps_all_that_follow(tmp_path):
 
 
 def test_merged_files_hold_the_same_programs(tmp_path):
-    """The history does not depend on how files were merged."""
+    """The programs do not depend on how files were merged."""
     with open_tables(tmp_path) as tables:
         for epoch in range(10):
             commit_one(tables, epoch, program=(OTHER, THIRD)[epoch % 2])
         before = tables.programs
-        table = tables._tables[layout.PROGRAMS]  # noqa: SLF001 - merging is not asked for by hand
+        table = tables._tables[layout.PROGRAMS]  # noqa: SLF001 - there is no public way to merge
         maintain.merge(table, [table.files()], 5)
 
     assert len(DeltaTable(tmp_path / "programs").file_uris()) == 1
@@ -54,7 +54,7 @@ def test_merged_files_hold_the_same_programs(tmp_path):
 
 @pytest.mark.parametrize("kept", [*product((False, True), repeat=len(layout.NAMES))])
 def test_an_epoch_that_changes_the_program_is_complete_in_all_tables(tmp_path, kept):
-    """Whichever tables a crash reached, the replay completes the epoch, and each has it once."""
+    """Whichever tables had the epoch at a crash, after the replay each has it exactly once."""
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0)
         commit_change(tables, 1)
@@ -83,7 +83,7 @@ def test_an_epoch_that_changes_the_program_is_complete_in_all_tables(tmp_path, k
 @pytest.mark.parametrize("program", [None, THIRD])
 @pytest.mark.parametrize("lost", [None, layout.TRACE, layout.PROGRAMS])
 def test_a_replay_that_comes_to_another_program_is_refused(tmp_path, lost, program):
-    """What one try decided is in the log of `trace` or in `programs`; the other must agree."""
+    """The log of `trace` or `programs` has the first attempt's program; the replay must agree."""
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0)
         commit_change(tables, 1)
@@ -98,7 +98,7 @@ def test_a_replay_that_comes_to_another_program_is_refused(tmp_path, lost, progr
 
 
 def test_a_program_that_nobody_knows_is_refused(tmp_path):
-    """Tables with epochs, but without the program they began with, belong to nobody."""
+    """Tables that have epochs but lack their first program are refused."""
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0)
     log.commits(tmp_path / "programs")[-1][1].unlink()
@@ -112,7 +112,7 @@ def test_a_program_that_nobody_knows_is_refused(tmp_path):
 
 
 def test_a_creation_that_was_cut_short_begins_with_the_program_of_the_next_start(tmp_path):
-    """Before the first row of `programs` is written, nothing depends on it."""
+    """Until the first row of `programs` is written, nothing depends on it."""
     open_tables(tmp_path).close()
     log.commits(tmp_path / "programs")[-1][1].unlink()
 
@@ -121,6 +121,6 @@ def test_a_creation_that_was_cut_short_begins_with_the_program_of_the_next_start
 
 
 def test_a_table_that_is_not_there_is_one_message(tmp_path):
-    """Who asks for the programs of a state that has not begun is told so."""
+    """Reading the programs of a state that does not exist gives one message."""
     with pytest.raises(StateError, match="no pipeline has used this state yet"):
         programs.read(tmp_path / "programs")

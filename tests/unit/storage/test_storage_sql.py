@@ -24,7 +24,7 @@ QUERIES = re.findall(
 
 @pytest.fixture(scope="module")
 def state(tmp_path_factory):
-    """A state, and what its pipeline was sent and has published."""
+    """A state, with the input and output of its pipeline."""
     folder = tmp_path_factory.mktemp("sql")
     with tarfile.open(ROOT / "tests/states/66d5e30.tar.xz") as archive:
         archive.extractall(folder, filter="data")
@@ -41,7 +41,7 @@ def facts(tables, query):
 
 
 def published(record, wanted):
-    """The facts of a predicate that readers of the output topic hold."""
+    """The facts of a predicate according to the output topic."""
     sums = Counter()
     for predicate, args, diff in record["changes"]:
         if predicate == wanted:
@@ -50,14 +50,14 @@ def published(record, wanted):
 
 
 def test_the_facts_of_a_recursive_predicate(state):
-    """The first statement gives the closure, as it was published."""
+    """The first statement returns the closure, as published."""
     tables, record = state
 
     assert facts(tables, QUERIES[0].replace("reports", "linked")) == published(record, "linked")
 
 
 def test_the_asserted_facts(state):
-    """With its condition on the iteration the first statement gives what the input asserts."""
+    """With the condition on the iteration, the first statement returns the asserted facts."""
     tables, record = state
     sums = Counter()
     for topic, value in record["sent"]:
@@ -71,7 +71,7 @@ def test_the_asserted_facts(state):
 
 
 def test_the_winners_of_a_lattice(state):
-    """The second statement gives one fact for each group; the first would give each candidate."""
+    """The second statement returns the winner of each group, the first one all candidates."""
     tables, record = state
     winners = published(record, "distance")
     candidates = facts(tables, QUERIES[0].replace("reports", "distance"))

@@ -32,7 +32,7 @@ FULL = st.tuples(
     ids=["a row fits a word", "only a key fits", "a key does not fit"],
 )
 def test_consolidate_is_a_counter_without_zeros(rows):
-    """Consolidating sums equal keys and drops zeros, whatever fits one machine word."""
+    """Consolidation sums equal keys and drops zeros, whether or not keys fit one machine word."""
 
     @given(st.lists(rows, min_size=1, max_size=40))
     def law(sample):

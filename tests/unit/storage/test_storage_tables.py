@@ -1,4 +1,4 @@
-"""The facade: opening, committing, replaying, restoring."""
+"""The tables of a state: opening, committing, replaying, restoring."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_tables_are_plain_delta(tmp_path):
 
 
 def test_an_epoch_survives_reopening(tmp_path):
-    """What was committed is what the next process finds: version, offsets, terms and trace."""
+    """The next process reads what was committed: version, offsets, terms and trace."""
     with open_tables(tmp_path) as tables:
         tables.commit(
             0,
@@ -75,7 +75,7 @@ def test_an_epoch_survives_reopening(tmp_path):
 
 
 def test_restore_sums_epochs_below_the_one_that_is_replayed(tmp_path):
-    """Differences of a fact are summed, what sums to zero is gone, later epochs are left out."""
+    """Differences of a fact are summed, zero sums are dropped, later epochs are excluded."""
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0, trace=[trace_rows("p", ((7,), 0, 1), ((8,), 0, 1))])
         commit_one(tables, 1, trace=[trace_rows("p", ((7,), 0, -1), ((8,), 0, 3), ((8,), 1, 1))])
@@ -86,7 +86,7 @@ def test_restore_sums_epochs_below_the_one_that_is_replayed(tmp_path):
 
 
 def test_a_large_predicate_is_restored_in_blocks(tmp_path, monkeypatch):
-    """Blocks hold whole facts, and all of them together what one block would."""
+    """A fact is never split between blocks, and all blocks together equal a single one."""
     with open_tables(tmp_path) as tables:
         for epoch in range(3):
             facts = [((n, n), n % 2, 1 + epoch) for n in range(20)]
@@ -138,7 +138,7 @@ def test_changes_are_readable_without_the_dictionary(tmp_path):
 
 
 def test_many_rows_are_several_files(tmp_path, monkeypatch):
-    """An epoch that comes in blocks is written file by file, and is one commit all the same."""
+    """An epoch in blocks is written file by file, in a single commit."""
     monkeypatch.setattr(rows, "_FILE_ROWS", 2)
     names = "abcde"
     with open_tables(tmp_path) as tables:
@@ -158,7 +158,7 @@ def test_many_rows_are_several_files(tmp_path, monkeypatch):
 
 
 def test_an_epoch_without_rows_is_recorded_once(tmp_path):
-    """An epoch that changes nothing moves the version with one commit, to `trace` alone."""
+    """An epoch without changes is one commit, to `trace` only."""
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0, trace=[])
         assert tables.version() == 0
@@ -239,14 +239,14 @@ def test_ids_are_never_stored_without_their_terms(tmp_path):
     """If `terms` does not get its rows, `trace` does not get the epoch."""
     with open_tables(tmp_path) as tables, open_tables(tmp_path) as other:
         record = log.EpochRecord(0, None, {}, offsets(0))
-        other._tables[layout.TERMS].append([], record)  # noqa: SLF001 - a table that is in the way
+        other._tables[layout.TERMS].append([], record)  # noqa: SLF001 - takes the version
         with pytest.raises(StateError, match=r"has written epoch 0 to .*terms"):
             commit_one(tables, 0, new_terms=["a"])
     assert len(log.commits(tmp_path / "trace")) == 1
 
 
 def test_an_incomplete_epoch_must_be_replayed(tmp_path):
-    """Going on with the next epoch after a crash is refused: rows would be missing for ever."""
+    """Skipping an incomplete epoch is refused, because its rows would be lost."""
     _two_epochs(tmp_path)
     _forget_last_commit(tmp_path / "changes")
 
@@ -258,7 +258,7 @@ def test_an_incomplete_epoch_must_be_replayed(tmp_path):
 
 
 def test_a_replay_with_other_input_is_refused(tmp_path):
-    """A lost checkpoint reuses epoch numbers for other data; the recorded offsets give it away."""
+    """After the loss of a checkpoint, epochs are reused for other data; the offsets reveal it."""
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0)
         with pytest.raises(StateError, match="checkpoint does not belong"):
@@ -266,7 +266,7 @@ def test_a_replay_with_other_input_is_refused(tmp_path):
 
 
 def test_two_writers_do_not_both_write(tmp_path):
-    """The second of two processes to write an epoch is told about the other."""
+    """The second of two processes to write an epoch is refused, and the message says why."""
     with open_tables(tmp_path) as first, open_tables(tmp_path) as second:
         commit_one(first, 0)
         with pytest.raises(StateError, match="Another process with application id"):
@@ -279,7 +279,7 @@ def test_two_writers_do_not_both_write(tmp_path):
 
 
 def test_tables_of_somebody_else_are_refused(tmp_path):
-    """Another application is refused with both names and a way out."""
+    """Another application is refused; the message has both names and what to do."""
     open_tables(tmp_path).close()
 
     message = "application id 'test-application', this run has 'another'"
@@ -288,7 +288,7 @@ def test_tables_of_somebody_else_are_refused(tmp_path):
 
 
 def test_tables_of_another_layout_are_refused(tmp_path):
-    """A table with other columns than this version writes is named with both."""
+    """A table with unexpected columns is refused; the message names both sets of columns."""
     table.create(tmp_path / "terms", "changes", Identity(APP, 8))
 
     with pytest.raises(StateError, match=r"terms has the columns .*'args'.*this version writes"):
@@ -297,7 +297,7 @@ def test_tables_of_another_layout_are_refused(tmp_path):
 
 @pytest.mark.parametrize(("arity", "width"), [(0, 8), (8, 8), (11, 11)])
 def test_the_trace_keeps_the_columns_it_was_made_with(tmp_path, arity, width):
-    """A new trace has columns for 8 arguments at least, and an old one keeps those it has."""
+    """A new trace has columns for at least 8 arguments, and an old one keeps its columns."""
     with open_tables(tmp_path, arity=arity) as tables:
         assert tables.width == width
         commit_one(tables, 0, trace=[trace_rows("p", (tuple(range(width)), 0, 1))])
@@ -309,13 +309,13 @@ def test_the_trace_keeps_the_columns_it_was_made_with(tmp_path, arity, width):
 
 
 def test_missing_state_is_not_created_when_it_must_exist(tmp_path):
-    """Without `create`, an empty directory is an error, not a fresh start."""
+    """Without `create`, an empty directory is an error, not a new state."""
     with pytest.raises(StateError, match="holds no state"):
         open_tables(tmp_path, create=False)
 
 
 def test_a_lost_table_is_refused(tmp_path):
-    """One table deleted beside others with epochs is a loss, not a fresh start."""
+    """If one table is missing and others have epochs, the state is refused."""
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0, new_terms=["a"])
     shutil.rmtree(tmp_path / "changes")
@@ -325,7 +325,7 @@ def test_a_lost_table_is_refused(tmp_path):
 
 
 def test_an_interrupted_creation_is_completed(tmp_path):
-    """A crash while the tables were being created leaves nothing that blocks the next start."""
+    """A crash during the creation of tables does not block the next start."""
     open_tables(tmp_path).close()
     shutil.rmtree(tmp_path / "changes")
     (tmp_path / "changes" / "_delta_log").mkdir(parents=True)
@@ -336,7 +336,7 @@ def test_an_interrupted_creation_is_completed(tmp_path):
 
 
 def test_tables_that_are_two_epochs_apart_are_refused(tmp_path):
-    """Only one epoch can be cut short; more means that tables come from different moments."""
+    """At most one epoch can be incomplete; otherwise the tables are from different times."""
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0)
         commit_one(tables, 1, changed=[changes("p", (("a",), 1))])
@@ -355,7 +355,7 @@ def test_tables_that_are_two_epochs_apart_are_refused(tmp_path):
 
 
 def test_terms_that_the_table_has_are_skipped(tmp_path):
-    """The caller may give terms from any id on; a gap is refused."""
+    """Given terms may begin at any id; a gap is refused."""
     with open_tables(tmp_path) as tables:
         tables.commit(0, NOW, (0, terms("a", "b")), [], [], offsets(0))
         tables.commit(1, NOW, (0, terms("a", "b", "c")), [], [], offsets(1))
@@ -366,7 +366,7 @@ def test_terms_that_the_table_has_are_skipped(tmp_path):
 
 
 def test_a_dictionary_that_is_not_empty_is_refused(tmp_path):
-    """Terms keep their ids: what was in the dictionary before them would have taken one."""
+    """Terms must keep their ids, so the dictionary must not have assigned any."""
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0, new_terms=["a", "b"])
 
@@ -378,7 +378,7 @@ def test_a_dictionary_that_is_not_empty_is_refused(tmp_path):
 
 
 def test_offsets_of_the_last_epochs_are_remembered(tmp_path):
-    """The range of an epoch comes from its commit; an unknown epoch has none."""
+    """The offsets of an epoch are read from its commit; an unknown epoch has none."""
     with open_tables(tmp_path) as tables:
         for epoch in range(3):
             commit_one(tables, epoch)
@@ -390,7 +390,7 @@ def test_offsets_of_the_last_epochs_are_remembered(tmp_path):
     [(b"", "empty"), (b'{"add": {"path": "par', "damaged"), (b"\xff", "damaged")],
 )
 def test_a_damaged_last_commit_is_refused(tmp_path, content, state):
-    """A commit that is empty or shortened is named, and the advice is one that works."""
+    """The message names an empty or truncated commit, and its advice works."""
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0)
         commit_one(tables, 1)
@@ -402,7 +402,7 @@ def test_a_damaged_last_commit_is_refused(tmp_path, content, state):
 
 
 def test_the_commit_of_an_epoch_that_was_not_finished_may_be_deleted(tmp_path):
-    """A replay writes the last epoch again if its commit is gone."""
+    """A replay writes the last epoch again if its commit is missing."""
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0)
         commit_one(tables, 1)
@@ -416,7 +416,7 @@ def test_the_commit_of_an_epoch_that_was_not_finished_may_be_deleted(tmp_path):
 
 @pytest.mark.parametrize("name", ["terms", "changes", "programs"])
 def test_a_table_that_lost_its_last_commits_is_refused(tmp_path, name):
-    """Each epoch says where the other tables ended: rows of an earlier one may not be missing."""
+    """Each epoch records where the other tables ended, so lost commits are detected."""
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0, new_terms=["a"], changed=[changes("p", (("a",), 1))])
         commit_one(tables, 1, new_terms=["b"], changed=[changes("p", (("b",), 1))], program=PROGRAM)
@@ -428,11 +428,11 @@ def test_a_table_that_lost_its_last_commits_is_refused(tmp_path, name):
 
 
 def test_the_record_of_the_last_epochs_outlives_their_commits(tmp_path):
-    """A log that was cleaned up to its checkpoint still says what the last epochs read."""
+    """After the log was cleaned up to its checkpoint, the last epochs' offsets are still known."""
     with open_tables(tmp_path) as tables:
         for epoch in range(3):
             commit_one(tables, epoch)
-        tables._tables["trace"].save()  # noqa: SLF001 - checkpoints are not asked for by hand
+        tables._tables["trace"].save()  # noqa: SLF001 - there is no public way to checkpoint
     for _, path in log.commits(tmp_path / "trace"):
         path.unlink()
 
@@ -449,7 +449,7 @@ def test_the_pointer_to_the_last_checkpoint_does_not_matter(tmp_path, content):
     with open_tables(tmp_path) as tables:
         for epoch in range(3):
             commit_one(tables, epoch)
-        trace = tables._tables["trace"]  # noqa: SLF001 - checkpoints are not asked for by hand
+        trace = tables._tables["trace"]  # noqa: SLF001 - there is no public way to checkpoint
         trace.save()
     pointer = log.directory_of(tmp_path / "trace") / "_last_checkpoint"
     pointer.write_bytes(content)
@@ -463,11 +463,11 @@ def test_the_pointer_to_the_last_checkpoint_does_not_matter(tmp_path, content):
 
 @pytest.mark.parametrize("suffix", ["parquet", "seal"])
 def test_a_damaged_checkpoint_is_refused_with_the_way_out(tmp_path, suffix):
-    """While the commits that it sums up are there, deleting it is all that is needed."""
+    """While the commits before it exist, deleting the checkpoint repairs the table."""
     with open_tables(tmp_path) as tables:
         for epoch in range(3):
             commit_one(tables, epoch)
-        tables._tables["trace"].save()  # noqa: SLF001 - checkpoints are not asked for by hand
+        tables._tables["trace"].save()  # noqa: SLF001 - there is no public way to checkpoint
     (path,) = log.directory_of(tmp_path / "trace").glob(f"*.checkpoint.{suffix}")
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
@@ -482,7 +482,7 @@ def test_a_damaged_checkpoint_is_refused_with_the_way_out(tmp_path, suffix):
 
 
 def test_a_hole_in_the_log_is_refused(tmp_path):
-    """A commit that is gone from the middle is named."""
+    """A missing commit in the middle is named."""
     with open_tables(tmp_path) as tables:
         for epoch in range(3):
             commit_one(tables, epoch)
@@ -494,7 +494,7 @@ def test_a_hole_in_the_log_is_refused(tmp_path):
 
 @pytest.mark.parametrize("damage", ["missing", "shorter", "overwritten"])
 def test_a_damaged_data_file_is_refused(tmp_path, damage):
-    """A data file that is gone, short or not Parquet stops the restore with its name."""
+    """A data file that is missing, truncated or not Parquet is refused by name."""
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0)
     (path,) = (tmp_path / "trace").glob("*.parquet")
@@ -512,7 +512,7 @@ def test_a_damaged_data_file_is_refused(tmp_path, damage):
 
 
 def test_predicates_may_be_any_text(tmp_path):
-    """A predicate named by an IRI, a space or a percent sign is a partition like any other."""
+    """A predicate whose name is an IRI, or has a space or a percent sign, is a valid partition."""
     names = ["http://example.org/a b%20c?d=e&f", "Ünïcode/..", "p"]
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0, trace=[trace_rows(name, ((1,), 0, 1)) for name in names])
@@ -524,7 +524,7 @@ def test_predicates_may_be_any_text(tmp_path):
 
 
 def test_a_full_or_forbidden_disk_is_one_message(tmp_path, monkeypatch):
-    """An error of the disk is a StateError, and nothing more is written by that process."""
+    """A disk error raises a StateError, and the process writes nothing more."""
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0)
         with monkeypatch.context() as patch:
