@@ -1,11 +1,11 @@
-"""`python -m benchmarks`: every benchmark, one after the other, each in a separate process.
+"""`python -m benchmarks`: run all benchmarks in sequence, each in a separate process.
 
     python -m benchmarks [NAME...] [--quick] [--results DIR] [--publish]
 
-Each prints its tables and writes `NAME.json` into the folder of results. `--publish` then puts the
-results, their plots and their tables into the documents, as `python -m benchmarks.report` does. The
-exit code is 1 if a claim failed or a result was wrong, and 0 otherwise; a benchmark whose data is
-missing is named and left out.
+Each prints its tables and writes `NAME.json` to the folder of results. `--publish` then puts the
+results, their plots and their tables into the documents, like `python -m benchmarks.report`. The
+exit code is 1 if a claim failed or a result was wrong, and 0 otherwise. A benchmark without its
+data is named and skipped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks import harness, report
 
-# What each is run with if it shall only show that it runs.
+# Arguments for a quick run, which only shows that a benchmark works.
 SCRIPTS: dict[str, tuple[str, ...]] = {
     "startup": ("--rounds", "1", "--commands-only"),
     "encoding": ("--scale", "1"),
@@ -34,7 +34,7 @@ RESULTS = harness.ROOT / "benchmarks" / "results" / "local"
 
 
 def main() -> int:
-    """Run the scripts and report how each ended."""
+    """Run the scripts and report the outcome of each."""
     arguments = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     arguments.formatter_class = argparse.RawDescriptionHelpFormatter
     arguments.add_argument("names", nargs="*", choices=(*SCRIPTS, []), help="default: all")
@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def run(name: str, results: Path, *, quick: bool) -> tuple[float, str]:
-    """Wall-clock seconds of a script, and how it ended."""
+    """Wall-clock seconds of a script, and its outcome."""
     print(f"\n## {name}", flush=True)
     path = results / f"{name}.json"
     path.unlink(missing_ok=True)

@@ -1,13 +1,13 @@
-"""Our engine beside others, on the same rows and the same updates, in one run.
+"""Compare our engine with others, on the same rows and updates, in one run.
 
     python benchmarks/compare.py [SECTION...] [--scale 10] [--share 4] [--quick] [--json FILE]
 
-Sections: lubm, closure, graph, program, deletion; all of them by default. Graphs and programs are
-of 1/SHARE of their models' size; `graphs.py` does the whole graph beside scipy. A peer that is not
-installed is named in a line and left out. Engines that do the same task must derive the same facts,
-or the script fails. Times are wall-clock seconds, from the input in memory to the result; an update
-is removed and added back, and the times of single rows are medians. Peers without updates would
-have to recompute everything.
+Sections: lubm, closure, graph, program, deletion; all by default. Graphs and programs have 1/SHARE
+of the size of their models; `graphs.py` compares the whole graph with scipy. A peer that is not
+installed is named and skipped. Engines with the same task must derive the same facts, or the script
+fails. Times are wall-clock seconds, from the input in memory to the result. An update is removed
+and added back, and times of single rows are medians. Peers without updates would have to recompute
+everything.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _cells(result: Result, first: Result) -> tuple[Any, ...]:
 
 
 def incremental(case: Case, *, workers: int = 2) -> list[Run]:
-    """Our engine, and the crate with one worker and with as many as ours."""
+    """Our engine, and differential dataflow with one worker and with as many as ours."""
     crate = [partial(dataflow.run, case, count) for count in range(1, workers + 1)]
     return [partial(ours.run, case), *crate]
 
@@ -143,7 +143,7 @@ def batch(
     prepare: Callable[[NDArray[np.int32]], Any],
     evaluate: Callable[[Any], NDArray[np.int64] | int],
 ) -> Run:
-    """A peer that evaluates from scratch; preparing its input is not timed."""
+    """A peer that evaluates from scratch; the preparation of its input is not timed."""
 
     def run() -> Result:
         prepared = prepare(case.rows)

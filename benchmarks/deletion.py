@@ -1,13 +1,13 @@
-"""Deleting with counts and by deleting and rederiving: the work of each, and its time.
+"""Deletion with multiplicities and by delete-and-rederive: work and time of both.
 
 Both engines remove a row and add it back, for several rows. Work is counted in steps: ours is
 compiled and the other is Python, so times are comparable only within one engine.
 
-- *deleted and rederived*: facts that delete-and-rederive deletes, and those it puts back;
+- *deleted and rederived*: facts that delete-and-rederive deletes, and those it restores;
 - *checks*: its checks whether a deleted fact has another derivation;
-- *matches*: combinations of facts that match a rule's body, as often as an engine meets them. Ours
-  are counted in a second run, by `peers.matches`; one that moves to another iteration is met twice.
-  On cycles facts that stay may be derived at other iterations than before, so ours can be more.
+- *matches*: combinations of facts that match a rule's body, each time an engine finds them. Ours
+  are counted in a second run, by `peers.matches`; one that moves to another iteration counts twice.
+  On cycles, remaining facts may be derived at other iterations than before, so ours can be more.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Steps(Generic[Step]):
     Attributes:
         remove: Seconds to remove a row.
         add: Seconds to add it back.
-        works: What each removal cost.
+        works: The work of each removal.
     """
 
     remove: float
@@ -86,7 +86,7 @@ def cases(quick: bool) -> Iterator[Case]:  # noqa: FBT001
 def tables(
     options: argparse.Namespace,
 ) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]], int]]:
-    """The table, its rows and the number of wrong results; prints it."""
+    """Print the table; returns it, its rows and the number of wrong results."""
     rows, wrong = [], 0
     for case in cases(options.quick):
         row, same = compare(case)
@@ -103,7 +103,7 @@ def tables(
 
 
 def compare(case: Case) -> tuple[tuple[Any, ...], bool]:
-    """A row of the table, and whether both derived the same facts before and after."""
+    """A row of the table, and whether both engines derived the same facts before and after."""
     theirs, facts = rederive(case)
     mine, counted = count(case)
     works, results = theirs.works, mine.works
@@ -133,7 +133,7 @@ def compare(case: Case) -> tuple[tuple[Any, ...], bool]:
 
 
 def rederive(case: Case) -> tuple[Steps[Work], list[tuple[int, int]]]:
-    """Delete and rederive; its facts are counted and summed before and after, and must agree."""
+    """Delete-and-rederive; the number and checksum of its facts are taken before and after."""
 
     def number(term: str) -> int:
         return int(case.numbers(pa.array([term]))[0])

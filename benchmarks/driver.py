@@ -1,5 +1,5 @@
-"""The kernel, driven through epochs of encoded updates. Invariant: what is timed begins with ids
-and ends with a settled, committed state; reading out what changed is timed apart.
+"""Runs the kernel through epochs of encoded updates. Invariant: a timed epoch begins with ids and
+ends with a settled, committed state; reading its changes is timed separately.
 """  # noqa: D205
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ LIMIT = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """An epoch that was timed.
+    """A timed epoch.
 
     Attributes:
         settle: Seconds of processor time from the updates to the committed state.
-        read: Seconds of processor time to read out all changes, of facts and of the trace.
-        changes: What was read out.
+        read: Seconds of processor time to read all changes, of facts and of the trace.
+        changes: The changes.
     """
 
     settle: float
@@ -50,7 +50,7 @@ class Epoch:
 
     @property
     def changed(self) -> int:
-        """Facts that became present or absent, the updates themselves among them."""
+        """Facts that became present or absent, including the updates themselves."""
         return sum(len(part.multiplicity) for part in self.changes.closure)
 
 
@@ -79,7 +79,7 @@ class Kernel:
         ]
 
     def load(self, batches: Iterable[Updates]) -> float:
-        """One epoch without reading out its changes; seconds of processor time."""
+        """Run one epoch without reading its changes; returns seconds of processor time."""
         return cpu(lambda: (self.settle(batches), self.commit()))
 
     def epoch(self, batches: Iterable[Updates]) -> Epoch:
@@ -95,7 +95,7 @@ class Kernel:
         self._backend.commit(0)
 
     def settle(self, batches: Iterable[Updates]) -> None:
-        """An epoch up to its closure, with all multiplicities."""
+        """Run an epoch up to its closure, with all multiplicities."""
         for batch in (*self.stated, *batches):
             self._backend.add(batch)
         self.stated = []
@@ -103,7 +103,7 @@ class Kernel:
             fixpoint(self._backend, stratum, LIMIT, lambda: "facts")
 
     def populate(self, other: Kernel) -> None:
-        """Make the system allocate the memory for loading the state of another kernel."""
+        """Make the system allocate as much memory as the state of another kernel uses."""
         state, used = self._backend._state, other._backend._state  # noqa: SLF001 - to measure it
         facts = other.statistics().facts
         slots = int(used.scalars[layout.FACT_MASK]) + 1
@@ -122,7 +122,7 @@ class Kernel:
         return self._backend.facts(predicate)
 
     def digest(self, predicates: Sequence[str]) -> str:
-        """A hash of the whole trace of some predicates: facts, iterations and multiplicities."""
+        """A hash of the trace of some predicates: facts, iterations and multiplicities."""
         return digest(map(self._backend.trace, predicates))
 
     def statistics(self) -> Statistics:
@@ -131,7 +131,7 @@ class Kernel:
 
 
 def digest(traces: Iterable[TraceRows]) -> str:
-    """A hash of traces, which does not depend on the order of their rows."""
+    """A hash of traces that does not depend on the order of their rows."""
     total = hashlib.sha256()
     for rows in traces:
         order = np.lexsort((rows.iteration, *rows.args.T))
@@ -141,7 +141,7 @@ def digest(traces: Iterable[TraceRows]) -> str:
 
 
 class Numbers:
-    """Whole numbers as terms of a dictionary.
+    """Integers as terms of a dictionary.
 
     Args:
         dictionary: Gets the terms of 0 to *top* - 1.
@@ -162,13 +162,13 @@ class Numbers:
 
 
 def updates(predicate: str, ids: object, multiplicity: int) -> Updates:
-    """Rows of ids, all with one multiplicity."""
+    """Updates of rows of ids, all with the same multiplicity."""
     rows = np.ascontiguousarray(ids, np.int32)
     return Updates(predicate, rows, np.full(len(rows), multiplicity, np.int64))
 
 
 def cpu(work: Callable[[], object]) -> float:
-    """Seconds of processor time of a call, which a busy machine affects little."""
+    """Seconds of processor time of a call; other load on the machine affects it little."""
     started = time.process_time()
     work()
     return time.process_time() - started

@@ -1,10 +1,10 @@
-"""Encoding: triples a second from the bytes of an N-Triples file to ids, dictionary included.
+"""Encoding: triples per second from the bytes of an N-Triples file to ids, with the dictionary.
 
     python benchmarks/encoding.py [--scale 50] [--json FILE]
 
-The claim: at least 1.5 million triples a second on one core, memory following the terms and not
-the file. A parser in Rust that makes Python terms (pyoxigraph) reads the same file in the same run.
-The file is read once before, so that both find it in the page cache.
+The claim: at least 1.5 million triples per second on one core, with memory proportional to the
+terms, not the file. A Rust parser that creates Python terms (pyoxigraph) reads the same file in the
+same run. The file is read once before, so both find it in the page cache.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def measure(path: Path) -> dict[str, Any]:
-    """All figures, ours before the peer's, so that peak memory is ours."""
+    """All figures; ours are measured first, so that the peak memory is ours."""
     cold = first_call_seconds()
     from streamreasoner.rdf.dictionary import Dictionary  # noqa: PLC0415  (import is part of use)
     from streamreasoner.rdf.ntriples import read  # noqa: PLC0415

@@ -1,7 +1,7 @@
-"""From measured sizes to larger ones. Invariant: the only assumption is that slopes are constant.
+"""Extrapolate to larger sizes. Invariant: the only assumption is that slopes are constant.
 
 A cost is assumed to be linear in the number of facts, fitted to the measured sizes; a falling line
-is taken to be constant. The number of facts that reaches a limit follows from ratios that do not
+is replaced by a constant. The number of facts that reaches a limit follows from ratios that do not
 depend on the size: bytes, terms and rows of the largest partition for each fact.
 """
 
@@ -38,12 +38,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Something that there is only so much of.
+    """A limited resource.
 
     Attributes:
-        name: What ends there.
-        share: What a fact takes of it.
-        most: How much there is.
+        name: The resource.
+        share: The use of one fact.
+        most: The amount available.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Limit:
 
     @property
     def facts(self) -> float:
-        """The number of facts that reaches the limit."""
+        """The number of facts at which the limit is reached."""
         return self.most / self.share if self.share > 0 else float("inf")
 
 
@@ -67,5 +67,5 @@ def fit(points: Sequence[tuple[float, float]]) -> Line:
 
 
 def first_to_break(limits: Iterable[Limit]) -> list[Limit]:
-    """Limits in the order in which a growing state reaches them."""
+    """The limits in the order in which a growing state reaches them."""
     return sorted(limits, key=lambda limit: limit.facts)

@@ -118,7 +118,7 @@ def social(
 def points_to(
     program: str = "httpd", scale: float = 0.01, seed: int = 0
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Assignments and dereferences of a made-up program; two int32 arrays of shape (n, 2).
+    """Assignments and dereferences of a synthetic program; two int32 arrays of shape (n, 2).
 
     Nodes, assignments and dereferences are in the proportions of `PROGRAMS[program]`. Variables
     belong to procedures of about 256 nodes. A dereference leads to each cell from one variable or
@@ -139,7 +139,7 @@ def points_to(
     root = np.concatenate([np.arange(variables), owner])
     while (root >= variables).any():
         root = root[root]
-    # Procedures are stretches of variables, with the cells that hang off them.
+    # Procedures are ranges of variables, with the cells that belong to them.
     procedure = root * max(1, nodes // PROCEDURE) // variables
     last = int(procedure.max())
     order = np.argsort(procedure, kind="stable")
@@ -162,7 +162,7 @@ def points_to(
 
 
 def data_flow(procedures: int = 1000, seed: int = 0) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Null assignments and control flow of a made-up program; two int32 arrays of shape (n, 2).
+    """Null assignments and control flow of a synthetic program; two int32 arrays of shape (n, 2).
 
     The first has, for one statement in 40, an edge (statement, next statement) where a null value
     begins; the second has the flow: each procedure is a chain of about 60 statements with branches

@@ -4,12 +4,12 @@
 
 Each task runs in a separate process: the graph is loaded from encoded ids to closure, and then
 random edges are removed and added, one per epoch: half are deletions, a quarter adds deleted edges
-back, a quarter adds new ones. The peer is scipy, which recomputes everything: its result on the
-first graph and on the last one must be ours, or the script fails. An update is given as a share of
-our own load in the same run, and of scipy's computation, which for triangles only counts.
+back, a quarter adds new ones. The peer is scipy, which recomputes everything: its results on the
+first and the last graph must equal ours, or the script fails. The cost of an update is given as a
+share of our own load in the same run, and of scipy's computation, which only counts triangles.
 
-Times are seconds of processor time. Those of an update include reading out all its changes, those
-of the load do not: so the shares are rather too large than too small.
+Times are seconds of processor time. Those of an update include reading all its changes, those of
+the load do not, so the shares are upper bounds.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ MICRO = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A question about a graph.
+    """A problem on a graph.
 
     Attributes:
         title: The task in words.
         rules: The program; its input is `edge`.
-        output: The predicate that holds the answer.
-        peer: scipy's answer.
-        same: Whether our facts are that answer.
+        output: The predicate with the result.
+        peer: scipy's solution.
+        same: Whether our facts equal scipy's result.
     """
 
     title: str
@@ -72,42 +72,43 @@ def main() -> int:
     options = arguments.parse_args()
     figures: dict[str, Any] = {**harness.machine(), "edges": options.edges, "tasks": []}
     for name in options.tasks or TASKS:
-        found = harness.apart(measure, name, options.edges, options.updates)
-        print(f"{name}: {'equal' if found['equal'] else 'NOT EQUAL'}", file=sys.stderr, flush=True)
-        figures["tasks"].append(found)
+        result = harness.apart(measure, name, options.edges, options.updates)
+        print(f"{name}: {'equal' if result['equal'] else 'NOT EQUAL'}", file=sys.stderr, flush=True)
+        figures["tasks"].append(result)
     figures["tables"] = tables(figures["tasks"], options.edges, options.updates)
     harness.save(options.json, figures)
-    return 0 if all(found["equal"] for found in figures["tasks"]) else 1
+    return 0 if all(result["equal"] for result in figures["tasks"]) else 1
 
 
 def measure(name: str, edges: int, count: int, seed: int = 0) -> dict[str, Any]:
-    """The figures of a task; for a separate process."""
-    task, given = TASKS[name], stream(edges, count, seed)
+    """The figures of a task; run it in a separate process."""
+    task, workload = TASKS[name], stream(edges, count, seed)
     dictionary = Dictionary()
-    numbers = Numbers(dictionary, 1 + int(given.first.max()))
+    numbers = Numbers(dictionary, 1 + int(workload.first.max()))
     warm = Kernel(task.rules, dictionary)
     for sign in (1, -1, 1):
-        warm.epoch([updates("edge", numbers.encode(given.first[:WARM_UP]), sign)])
+        warm.epoch([updates("edge", numbers.encode(workload.first[:WARM_UP]), sign)])
     del warm
 
     kernel = Kernel(task.rules, dictionary)
-    load = kernel.load([updates("edge", numbers.encode(given.first), 1)])
+    load = kernel.load([updates("edge", numbers.encode(workload.first), 1)])
     size, peak = kernel.statistics(), harness.peak_mib()
     before = kernel.facts(task.output)
-    ids = numbers.encode(given.rows)
+    ids = numbers.encode(workload.rows)
     epochs = [
-        kernel.epoch([updates("edge", ids[i : i + 1], sign)]) for i, sign in enumerate(given.signs)
+        kernel.epoch([updates("edge", ids[i : i + 1], sign)])
+        for i, sign in enumerate(workload.signs)
     ]
     after = kernel.facts(task.output)
 
-    task.peer(given.first[:WARM_UP])  # imports it
+    task.peer(workload.first[:WARM_UP])  # imports it
     answers: list[Any] = []
-    peer = cpu(lambda: answers.append(task.peer(given.first)))
-    answers.append(task.peer(given.last))
+    peer = cpu(lambda: answers.append(task.peer(workload.first)))
+    answers.append(task.peer(workload.last))
     equal = [
         task.same(graph, numbers.decode(facts), answer)
         for graph, facts, answer in zip(
-            (given.first, given.last), (before, after), answers, strict=True
+            (workload.first, workload.last), (before, after), answers, strict=True
         )
     ]
     return {
@@ -123,7 +124,7 @@ def measure(name: str, edges: int, count: int, seed: int = 0) -> dict[str, Any]:
         "state_mib": size.bytes / 2**20,
         "peak_mib": peak,
         "equal": all(equal),
-        **_updates(epochs, given.signs),
+        **_updates(epochs, workload.signs),
     }
 
 
@@ -164,11 +165,11 @@ def tables(tasks: list[dict[str, Any]], edges: int, count: int) -> list[dict[str
         ),
         [
             (
-                *(found[key] for key in ("title", "facts", "held", "counts", "load", "peer")),
-                found["load"] / max(found["peer"], 1e-9),
-                *(found[key] for key in ("bytes_per_fact", "peak_mib", "equal")),
+                *(result[key] for key in ("title", "facts", "held", "counts", "load", "peer")),
+                result["load"] / max(result["peer"], 1e-9),
+                *(result[key] for key in ("bytes_per_fact", "peak_mib", "equal")),
             )
-            for found in tasks
+            for result in tasks
         ],
     )
     times = ("median", "p90", "p99", "max", "delete_median", "add_median")
@@ -182,12 +183,12 @@ def tables(tasks: list[dict[str, Any]], edges: int, count: int) -> list[dict[str
         ),
         [
             (
-                found["title"],
-                *(found[key] * MICRO for key in times),
-                found["felt"],
-                found["felt_median"] * MICRO,
+                result["title"],
+                *(result[key] * MICRO for key in times),
+                result["felt"],
+                result["felt_median"] * MICRO,
             )
-            for found in tasks
+            for result in tasks
         ],
     )
     shares = harness.print_table(
@@ -195,9 +196,9 @@ def tables(tasks: list[dict[str, Any]], edges: int, count: int) -> list[dict[str
         ("task", "median / ours", "p99 / ours", "max / ours", "median / scipy", "max / scipy"),
         [
             (
-                found["title"],
+                result["title"],
                 *(
-                    PERCENT * found[time] / max(found[whole], 1e-9)
+                    PERCENT * result[time] / max(result[whole], 1e-9)
                     for whole, time in (
                         ("load", "median"),
                         ("load", "p99"),
@@ -207,7 +208,7 @@ def tables(tasks: list[dict[str, Any]], edges: int, count: int) -> list[dict[str
                     )
                 ),
             )
-            for found in tasks
+            for result in tasks
         ],
     )
     return [loads, singles, shares]
@@ -219,7 +220,7 @@ def _rows_same(graph: Edges, facts: Facts, answer: Facts) -> bool:
 
 
 def _triangles_same(graph: Edges, facts: Facts, answer: int) -> bool:
-    """As many as scipy counts, distinct, and each x < y < z with an edge between each two."""
+    """Whether they are as many as scipy's, distinct, and each x < y < z with all three edges."""
     top = int(graph[:, :2].max()) + 1
     low, high = np.sort(graph[:, :2].astype(np.int64), axis=1).T
     links = np.unique(low * top + high)

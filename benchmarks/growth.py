@@ -4,10 +4,9 @@
 
 LUBM of each scale and univ-bench are loaded under ρDF, each in a separate process. On each,
 random triples are deleted one by one, and then added back. On the largest, epochs of 1, 10, ...
-random triples do the same, up to `--largest` or half of the data. The floor of an epoch is
-its share of the load in the same run: what its triples cost when they came all together. Times are
-seconds of processor time, without reading out the changes. A scale whose data is absent is named
-and left out.
+random triples do the same, up to `--largest` or half of the data. The floor of an epoch is its
+share of the load in the same run: the cost of its triples when all were loaded together. Times are
+seconds of processor time, without reading the changes. A scale without data is named and skipped.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 SCALES = (1, 10, 50)
 SINGLES = 2_000
-# Rounds by number of triples of an epoch; small epochs have more.
+# Rounds by number of triples per epoch; small epochs have more.
 ROUNDS, MOST = 1_000_000, 300
 LEAST = 2
 WARM_UP = 20_000
@@ -42,7 +41,7 @@ MICRO, MILLI = 1e6, 1e3
 
 
 def main() -> int:
-    """Measure each scale and print the tables; the exit code tells if there was no data."""
+    """Measure each scale and print the tables; the exit code shows whether there was data."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--scales", type=int, nargs="+", default=SCALES, choices=SCALES)
     arguments.add_argument("--largest", type=int, default=1_000_000, help="epoch, in triples")
@@ -54,16 +53,16 @@ def main() -> int:
         return harness.ABSENT
     for scale in there:
         largest = options.largest if scale == there[-1] else 0
-        found = harness.apart(measure, scale, largest)
-        figures["epochs"] = found.pop("epochs")
-        figures["scales"].append(found)
+        result = harness.apart(measure, scale, largest)
+        figures["epochs"] = result.pop("epochs")
+        figures["scales"].append(result)
     figures["tables"] = tables(figures["scales"], figures["epochs"])
     harness.save(options.json, figures)
-    return 0 if all(found["same"] for found in figures["scales"]) else 1
+    return 0 if all(result["same"] for result in figures["scales"]) else 1
 
 
 def available(scale: int) -> bool:
-    """Whether the data is there; prints a line if not."""
+    """Whether the data exists; prints a line if not."""
     try:
         harness.lubm(scale)
     except SystemExit:
@@ -73,7 +72,7 @@ def available(scale: int) -> bool:
 
 
 def measure(scale: int, largest: int) -> dict[str, Any]:
-    """The figures of a scale; for a separate process."""
+    """The figures of a scale; run it in a separate process."""
     dictionary = Dictionary()
     files = harness.lubm(scale)
     triples = np.concatenate([block for file in files for block in read(file, dictionary)])
@@ -81,7 +80,7 @@ def measure(scale: int, largest: int) -> dict[str, Any]:
 
 
 def distinct(triples: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Triples in their order without repetitions, which would stay when deleted once."""
+    """Triples in order without duplicates, which would stay present when deleted once."""
     subjects, predicates, objects = triples.astype(np.int64).T
     names, predicates = np.unique(predicates, return_inverse=True)
     keys = (subjects * len(names) + predicates) * (1 + objects.max()) + objects
@@ -142,7 +141,7 @@ def there_and_back(
 ) -> tuple[list[float], list[float]]:
     """Seconds of each epoch: all delete other triples, and then all come back, in the same order.
 
-    Caches are swept in between: a triple added back right after its removal finds its memory warm.
+    The caches are flushed in between: right after its removal, the memory of a triple is cached.
     """
     rounds = max(1, min(rounds, len(triples) // count))
     chosen = random.choice(len(triples), (rounds, count), replace=False)
@@ -178,12 +177,15 @@ def tables(
         ),
         [
             (
-                found["scale"],
-                *(found[key] for key in ("triples", "facts", "load", "bytes_per_fact", "peak_mib")),
-                *(found[key] * MICRO for key in ("delete", "delete_p99", "add", "add_p99")),
-                *(found[key] / first[key] for key in ("facts", "delete", "add")),
+                result["scale"],
+                *(
+                    result[key]
+                    for key in ("triples", "facts", "load", "bytes_per_fact", "peak_mib")
+                ),
+                *(result[key] * MICRO for key in ("delete", "delete_p99", "add", "add_p99")),
+                *(result[key] / first[key] for key in ("facts", "delete", "add")),
             )
-            for found in scales
+            for result in scales
         ],
     )
     if not epochs:

@@ -1,4 +1,4 @@
-"""Shared by every benchmark: the data, tables of figures, and where they were measured."""
+"""Shared by all benchmarks: the data, tables of figures, and where they were measured."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 HUNDRED = 100
-ABSENT = 2  # exit code of a benchmark whose data is not here
+ABSENT = 2  # exit code of a benchmark without data
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
 
@@ -32,7 +32,7 @@ DATA = ROOT.parent / "shared" / "data"
 def lubm(scale: int) -> list[Path]:
     """The univ-bench schema and LUBM(scale), unpacked once into the temporary directory.
 
-    Exits with status `ABSENT` and a message if the data is not there.
+    Exits with status `ABSENT` and a message if the data is missing.
     """
     schema, packed = DATA / "univ-bench.nt", DATA / f"lubm{scale}.nt.xz"
     for path in (schema, packed):
@@ -71,7 +71,7 @@ def machine() -> dict[str, Any]:
 
 
 def apart(work: Callable[..., T], *arguments: Any) -> T:
-    """The result of a function, called in a fresh process, so that peak memory is its own."""
+    """The result of a function that is called in a new process, so its peak memory is its own."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(work, *arguments).result()
 
@@ -84,7 +84,7 @@ def peak_mib() -> float:
 def print_table(
     title: str, header: Sequence[str], rows: Iterable[Sequence[Any]], note: str = ""
 ) -> dict[str, Any]:
-    """Print a table in Markdown; return it as JSON has it, for `markdown`."""
+    """Print a table in Markdown; returns it in its JSON form, for `markdown`."""
     cells = [list(row) for row in rows]
     table = {"title": title, "note": note, "header": list(header), "rows": cells}
     print("\n" + markdown(table), flush=True)
@@ -92,7 +92,7 @@ def print_table(
 
 
 def markdown(table: dict[str, Any]) -> str:
-    """A table in Markdown under its title, the first column flush left and numbers flush right."""
+    """A Markdown table with its title, the first column left-aligned and numbers right-aligned."""
     lines = [table["header"], *([_cell(value) for value in row] for row in table["rows"])]
     widths = [max(3, *(len(line[i]) for line in lines)) for i in range(len(table["header"]))]
     right = [
@@ -125,7 +125,7 @@ def _cell(value: object) -> str:
         case int():
             return f"{value:,}"
         case float():
-            # Three digits are all that a machine reproduces.
+            # More than three digits are not reproducible.
             if abs(value) >= HUNDRED:
                 return f"{value:,.0f}"
             return np.format_float_positional(

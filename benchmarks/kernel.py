@@ -1,18 +1,18 @@
-"""The kernel: LUBM under ρDF with all multiplicities, then changes to it, each with what it infers.
+"""The kernel: LUBM under ρDF with all multiplicities, then changes with their consequences.
 
     python benchmarks/kernel.py [--scale 50] [--json FILE]
 
-Claims: LUBM(50) from encoded ids to closure in under 2.2 s on one core and 1.4 s on two, by the
-clock, besides what the operating system takes to hand the memory out; peak memory under 3 GiB; one
-triple added or deleted in under 40 us, and deletion within 1.3 times insertion; 160 thousand
-triples in 0.1 s.
+Claims: LUBM(50) from encoded ids to closure in under 2.2 s on one core and 1.4 s on two, of
+elapsed time, without the time that the operating system takes to allocate memory; peak memory under
+3 GiB; one triple added or deleted in under 40 us, and deletion within 1.3 times insertion; 160
+thousand triples in 0.1 s.
 
-Changes are timed in seconds of processor time, which a busy machine disturbs less than seconds of a
-clock. Loads on one core and on two take turns, so that both see the same conditions of the machine.
-Before each, its memory is handed out: a virtual machine may have to get it from its host first,
-which takes up to seconds and has nothing to do with the load. The floor, in the same run, is what
-that costs: writing as many bytes of fresh memory as the state takes. Every change is undone, and
-the state must then be what it was.
+Changes are timed in seconds of processor time, which other load affects less than elapsed time.
+Loads on one core and on two alternate, so both run under the same conditions. Before each, its
+memory is allocated: a virtual machine may have to get it from its host first, which takes up to
+seconds and is unrelated to the load. The floor, in the same run, is that cost: writing as many
+bytes of new memory as the state takes. Every change is undone, and the state must then be as
+before.
 """
 
 from __future__ import annotations
@@ -52,24 +52,24 @@ EDGES = (("FullProfessor", "Professor"), ("GraduateCourse", "Course"), ("Course"
 
 
 class Lubm(Kernel):
-    """A kernel that takes triples under ρDF, timed without reading out changes."""
+    """A kernel for triples under ρDF, timed without reading changes."""
 
     def __init__(self, dictionary: Dictionary) -> None:
         super().__init__("rho-df", dictionary)
 
     def apply(self, triples: NDArray[np.int32], multiplicity: int) -> float:
-        """One epoch; seconds of processor time."""
+        """Run one epoch; returns seconds of processor time."""
         return self.load([updates("triple", triples, multiplicity)])
 
     @property
     def derived(self) -> int:
-        """Facts that are present without being asserted."""
+        """The derived facts."""
         sizes = self.statistics()
         return sizes.present - sizes.asserted
 
 
 def main() -> int:
-    """Measure, print the tables, and fail if the state is not what it was."""
+    """Measure, print the tables, and fail if the state is not as before."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--scale", type=int, default=50, choices=(1, 10, 50))
     arguments.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
@@ -121,7 +121,7 @@ def main() -> int:
     figures["tables"] = printed
     harness.save(options.json, figures)
     after = kernel.statistics()
-    # Records that were freed and taken again may lie elsewhere; all else must be as before.
+    # Records that were freed and allocated again may have moved; all else must be as before.
     if dataclasses.replace(after, bytes=sizes.bytes) != sizes:
         print(f"The state is {after}, was {sizes}.", file=sys.stderr)
         return 1
@@ -130,14 +130,14 @@ def main() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Seconds of a load by the clock: to the closure, and to make it final."""
+    """Elapsed seconds of a load: until the closure, and until the commit."""
 
     clock: float
     commit: float
 
 
 def load(dictionary: Dictionary, triples: NDArray[np.int32], loaded: Kernel) -> Load:
-    """Load everything into a new kernel, whose memory is there as far as one has used it."""
+    """Load everything into a new kernel, with as much memory allocated as an earlier one used."""
     kernel = Lubm(dictionary)
     kernel.populate(loaded)
     began = time.perf_counter()
@@ -153,7 +153,7 @@ def each(seconds: Iterable[float]) -> str:
 
 
 def warm_up(schema: Path) -> None:
-    """Compile, or load from the cache, everything that is timed later."""
+    """Compile everything that is timed later, or load it from the cache."""
     dictionary = Dictionary()
     triples = np.concatenate(list(read(schema, dictionary)))
     kernel = Lubm(dictionary)
@@ -163,7 +163,7 @@ def warm_up(schema: Path) -> None:
 
 
 def measure(kernel: Lubm, triples: NDArray[np.int32], size: int) -> dict[str, Any]:
-    """Delete and add back random triples (one), or a stretch of the file (more)."""
+    """Delete and add back random triples (if one), or a range of the file (if more)."""
     random = np.random.default_rng(0)
     rounds = SINGLES if size == 1 else ROUNDS
     size = min(size, len(triples) // 2)

@@ -1,14 +1,14 @@
-"""From Kafka to Kafka: reasoning beside passing through, in one run.
+"""From Kafka to Kafka: reasoning compared with passing messages through, in one run.
 
     python benchmarks/pipeline.py [--scale 10] [--rounds 3] [--messages 200] [--json FILE]
 
 Two pipelines read the same topic through the same code: one runs rho-df and publishes what it
-derives, the other runs no rules and publishes what it reads. Claims: a backlog of single-triple
-JSON messages is worked off at least half as fast with reasoning; and with LUBM(10) loaded, at 20
-messages a second, median and 95th percentile of the latency are within 1.3 times the other's.
+derives, the other runs no rules and publishes what it reads. Claims: with reasoning, a backlog of
+single-triple JSON messages is processed at least half as fast; and with LUBM(10) loaded, at 20
+messages per second, median and 95th percentile of the latency are within 1.3 times the other's.
 Latency is from the append of a message to the input topic, as the broker stamps it, to the receipt
-of its first change by a read_committed consumer. The pipelines take turns, so that both see the
-same conditions of the machine, and each starts from its own tables every time.
+of its first change by a read_committed consumer. The pipelines alternate, so both run under the
+same conditions, and each continues from its own tables.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class EventLog(NullObserver):
     def published(
         self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]
     ) -> None:
-        """Nothing may be rejected here."""
+        """Fail: no message may be rejected."""
         assert not rejected, rejected
 
     def batch_finished(self, epoch: int, seconds: float) -> None:
@@ -113,7 +113,7 @@ def main() -> int:
 def measure(
     directory: Path, servers: str, files: list[Path], options: argparse.Namespace
 ) -> dict[str, Any]:
-    """Backlog first, then the latency rounds in turn."""
+    """First the backlog, then the rounds of latency, alternating between pipelines."""
     create_input(servers)
     configs = {name: configure(directory, servers, name) for name in RULES}
     total = produce_files(servers, files)
@@ -134,10 +134,10 @@ def measure(
             with pipeline(config, log):
                 warm_up = [f"<urn:warm:{name}:{number}:{i}>" for i in range(WARM_UP)]
                 measure_latency(servers, name, warm_up)
-                found = measure_latency(servers, name, subjects)
-            latencies[name] += found
+                measured = measure_latency(servers, name, subjects)
+            latencies[name] += measured
             stages[name] += events(log)[-options.messages // 2 :]
-            print(f"{name}, round {number}: {percentiles(found)}", flush=True)
+            print(f"{name}, round {number}: {percentiles(measured)}", flush=True)
     rows = {
         name: {**catch_up[name], **percentiles(latencies[name]), **stage_medians(stages[name])}
         for name in RULES
@@ -155,7 +155,7 @@ def measure(
 
 
 def create_input(servers: str) -> None:
-    """The input topic, stamped by the broker."""
+    """Create the input topic, with timestamps by the broker."""
     admin = KafkaAdminClient(bootstrap_servers=servers)
     configs = {"message.timestamp.type": "LogAppendTime"}
     admin.create_topics(
@@ -230,7 +230,7 @@ def events(log: Path) -> list[dict[str, Any]]:
 
 
 def await_rows(log: Path, total: int) -> None:
-    """Return when batches with this many rows are finished."""
+    """Wait until batches with this many rows are finished."""
     deadline = time.monotonic() + DEADLINE
     while sum(event["rows"] for event in events(log)) < total:
         if time.monotonic() > deadline:
@@ -239,7 +239,7 @@ def await_rows(log: Path, total: int) -> None:
 
 
 def rates(batches: list[dict[str, Any]]) -> dict[str, float]:
-    """Messages a second from the start of the first batch until the backlog is worked off."""
+    """Messages per second from the start of the first batch to the end of the backlog."""
     start = batches[0]["at"] - batches[0]["seconds"]
     done, end = 0, start
     for batch in batches:
@@ -254,7 +254,7 @@ def rates(batches: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def measure_latency(servers: str, topic: str, subjects: list[str]) -> list[float]:
-    """Milliseconds from append to receipt, for one message per subject at RATE a second."""
+    """Milliseconds from append to receipt, for one message per subject, RATE per second."""
     received: dict[str, float] = {}
     done = threading.Event()
     consumer = at_end(servers, topic)
@@ -328,7 +328,7 @@ def stage_medians(batches: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def report(figures: dict[str, Any]) -> list[dict[str, Any]]:
-    """Print the figures, a column for each pipeline; the tables."""
+    """Print the figures with a column for each pipeline; returns the tables."""
     rows = figures["pipelines"]
     lines = [(key, *(row[key] for row in rows.values())) for key in rows["rho-df"]]
     title = f"LUBM({figures['scale']}), {figures['messages']:,} messages, then {RATE} a second"

@@ -1,4 +1,4 @@
-"""Plots of results, as SVG. Invariant: the same figures give the same bytes, on any day."""
+"""Plots of results, as SVG. Invariant: the same figures give the same bytes at any time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RIVAL = "differential dataflow, 1 worker"
 
 
 def draw(name: str, figures: dict[str, Any], folder: Path) -> dict[str, str]:
-    """Draw the plots of a benchmark; file names and titles of those it has."""
+    """Draw the plots of a benchmark; returns their file names and titles."""
     drawn = {}
     with mpl.rc_context(STYLE):
         for file, (title, paint) in PLOTS.get(name, {}).items():
@@ -47,13 +47,13 @@ def draw(name: str, figures: dict[str, Any], folder: Path) -> dict[str, str]:
 
 
 def growth(figure: Figure, figures: dict[str, Any]) -> bool:
-    """One triple by the size of the state; an update by the size of its epoch."""
+    """The time of one triple by size of the state, and of an update by size of its epoch."""
     left, right = figure.subplots(1, 2)
     scales, epochs = figures["scales"], figures["epochs"]
-    facts = [found["facts"] for found in scales]
+    facts = [entry["facts"] for entry in scales]
     for key, color in (("delete", DELETE), ("add", ADD)):
         for suffix, line in (("", "o-"), ("_p99", "o:")):
-            values = [found[key + suffix] * MICRO for found in scales]
+            values = [entry[key + suffix] * MICRO for entry in scales]
             left.plot(facts, values, line, color=color, label=_label(key, suffix))
         if epochs:
             sizes = [row["updates"] for row in epochs]
@@ -76,55 +76,55 @@ def _label(key: str, suffix: str) -> str:
 
 
 def updates(figure: Figure, figures: dict[str, Any]) -> bool:
-    """Quantiles of single updates of a graph, under the time of recomputing everything."""
+    """Quantiles of single updates of a graph, with the time of recomputing everything."""
     axes = figure.subplots(1, len(figures["tasks"]), sharey=True, squeeze=False)[0]
-    for plot, found in zip(axes, figures["tasks"], strict=True):
-        values = [seconds * MICRO for seconds in found["quantiles"]]
+    for plot, entry in zip(axes, figures["tasks"], strict=True):
+        values = [seconds * MICRO for seconds in entry["quantiles"]]
         plot.plot(range(len(values)), values, color=OURS, label="one update")
-        plot.axhline(found["load"] * MICRO, color=OURS, linestyle="--", label="our load")
-        plot.axhline(found["peer"] * MICRO, color=PEER, linestyle="--", label="scipy, all of it")
-        plot.set(yscale="log", xlabel="percent of the updates", title=found["title"])
+        plot.axhline(entry["load"] * MICRO, color=OURS, linestyle="--", label="our load")
+        plot.axhline(entry["peer"] * MICRO, color=PEER, linestyle="--", label="scipy, all of it")
+        plot.set(yscale="log", xlabel="percent of the updates", title=entry["title"])
     axes[0].set_ylabel("µs")
     _legend(figure, axes[0])
     return True
 
 
 def epochs(figure: Figure, figures: dict[str, Any]) -> bool:
-    """Deleting and adding back edges of a program, under the time of recomputing it."""
+    """Deleting and adding back edges of a program, with the time of recomputing it."""
     axes = figure.subplots(1, len(figures["analyses"]), squeeze=False)[0]
-    for plot, found in zip(axes, figures["analyses"], strict=True):
-        edges = [row["edges"] for row in found["epochs"]]
+    for plot, entry in zip(axes, figures["analyses"], strict=True):
+        edges = [row["edges"] for row in entry["epochs"]]
         for key, color, label in (("delete", DELETE, "deletion"), ("add", ADD, "addition")):
-            means = [row[f"{key}_mean"] * MILLI for row in found["epochs"]]
+            means = [row[f"{key}_mean"] * MILLI for row in entry["epochs"]]
             plot.plot(edges, means, "o-", color=color, label=f"{label}, mean")
-        again = [row["again"] * MILLI for row in found["epochs"]]
+        again = [row["again"] * MILLI for row in entry["epochs"]]
         plot.plot(edges, again, "--", color=FLOOR, label="computing again")
         plot.set(xscale="log", yscale="log", xlabel="edges in the epoch", ylabel="ms")
-        plot.set_title(found["title"])
+        plot.set_title(entry["title"])
     _legend(figure, axes[0])
     return True
 
 
 def peers(figure: Figure, figures: dict[str, Any]) -> bool:
-    """How many times our time differential dataflow takes, for what both did."""
-    found = {
+    """Time of differential dataflow relative to ours, for the tasks of both."""
+    relative = {
         title.split(";")[0]: ratios
         for title, result in figures["results"].items()
         if (ratios := _ratios(result["rows"]))
     }
-    if not found:
+    if not relative:
         return False
     plot = figure.subplots()
     names = ("load", "remove", "add")
     plot.set_xscale("log")
     for place, (name, color) in enumerate(zip(names, LINES, strict=True)):
-        heights = [row + (place - 1) * 0.25 for row in range(len(found))]
-        widths = [ratios[name] - 1 for ratios in found.values()]
+        heights = [row + (place - 1) * 0.25 for row in range(len(relative))]
+        widths = [ratios[name] - 1 for ratios in relative.values()]
         label = name if name == "load" else f"{name} one row"
         plot.barh(heights, widths, 0.22, left=1, color=color, label=label)
     plot.axvline(1, color="black", linewidth=1)
     plot.set_xlabel(f"{RIVAL}: times our time")
-    _rows(plot, list(found))
+    _rows(plot, list(relative))
     _legend(figure, plot)
     return True
 
@@ -137,7 +137,7 @@ def _ratios(rows: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def rederiving(figure: Figure, figures: dict[str, Any]) -> bool:
-    """Matches that two ways to delete meet, graph by graph."""
+    """Matches found by two ways of deletion, by graph."""
     rows = [
         row
         for result in figures["results"].values()
@@ -166,11 +166,11 @@ def _rows(plot: Axes, names: list[str]) -> None:
 
 
 def _legend(figure: Figure, *axes: Axes) -> None:
-    """One legend under all axes, without repetitions."""
+    """A common legend below all axes, without duplicates."""
     handles = {}
     for plot in axes:
-        found, labels = plot.get_legend_handles_labels()
-        handles.update(zip(labels, found, strict=True))
+        lines, labels = plot.get_legend_handles_labels()
+        handles.update(zip(labels, lines, strict=True))
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5)
 
 

@@ -5,9 +5,9 @@
 CSPA is the context-sensitive points-to analysis of Graspan (ASPLOS 2017) on a synthetic program of
 `--scale` times the size of httpd, CSDA its null dataflow on one of `--procedures` ones. Random
 edges are deleted in one epoch and added back in the next. After one deletion of every size the
-whole trace (facts, iterations and multiplicities) must be that of a fresh evaluation of the edges
-that are left, and after each size that of the first load. The goal: deletions take at most twice
-what additions take. Each analysis runs in a separate process; times are seconds of processor
+whole trace (facts, iterations and multiplicities) must equal that of an evaluation of the remaining
+edges from scratch, and after each size that of the first load. The goal: deletions take at most
+twice as long as additions. Each analysis runs in a separate process; times are seconds of processor
 time.
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from streamreasoner.collection.updates import Updates
 
 ANALYSES = ("cspa", "csda")
-# Edges of an epoch, and the number of its rounds.
+# Edges per epoch, and the number of rounds.
 SIZES = {1: 200, 10: 50, 100: 20, 1_000: 5, 10_000: 2}
 WARM_UP = 2_000
 GOAL = 2.0
@@ -55,7 +55,7 @@ def main() -> int:
         figures["analyses"].append(harness.apart(measure, name, size))
     figures["tables"] = tables(figures["analyses"])
     harness.save(options.json, figures)
-    exact = all(row["exact"] for found in figures["analyses"] for row in found["epochs"])
+    exact = all(row["exact"] for result in figures["analyses"] for row in result["epochs"])
     return 0 if exact else 1
 
 
@@ -68,7 +68,7 @@ class Analysis:
     """A case whose numbers have ids, and kernels that evaluate it.
 
     Attributes:
-        predicates: Those whose trace is compared: all that the case has.
+        predicates: Those whose trace is compared: all of the case.
     """
 
     def __init__(self, case: Case) -> None:
@@ -83,13 +83,13 @@ class Analysis:
         return [updates(p, self._numbers.encode(args), multiplicity) for p, args in parts.items()]
 
     def load(self, rows: NDArray[np.int32]) -> tuple[Kernel, float]:
-        """A fresh kernel with these rows, and the seconds that loading took."""
+        """A new kernel with these rows, and the seconds to load them."""
         kernel = Kernel(self._case.rules, self._dictionary)
         return kernel, kernel.load(self.encode(rows, 1))
 
 
 def measure(name: str, size: float, sizes: dict[int, int] = SIZES) -> dict[str, Any]:
-    """The figures of an analysis; for a separate process."""
+    """The figures of an analysis; run it in a separate process."""
     case = case_of(name, size)
     analysis = Analysis(case)
     warm, _ = analysis.load(case.rows[-WARM_UP:])
@@ -129,7 +129,7 @@ def _epochs(
     chosen: list[NDArray[np.int64]],
     first: str,
 ) -> dict[str, Any]:
-    """Delete and add back rows, a few times; the trace is compared once without them."""
+    """Delete and add back rows several times; once, the trace without them is compared."""
     deletions: list[Epoch] = []
     additions: list[Epoch] = []
     for number, places in enumerate(chosen):
@@ -164,17 +164,17 @@ def tables(analyses: list[dict[str, Any]]) -> list[dict[str, Any]]:
         "Programs, from encoded ids to closure",
         ("analysis", "facts", "counts", "load s", "bytes/fact", "peak MiB"),
         [
-            [found[key] for key in ("title", "facts", "counts", "load")]
-            + [found["bytes_per_fact"], found["peak_mib"]]
-            for found in analyses
+            [result[key] for key in ("title", "facts", "counts", "load")]
+            + [result["bytes_per_fact"], result["peak_mib"]]
+            for result in analyses
         ],
     )
-    return [loads, *(_table(found) for found in analyses)]
+    return [loads, *(_table(result) for result in analyses)]
 
 
-def _table(found: dict[str, Any]) -> dict[str, Any]:
+def _table(result: dict[str, Any]) -> dict[str, Any]:
     return harness.print_table(
-        f"{found['title']}: edges deleted in one epoch and added back in the next",
+        f"{result['title']}: edges deleted in one epoch and added back in the next",
         (
             "edges",
             "rounds",
@@ -201,7 +201,7 @@ def _table(found: dict[str, Any]) -> dict[str, Any]:
                 PERCENT * row["delete_mean"] / max(row["again"], 1e-9),
                 row["exact"],
             )
-            for row in found["epochs"]
+            for row in result["epochs"]
         ],
     )
 

@@ -1,5 +1,5 @@
-"""The programs that are compared between engines, as cases. Invariant: a case is the same rows and
-the same updates for every engine.
+"""The programs that are compared between engines, as cases. Invariant: a case has the same rows and
+updates for every engine.
 """  # noqa: D205
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ null(?x, ?y) :- null(?x, ?w), flow(?w, ?y) .
 
 
 def rho_df(scale: int, singles: int, batch: int) -> Case:
-    """univ-bench and LUBM(scale), distinct triples, under the rules of the ruleset."""
+    """Distinct triples of univ-bench and LUBM(scale), under a ruleset."""
     dictionary = Dictionary()
     parameters = tuple(dictionary.intern(term) for term in VOCABULARY)
     files = harness.lubm(scale)
@@ -121,7 +121,7 @@ def components(edges: NDArray[np.int32], singles: int, batch: int) -> Case:
 
 
 def triangles(edges: NDArray[np.int32], singles: int, batch: int) -> Case:
-    """Triples of nodes that have an edge, one way or the other, between each two."""
+    """Triples of nodes with an edge, in either direction, between each two."""
     chosen = choose(edges, singles, batch)
     name = f"triangles, {len(edges):,} edges"
     return Case(name, "", TRIANGLES, ("edge",), ("triangle",), edges, *chosen)
@@ -142,7 +142,7 @@ def cspa(program: str, scale: float, singles: int, batch: int) -> Case:
 
 
 def csda(procedures: int, singles: int, batch: int) -> Case:
-    """Where null values of a synthetic program may go."""
+    """Where null values of a synthetic program may flow."""
     rows = tagged(*generators.data_flow(procedures))
     return Case(
         f"CSDA, {len(rows):,} edges",
@@ -156,7 +156,7 @@ def csda(procedures: int, singles: int, batch: int) -> Case:
 
 
 def tagged(*relations: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Rows of all relations, the index of its relation before each."""
+    """Rows of all relations, each preceded by the index of its relation."""
     return np.concatenate(
         [np.insert(rows, 0, number, axis=1) for number, rows in enumerate(relations)]
     ).astype(np.int32)

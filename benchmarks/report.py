@@ -1,4 +1,4 @@
-"""Results into the documents: JSON, plots, and the generated blocks of docs/benchmarks.md.
+"""Put results into the documents: JSON, plots, and the generated blocks of docs/benchmarks.md.
 
     python -m benchmarks.report [FILE.json...]
 
@@ -26,7 +26,7 @@ BLOCK = "<!-- begin {0} -->\n{1}<!-- end {0} -->"
 
 
 def main() -> int:
-    """Take over the files, if any are given, and renew plots and document."""
+    """Copy the files, if any are given, and update plots and document."""
     arguments = argparse.ArgumentParser(prog="python -m benchmarks.report", description=__doc__)
     arguments.formatter_class = argparse.RawDescriptionHelpFormatter
     arguments.add_argument("files", nargs="*", type=Path, help="results, named after their script")
@@ -62,7 +62,7 @@ def block(figures: dict[str, Any], drawn: dict[str, str]) -> str:
 
 
 def renewed(text: str, name: str, content: str) -> str:
-    """A document with new content in the block of this name."""
+    """The document with new content in the named block."""
     pattern = re.compile(BLOCK.format(re.escape(name), ".*?"), re.DOTALL)
     found, count = pattern.subn(lambda _: BLOCK.format(name, f"\n{content}\n\n"), text)
     if count != 1:

@@ -1,20 +1,21 @@
-"""The Spark backend beside the columnar one, and beside plain Spark, which recomputes everything.
+"""The Spark backend, compared with the columnar one and with recomputing in plain Spark.
 
     python benchmarks/spark.py [CASE...] [--scales 1 10] [--json FILE]
 
 Cases are `lubm` under ρDF, `closure` of random graphs and `sssp`, shortest paths. Each size runs in
-a process of its own, on two processors and a JVM of 2 GiB: a bulk load, then epochs of one triple,
-of 10 to 10,000 random updates, and of a schema triple, which are twenty for LUBM. Plain Spark then
-computes everything from the same rows in a JVM of its own, and must have the same facts; the
-columnar backend gets all the same epochs, and must have the same trace after the load and in the
-end, or the script fails.
+a separate process, on two cores and a JVM of 2 GiB: a bulk load, then epochs of one triple, of 10
+to 10,000 random updates, and of a schema triple, which are twenty for LUBM. Plain Spark then
+computes everything from the same rows in a separate JVM, and must have the same facts. The columnar
+backend runs the same epochs, and must have the same trace after the load and at the end, or the
+script fails.
 
-Times are wall-clock seconds, because most of an epoch is waiting for Spark. Jobs, tasks and bytes
-are Spark's own numbers: bytes read are those of all files that tasks read, Delta's log included.
+Times are wall-clock seconds, because most of an epoch is spent waiting for Spark. Jobs, tasks and
+bytes are Spark's own numbers: bytes read are those of all files that tasks read, including Delta's
+log.
 
 Claims: LUBM(50) is materialised; after that an epoch of one triple reads under 2 % of the bytes of
-the state, and is 20 times as fast as computing again. Smaller sizes show the slope, from which the
-last table extrapolates to one and ten billion facts. `--scales 1 10 50` takes half an hour.
+the state, and is 20 times as fast as recomputing. Smaller sizes give the slope, from which the last
+table extrapolates to one and ten billion facts. `--scales 1 10 50` takes half an hour.
 """
 
 from __future__ import annotations
@@ -54,11 +55,11 @@ if TYPE_CHECKING:
 SCALES = (1, 10)
 NODES = (100, 300)
 EDGES = (20_000, 40_000)
-DEGREE = 4  # of the graphs whose closure is computed: few paths are long
+DEGREE = 4  # of the graphs for the closure: few paths are long
 SINGLES = 6
 BATCHES = (10, 100, 1_000, 10_000)
 ONE = ("one removed", "one added")
-AGAIN = 60.0  # seconds; what takes longer does not need a second run to be warm
+AGAIN = 60.0  # seconds; a longer run needs no second, warm one
 MIB = 2**20
 PERCENT = 100.0
 MOST_READ, LEAST_GAIN = 2.0, 20.0
@@ -77,16 +78,16 @@ class Input:
     """Rows for a program.
 
     Attributes:
-        title: What they are.
+        title: Their name.
         rules: The program.
-        predicate: Its input.
-        output: The predicate that plain Spark computes too.
+        predicate: The input predicate.
+        output: The predicate that plain Spark computes as well.
         dictionary: Terms of the ids.
         rows: The input as ids, distinct.
-        plain: The input as plain Spark gets it.
+        plain: The input for plain Spark.
         schema: Rows of the input that are the schema.
-        recompute: Everything again, from Parquet files.
-        shown: Facts as plain Spark has them, from ids.
+        recompute: Computes everything from Parquet files.
+        shown: Converts ids to facts in plain Spark's form.
     """
 
     title: str
@@ -121,16 +122,16 @@ def main() -> int:
         return harness.ABSENT
     figures: dict[str, Any] = {**harness.machine(), "runs": []}
     for case, size in runs:
-        found = {"case": case, "size": size, **measure(case, size)}
-        print(f"{found['title']}: {'equal' if found['equal'] else 'NOT EQUAL'}", flush=True)
-        figures["runs"].append(found)
+        result = {"case": case, "size": size, **measure(case, size)}
+        print(f"{result['title']}: {'equal' if result['equal'] else 'NOT EQUAL'}", flush=True)
+        figures["runs"].append(result)
         harness.save(options.json, figures)
     figures["tables"] = tables(figures["runs"])
     missed = [claim for claim, holds in claims(figures["runs"]) if not holds]
     for claim in missed:
         print(f"Does not hold: {claim}", file=sys.stderr)
     harness.save(options.json, figures)
-    return int(bool(missed) or not all(found["equal"] for found in figures["runs"]))
+    return int(bool(missed) or not all(result["equal"] for result in figures["runs"]))
 
 
 def measure(case: str, size: int) -> dict[str, Any]:
@@ -143,107 +144,107 @@ def measure(case: str, size: int) -> dict[str, Any]:
 
 
 def measure_ours(case: str, size: int, directory: Path) -> dict[str, Any]:
-    """Load and epochs on both of our backends; meant for a process of its own."""
-    given = CASES[case](size)
+    """Load and epochs on both of our backends; run it in a separate process."""
+    workload = CASES[case](size)
     directory.mkdir()
-    warm_up(given)
+    warm_up(workload)
     with started(directory, OURS) as spark:
-        kernel = SparkKernel(spark, directory / "spark", given.rules, given.dictionary)
-        load = epoch(kernel, given, given.rows, 1)
-        facts = kernel.facts(given.output)
+        kernel = SparkKernel(spark, directory / "spark", workload.rules, workload.dictionary)
+        load = epoch(kernel, workload, workload.rows, 1)
+        facts = kernel.facts(workload.output)
         loaded = {
-            "title": given.title,
-            "rows": len(given.rows),
+            "title": workload.title,
+            "rows": len(workload.rows),
             "facts": len(facts),
-            "sum": checksum(given.shown(facts)),
+            "sum": checksum(workload.shown(facts)),
             "held": kernel.columnar.statistics().facts,
-            "terms": len(given.dictionary),
+            "terms": len(workload.dictionary),
             "load": load,
             **kernel.size(),
         }
-        equal = kernel.equal([given.output])
-        epochs = list(measure_epochs(kernel, given))
-        equal = equal and kernel.equal([given.output])
+        equal = kernel.equal([workload.output])
+        epochs = list(measure_epochs(kernel, workload))
+        equal = equal and kernel.equal([workload.output])
         loaded["state_files_after"] = kernel.size()["state_files"]
-        loaded["columnar"] = columnar_load(given)
+        loaded["columnar"] = columnar_load(workload)
     return {**loaded, "epochs": epochs, "equal": equal}
 
 
-def measure_epochs(kernel: SparkKernel, given: Input) -> Iterable[dict[str, Any]]:
-    """Single rows, of which the first round warms up, then batches, then a row of the schema."""
+def measure_epochs(kernel: SparkKernel, workload: Input) -> Iterable[dict[str, Any]]:
+    """Single rows, the first round as warm-up, then batches, then a row of the schema."""
     random = np.random.default_rng(0)
     rounds: dict[str, list[dict[str, Any]]] = {name: [] for name in ONE}
-    for place in random.choice(len(given.rows), SINGLES + 1, replace=False):
+    for place in random.choice(len(workload.rows), SINGLES + 1, replace=False):
         for name, sign in zip(ONE, (-1, 1), strict=True):
-            rounds[name].append(epoch(kernel, given, given.rows[place][None], sign))
-    for name, found in rounds.items():
-        middle = {key: statistics.median(epoch[key] for epoch in found[1:]) for key in found[0]}
+            rounds[name].append(epoch(kernel, workload, workload.rows[place][None], sign))
+    for name, costs in rounds.items():
+        middle = {key: statistics.median(epoch[key] for epoch in costs[1:]) for key in costs[0]}
         yield {"kind": name, **middle}
     for count in BATCHES:
-        if count > len(given.rows):
+        if count > len(workload.rows):
             break
-        chosen = random.choice(len(given.rows), count, replace=False)
+        chosen = random.choice(len(workload.rows), count, replace=False)
         signs = random.choice([1, -1], count)
-        yield {"kind": f"{count:,} random", **epoch(kernel, given, given.rows[chosen], signs)}
+        yield {"kind": f"{count:,} random", **epoch(kernel, workload, workload.rows[chosen], signs)}
     for name, sign in zip(("schema removed", "schema added"), (-1, 1), strict=True):
-        if len(given.schema):
-            yield {"kind": name, **epoch(kernel, given, given.schema[:1], sign)}
+        if len(workload.schema):
+            yield {"kind": name, **epoch(kernel, workload, workload.schema[:1], sign)}
 
 
 def epoch(
-    kernel: SparkKernel, given: Input, rows: NDArray[np.int32], signs: object
+    kernel: SparkKernel, workload: Input, rows: NDArray[np.int32], signs: object
 ) -> dict[str, Any]:
-    """The cost of an epoch, and how many facts it changed; prints a line, as it takes a while."""
-    cost = asdict(kernel.epoch([updates(given, rows, signs)]))
-    print(f"{given.title}, {len(rows):,} updates: {cost}", file=sys.stderr, flush=True)
+    """The cost of an epoch, and the number of facts changed; prints a line, as it takes long."""
+    cost = asdict(kernel.epoch([updates(workload, rows, signs)]))
+    print(f"{workload.title}, {len(rows):,} updates: {cost}", file=sys.stderr, flush=True)
     return {**cost, "changed": kernel.changed}
 
 
 def measure_plain(case: str, size: int, directory: Path) -> dict[str, Any]:
-    """Plain Spark on the same rows; meant for a process of its own. The second run, if short."""
-    given = CASES[case](size)
+    """Plain Spark on the same rows, the second run if short; run it in a separate process."""
+    workload = CASES[case](size)
     directory.mkdir()
     path = directory / "input"
     path.mkdir()
-    columns = {f"a{i}": column.astype(np.int64) for i, column in enumerate(given.plain.T)}
+    columns = {f"a{i}": column.astype(np.int64) for i, column in enumerate(workload.plain.T)}
     pq.write_table(
-        pa.table(columns), path / "rows.parquet", row_group_size=len(given.plain) // 4 + 1
+        pa.table(columns), path / "rows.parquet", row_group_size=len(workload.plain) // 4 + 1
     )
     with started(directory, USUAL) as spark:
         meter = Meter(spark, path)
-        found: list[DataFrame] = []
-        cost = meter.cost(lambda: count(found, given.recompute(spark, path)))
+        frames: list[DataFrame] = []
+        cost = meter.cost(lambda: count(frames, workload.recompute(spark, path)))
         if cost.seconds < AGAIN:
-            found.clear()
-            cost = meter.cost(lambda: count(found, given.recompute(spark, path)))
-        found[0].write.parquet(str(directory / "output"))
+            frames.clear()
+            cost = meter.cost(lambda: count(frames, workload.recompute(spark, path)))
+        frames[0].write.parquet(str(directory / "output"))
         table = pq.read_table(directory / "output")
     facts = np.column_stack([column.to_numpy() for column in table.columns])
     return {"plain": asdict(cost), "facts": len(facts), "sum": checksum(facts)}
 
 
-def count(found: list[DataFrame], frame: DataFrame) -> None:
-    """Compute all rows of a frame, and keep it."""
+def count(frames: list[DataFrame], frame: DataFrame) -> None:
+    """Compute all rows of a frame and cache them."""
     frame.count()
-    found.append(frame)
+    frames.append(frame)
 
 
-def columnar_load(given: Input) -> float:
-    """Seconds of processor time of the columnar backend's load, warm."""
-    return Kernel(given.rules, given.dictionary).load([updates(given, given.rows, 1)])
+def columnar_load(workload: Input) -> float:
+    """Seconds of processor time of a warm load by the columnar backend."""
+    return Kernel(workload.rules, workload.dictionary).load([updates(workload, workload.rows, 1)])
 
 
-def warm_up(given: Input) -> None:
-    """Compile the kernels that the columnar backend takes."""
-    kernel = Kernel(given.rules, given.dictionary)
+def warm_up(workload: Input) -> None:
+    """Compile the kernels of the columnar backend."""
+    kernel = Kernel(workload.rules, workload.dictionary)
     for sign in (1, -1):
-        kernel.load([updates(given, given.rows[:1_000], sign)])
+        kernel.load([updates(workload, workload.rows[:1_000], sign)])
 
 
-def updates(given: Input, rows: NDArray[np.int32], signs: object) -> Updates:
-    """Updates of the input, with one sign for all rows or one for each."""
+def updates(workload: Input, rows: NDArray[np.int32], signs: object) -> Updates:
+    """Updates of the input, with one sign for all rows or one per row."""
     signs = np.broadcast_to(np.asarray(signs, np.int64), len(rows))
-    return Updates(given.predicate, np.ascontiguousarray(rows, np.int32), signs.copy())
+    return Updates(workload.predicate, np.ascontiguousarray(rows, np.int32), signs.copy())
 
 
 # The inputs --------------------------------------------------------------------------------------
@@ -321,18 +322,18 @@ CASES: dict[str, Callable[[int], Input]] = {"lubm": lubm, "closure": closure, "s
 
 def tables(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The tables of the figures, printed."""
-    found = [loads(runs), epochs_table(runs)]
+    printed = [loads(runs), epochs_table(runs)]
     for case in CASES:
         own = [run for run in runs if run["case"] == case]
         if len(own) > 1:
-            found += extrapolated(own)
+            printed += extrapolated(own)
     if outcome := claims(runs):
-        found.append(harness.print_table("Claims", ("claim", "holds"), outcome))
-    return found
+        printed.append(harness.print_table("Claims", ("claim", "holds"), outcome))
+    return printed
 
 
 def loads(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Bulk loads and the states they leave."""
+    """Bulk loads and the resulting states."""
     return harness.print_table(
         f"Bulk load on {CORES} processors, and the state after it",
         (
@@ -367,7 +368,7 @@ def loads(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def epochs_table(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What epochs cost, in Spark's own numbers."""
+    """The cost of epochs, in Spark's own numbers."""
     return harness.print_table(
         "Epochs after it",
         (
@@ -387,28 +388,28 @@ def epochs_table(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
         [
             (
                 run["title"],
-                one["kind"],
-                *(one[key] if key == "seconds" else round(one[key]) for key in COUNTED),
-                one["read"] / 1024,
-                PERCENT * one["read"] / run["state_bytes"],
-                round(one["files"]),
-                *(one[key] / 1024 for key in ("shuffled", "written")),
-                run["plain"]["seconds"] / one["seconds"],
+                row["kind"],
+                *(row[key] if key == "seconds" else round(row[key]) for key in COUNTED),
+                row["read"] / 1024,
+                PERCENT * row["read"] / run["state_bytes"],
+                round(row["files"]),
+                *(row[key] / 1024 for key in ("shuffled", "written")),
+                run["plain"]["seconds"] / row["seconds"],
             )
             for run in runs
-            for one in run["epochs"]
+            for row in run["epochs"]
         ],
         f"One row: medians of {SINGLES}. Bytes read are those of all files, Delta's log included.",
     )
 
 
 def rate(run: dict[str, Any]) -> float:
-    """Facts that a processor makes in a second of a load."""
+    """Facts per core and second of a load."""
     return float(run["facts"] / run["load"]["seconds"] / CORES)
 
 
 def single(run: dict[str, Any]) -> dict[str, float]:
-    """An epoch of one row: the mean of one removed and one added."""
+    """An epoch of one row: the mean of a removal and an addition."""
     parts = [epoch for epoch in run["epochs"] if epoch["kind"] in ONE]
     return {
         key: statistics.mean(epoch[key] for epoch in parts) for key in ("seconds", "read", "files")
@@ -416,7 +417,7 @@ def single(run: dict[str, Any]) -> dict[str, float]:
 
 
 def extrapolated(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same at sizes that were not measured, and what breaks first."""
+    """The same at sizes that were not measured, and which limit is reached first."""
     last = runs[-1]
     facts = [run["facts"] for run in runs]
     fact_bytes = last["state_bytes"] / last["facts"]
@@ -469,18 +470,18 @@ def extrapolated(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def claims(runs: Sequence[dict[str, Any]]) -> list[tuple[str, bool]]:
-    """The claims about the largest LUBM, if it was run, and whether they hold."""
-    found = []
+    """The claims about the largest LUBM, if it ran, and whether they hold."""
+    outcomes = []
     for run in runs:
         if run["case"] == "lubm" and run["size"] >= CLAIMED_ON:
             one, title = single(run), run["title"]
             read = PERCENT * one["read"] / run["state_bytes"]
             gain = run["plain"]["seconds"] / one["seconds"]
-            found += [
+            outcomes += [
                 (f"{title}: one row reads {read:.3g} % of the state, < 2 %", read < MOST_READ),
                 (f"{title}: one row is {gain:.3g} times as fast, > 20", gain > LEAST_GAIN),
             ]
-    return found
+    return outcomes
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""The Spark backend, driven through epochs beside the columnar one. Invariant: both get the same
-updates, and the cost of an epoch is taken from Spark.
+"""Runs the Spark backend and the columnar one through epochs. Invariant: both get the same updates,
+and the cost of an epoch is taken from Spark.
 """  # noqa: D205
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 CORES = 2
 MEMORY = {"spark.driver.memory": "2g", "spark.master": f"local[{CORES}]"}
 OURS = {**session.WITH_DELTA, **MEMORY, **SETTINGS}
-"""The settings of the product, and those for reading the cost of work from Spark."""
+"""Our settings, and those for reading the cost of work from Spark."""
 USUAL = {
     **MEMORY,
     **SETTINGS,
-    # The defaults of Spark, but for a number of partitions that suits few processors.
+    # Spark's defaults, except for a number of partitions that suits few cores.
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.codegen.wholeStage": "true",
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
@@ -62,7 +62,7 @@ def started(directory: Path, settings: Mapping[str, str]) -> Iterator[SparkSessi
 
 
 class SparkKernel:
-    """A Spark backend for a program, and a columnar one that goes along with it.
+    """A Spark backend for a program, and a columnar one that runs the same epochs.
 
     Args:
         spark: A session with `OURS`.
@@ -89,7 +89,7 @@ class SparkKernel:
         self.changed = 0
 
     def epoch(self, batches: Sequence[Updates]) -> Cost:
-        """One epoch, on Spark with all its changes read out, and on the columnar backend too."""
+        """One epoch, on Spark including reading all changes, and on the columnar backend."""
         cost = self._meter.cost(lambda: self._apply(batches))
         self._epoch += 1
         self.columnar.load(batches)

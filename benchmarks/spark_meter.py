@@ -1,9 +1,9 @@
 """The cost of work as Spark reports it. Invariant: only finished work is counted.
 
 The numbers are from Spark's status stores, which exist without its web pages: tasks report the
-bytes they read and shuffled, scans the files they opened. Bytes are all that tasks read: rows of
-the state, of intermediate files, and of Delta's log, even if Spark has cached it. Reads by the
-driver itself are not included.
+bytes they read and shuffled, scans report the files they opened. Bytes include all that tasks read:
+rows of the state, of intermediate files, and of Delta's log, even if Spark has cached it. Reads by
+the driver itself are not included.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ _WAIT_MS = 60_000
 _FILES = "number of files read"
 _LOG = "_delta_log"
 SETTINGS = {
-    # All jobs of a run are remembered, and where a scan reads is written out.
+    # Retain all jobs of a run, and do not shorten the paths of scans.
     "spark.ui.retainedJobs": "100000",
     "spark.ui.retainedStages": "100000",
     "spark.sql.ui.retainedExecutions": "20000",
     "spark.sql.maxMetadataStringLength": "1000",
 }
-"""Settings of a session that can be measured."""
+"""Settings of a session for measurements."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What some work has cost.
+    """The cost of some work.
 
     Attributes:
-        seconds: By the clock, in the driver.
+        seconds: Elapsed time, in the driver.
         jobs: Jobs of Spark.
         tasks: Their tasks.
-        read: Bytes of files that tasks read, Delta's log included.
+        read: Bytes of files that tasks read, including Delta's log.
         shuffled: Bytes that tasks wrote for other tasks.
         written: Bytes of files that tasks wrote.
         files: Data files of the state that scans opened.
-        busy: Seconds of tasks, of all processors together.
+        busy: Seconds of tasks, summed over all cores.
     """
 
     seconds: float = 0.0
@@ -62,16 +62,16 @@ class Cost:
 
 
 class Meter:
-    """Asks Spark what work has cost; the session may have done other work before.
+    """Reads the cost of work from Spark; the session may have done other work before.
 
     Args:
         spark: A session in this process, classic and not Connect, with `SETTINGS`.
-        state: Folder of the state.
+        state: The folder of the state.
     """
 
     def __init__(self, spark: SparkSession, state: Path) -> None:
         self._state = str(state)
-        self._context = spark.sparkContext._jsc.sc()  # noqa: SLF001 - there is no other access
+        self._context = spark.sparkContext._jsc.sc()  # noqa: SLF001 - there is no public access
         self._jobs = self._context.statusStore()
         self._queries = spark._jsparkSession.sharedState().statusStore()  # noqa: SLF001 - as above
 
@@ -85,12 +85,12 @@ class Meter:
         done = [self._jobs.job(number) for number in range(job + 1, last_job + 1)]
         stages = [_items(job.stageIds()) for job in done]
         found = [self._stage(number) for number in sorted({n for ids in stages for n in ids})]
-        # The numbers of queries go on from context to context of a JVM, and so have no first one.
+        # Query numbers continue across the contexts of a JVM, so the first one is unknown.
         files = sum(self._files(number) for number in after - before)
         return sum(found, Cost(seconds, jobs=len(done), files=files))
 
     def _last_job(self) -> int:
-        """The greatest number of a job, after all events have arrived; -1 if there is none."""
+        """The greatest job id, after all events have arrived; -1 if there is none."""
         self._context.listenerBus().waitUntilEmpty(_WAIT_MS)
         return max((job.jobId() for job in _items(self._jobs.jobsList(None))), default=-1)
 
@@ -98,7 +98,7 @@ class Meter:
         return {query.executionId() for query in _items(self._queries.executionsList())}
 
     def _stage(self, number: int) -> Cost:
-        """What a stage has cost; nothing if it did not have to run."""
+        """The cost of a stage; nothing if it was skipped."""
         attempt = self._jobs.lastStageAttempt(number)
         return Cost(
             tasks=attempt.numCompleteTasks(),
@@ -123,7 +123,7 @@ class Meter:
 
 
 def _items(sequence: Any) -> list[Any]:
-    """The items of a sequence of Scala."""
+    """The items of a Scala sequence."""
     iterator = sequence.iterator()
     found = []
     while iterator.hasNext():

@@ -1,16 +1,15 @@
-"""What starts cost, beside another checkout: commands, a first epoch, and a pipeline.
+"""The cost of starting commands, a first epoch and a pipeline, compared with another checkout.
 
     python benchmarks/startup.py [--against PATH] [--rounds 3] [--data FILE...] [--json FILE]
 
-Each start is a process of its own, in this checkout and in the other one by turns, with warm
-caches: the first start of each is not counted. Costs are medians, in seconds of processor time with
-all child processes, which a busy machine disturbs less than seconds of a clock; memory is resident,
-of all processes together for a pipeline, else at its peak. A pipeline has an embedded broker, which
-is not counted, and one message to read; with `--data` the triples of N-Triples files are in its
-state.
+Each start is a separate process, alternating between this checkout and the other, with warm caches:
+the first start of each is not counted. Costs are medians, in seconds of processor time including
+all child processes, which other load affects less than elapsed time. Memory is resident: for a
+pipeline that of all processes together, otherwise the peak. A pipeline has an embedded broker, not
+counted, and one message to read; with `--data` its state has the triples of N-Triples files.
 
 Claims: half of the other checkout's processor time for `--help`, `check` and `explain-plan`, and
-for a pipeline until it is ready.
+until a pipeline is ready.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ PATIENCE = 1800.0
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a start took.
+    """The cost of a start.
 
     Attributes:
         cpu: Seconds of processor time, of the process and all its children.
@@ -132,7 +131,7 @@ def row(name: str, costs: Sequence[Cost]) -> list[str | float]:
 
 
 def ratio(costs: Sequence[Cost]) -> float:
-    """Processor time of this checkout by that of the other one."""
+    """Processor time of this checkout divided by that of the other."""
     return costs[0].cpu / costs[1].cpu
 
 
@@ -168,7 +167,7 @@ def command(tree: Path, words: Sequence[str]) -> Cost:
 
 
 def environment(tree: Path) -> dict[str, str]:
-    """Variables of a process that runs the code of a checkout."""
+    """Environment variables of a process that runs the code of a checkout."""
     return {**os.environ, "PYTHONPATH": str(tree), "PYTHONUNBUFFERED": "1"}
 
 
@@ -195,7 +194,7 @@ def pipelines(trees: Sequence[Path], rounds: int, data: Sequence[Path]) -> dict[
 def measured(
     trees: Sequence[Path], rounds: int, places: dict[Path, Path], what: str
 ) -> dict[str, list[Cost]]:
-    """The medians of starts of pipelines, by what was waited for."""
+    """The medians of starts of pipelines, by event."""
     numbers = iter(range(1 << 30))
     found: dict[Path, list[tuple[Cost, Cost]]] = {tree: [] for tree in trees}
     for _ in range(rounds + 1):
@@ -236,7 +235,7 @@ def pipeline(tree: Path, place: Path, number: int) -> tuple[Cost, Cost]:
 
 
 def wait(process: psutil.Popen, done: Callable[[], bool]) -> None:
-    """Wait until something is so, for a process that lives."""
+    """Wait until a condition holds, while the process is alive."""
     deadline = time.monotonic() + PATIENCE
     while not done():
         assert process.poll() is None, "the pipeline ended"
@@ -252,7 +251,7 @@ def ready(port: int) -> bool:
 
 
 def spent(process: psutil.Process) -> Cost:
-    """What a process and its children have taken by now."""
+    """The cost of a process and its children so far."""
     cpu = memory = 0.0
     for each in family(process):
         with suppress(psutil.NoSuchProcess):

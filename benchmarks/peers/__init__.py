@@ -1,7 +1,7 @@
-"""Other engines to measure beside ours. Invariant: a missing one is reported, not fatal.
+"""Other engines to compare with ours. Invariant: a missing one is reported and not fatal.
 
-A peer is a module with functions that do one task each. What it needs is imported inside, and
-`AbsentError` is raised if that is not there.
+A peer is a module with a function for each task. Functions import what they need, and raise
+`AbsentError` if it is missing.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A task for several engines, and what an engine made of it. Invariant: equal sets of facts have
-equal checksums, in whatever order and by whichever engine they were derived.
+"""A task for several engines, and their results. Invariant: equal sets of facts have equal
+checksums, in any order and from any engine.
 """  # noqa: D205
 
 from __future__ import annotations
@@ -74,18 +74,18 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What an engine measured on a case. Times are seconds of a clock; None is not measured.
+    """The figures of an engine for a case. Times are wall-clock seconds; None if not measured.
 
     Attributes:
         engine: Its name and how it was run.
         load: From the input in memory to the fixpoint.
         facts: Number of facts by predicate, asserted and derived.
-        checksums: `checksum` of the facts by predicate; empty if only the numbers are known.
+        checksums: `checksum` of the facts by predicate; empty if only their numbers are known.
         remove: Median for one row.
         add: Median for one row.
         batch_remove: For all rows of the batch.
         batch_add: For all rows of the batch.
-        peak_bytes: Peak memory of a process that does nothing else.
+        peak_bytes: Peak memory of a process that only runs this case.
     """
 
     engine: str
@@ -99,7 +99,7 @@ class Result:
     peak_bytes: int | None = None
 
     def differs(self, other: Result) -> bool:
-        """Whether the two derived other facts, as far as both tell."""
+        """Whether the two derived different facts, as far as both report them."""
         return any(
             mine[name] != theirs[name]
             for mine, theirs in ((self.facts, other.facts), (self.checksums, other.checksums))
@@ -119,7 +119,7 @@ def choose(
 
 
 def checksum(facts: NDArray[np.integer]) -> int:
-    """A number of a set of distinct facts of at most three arguments, int of shape (n, arity)."""
+    """A checksum of distinct facts of at most three arguments, int of shape (n, arity)."""
     cells = np.zeros((len(facts), 3), np.uint32)
     cells[:, : facts.shape[1]] = facts.astype(np.uint32)
     hashes = np.zeros(len(facts), np.uint64)

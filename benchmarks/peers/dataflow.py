@@ -1,5 +1,5 @@
-"""Differential dataflow, through the crate in `differential/`. Invariant: what is timed is a
-process of its own that gets the rows in files and tells its times itself.
+"""Differential dataflow, through the crate in `differential/`. Invariant: a separate process reads
+the rows from files and measures its own times.
 """  # noqa: D205
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ TARGET = Path(tempfile.gettempdir()) / "streamreasoner-differential"
 
 
 def build() -> Path:
-    """The program, built if it is not yet; `TARGET` keeps what cargo made.
+    """The path of the program, built in `TARGET` if needed.
 
     Raises:
-        AbsentError: There is no cargo, or it does not build the crate.
+        AbsentError: There is no cargo, or the build fails.
     """
     cargo = shutil.which("cargo")
     if cargo is None:
@@ -42,7 +42,7 @@ def build() -> Path:
 
 
 def run(case: Case, workers: int = 1) -> Result:
-    """Load the case's rows, do its updates, and return the times and what was derived.
+    """Load the case's rows, run its updates, and return times and derived facts.
 
     Raises:
         AbsentError: The crate cannot be built here, or it lacks the task.
@@ -78,6 +78,6 @@ def run(case: Case, workers: int = 1) -> Result:
 
 
 def _write(path: Path, rows: NDArray[np.int32]) -> str:
-    """Row after row, int32, little-endian, nothing else."""
+    """Write rows as little-endian int32, without a header."""
     rows.astype("<i4").tofile(path)
     return str(path)

@@ -1,12 +1,12 @@
 """Delete and rederive (Gupta, Mumick, Subrahmanian, SIGMOD 1993), for positive Datalog programs.
 
-What engines without counts do when facts go: first everything that has *a* derivation from them is
-deleted, then what has *another* derivation is put back. Invariant: `facts` is the least model of
-the rules and the asserted facts after every call.
+Engines without multiplicities retract facts this way: first they delete everything that has *a*
+derivation from them, then they restore what has *another* derivation. Invariant: `facts` is the
+least model of the rules and the asserted facts after every call.
 
-Facts go in and out one at a time, so every derivation is met once per phase: when the last of its
-facts is added, or the first of them removed. Rules are turned into Python functions with a hash
-index for every join. Asserted facts are never over-deleted: they need no derivation.
+Facts are added and removed one at a time, so every derivation is found once per phase: when the
+last of its facts is added, or the first of them removed. Rules are compiled to Python functions,
+with a hash index for every join. Asserted facts are never over-deleted: they need no derivation.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Work:
-    """What an update cost, in steps that do not depend on the machine.
+    """The cost of an update, in steps that do not depend on the machine.
 
     Attributes:
         over_deleted: Facts deleted in the first phase.
-        rederived: Those of them that came back.
-        checks: Questions whether a deleted fact has another derivation.
-        derivations: Combinations of facts that match a rule's body, met in all phases.
+        rederived: Those of them that were restored.
+        checks: Checks whether a deleted fact has another derivation.
+        derivations: Combinations of facts that match a rule's body, found in all phases.
         changed: Facts that are present after the update and were not before, or the reverse.
     """
 
@@ -50,7 +50,7 @@ class DeleteRederive:
 
     Args:
         rules: In normal form: one head, and a body of positive atoms without expressions.
-        number: From the text of a constant to the number that stands for it in facts.
+        number: Maps the text of a constant to its number in facts.
     """
 
     def __init__(self, rules: Sequence[Rule], number: Callable[[str], int]) -> None:
@@ -82,7 +82,7 @@ class DeleteRederive:
         }
 
     def add(self, predicate: str, facts: Iterable[Fact]) -> Work:
-        """Assert facts, and insert what follows."""
+        """Assert facts, and insert their consequences."""
         work = Work()
         fresh = [(predicate, fact) for fact in facts]
         self._asserted.update(fresh)
@@ -90,7 +90,7 @@ class DeleteRederive:
         return work
 
     def remove(self, predicate: str, facts: Iterable[Fact]) -> Work:
-        """Retract asserted facts, delete what may have followed, and put back what still does."""
+        """Retract asserted facts, delete possible consequences, and restore those that remain."""
         work = Work()
         retracted = [(predicate, fact) for fact in facts]
         self._asserted.difference_update(retracted)
@@ -104,7 +104,7 @@ class DeleteRederive:
         return work
 
     def _delete(self, retracted: Iterable[Known], work: Work) -> list[Known]:
-        """Delete facts and all that has a derivation from them; asserted facts stay."""
+        """Delete facts and everything with a derivation from them; asserted facts stay."""
         deleted = dict.fromkeys(known for known in retracted if known[1] in self.facts[known[0]])
         queue = deque(deleted)
         while queue:
@@ -123,7 +123,7 @@ class DeleteRederive:
         return list(deleted)
 
     def _follows(self, known: Known) -> bool:
-        """Whether a rule derives a fact from what is present."""
+        """Whether a rule derives a fact from the present facts."""
         predicate, fact = known
         return any(check(fact) for check in self._checks[predicate])
 

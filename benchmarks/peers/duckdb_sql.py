@@ -1,5 +1,5 @@
-"""DuckDB: recursive queries in SQL, from scratch every time. Invariant: the input lies in a table
-of a database in memory before a clock starts, and the results are int64 arrays.
+"""DuckDB: recursive SQL queries, from scratch every time. Invariant: the input is in a table in
+memory before the timer starts, and the results are int64 arrays.
 """  # noqa: D205
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CLOSURE = """
         SELECT path.x, edge.y FROM path JOIN edge ON path.z = edge.x
     ) SELECT x, z FROM path
 """
-# USING KEY keeps one row per node; only distances that got shorter go into the next round.
+# USING KEY keeps one row per node; only shorter distances enter the next round.
 SSSP = """
     WITH RECURSIVE dist(node, d) USING KEY (node) AS (
         SELECT ?::INTEGER, 0::INTEGER
@@ -63,7 +63,7 @@ def sssp(connection: Any, source: int) -> NDArray[np.int64]:
 
 
 def triangles(connection: Any) -> int:
-    """Number of sets of three nodes with an edge, one way or the other, between each two."""
+    """Number of sets of three nodes with an edge, in either direction, between each two."""
     return int(connection.execute(TRIANGLES).fetchone()[0])
 
 

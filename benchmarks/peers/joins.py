@@ -1,8 +1,8 @@
-"""Rules of positive atoms as Python functions. Invariant: a function reads the indexes and sets it
-was made with as they are when it is called, and changes none.
+"""Rules of positive atoms as Python functions. Invariant: a function reads its indexes and sets as
+they are when it is called, and changes none.
 
-A function is a nest of loops, one for each body atom that is joined, the atom with the most bound
-arguments first. Its text is made here, out of numbers and names made here.
+A function has nested loops, one for each joined body atom, the atom with the most bound arguments
+first. Its source is generated here, from generated numbers and names.
 """  # noqa: D205
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Index:
     """Facts of one predicate by the arguments at some positions.
 
     Attributes:
-        groups: From those arguments to the facts; no group is empty.
+        groups: Maps those arguments to the facts; no group is empty.
     """
 
     def __init__(self, positions: tuple[int, ...]) -> None:
@@ -35,11 +35,11 @@ class Index:
         self._positions = positions
 
     def add(self, fact: Fact) -> None:
-        """Put a fact into its group."""
+        """Add a fact to its group."""
         self.groups.setdefault(tuple([fact[i] for i in self._positions]), set()).add(fact)
 
     def discard(self, fact: Fact) -> None:
-        """Take a fact out of its group, if it is there."""
+        """Remove a fact from its group, if it is there."""
         key = tuple([fact[i] for i in self._positions])
         group = self.groups.get(key)
         if group is not None:
@@ -49,10 +49,10 @@ class Index:
 
 
 class _Text:
-    """A function that is being written.
+    """The source of a function under construction.
 
     Attributes:
-        names: From variables of the rule that are bound so far to names in the function.
+        names: Maps the rule's variables that are bound so far to names in the function.
     """
 
     def __init__(self, number: Number, arrange: Arrange, facts: Facts) -> None:
@@ -63,11 +63,11 @@ class _Text:
         self._values: dict[str, Any] = {}
 
     def write(self, line: str) -> None:
-        """A line at the present depth."""
+        """Add a line at the current depth."""
         self._lines.append("    " * self._depth + line)
 
     def match(self, atom: Atom, fact: str, otherwise: str, given: frozenset[int]) -> None:
-        """Bind the variables of an atom to the arguments of a fact; *given* ones agree already."""
+        """Bind an atom's variables to a fact's arguments; *given* positions match already."""
         for position, argument in enumerate(atom.arguments):
             place = f"{fact}[{position}]"
             known = self.known(argument)
@@ -90,7 +90,7 @@ class _Text:
                 raise ValueError(f"Not a term: {argument}")
 
     def join(self, atoms: Sequence[Atom]) -> None:
-        """Loops over the facts that agree with what is bound, the most bound atom first."""
+        """Add loops over the facts that match what is bound, the most bound atom first."""
         left = list(atoms)
         while left:
             bound = [sum(self.known(a) is not None for a in atom.arguments) for atom in left]
@@ -113,9 +113,9 @@ class _Text:
         self.match(atom, fact, "continue", frozenset(positions))
 
     def function(self, last: str) -> Any:
-        """The function, called with a fact, that ends with a line at depth 1."""
+        """Compile the function of a fact, after a last line at depth 1."""
         text = "\n".join(["def function(fact):", *self._lines, f"    {last}"])
-        exec(text, self._values)  # noqa: S102  (the text is made here)
+        exec(text, self._values)  # noqa: S102  (generated source)
         return self._values["function"]
 
 
@@ -124,7 +124,7 @@ def delta_plans(
 ) -> list[tuple[str, Plan]]:
     """Head predicate and function for each body atom of a predicate.
 
-    The function gives the heads of all matches in which that atom matches the fact.
+    The function yields the heads of all matches in which that atom matches the fact.
     """
     plans = []
     for rule in rules:
@@ -144,7 +144,7 @@ def delta_plans(
 def check_plan(
     rule: Rule, number: Number, arrange: Arrange, facts: Facts
 ) -> Callable[[Fact], bool]:
-    """A function that tells whether a rule derives a fact."""
+    """A function that returns whether a rule derives a fact."""
     text = _Text(number, arrange, facts)
     text.match(rule.head, "fact", "return False", frozenset())
     text.join(rule.atoms)

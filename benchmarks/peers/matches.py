@@ -1,9 +1,9 @@
-"""How many matches of rule bodies our engine looks at, counted by the engine itself. Invariant: the
-program that counts derives the same facts as the program that is counted.
+"""The number of matches of rule bodies that our engine finds, counted by the engine itself.
+Invariant: the counting program derives the same facts as the counted one.
 
-Every rule is split in two: its body derives a fact of all its variables, and that fact derives the
-head. Such a fact stands for one match and has multiplicity 1 at one iteration, so the differences
-of its trace are the matches that an epoch added, withdrew, or moved to another iteration.
+Every rule is split in two: its body derives a fact with all its variables, which derives the head.
+Such a fact represents one match and has multiplicity 1 at one iteration, so the differences of its
+trace are the matches that an epoch added, removed, or moved to another iteration.
 """  # noqa: D205
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PREFIX = "matchOfRule"
 
 
 def split(rules: str) -> str:
-    """The program that counts, for a positive program without expressions."""
+    """The counting program for a positive program without expressions."""
     program = load_program(rules)
     if program.facts:
         raise ValueError("Facts of a program have no body to match.")
@@ -34,7 +34,7 @@ def split(rules: str) -> str:
 
 
 def matched(result: EpochResult) -> int:
-    """Matches that an epoch of the program that counts looked at."""
+    """The number of matches that an epoch of the counting program found."""
     return sum(
         int(np.abs(rows.multiplicity).sum())
         for rows in result.trace
@@ -46,7 +46,7 @@ def _split(rule: Rule, number: int) -> str:
     fresh = count()
 
     def named(atom: Atom) -> Atom:
-        # Facts that differ where a rule has a wildcard are different matches.
+        # Facts that differ only at a wildcard are different matches.
         arguments = tuple(
             Variable(f"any{next(fresh)}", a.span) if isinstance(a, Wildcard) else a
             for a in atom.arguments

@@ -1,5 +1,5 @@
 """networkx: graph algorithms in Python, from scratch every time. Invariant: its graph is built
-before a clock starts, by `graph`, and the results are int64 arrays.
+before the timer starts, by `graph`, and the results are int64 arrays.
 """  # noqa: D205
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def sssp(found: Any, source: int) -> NDArray[np.int64]:
 
 
 def components(found: Any) -> NDArray[np.int64]:
-    """Pairs (node, least node of its component), edges taken both ways."""
+    """Pairs (node, least node of its undirected component)."""
     parts = require("networkx").weakly_connected_components(found)
     return _pairs((node, least) for part in parts for least in [min(part)] for node in part)
 

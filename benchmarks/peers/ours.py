@@ -1,7 +1,7 @@
-"""Our engine, driven as the peers are. Invariant: the same rows, the same updates, in the same
-order; the state afterwards is the state after the load.
+"""Our engine, measured like the peers. Invariant: rows and updates are the same and in the same
+order; the state at the end is the state after the load.
 
-Times are of `Engine.apply`, which hands out every change of facts and of the trace, with all
+Times are of `Engine.apply`, which returns every change of facts and of the trace, with all
 multiplicities; the dataflow peer only counts its changes.
 """  # noqa: D205
 
@@ -27,10 +27,10 @@ WARM_UP = 2_000
 
 
 class Driver:
-    """A reasoner that takes rows of a case.
+    """A reasoner for the rows of a case.
 
     Args:
-        case: Its program is loaded, and its numbers get ids.
+        case: The reasoner loads its program and assigns ids to its numbers.
     """
 
     def __init__(self, case: Case) -> None:
@@ -39,7 +39,7 @@ class Driver:
         self._epoch = 0
         columns = case.rows[:, 1:] if len(case.inputs) > 1 else case.rows
         used = np.unique(columns)
-        # A table from numbers to ids: what is timed starts with ids.
+        # Maps numbers to ids, because timing starts with ids.
         self._ids = np.zeros(int(used[-1]) + 1, np.int32)
         self._ids[used] = self._reasoner.dictionary.encode(case.terms(used))
 
@@ -55,7 +55,7 @@ class Driver:
         ]
 
     def apply(self, updates: list[Updates]) -> tuple[float, EpochResult]:
-        """One epoch; seconds and what it changed."""
+        """Run one epoch; returns seconds and changes."""
         started = time.perf_counter()
         result = self._reasoner.engine.apply(self._epoch, updates)
         seconds = time.perf_counter() - started
@@ -71,7 +71,7 @@ class Driver:
 
 
 def run(case: Case) -> Result:
-    """Load the case's rows, do its updates, and return the times and what was derived."""
+    """Load the case's rows, run its updates, and return times and derived facts."""
     warm_up(case)
     driver = Driver(case)
     load, _ = driver.apply(driver.encode(case.rows, 1))
@@ -99,7 +99,7 @@ def run(case: Case) -> Result:
 
 
 def warm_up(case: Case) -> None:
-    """Compile, or load from the cache, what the case needs."""
+    """Compile what the case needs, or load it from the cache."""
     driver = Driver(case)
     for multiplicity in (1, -1, 1):
         driver.apply(driver.encode(case.rows[:WARM_UP], multiplicity))

@@ -1,15 +1,15 @@
-"""What somebody would write in plain PySpark: joins in a loop until there is nothing new.
+"""Plain PySpark without an engine: joins in a loop until nothing new is derived.
 
-Invariant: the loops are semi-naive, and as fast as can be without an engine below them: what is
-small is broadcast, every round is cut off from its history, and what is known is not derived twice.
-Each starts from Parquet files and ends when all facts are there.
+Invariant: the loops are semi-naive and as fast as plain Spark allows: small relations are
+broadcast, the lineage is cut after every round, and no known fact is derived again. Each loop reads
+Parquet files and ends when all facts are computed.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SMALL = 1_000_000
-"""Rows that are broadcast."""
+"""Most rows of a relation that is broadcast."""
 
 
 def rho_df(spark: SparkSession, path: Path, ids: Mapping[str, int]) -> DataFrame:
-    """All triples (a0, a1, a2) that follow under ρDF.
+    """The closure of triples (a0, a1, a2) under ρDF.
 
-    The schema is closed first, apart, and the data then with the schema broadcast; if the data
-    derived more schema, both again.
+    The schema is closed first, then the data with the schema broadcast; if the data derived more
+    schema, both are repeated.
 
     Args:
         spark: The session.
@@ -110,7 +110,7 @@ def sssp(spark: SparkSession, path: Path) -> DataFrame:
 
 
 def _fresh(derived: DataFrame, known: DataFrame) -> DataFrame:
-    """What is derived and not known, computed now."""
+    """Rows that are derived and not known, computed eagerly."""
     return derived.distinct().join(known, known.columns, "left_anti").localCheckpoint()
 
 

@@ -1,8 +1,8 @@
-"""RDF libraries: reasoners that materialise, and a parser. Invariant: each takes N-Triples files
-and returns a number of triples and its seconds, parsing apart from reasoning.
+"""RDF libraries: materialising reasoners, and a parser. Invariant: each takes N-Triples files and
+returns a number of triples, and seconds for parsing and for reasoning.
 
-They do other rules than ours: `reasonable` does OWL 2 RL, `owlrl` RDFS with axiomatic triples. So
-the numbers of triples differ, and only times are set side by side.
+Their rules differ from ours: `reasonable` implements OWL 2 RL, `owlrl` RDFS with axiomatic triples.
+So the numbers of triples differ, and only times are compared.
 """  # noqa: D205
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def reasonable(files: Sequence[Path]) -> tuple[int, float, float]:
     with tempfile.TemporaryDirectory() as folder:
         started = time.perf_counter()
         for number, file in enumerate(files):
-            # It knows its formats by these endings only; N-Triples are N3.
+            # It detects formats only by these extensions; N-Triples are N3.
             link = Path(folder) / f"{number}.n3"
             link.symlink_to(file.resolve())
             reasoner.load_file(str(link))
@@ -46,7 +46,7 @@ def owlrl(files: Sequence[Path]) -> tuple[int, float, float]:
 
 
 def pyoxigraph(files: Sequence[Path]) -> tuple[int, float, float]:
-    """A parser in Rust that makes Python terms: triples, seconds to parse, and none to reason."""
+    """A Rust parser that creates Python terms: triples, seconds to parse, and none to reason."""
     library = require("pyoxigraph")
     started = time.perf_counter()
     triples = sum(

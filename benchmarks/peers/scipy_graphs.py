@@ -1,5 +1,5 @@
-"""scipy: compiled graph algorithms, from scratch every time. Invariant: results are int64 arrays
-that need no scipy to compare, so they serve as oracles too.
+"""scipy: compiled graph algorithms, from scratch every time. Invariant: results are int64 arrays,
+which can be compared without scipy, so they also serve as oracles.
 """  # noqa: D205
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def closure(edges: NDArray[np.int32]) -> NDArray[np.int64]:
     csgraph = require("scipy.sparse.csgraph", "scipy")
     matrix = _matrix(edges)
     steps = csgraph.shortest_path(matrix, method="D", unweighted=True)
-    # From x over an edge to y, and from there anywhere; y itself is reached in no steps.
+    # From x over an edge to y, and from there anywhere, including y itself.
     return np.argwhere(matrix @ np.isfinite(steps).astype(np.float32) > 0)
 
 
@@ -32,7 +32,7 @@ def sssp(edges: NDArray[np.int32], source: int) -> NDArray[np.int64]:
 
 
 def components(edges: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Pairs (node, least node of its component), edges taken both ways; nodes have an edge."""
+    """Pairs (node, least node of its undirected component); all nodes have an edge."""
     csgraph = require("scipy.sparse.csgraph", "scipy")
     _, labels = csgraph.connected_components(_matrix(edges), directed=False)
     _, least = np.unique(labels, return_index=True)
@@ -41,12 +41,12 @@ def components(edges: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def triangles(edges: NDArray[np.int32]) -> int:
-    """Number of sets of three nodes with an edge, one way or the other, between each two."""
+    """Number of sets of three nodes with an edge, in either direction, between each two."""
     sparse = require("scipy.sparse", "scipy")
     pairs = np.unique(np.sort(edges[:, :2], axis=1), axis=0)
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     nodes = int(pairs.max()) + 1
-    # From fewer to more neighbours: then no node leads to many, and each triangle is met once.
+    # Edges from fewer to more neighbours: degrees stay small, and each triangle is found once.
     degree = np.bincount(pairs.ravel(), minlength=nodes)
     place = np.argsort(np.argsort(degree, kind="stable"))
     low, high = np.sort(place[pairs], axis=1).T
