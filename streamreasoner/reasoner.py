@@ -22,7 +22,6 @@ from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.collection.updates import Updates
 from streamreasoner.engine.epoch import DEFAULT_RECURSION_LIMIT, Engine, EpochResult
 from streamreasoner.errors import DataError, EngineError, ProgramError, TermError
-from streamreasoner.explain import Explanation, Fact, Limits, explain, read_fact
 from streamreasoner.lang.ast import QUAD, TRIPLE, Constant
 from streamreasoner.plan.lower import lower
 from streamreasoner.rdf.dictionary import Dictionary
@@ -39,12 +38,12 @@ if TYPE_CHECKING:
     from streamreasoner.analysis.check import CheckedProgram
     from streamreasoner.collection.updates import Changes
     from streamreasoner.engine.ports import Backend
+    from streamreasoner.explain import Explanation, Limits
     from streamreasoner.lang.ast import Atom
     from streamreasoner.plan.algebra import ProgramPlan
     from streamreasoner.rdf.dictionary import TermDictionary
     from streamreasoner.rdf.nodes import PythonTerm
 
-DEFAULT_LIMITS = Limits()
 _INT64 = 1 << 63
 _KINDS = {"<": "an IRI", "_": "a blank node", '"': "a literal"}
 _POSITIONS = ("subject", "predicate", "object", "graph")
@@ -304,7 +303,7 @@ class Reasoner:
             )
         )
 
-    def explain(self, fact: str, *args: PythonTerm, limits: Limits = DEFAULT_LIMITS) -> Explanation:
+    def explain(self, fact: str, *args: PythonTerm, limits: Limits | None = None) -> Explanation:
         """Why a fact is present, or what is missing for it.
 
         Args:
@@ -317,12 +316,15 @@ class Reasoner:
             ProgramError: The text is not a single fact.
             DataError: The predicate is unknown or has another arity.
         """
+        # Most processes explain nothing, so they do not import how.
+        from streamreasoner.explain import Fact, Limits, explain, read_fact  # noqa: PLC0415
+
         if isinstance(fact, str) and ("(" in fact or "[" in fact):
             target = read_fact(fact, self.program)
         else:
             self._check(fact, len(args))
             target = Fact(fact, tuple(to_ntriples(term) for term in args))
-        return explain(self.program, self.engine, self.dictionary, target, limits)
+        return explain(self.program, self.engine, self.dictionary, target, limits or Limits())
 
     def _change_to(self, program: CheckedProgram) -> tuple[ProgramPlan, list[Updates]]:
         """The plan of another program, and the updates of stated facts."""

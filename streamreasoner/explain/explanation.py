@@ -29,7 +29,7 @@ class Explanation:
 
     Attributes:
         content: The proof or the reasons.
-        names: Prints it.
+        printer: Prints it.
     """
 
     content: Proof | Absence

@@ -25,7 +25,7 @@ from streamreasoner.backends.spark import relation, state
 pytestmark = MARKS
 
 EXAMPLES = settings(
-    max_examples=2_000 if THOROUGH else 4,
+    max_examples=2_000 if THOROUGH else 3,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     # An example may take seconds, so failures are not shrunk.

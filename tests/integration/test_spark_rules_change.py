@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from driver import Driver
 from oracle import closure, evaluate, total
-from spark_backend import BUCKETS, MARKS, spark_session, stores
+from spark_backend import BUCKETS, MARKS, THOROUGH, spark_session, stores
 
 from streamreasoner.analysis import check_text
 from streamreasoner.backends.spark import arranged, relation
@@ -97,8 +97,9 @@ def test_the_state_is_that_of_the_rules_there_are(started):
         checked = check_text(rules)
         sent += updates
         assert step(driver, checked, updates) == step(other, checked, updates)
-        assert_from_scratch(driver, checked, sent)
-        assert state(driver) == state(other)
+        if THOROUGH or rules is HISTORY[-1][0]:
+            assert_from_scratch(driver, checked, sent)
+            assert state(driver) == state(other)
         # Only the write of a program change turns this check of Delta off.
         assert started[0].conf.get(arranged.ONLY_REPLACED, "true") == "true"
 
@@ -106,7 +107,7 @@ def test_the_state_is_that_of_the_rules_there_are(started):
 def test_many_rows_are_as_few(started, monkeypatch):
     """Rules are evaluated on all facts in files when relations may be large."""
     monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 0)
-    before, after = check_text(LEAST + DEGREE), check_text(MOST + FAR)
+    before, after = map(check_text, (LEAST + DEGREE, MOST + FAR if THOROUGH else FAR))
     driver = Driver(before, store=stores(started[0], started[1] / "many")())
     sent = [*pairs("edge", "ab"), *pairs("path", "ab ac")]
     driver.apply(sent)
