@@ -212,8 +212,8 @@ def pipeline(tree: Path, place: Path, number: int) -> tuple[Cost, Cost]:
     """Start a pipeline with one new triple to read, and stop it in an orderly way."""
     config = load(place / "pipeline.toml")
     subject = f"<urn:{number}>"
-    message = {"s": subject, "p": "<urn:next>", "o": "<urn:end>", "diff": 1}
-    messages = [(None, json.dumps(message).encode())]
+    update = {"s": subject, "p": "<urn:next>", "o": "<urn:end>", "diff": 1}
+    messages = [(None, json.dumps(update).encode())]
     assert list(produce(config.kafka, config.kafka.input_topics[0], messages)) == [1]
     process = psutil.Popen(
         [sys.executable, *COMMAND, "run", "--config", str(place / "pipeline.toml")],
@@ -225,8 +225,8 @@ def pipeline(tree: Path, place: Path, number: int) -> tuple[Cost, Cost]:
         wait(process, lambda: ready(config.metrics.port))
         at_ready = spent(process)
         topic = config.kafka.output_topic
-        for _, value in consume(config.kafka, topic, from_beginning=True):
-            if value is not None and json.loads(value)["s"] == subject:
+        for message in consume(config.kafka, topic, from_beginning=True):
+            if message.value is not None and json.loads(message.value)["s"] == subject:
                 break
         return at_ready, spent(process)
     finally:

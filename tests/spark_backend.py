@@ -29,6 +29,10 @@ THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 """Whether there is time for many examples."""
 
 
+MARKS_OF_KILLED_PROCESSES = [] if THOROUGH else [pytest.mark.usefixtures("joined_jvm")]
+"""Marks of a module that kills processes: if there is time, each kill ends a JVM of its own."""
+
+
 @contextmanager
 def spark_session(directory, options=()):
     """A session with its files in a directory, and with additional options."""

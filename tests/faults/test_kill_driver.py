@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-import pytest
 from crashes import DRIVER, die_at, run_to_the_end
 from graphs import RULES, expected, random_edges
 from pipelines import (
@@ -18,8 +17,9 @@ from pipelines import (
     terminate,
     triple,
 )
+from spark_backend import MARKS_OF_KILLED_PROCESSES
 
-pytestmark = pytest.mark.usefixtures("joined_jvm")
+pytestmark = MARKS_OF_KILLED_PROCESSES
 
 # Before step 1, within it, after it, within step 2, after it, before Spark commits.
 POINTS = ("read", "evaluate", "within-store", "store", "within-publish", "publish", "finished")

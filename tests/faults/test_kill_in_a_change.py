@@ -7,7 +7,6 @@ import uuid
 from collections import Counter
 
 import duckdb
-import pytest
 from control_builders import control
 from crashes import die_at, run_to_the_end
 from deltalake import DeltaTable
@@ -21,11 +20,12 @@ from pipelines import (
     produce,
     triple,
 )
+from spark_backend import MARKS_OF_KILLED_PROCESSES
 
 from streamreasoner.analysis import check_text
 from streamreasoner.storage import programs
 
-pytestmark = pytest.mark.usefixtures("joined_jvm")
+pytestmark = MARKS_OF_KILLED_PROCESSES
 
 PREFIX = "@prefix ex: <http://example.org/> .\n"
 CYCLE = f"{PREFIX}[?x, ex:on, ex:cycle] :- [?x, ex:reaches, ?x] .\n"

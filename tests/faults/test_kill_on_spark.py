@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 import uuid
 
-import pytest
 from control_builders import control
 from crashes import die_at, run_to_the_end
 from graphs import RULES, expected, random_edges
 from pipelines import changes, net, new_case, no_change_twice, produce, triple
+from spark_backend import MARKS_OF_KILLED_PROCESSES
 
-pytestmark = pytest.mark.usefixtures("joined_jvm")
+pytestmark = MARKS_OF_KILLED_PROCESSES
 
 # Computed terms get ids during the evaluation.
 SIZE = "size(?x, count(?y)) :- [?x, ex:reaches, ?y] .\n"

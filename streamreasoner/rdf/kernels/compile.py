@@ -48,5 +48,8 @@ def inlined(function: _Function) -> _Function:
 
 def _compiled(function: _Function, **options: bool) -> _Function:
     dispatcher = _njit(**_OPTIONS, **options)(function)
-    dispatcher._cache._cache_file._source_stamp = _STAMP  # noqa: SLF001 - numba has no other way
+    cache = dispatcher._cache  # noqa: SLF001 - numba has no other way, here and below
+    cache._cache_file._source_stamp = _STAMP  # noqa: SLF001
+    # Otherwise numba loads its own library first, which only compiling needs and which imports scipy.
+    cache.load_overload = cache._load_overload  # noqa: SLF001
     return cast("_Function", dispatcher)

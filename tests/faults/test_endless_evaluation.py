@@ -1,0 +1,82 @@
+"""A message whose evaluation does not end: real processes hang on it, or are killed, and go on."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import pytest
+from pipelines import (
+    DEADLINE_SECONDS,
+    changes,
+    committed,
+    fact,
+    net,
+    new_case,
+    no_change_twice,
+    produce,
+    published,
+    running,
+    terminate,
+)
+from spark_backend import THOROUGH
+
+from streamreasoner.streaming.watchdog import EXIT_CODE
+
+RULES = """
+upto(0, ?l) :- ask(?l) .
+upto(?m, ?l) :- upto(?n, ?l), ?n < ?l, ?m = ?n + 1 .
+@output upto .
+"""
+ENDLESS = 10**9
+GOOD = (1, 2, 3)
+PATIENCE_SECONDS = 15
+
+
+def integer(number):
+    """An integer as a term."""
+    return f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>'
+
+
+def run_once(case, ends, kill):
+    """Run a pipeline until it has published its input or ends; returns how it ended."""
+    with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
+        began = time.monotonic()
+        while published(case) != ends and process.poll() is None:
+            assert time.monotonic() < began + DEADLINE_SECONDS
+            if kill and time.monotonic() > began + PATIENCE_SECONDS:
+                process.kill()
+            time.sleep(0.5)
+        return process.wait() if process.poll() is not None else terminate(process)
+
+
+@pytest.mark.skipif(not THOROUGH, reason="takes minutes; part of `make test-thorough`")
+@pytest.mark.parametrize("kill", [False, True], ids=["hangs", "is killed"])
+def test_a_message_that_ends_every_process(broker, tmp_path, kill):
+    """It goes to the dead-letter topic after a few restarts, and all others are processed."""
+    timeout = 600 if kill else PATIENCE_SECONDS
+    case = new_case(
+        broker,
+        tmp_path,
+        RULES,
+        partitions=1,
+        rules={"recursion_limit": 2 * ENDLESS},
+        pipeline={"batch_timeout": timeout},
+    )
+    records = produce(case, [fact("ask", number) for number in (*GOOD[:2], ENDLESS, *GOOD[2:])])
+
+    codes = []
+    while 0 not in codes:
+        codes.append(run_once(case, {0: len(records)}, kill))
+        assert len(codes) < 20
+
+    ended = -signal.SIGKILL if kill else EXIT_CODE
+    assert set(codes) == {ended, 0}
+    [letter] = committed(case, case.kafka.dead_letter_topic)
+    assert letter.value == fact("ask", ENDLESS)
+    assert dict(letter.headers)["class"] == b"epoch-failed"
+    output = changes(case)
+    assert no_change_twice(output)
+    assert net(output) == {
+        ("upto", (integer(n), integer(limit))) for limit in GOOD for n in range(limit + 1)
+    }
