@@ -50,6 +50,6 @@ def _compiled(function: _Function, **options: bool) -> _Function:
     dispatcher = _njit(**_OPTIONS, **options)(function)
     cache = dispatcher._cache  # noqa: SLF001 - numba has no other way, here and below
     cache._cache_file._source_stamp = _STAMP  # noqa: SLF001
-    # Otherwise numba loads its own library first, which only compiling needs and which imports scipy.
+    # Otherwise numba first loads its own library, which only compiling needs, and scipy with it.
     cache.load_overload = cache._load_overload  # noqa: SLF001
     return cast("_Function", dispatcher)
