@@ -51,6 +51,17 @@ def test_the_package_imports_no_library():
     assert "numba" in imported("from streamreasoner import Reasoner", *LIBRARIES)[0]
 
 
+def test_a_first_epoch_loads_what_it_runs():
+    """Neither explanations, nor what numba needs to compile: the kernels come from its cache."""
+    code = """
+from streamreasoner import Reasoner, Update
+Reasoner.from_rules("q(?x) :- p(?x) .").apply([Update("p", ("a",))])
+"""
+    names = ("scipy.linalg", "numba.np.linalg", "streamreasoner.explain")
+    imported(code)
+    assert imported(code, *names)[0] == []
+
+
 def test_public_names_are_listed():
     """`dir` has the names that are imported when they are asked for."""
     code = "import streamreasoner as s; print(set(s.__all__) <= set(dir(s)))"
