@@ -25,22 +25,25 @@ import sys
 import tempfile
 import time
 import urllib.request
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
+from kafka import KafkaConsumer, TopicPartition
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import harness
 from streamreasoner.broker import Broker
 from streamreasoner.config import load
-from streamreasoner.streaming.topics import consume, create_topics, produce
+from streamreasoner.streaming.topics import create_topics, produce
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from streamreasoner.config import KafkaConfig
 
 COMMAND = ("-m", "streamreasoner")
 # Runs Python and prints seconds of processor time and the peak of resident KiB, for which a process
@@ -235,24 +238,42 @@ def pipeline(tree: Path, place: Path, number: int) -> tuple[Cost, Cost]:
     update = {"s": subject, "p": "<urn:next>", "o": "<urn:end>", "diff": 1}
     messages = [(None, json.dumps(update).encode())]
     assert list(produce(config.kafka, config.kafka.input_topics[0], messages)) == [1]
-    began = time.monotonic()
-    process = psutil.Popen(
-        [sys.executable, *COMMAND, "run", "--config", str(place / "pipeline.toml")],
-        env=environment(tree),
-        cwd=place,
-        stderr=subprocess.DEVNULL,
+    with reader(config.kafka) as output:
+        began = time.monotonic()
+        process = psutil.Popen(
+            [sys.executable, *COMMAND, "run", "--config", str(place / "pipeline.toml")],
+            env=environment(tree),
+            cwd=place,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            wait(process, lambda: ready(config.metrics.port))
+            at_ready = spent(process, began)
+            for message in output:
+                if json.loads(message.value)["s"] == subject:
+                    break
+            return at_ready, spent(process, began)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(PATIENCE)
+
+
+@contextmanager
+def reader(kafka: KafkaConfig) -> Iterator[KafkaConsumer]:
+    """A reader of the changes that are published from now on."""
+    consumer = KafkaConsumer(
+        bootstrap_servers=kafka.bootstrap_servers, isolation_level="read_committed"
     )
-    try:
-        wait(process, lambda: ready(config.metrics.port))
-        at_ready = spent(process, began)
-        topic = config.kafka.output_topic
-        for message in consume(config.kafka, topic, from_beginning=True):
-            if message.value is not None and json.loads(message.value)["s"] == subject:
-                break
-        return at_ready, spent(process, began)
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(PATIENCE)
+    with closing(consumer):
+        partitions = [
+            TopicPartition(kafka.output_topic, number)
+            for number in consumer.partitions_for_topic(kafka.output_topic)
+        ]
+        consumer.assign(partitions)
+        consumer.seek_to_end(*partitions)
+        for partition in partitions:
+            consumer.position(partition)
+        yield consumer
 
 
 def wait(process: psutil.Popen, done: Callable[[], bool]) -> None:
