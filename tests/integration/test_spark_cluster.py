@@ -225,5 +225,6 @@ def test_the_image_starts_an_executor(spark, tmp_path):
 def test_executors_that_die_lose_nothing(spark, tmp_path, monkeypatch, deaths):
     """With executors killed between and within jobs, the state equals the oracle's."""
     monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 0)
-    assert_agrees_with_the_oracle(spark, tmp_path, EPOCHS[: None if THOROUGH else 1])
+    epochs = EPOCHS if THOROUGH else [EPOCHS[0][:2]]
+    assert_agrees_with_the_oracle(spark, tmp_path, epochs)
     assert deaths == Deaths(between=1, within=1)
