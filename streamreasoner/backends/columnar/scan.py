@@ -24,11 +24,21 @@ from streamreasoner.backends.columnar.layout import (
     TRANSITION_BITS,
 )
 from streamreasoner.backends.columnar.slots import LOW
-from streamreasoner.rdf.kernels.compile import kernel
+from streamreasoner.rdf.kernels.compile import inlined, kernel
 from streamreasoner.rdf.kernels.memory import int32_column, int64_column, prefetch
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int32s, Int64s
+
+
+@inlined
+def member(slot: int, words: Int32s, classes: Int32s, relation: int) -> int:
+    """The fact in a slot if it belongs to a relation, else 0."""
+    fact = slot & LOW
+    if fact == 0:
+        return 0
+    row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
+    return fact if classes[row + CLASS_RELATION] == relation else 0
 
 
 @kernel
@@ -42,10 +52,8 @@ def count(table: Int64s, relation: int) -> tuple[int, int]:
     present = 0
     trace_rows = 0
     for i in range(scalars[FACT_MASK] + 1):
-        if slots[i] == 0:
-            continue
-        fact = slots[i] & LOW
-        if classes[(words[2 * fact] & CLASS_BITS) * CLASS_WIDTH + CLASS_RELATION] != relation:
+        fact = member(slots[i], words, classes, relation)
+        if fact == 0:
             continue
         present += presence(table, fact)
         entry = fact + 1
@@ -64,12 +72,8 @@ def read_facts(table: Int64s, relation: int, args: Int32s) -> None:
     classes = int32_column(table[CLASSES])
     row = 0
     for i in range(scalars[FACT_MASK] + 1):
-        if slots[i] == 0:
-            continue
-        fact = slots[i] & LOW
-        if classes[(words[2 * fact] & CLASS_BITS) * CLASS_WIDTH + CLASS_RELATION] != relation:
-            continue
-        if presence(table, fact) == 0:
+        fact = member(slots[i], words, classes, relation)
+        if fact == 0 or presence(table, fact) == 0:
             continue
         for j in range(args.shape[1]):
             args[row, j] = words[2 * fact + CELLS + j]
@@ -88,10 +92,8 @@ def read_trace(
     classes = int32_column(table[CLASSES])
     row = 0
     for i in range(scalars[FACT_MASK] + 1):
-        if slots[i] == 0:
-            continue
-        fact = slots[i] & LOW
-        if classes[(words[2 * fact] & CLASS_BITS) * CLASS_WIDTH + CLASS_RELATION] != relation:
+        fact = member(slots[i], words, classes, relation)
+        if fact == 0:
             continue
         entry = fact + 1
         while entry != 0:
@@ -122,10 +124,8 @@ def select(table: Int64s, relation: int, positions: Int32s, ids: Int32s, records
     count = 0
     for i in range(mask + 1):
         prefetch(table[ARENA] + 8 * (slots[(i + _AHEAD) & mask] & LOW))
-        if slots[i] == 0:
-            continue
-        fact = slots[i] & LOW
-        if classes[(words[2 * fact] & CLASS_BITS) * CLASS_WIDTH + CLASS_RELATION] != relation:
+        fact = member(slots[i], words, classes, relation)
+        if fact == 0:
             continue
         j = 0
         while j < len(positions) and words[2 * fact + CELLS + positions[j]] == ids[j]:
