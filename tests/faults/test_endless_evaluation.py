@@ -6,6 +6,7 @@ import signal
 import time
 
 import pytest
+from counting import RULES, expected
 from pipelines import (
     DEADLINE_SECONDS,
     changes,
@@ -23,19 +24,9 @@ from spark_backend import THOROUGH
 
 from streamreasoner.streaming.watchdog import EXIT_CODE
 
-RULES = """
-upto(0, ?l) :- ask(?l) .
-upto(?m, ?l) :- upto(?n, ?l), ?n < ?l, ?m = ?n + 1 .
-@output upto .
-"""
 ENDLESS = 10**9
 GOOD = (1, 2, 3)
 PATIENCE_SECONDS = 15
-
-
-def integer(number):
-    """An integer as a term."""
-    return f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>'
 
 
 def run_once(case, ends, kill):
@@ -77,6 +68,4 @@ def test_a_message_that_ends_every_process(broker, tmp_path, kill):
     assert dict(letter.headers)["class"] == b"epoch-failed"
     output = changes(case)
     assert no_change_twice(output)
-    assert net(output) == {
-        ("upto", (integer(n), integer(limit))) for limit in GOOD for n in range(limit + 1)
-    }
+    assert net(output) == expected(GOOD)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import duckdb
+from counting import RULES, expected
 from crashes import die_at, run_to_the_end
 from deltalake import DeltaTable
 from pipelines import changes, committed, fact, net, new_case, no_change_twice, produce
@@ -11,16 +12,6 @@ from spark_backend import MARKS_OF_KILLED_PROCESSES
 pytestmark = MARKS_OF_KILLED_PROCESSES
 
 LIMIT = 50
-RULES = """
-upto(0, ?l) :- ask(?l) .
-upto(?m, ?l) :- upto(?n, ?l), ?n < ?l, ?m = ?n + 1 .
-@output upto .
-"""
-
-
-def integer(number):
-    """An integer as a term."""
-    return f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>'
 
 
 def test_killed_after_the_verdict_and_in_step_1(broker, tmp_path):
@@ -44,7 +35,7 @@ def test_killed_after_the_verdict_and_in_step_1(broker, tmp_path):
     assert int(headers["offset"]) == records[2].offset
     output = changes(case)
     assert no_change_twice(output)
-    derived = {("upto", (integer(n), integer(limit))) for limit in good for n in range(limit + 1)}
+    derived = expected(good)
     assert net(output) == derived
     stored = duckdb.read_parquet(
         DeltaTable(case.config.state.tables / "changes").file_uris()
