@@ -1,6 +1,6 @@
 """Prepares an image at build time. Invariant: a start needs neither network nor compiler.
 
-`prepare.py jars DIRECTORY` copies the jars of Spark's Kafka connector and of Delta Lake there;
+`prepare.py jars DIRECTORY` copies the jars that Spark needs besides its own there;
 `prepare.py kernels` runs small epochs, which puts the compiled kernels into numba's cache.
 """
 
@@ -13,12 +13,12 @@ from pathlib import Path
 
 from streamreasoner import jvm, warmup
 from streamreasoner.analysis.load import load_program
-from streamreasoner.streaming.session import CONNECTOR, DELTA
+from streamreasoner.streaming.session import PACKAGES
 
 
 def jars(directory: Path) -> None:
-    """Copy the jars of connector and Delta Lake, with all dependencies, into a directory."""
-    shutil.copytree(jvm.jars("connectors", [CONNECTOR, DELTA]), directory)
+    """Copy Spark's additional jars, with all dependencies, into a directory."""
+    shutil.copytree(jvm.jars("connectors", PACKAGES.split(",")), directory)
 
 
 def kernels() -> None:

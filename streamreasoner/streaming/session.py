@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 # Version 4.0.0 has the complete set of connector jars; it runs on every 4.0.x.
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
 DELTA = "io.delta:delta-spark_2.13:4.0.1"
+LOCAL_FILES = "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0"
+PACKAGES = f"{CONNECTOR},{DELTA},{LOCAL_FILES}"
+"""The modules that a session needs, in the form that `--packages` takes."""
 # Java 24 removed the security manager, which Hadoop's client still uses.
 NEWEST_JAVA = 23
 
@@ -46,7 +49,7 @@ _LOG_LINES = 15
 _EXIT_SECONDS = 120.0
 _FLAGS = (
     "-XX:-UsePerfData",
-    # Hadoop runs chmod for each file it writes; VFORK needs no helper process.
+    # Without LOCAL_FILES Hadoop runs chmod for each file; VFORK needs no helper process.
     "-Djdk.lang.Process.launchMechanism=VFORK",
     f"-Dlog4j2.configurationFile=file:{Path(__file__).with_name('log4j2.properties')}",
 )
@@ -55,6 +58,9 @@ _FLAGS = (
 # compiler pays off only where Spark joins, not where it just passes messages on.
 _LOCAL_FLAGS = ("-XX:+UseSerialGC",)
 _FLAGS_WITHOUT_DELTA = ("-XX:TieredStopAtLevel=1",)
+
+_FILE_SYSTEM = "spark.hadoop.fs.file.impl"
+_RAW_LOCAL_FILES = "org.apache.hadoop.fs.RawLocalFileSystem"
 
 _LOOPBACK = {
     "spark.driver.host": "127.0.0.1",
@@ -76,7 +82,7 @@ _TUNING = {
         "org.apache.spark.sql.execution.streaming.FileSystemBasedCheckpointFileManager"
     ),
     # Avoids the checksum file that LocalFileSystem writes for each checkpoint file.
-    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    _FILE_SYSTEM: _RAW_LOCAL_FILES,
     # Batches are bounded by the number of messages and by the driver's memory.
     "spark.driver.maxResultSize": "0",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
@@ -88,7 +94,7 @@ _TUNING = {
 
 
 WITH_DELTA = {
-    "spark.jars.packages": f"{CONNECTOR},{DELTA}",
+    "spark.jars.packages": PACKAGES,
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     # The log of one table is small; reading it with 50 tasks takes seconds.
@@ -98,7 +104,7 @@ WITH_DELTA = {
 }
 """Settings of a session whose Spark reads and writes Delta tables."""
 
-WITH_REMOTE_FILES = {"spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem"}
+WITH_REMOTE_FILES = {_FILE_SYSTEM: "org.apache.hadoop.fs.LocalFileSystem"}
 """Settings of a session whose state is at an address: S3A buffers in files of this class only."""
 
 # Settings that cannot change once the JVM runs.
@@ -108,6 +114,7 @@ _FIXED_AT_LAUNCH = re.compile(
 _CLASSES = {
     CONNECTOR: "org.apache.spark.sql.kafka010.KafkaSourceProvider",
     DELTA: "io.delta.sql.DeltaSparkSessionExtension",
+    LOCAL_FILES: "com.globalmentor.apache.hadoop.fs.NakedLocalFileSystem",
 }
 _log = logging.getLogger(__name__)
 
@@ -217,6 +224,7 @@ def _join(app_id: str, options: Mapping[str, str]) -> Session:
     for name, value in {**settings, **options}.items():
         if not _FIXED_AT_LAUNCH.fullmatch(name):
             conf.setIfMissing(name, value)
+    _choose_local_files(conf, gateway)
     try:
         return Session(SparkSession(SparkContext(conf=conf, gateway=gateway)), gateway)
     except Py4JError as error:
@@ -247,7 +255,7 @@ def _launch(
         "spark.local.dir": str(temporary),
         "spark.master": master,
         "spark.app.name": app_id,
-        "spark.jars.packages": CONNECTOR,
+        "spark.jars.packages": f"{CONNECTOR},{LOCAL_FILES}",
         "spark.driver.memory": "1g",
         "spark.driver.extraJavaOptions": " ".join((*flags, f'"-Djava.io.tmpdir={temporary}"')),
         **_defaults(master),
@@ -261,6 +269,7 @@ def _launch(
     with log_file.open("wb") as log:
         try:
             gateway = launch.start(how, temporary, log, lock_descriptor, process_group.id)
+            _choose_local_files(conf, gateway)
             context = SparkContext(conf=conf, gateway=gateway)
         except (PySparkRuntimeError, Py4JError, OSError) as error:
             if how.class_data is not None:
@@ -288,17 +297,33 @@ def _defaults(master: str) -> dict[str, str]:
 
 def _check_classes(spark: SparkSession, options: Mapping[str, str]) -> None:
     """Refuse a Spark without the required jars, before the first batch fails."""
-    needed = [CONNECTOR] + [DELTA] * _with_delta(options)
-    loader = spark.sparkContext._jvm.Thread.currentThread().getContextClassLoader()  # type: ignore[union-attr]  # noqa: SLF001 - PySpark exposes no class loader
-    for module in needed:
-        try:
-            loader.loadClass(_CLASSES[module])
-        except Py4JJavaError:
+    for module in [CONNECTOR] + [DELTA] * _with_delta(options):
+        if not _has(spark.sparkContext._gateway, module):  # noqa: SLF001 - PySpark exposes no gateway
             raise EnvironmentSetupError(
                 f"Spark runs without {module}. Add it to --packages of spark-submit, or to "
                 "spark.jars.packages in spark.options if spark-submit is not used, or list its "
                 "jars in spark.jars."
-            ) from None
+            )
+
+
+def _choose_local_files(conf: SparkConf, gateway: JavaGateway) -> None:
+    """Write local files without running chmod for each, where the jar for it is given."""
+    if (
+        conf.get(_FILE_SYSTEM) == _RAW_LOCAL_FILES
+        and _local(conf.get("spark.master", ""))
+        and _has(gateway, LOCAL_FILES)
+    ):
+        conf.set(_FILE_SYSTEM, _CLASSES[LOCAL_FILES])
+
+
+def _has(gateway: JavaGateway, module: str) -> bool:
+    """Whether a module's jar is on the class path."""
+    loader = gateway.jvm.Thread.currentThread().getContextClassLoader()
+    try:
+        loader.loadClass(_CLASSES[module])
+    except Py4JJavaError:
+        return False
+    return True
 
 
 def _is_not_from_py4j(record: logging.LogRecord) -> bool:
