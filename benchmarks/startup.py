@@ -64,9 +64,19 @@ from streamreasoner.analysis import load_program
 names = [rdflib.URIRef(f"urn:{letter}") for letter in "abc"]
 print(Reasoner(load_program("rho-df")).apply([Update.triple(*names)]))
 """
+COMPLETION = """
+import os, sys
+os.environ |= {{"_STREAMREASONER_COMPLETE": "complete_bash"}}
+os.environ |= {{"COMP_WORDS": "streamreasoner {words}", "COMP_CWORD": "{place}"}}
+sys.argv = ["streamreasoner"]
+from streamreasoner.cli import main
+main()
+"""
 STARTS: dict[str, tuple[str, ...]] = {
     "`import streamreasoner`": ("-c", "import streamreasoner"),
     "`--help`": (*COMMAND, "--help"),
+    "completion of a command": ("-c", COMPLETION.format(words="ex", place=1)),
+    "completion of an option of `run`": ("-c", COMPLETION.format(words="run --c", place=2)),
     "`check rho-df`": (*COMMAND, "check", "rho-df"),
     "`explain-plan rho-df`": (*COMMAND, "explain-plan", "rho-df"),
     "first epoch of a Reasoner": ("-c", EPOCH),

@@ -1,4 +1,8 @@
-"""The command line, one module per command. Invariant: a user error is one message, exit code 1."""
+"""The command line, one module per command. Invariant: a user error is one message, exit code 1.
+
+A module imports the signature of its command only, so that a list of commands, `--help` and the
+completion of a shell are quick; the command imports what it calls when it is invoked.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,38 @@ from typing import Annotated
 import typer
 
 import streamreasoner
-from streamreasoner.cli.lazy import LazyGroup
+from streamreasoner.cli import rules, topics
+from streamreasoner.cli.broker import broker
+from streamreasoner.cli.check import check
+from streamreasoner.cli.consume import consume
+from streamreasoner.cli.demo import demo
+from streamreasoner.cli.explain import explain
+from streamreasoner.cli.explain_plan import explain_plan
+from streamreasoner.cli.materialize import materialize
+from streamreasoner.cli.migrate import migrate
+from streamreasoner.cli.produce import produce
+from streamreasoner.cli.rebuild import rebuild
+from streamreasoner.cli.run import run
+from streamreasoner.cli.shell import shell
 from streamreasoner.errors import StreamReasonerError
 
 _INTERRUPTED = 130
 
-app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+app.command()(demo)
+app.command()(run)
+app.command()(migrate)
+app.command()(rebuild)
+app.command()(check)
+app.command()(materialize)
+app.command()(explain)
+app.command()(explain_plan)
+app.command()(shell)
+app.command()(produce)
+app.command()(consume)
+app.command()(broker)
+app.add_typer(topics.app, name="topics")
+app.add_typer(rules.app, name="rules")
 
 
 def _print_version(*, requested: bool) -> None:

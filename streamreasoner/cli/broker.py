@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from streamreasoner.broker import Broker
 from streamreasoner.cli.interrupts import interruptible
 
 _PORT = 9092
@@ -25,6 +24,8 @@ def broker(
 
     For trials only: one node, on 127.0.0.1, without replication or access control.
     """
+    from streamreasoner.broker import Broker
+
     server = Broker(directory.absolute(), port=port)
     with interruptible(), suppress(KeyboardInterrupt), server as kafka:
         print(f"Kafka listens on {kafka.bootstrap_servers}. Stop it with Ctrl-C.", flush=True)

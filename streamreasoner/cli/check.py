@@ -7,15 +7,16 @@ from typing import Annotated
 
 import typer
 
-from streamreasoner.analysis import load_program
 from streamreasoner.errors import ProgramError
-from streamreasoner.lang.diagnostic import render
 
 
 def check(
     rules: Annotated[str, typer.Argument(help="A rule file, or the name of a packaged ruleset.")],
 ) -> None:
     """Check a rule program: print every error with its location, or a one-line summary."""
+    from streamreasoner.analysis import load_program
+    from streamreasoner.lang.diagnostic import render
+
     try:
         checked = load_program(rules)
     except ProgramError as error:

@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from streamreasoner.config import load
-from streamreasoner.streaming.topics import consume as read_topic
-
 if TYPE_CHECKING:
     from streamreasoner.streaming.output import Header
 
@@ -38,6 +35,9 @@ def consume(
 
     Without --headers, the reason for each dead letter goes to standard error.
     """
+    from streamreasoner.config import load
+    from streamreasoner.streaming.topics import consume as read_topic
+
     kafka = load(config).kafka
     name = topic or kafka.output_topic
     messages = read_topic(kafka, name, from_beginning=from_beginning)

@@ -10,10 +10,6 @@ from typing import Annotated
 import typer
 
 from streamreasoner.cli.interrupts import interruptible
-from streamreasoner.demo.dashboard import Dashboard
-from streamreasoner.demo.plain import PlainView
-from streamreasoner.demo.run import run
-from streamreasoner.demo.stream import Options
 
 _INTERRUPTED = 130
 
@@ -36,6 +32,11 @@ def demo(
     People come and go, courses begin and end, and the schema changes under them. Exits 0 only if
     the final closure equals an evaluation from scratch.
     """
+    from streamreasoner.demo.dashboard import Dashboard
+    from streamreasoner.demo.plain import PlainView
+    from streamreasoner.demo.run import run
+    from streamreasoner.demo.stream import Options
+
     view = PlainView() if plain or not sys.stdout.isatty() else Dashboard(duration)
     # Failures raise exceptions; a log line would garble the screen.
     logging.getLogger("streamreasoner").addHandler(logging.NullHandler())

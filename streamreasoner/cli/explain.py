@@ -12,20 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamreasoner.analysis.load import load_program
 from streamreasoner.errors import DataError, TermError
-from streamreasoner.explain import Limits, read_fact
-from streamreasoner.explain.message import fact_of_message
-from streamreasoner.explain.printer import ExplanationPrinter
-from streamreasoner.rdf.load import declared_prefixes
-from streamreasoner.rdf.nodes import from_ntriples
-from streamreasoner.rdf.terms import canonical
-from streamreasoner.reasoner import Reasoner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_LIMITS = Limits()
 _PREFIX = re.compile(r"(?P<name>(?:[A-Za-z](?:[\w.-]*[\w-])?)?):?=<?(?P<iri>[^<>\s]+)>?")
 
 
@@ -68,15 +59,23 @@ def explain(
     ] = Format.TEXT,
     depth: Annotated[
         int | None, typer.Option(min=0, help="Most steps from the fact to any other.")
-    ] = _LIMITS.depth,
+    ] = 50,
     size: Annotated[
         int | None, typer.Option(min=0, help="Most facts whose derivation is shown.")
-    ] = _LIMITS.size,
+    ] = 1000,
     matches: Annotated[
         int, typer.Option(min=0, help="Most matches of an aggregate that are shown.")
-    ] = _LIMITS.matches,
+    ] = 3,
 ) -> None:
     """Explain why a fact is present, or what is missing."""
+    from streamreasoner.analysis.load import load_program
+    from streamreasoner.explain import Limits, read_fact
+    from streamreasoner.explain.message import fact_of_message
+    from streamreasoner.explain.printer import ExplanationPrinter
+    from streamreasoner.rdf.load import declared_prefixes
+    from streamreasoner.rdf.nodes import from_ntriples
+    from streamreasoner.reasoner import Reasoner
+
     program = load_program(rules)
     more = {**declared_prefixes(facts), **_prefixes(prefix or ())}
     text = sys.stdin.read() if fact == "-" else fact
@@ -100,6 +99,8 @@ def explain(
 
 def _prefixes(options: Iterable[str]) -> dict[str, str]:
     """Maps prefix names to IRIs, from options like `ex=http://example.org/`."""
+    from streamreasoner.rdf.terms import canonical
+
     parsed = {}
     for option in options:
         match = _PREFIX.fullmatch(option)

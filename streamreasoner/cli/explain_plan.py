@@ -6,14 +6,16 @@ from typing import Annotated
 
 import typer
 
-from streamreasoner.analysis import load_program
-from streamreasoner.plan import explain
+from streamreasoner.plan.stage import Stage
 
 
 def explain_plan(
     rules: Annotated[str, typer.Argument(help="A rule file, or the name of a packaged ruleset.")],
     *,
-    stage: Annotated[explain.Stage, typer.Option(help="What to print.")] = explain.Stage.ALL,
+    stage: Annotated[Stage, typer.Option(help="What to print.")] = Stage.ALL,
 ) -> None:
     """Print the lowered rules, their delta plans and the arrangements these use."""
+    from streamreasoner.analysis import load_program
+    from streamreasoner.plan import explain
+
     print(explain.explain_plan(load_program(rules), stage=stage), end="")

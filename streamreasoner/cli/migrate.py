@@ -8,16 +8,16 @@ from typing import Annotated
 
 import typer
 
-from streamreasoner import storage
-from streamreasoner.config import load
-from streamreasoner.state_version import FORMAT
-from streamreasoner.streaming.lock import StateLock
-
 
 def migrate(
     config: Annotated[Path, typer.Option(help="The configuration file (TOML).")],
 ) -> None:
     """Convert the state of a stopped pipeline to the format of this release."""
+    from streamreasoner import storage
+    from streamreasoner.config import load
+    from streamreasoner.state_version import FORMAT
+    from streamreasoner.streaming.lock import StateLock
+
     state = load(config).state
     with closing(StateLock(state.directory)):
         before = storage.migrate(state.tables)

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamreasoner.config import load
 from streamreasoner.errors import DataError, StateError
-from streamreasoner.lang.ast import Constant
-from streamreasoner.lang.parser import parse
-from streamreasoner.storage import PROGRAMS, programs
-from streamreasoner.storage.asserted import asserted
-from streamreasoner.storage.migrate import adopt_format
-from streamreasoner.streaming.lock import StateLock
-from streamreasoner.streaming.offsets import Checkpoint
 
 if TYPE_CHECKING:
     from streamreasoner.config import StateConfig
@@ -31,6 +23,11 @@ def rebuild(
 
     A new pipeline derives from them under the semantics of this release.
     """
+    from streamreasoner.config import load
+    from streamreasoner.storage.migrate import adopt_format
+    from streamreasoner.streaming.lock import StateLock
+    from streamreasoner.streaming.offsets import Checkpoint
+
     state = load(config).state
     with closing(StateLock(state.directory)):
         adopt_format(state.tables)
@@ -51,6 +48,11 @@ def rebuild(
 
 def _write(state: StateConfig, last: int, into: Path) -> int:
     """Write both files; returns how many facts there are."""
+    from streamreasoner.lang.ast import Constant
+    from streamreasoner.lang.parser import parse
+    from streamreasoner.storage import PROGRAMS, programs
+    from streamreasoner.storage.asserted import asserted
+
     stored = programs.read(state.tables / PROGRAMS)
     *_, program = (program for epoch, program in stored if epoch <= last)
     stated = {

@@ -12,21 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamreasoner.analysis.change import canonical_program
-from streamreasoner.analysis.check import check_text
-from streamreasoner.analysis.load import load_program, read_rules
-from streamreasoner.config import load
 from streamreasoner.errors import ConfigError, ProgramError
-from streamreasoner.lang.diagnostic import render
-from streamreasoner.lang.parser import parse
-from streamreasoner.storage import programs
-from streamreasoner.streaming.answers import Answers
-from streamreasoner.streaming.control import Operation, write_control
-from streamreasoner.streaming.program import why_files_are_refused
-from streamreasoner.streaming.topics import produce_one
 
 if TYPE_CHECKING:
     from streamreasoner.config import Config
+    from streamreasoner.streaming.control import Operation
 
 _TIMEOUT_SECONDS = 60.0
 _NEEDS_WHOLE_PROGRAM = frozenset({"SR211"})
@@ -55,6 +45,11 @@ def add(
     timeout: _Timeout = _TIMEOUT_SECONDS,
 ) -> None:
     """Add the rules of a file to the program."""
+    from streamreasoner.analysis.check import check_text
+    from streamreasoner.analysis.load import read_rules
+    from streamreasoner.config import load
+    from streamreasoner.streaming.control import Operation
+
     text = read_rules(file)
     try:
         check_text(text, str(file))
@@ -75,6 +70,11 @@ def remove(
     timeout: _Timeout = _TIMEOUT_SECONDS,
 ) -> None:
     """Remove the rules of a file from the program; their text must match the program's."""
+    from streamreasoner.analysis.load import read_rules
+    from streamreasoner.config import load
+    from streamreasoner.lang.parser import parse
+    from streamreasoner.streaming.control import Operation
+
     text = read_rules(file)
     parse(text, str(file))
     _send(load(config), Operation.REMOVE, text, file, timeout if wait else None)
@@ -89,6 +89,12 @@ def replace(
     timeout: _Timeout = _TIMEOUT_SECONDS,
 ) -> None:
     """Replace the program in effect by another, including its imports."""
+    from streamreasoner.analysis.change import canonical_program
+    from streamreasoner.analysis.load import load_program
+    from streamreasoner.config import load
+    from streamreasoner.lang.diagnostic import render
+    from streamreasoner.streaming.control import Operation
+
     checked = load_program(program)
     if checked.warnings:
         print(render(checked.warnings, checked.texts), file=sys.stderr)
@@ -100,6 +106,9 @@ def replace(
 @app.command()
 def show(config: _Config) -> None:
     """Print the program in effect, with its first epoch and its hash."""
+    from streamreasoner.config import load
+    from streamreasoner.storage import programs
+
     epoch, program = programs.read(load(config).state.tables / "programs")[-1]
     since = f"in effect from epoch {epoch} on" if epoch >= 0 else "in effect from the beginning"
     print(f"% {since}; hash {program.hash}")
@@ -110,6 +119,10 @@ def _send(
     config: Config, operation: Operation, text: str, file: Path, wait_seconds: float | None
 ) -> None:
     """Send a control message; with *wait_seconds*, wait that long for the outcome."""
+    from streamreasoner.streaming.control import write_control
+    from streamreasoner.streaming.program import why_files_are_refused
+    from streamreasoner.streaming.topics import produce_one
+
     topic = config.rules.control_topic
     if topic is None:
         raise ConfigError(
@@ -138,6 +151,9 @@ def _send(
 
 
 def _send_and_wait(config: Config, topic: str, value: bytes, wait_seconds: float) -> None:
+    from streamreasoner.streaming.answers import Answers
+    from streamreasoner.streaming.topics import produce_one
+
     with Answers(config.kafka, config.pipeline.app_id) as answers:
         offset = produce_one(config.kafka, topic, value)
         why = answers.why_rejected(topic, offset, wait_seconds)

@@ -2,62 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import logging
-import sys
-from datetime import UTC, datetime
 from pathlib import Path  # noqa: TC003 - typer reads it
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-from streamreasoner import app
-from streamreasoner.config import load
-
-if TYPE_CHECKING:
-    from streamreasoner.config import LogConfig
 
 
 def run(
     config: Annotated[Path, typer.Option(help="The configuration file (TOML).")],
 ) -> None:
     """Run a pipeline until SIGTERM or SIGINT; the current batch is finished first."""
+    from streamreasoner import app
+    from streamreasoner.cli.logs import configure_logging
+    from streamreasoner.config import load
+
     loaded = load(config)
     configure_logging(loaded.log)
     app.run(loaded)
-
-
-def configure_logging(log: LogConfig) -> None:
-    """Send streamreasoner's log to standard error."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json() if log.format == "json" else _Text())
-    root = logging.getLogger("streamreasoner")
-    root.handlers[:] = [handler]
-    root.setLevel(log.level.upper())
-    root.propagate = False
-    # librdkafka logs what it retries; real failures raise errors.
-    quiet = logging.DEBUG if log.level == "debug" else logging.CRITICAL
-    logging.getLogger("streamreasoner.kafka").setLevel(quiet)
-
-
-class _Text(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        text = f"{_when(record)} {record.levelname:<7} {record.getMessage()}"
-        return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
-
-
-class _Json(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        entry = {
-            "ts": _when(record),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        if record.exc_info:
-            entry["exception"] = self.formatException(record.exc_info)
-        return json.dumps(entry, ensure_ascii=False)
-
-
-def _when(record: logging.LogRecord) -> str:
-    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")

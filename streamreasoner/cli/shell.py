@@ -9,12 +9,6 @@ from typing import Annotated
 
 import typer
 
-from streamreasoner.analysis.load import load_program
-from streamreasoner.reasoner import Reasoner
-from streamreasoner.shell import Session, run_prompt, run_script
-from streamreasoner.shell.line import Line, Tone
-from streamreasoner.shell.prompt import history_file
-
 _SHOWN_AT_A_TERMINAL = 200
 
 
@@ -45,6 +39,12 @@ def shell(
     Without a terminal, standard input is a script of commands, the output is a reproducible
     transcript, and the exit code is 1 if a command failed.
     """
+    from streamreasoner.analysis.load import load_program
+    from streamreasoner.reasoner import Reasoner
+    from streamreasoner.shell import Session, run_prompt, run_script
+    from streamreasoner.shell.line import Line, Tone
+    from streamreasoner.shell.prompt import history_file
+
     files = [str(path) for path in facts or ()]
     reasoner = Reasoner(load_program(rules))
     if sys.stdin.isatty() and sys.stdout.isatty():

@@ -7,9 +7,6 @@ from typing import Annotated
 
 import typer
 
-from streamreasoner.config import load
-from streamreasoner.streaming.topics import create_topics
-
 app = typer.Typer(help="The topics of a pipeline.", no_args_is_help=True)
 
 
@@ -27,6 +24,9 @@ def create(
     replication: Annotated[int, typer.Option(min=1, help="Copies of each topic.")] = 1,
 ) -> None:
     """Create the missing topics of the configuration."""
+    from streamreasoner.config import load
+    from streamreasoner.streaming.topics import create_topics
+
     loaded = load(config)
     created = create_topics(loaded.kafka, partitions, replication, loaded.rules.control_topic)
     for name, now in created.items():

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.aggregates import aggregates, is_lattice
@@ -16,6 +15,7 @@ from streamreasoner.plan.aggregation import reductions
 from streamreasoner.plan.loops import looks_up, loops
 from streamreasoner.plan.lower import lower, lowered, stages
 from streamreasoner.plan.reasons import Reasons
+from streamreasoner.plan.stage import Stage
 from streamreasoner.plan.text import Text
 
 if TYPE_CHECKING:
@@ -23,15 +23,6 @@ if TYPE_CHECKING:
 
     from streamreasoner.analysis.check import CheckedProgram
     from streamreasoner.plan.algebra import Arrangement, DeltaPlan, ProgramPlan, RuleBody
-
-
-class Stage(StrEnum):
-    """The part of a plan to print."""
-
-    ALL = "all"
-    LOWER = "lower"
-    DELTA = "delta"
-    ARRANGEMENTS = "arrangements"
 
 
 def explain_plan(checked: CheckedProgram, *, stage: Stage = Stage.ALL) -> str:

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from streamreasoner.cli.produce import Format, messages_of
+from streamreasoner.cli.formats import Format
+from streamreasoner.cli.messages import messages_of
 
 EX = "http://example.org/"
 TRIPLE = {"s": f"<{EX}a>", "p": f"<{EX}p>", "o": f"<{EX}b>", "diff": -1}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from pathlib import Path
@@ -10,7 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from streamreasoner.cli import app
+from streamreasoner.cli.explain import explain
 from streamreasoner.errors import DataError, ProgramError
+from streamreasoner.explain import Limits
 
 DOCUMENT = Path(__file__).parents[3] / "docs/explain.md"
 TEXT = DOCUMENT.read_text("utf-8")
@@ -34,6 +37,13 @@ def run(*options):
 
     assert result.exit_code == 0, result.output
     return result.stdout
+
+
+def test_limits_of_the_command_are_those_of_the_library():
+    """The signature repeats them, so that `--help` need not import the library."""
+    parameters = inspect.signature(explain).parameters
+    command = {name: parameters[name].default for name in ("depth", "size", "matches")}
+    assert Limits(**command) == Limits()
 
 
 @pytest.mark.usefixtures("folder")

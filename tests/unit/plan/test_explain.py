@@ -10,8 +10,9 @@ from strategies import scenarios
 
 from streamreasoner.analysis import check_text
 from streamreasoner.analysis.load import load_program
-from streamreasoner.plan.explain import Stage, explain_plan
+from streamreasoner.plan.explain import explain_plan
 from streamreasoner.plan.lower import lower
+from streamreasoner.plan.stage import Stage
 
 EX = "@prefix ex: <http://example.org/> .\n"
 CLOSURE = EX + "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"

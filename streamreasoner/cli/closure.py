@@ -1,0 +1,128 @@
+"""The closure in files, as `materialize` writes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from streamreasoner.errors import DataError
+from streamreasoner.lang.ast import QUAD, TRIPLE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.reasoner import Reasoner
+
+GENERALIZED = ".generalized"
+"""Part of the names of files of triples and quads that are not RDF."""
+_CHUNK = 1 << 18
+_LINES = {TRIPLE: ".nt", QUAD: ".nq"}
+_NUMBERS = ["iteration", "multiplicity"]
+_SUBJECT, _PREDICATE, _GRAPH = 0, 1, 3
+_BLANK, _END = (pa.scalar(text, pa.large_string()) for text in (" ", ".\n"))
+
+
+def write_closure(reasoner: Reasoner, directory: Path, *, trace: bool, header: bool) -> int:
+    """Write all facts to a directory; returns how many are not RDF.
+
+    Args:
+        reasoner: Has the facts.
+        directory: Gets triple.nt, quad.nq, and a .csv for each other predicate; generalized RDF
+            goes to files named `GENERALIZED`.
+        trace: Also write iterations and multiplicities.
+        header: Begin CSV files with a header line.
+
+    Raises:
+        DataError: The directory cannot be written.
+    """
+    generalized = 0
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for predicate in reasoner.program.arities:
+            facts = reasoner.engine.facts(predicate)
+            if predicate in _LINES:
+                generalized += _write_lines(directory, predicate, facts, reasoner.dictionary)
+            else:
+                path = directory / f"{predicate}.csv"
+                _write_rows(path, facts, reasoner.dictionary, header=header)
+            if trace:
+                rows = reasoner.engine.trace(predicate)
+                numbers = [pa.array(rows.iteration), pa.array(rows.multiplicity)]
+                path = directory / f"{predicate}.trace.csv"
+                _write_rows(path, rows.args, reasoner.dictionary, numbers, header=header)
+    except OSError as error:
+        raise DataError(f"{directory}: cannot be written: {error.strerror}.") from None
+    return generalized
+
+
+def _write_lines(
+    directory: Path, predicate: str, facts: NDArray[np.int32], dictionary: TermDictionary
+) -> int:
+    """Write RDF to one file, and generalized RDF, if any, to another."""
+    suffix = _LINES[predicate]
+    generalized_path = directory / f"{predicate}{GENERALIZED}{suffix}"
+    generalized_path.unlink(missing_ok=True)
+    generalized = 0
+    with (directory / f"{predicate}{suffix}").open("wb") as file:
+        for start in range(0, len(facts), _CHUNK):
+            columns = _columns(facts[start : start + _CHUNK], dictionary)
+            valid = _is_rdf(columns)
+            lines = pc.binary_join_element_wise(*columns, _END, _BLANK)
+            _write_text(file, lines.filter(valid))
+            others = lines.filter(pc.invert(valid))
+            if len(others):
+                generalized += len(others)
+                with generalized_path.open("ab") as extra:
+                    _write_text(extra, others)
+    return generalized
+
+
+def _is_rdf(columns: list[pa.Array]) -> pa.Array:
+    """Which rows have no literal as subject or graph, and an IRI as predicate."""
+    valid = pc.starts_with(columns[_PREDICATE], "<")
+    for column in (columns[_SUBJECT], *columns[_GRAPH:]):
+        valid = pc.and_not(valid, pc.starts_with(column, '"'))
+    return valid
+
+
+def _write_text(file: BinaryIO, lines: pa.Array) -> None:
+    # The column's data buffer holds the lines back to back.
+    if len(lines):
+        file.write(lines.buffers()[2])
+
+
+def _write_rows(
+    path: Path,
+    facts: NDArray[np.int32],
+    dictionary: TermDictionary,
+    numbers: list[pa.Array] | None = None,
+    *,
+    header: bool,
+) -> None:
+    names = [f"a{i}" for i in range(facts.shape[1])]
+    names += _NUMBERS if numbers else []
+    if not names:
+        # A fact without arguments is a line without cells.
+        path.write_text("\n" * len(facts), encoding="utf-8")
+        return
+    options = pyarrow.csv.WriteOptions(include_header=header, quoting_style="needed")
+    schema = pa.schema(
+        [(name, pa.large_string()) for name in names[: facts.shape[1]]]
+        + [(name, a.type) for name, a in zip(names[facts.shape[1] :], numbers or [], strict=True)]
+    )
+    with pyarrow.csv.CSVWriter(path, schema, write_options=options) as writer:
+        for start in range(0, len(facts), _CHUNK):
+            columns = _columns(facts[start : start + _CHUNK], dictionary)
+            extra = [column.slice(start, _CHUNK) for column in numbers or []]
+            writer.write(pa.record_batch([*columns, *extra], schema=schema))
+
+
+def _columns(facts: NDArray[np.int32], dictionary: TermDictionary) -> list[pa.Array]:
+    return [dictionary.decode(facts[:, i]) for i in range(facts.shape[1])]
