@@ -8,10 +8,9 @@ VENV ?= .venv
 DURATION ?= 60
 ARGS ?=
 
-# Tests wait for processes that they start, so three workers keep two cores busy. A file of tests stays together,
-# as it shares sessions. The expensive ones come first by name, and the many cheap ones last, so that all workers
-# end at the same time.
-WORKERS := -n 3 --dist loadscope --no-loadscope-reorder
+# A file of tests stays together, as it shares sessions. The expensive ones come first, and the many cheap ones last,
+# so that all workers end at the same time. More workers than two cores would warm up more JVMs, and end no sooner.
+WORKERS := -n 2 --dist loadscope --no-loadscope-reorder
 THOROUGH_TESTS := tests/laws tests/faults tests/integration/test_laws_on_spark.py \
 	tests/integration/test_programs_on_spark.py tests/integration/test_examples_on_spark.py
 

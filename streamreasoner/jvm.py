@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import html
 import importlib.util
 import logging
 import os
@@ -23,7 +24,6 @@ import subprocess
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import quoteattr
 
 from streamreasoner.errors import EnvironmentSetupError
 
@@ -114,7 +114,7 @@ def ivy_settings() -> Path:
     repository = os.environ.get(REPOSITORY_VARIABLE, MAVEN_CENTRAL)
     text = (
         '<ivysettings><settings defaultResolver="maven"/><resolvers>'
-        f'<ibiblio name="maven" m2compatible="true" root={quoteattr(repository)}/>'
+        f'<ibiblio name="maven" m2compatible="true" root="{html.escape(repository)}"/>'
         "</resolvers></ivysettings>\n"
     )
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]

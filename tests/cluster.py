@@ -19,7 +19,8 @@ from streamreasoner import jvm
 DEADLINE_SECONDS = 300
 WORKERS = 2
 _CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
-_CHEAP = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+CHEAP = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""Flags of a Java that runs for seconds: an optimizing compiler would not pay off."""
 _DEPLOY = "org.apache.spark.deploy"
 
 
@@ -44,7 +45,8 @@ class Cluster:
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.executor.memory": "1g",
-            "spark.executor.extraJavaOptions": _CHEAP,
+            "spark.executor.extraJavaOptions": CHEAP,
+            "spark.driver.defaultJavaOptions": CHEAP,
         }
 
     def executors(self):
@@ -101,7 +103,7 @@ def _spawn(process_group, log, name, *arguments):
         **os.environ,
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": _CHEAP,
+        "SPARK_DAEMON_JAVA_OPTS": CHEAP,
         "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
     }
     with log.open("wb") as output:

@@ -1,7 +1,7 @@
-"""Compile the kernels once for all workers. Invariant: no test begins before that is done.
+"""Compile the kernels once for all workers. Invariant: no test compiles many kernels itself.
 
 Workers that compile the same kernels multiply the CPU time. The process that starts the
-workers compiles the kernels while the workers collect tests.
+workers compiles the kernels, while the workers run the tests that need few of them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,12 @@ import pytest
 
 _PREPARE = Path(__file__).parents[1] / "deploy" / "prepare.py"
 _KEY = "kernels"
+# Their states are in Spark, or they have none.
+_EARLY = (
+    "tests/integration/test_spark_cluster.py",
+    "tests/integration/test_programs_on_spark.py",
+    "tests/deploy",
+)
 _SHARE = pytest.StashKey[tuple[str, subprocess.Popen]]()
 
 
@@ -40,12 +46,23 @@ def pytest_configure_node(node):
     node.workerinput[_KEY] = node.config.stash[_SHARE][0]
 
 
-def pytest_collection_finish(session):
-    """Wait in a worker until the kernels are compiled."""
-    path = getattr(session.config, "workerinput", {}).get(_KEY)
-    if path is not None:
+def pytest_collection_modifyitems(items):
+    """Begin with the tests that need few kernels."""
+    items.sort(key=_needs_kernels)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    """Wait in a worker until the kernels are compiled, unless a test needs few."""
+    path = getattr(item.config, "workerinput", {}).get(_KEY)
+    if path is not None and _needs_kernels(item):
         with Path(path).open("rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH)
+    return (yield)
+
+
+def _needs_kernels(item):
+    return not item.nodeid.startswith(_EARLY)
 
 
 def pytest_unconfigure(config):

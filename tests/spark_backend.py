@@ -28,15 +28,26 @@ MARKS = [*MARKS_OF_AN_OWN_JVM, pytest.mark.usefixtures("joined_jvm")]
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 """Whether there is time for many examples."""
 
-
 MARKS_OF_KILLED_PROCESSES = [] if THOROUGH else [pytest.mark.usefixtures("joined_jvm")]
 """Marks of a module that kills processes: if there is time, each kill ends a JVM of its own."""
+
+GENERATED_CODE = {
+    "spark.sql.codegen.maxFields": "100",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+}
+"""Options that make Spark compile its queries, as by default."""
+# Compiling a query takes longer than interpreting it on the few rows of a test.
+_INTERPRETED = {
+    "spark.sql.codegen.maxFields": "0",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+_OPTIONS = session.WITH_DELTA | (GENERATED_CODE if THOROUGH else _INTERPRETED)
 
 
 @contextmanager
 def spark_session(directory, options=()):
     """A session with its files in a directory, and with additional options."""
-    options = {**session.WITH_DELTA, **dict(options)}
+    options = {**_OPTIONS, **dict(options)}
     lock, process_group = StateLock(directory), jvm.ProcessGroup()
     started = None
     try:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from py4j.protocol import Py4JError, Py4JJavaError
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
@@ -319,11 +319,7 @@ def _choose_local_files(conf: SparkConf, gateway: JavaGateway) -> None:
 def _has(gateway: JavaGateway, module: str) -> bool:
     """Whether a module's jar is on the class path."""
     loader = gateway.jvm.Thread.currentThread().getContextClassLoader()
-    try:
-        loader.loadClass(_CLASSES[module])
-    except Py4JJavaError:
-        return False
-    return True
+    return loader.getResource(f"{_CLASSES[module].replace('.', '/')}.class") is not None
 
 
 def _is_not_from_py4j(record: logging.LogRecord) -> bool:

@@ -22,7 +22,13 @@ from cluster import DEADLINE_SECONDS, WORKERS, cluster, executor_id, kill
 from driver import Driver
 from oracle import closure, evaluate, total
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from spark_backend import MARKS_OF_AN_OWN_JVM, THOROUGH, spark_session, stores
+from spark_backend import (
+    GENERATED_CODE,
+    MARKS_OF_AN_OWN_JVM,
+    THOROUGH,
+    spark_session,
+    stores,
+)
 
 from streamreasoner.analysis import check_text
 from streamreasoner.backends.spark import files, relation
@@ -57,7 +63,7 @@ def spark(machines, tmp_path_factory):
     """A session on it, whose executors get this package from the driver."""
     directory = tmp_path_factory.mktemp("driver")
     package = shutil.make_archive(str(directory / "package"), "zip", ROOT, "streamreasoner")
-    options = {**machines.options, "spark.submit.pyFiles": package}
+    options = {**machines.options, **GENERATED_CODE, "spark.submit.pyFiles": package}
     with spark_session(directory, options) as started:
         yield started
 

@@ -90,14 +90,15 @@ def assert_from_scratch(driver, checked, updates):
 
 def test_the_state_is_that_of_the_rules_there_are(started):
     """Rules, strata, lattices, aggregates and columns change, together with updates."""
-    first = check_text(HISTORY[0][0])
+    history = HISTORY if THOROUGH else (HISTORY[0], *HISTORY[2:4], HISTORY[-1])
+    first = check_text(history[0][0])
     driver, other = Driver(first, 20, store=stores(*started)()), Driver(first, 20)
     sent = []
-    for rules, updates in HISTORY:
+    for rules, updates in history:
         checked = check_text(rules)
         sent += updates
         assert step(driver, checked, updates) == step(other, checked, updates)
-        if THOROUGH or rules is HISTORY[-1][0]:
+        if THOROUGH or rules is history[-1][0]:
             assert_from_scratch(driver, checked, sent)
             assert state(driver) == state(other)
         # Only the write of a program change turns this check of Delta off.

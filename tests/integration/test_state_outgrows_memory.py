@@ -11,6 +11,7 @@ import urllib.request
 import uuid
 
 import pytest
+from cluster import CHEAP
 from control_builders import control
 from oracle import derived, evaluate, total
 from pipelines import (
@@ -57,6 +58,7 @@ def test_a_state_that_outgrows_memory_goes_on_in_spark(  # noqa: PLR0917 - fixtu
     case.raw["pipeline"]["backend"] = "auto"
     if full == "memory":
         case.raw["pipeline"]["max_state_bytes"] = 1
+        case.raw["spark"] = {"options": {"spark.driver.defaultJavaOptions": CHEAP}}
     else:
         # The first fact takes less than the share at which `auto` moves; the second does not fit,
         # nor does what the other rules derive from the first.

@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import subprocess
+import sys
+from copy import copy
 
 import pytest
 from pipelines import fact, new_case, produce, spawn
 
+from streamreasoner.cli import main
+
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\n"
 
 
-def run(case, monkeypatch=None, **environment):
-    """Exit code and output of `streamreasoner run`."""
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Runs `streamreasoner run` in this process: exit code and output."""
+    # The command configures them for a process of its own.
+    for name in ("streamreasoner", "streamreasoner.kafka"):
+        logger = logging.getLogger(name)
+        for attribute in ("level", "propagate", "handlers"):
+            monkeypatch.setattr(logger, attribute, copy(getattr(logger, attribute)))
+
+    def call(case):
+        monkeypatch.setattr(sys, "argv", ["streamreasoner", "run", "--config", str(case.file)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code, "".join(capsys.readouterr())
+
+    return call
+
+
+def run_process(case):
+    """Exit code and output of a process."""
     process = spawn(["-m", "streamreasoner", "run", "--config", case.file], subprocess.PIPE)
     try:
         output, errors = process.communicate(timeout=300)
@@ -43,53 +64,54 @@ def case(broker, tmp_path):
 def test_unknown_key(case):
     """A misspelt key is reported."""
     case.raw["kafka"]["output_topik"] = "x"
-    assert_refused(run(case), "kafka.output_topik", "Did you mean output_topic?")
+    assert_refused(run_process(case), "kafka.output_topik", "Did you mean output_topic?")
 
 
-def test_environment_variable_with_a_wrong_value(case, monkeypatch):
+def test_environment_variable_with_a_wrong_value(run, case, monkeypatch):
     """The variable is named, not only the key."""
-    answer = run(case, monkeypatch, STREAMREASONER_METRICS__PORT="metrics")
-    assert_refused(answer, "STREAMREASONER_METRICS__PORT", "0 to 65535")
+    monkeypatch.setenv("STREAMREASONER_METRICS__PORT", "metrics")
+    assert_refused(run(case), "STREAMREASONER_METRICS__PORT", "0 to 65535")
 
 
-def test_unreachable_broker(case):
+def test_unreachable_broker(run, case):
     """The address and its key are named."""
     case.raw["kafka"]["bootstrap_servers"] = "127.0.0.1:1"
     assert_refused(run(case), "127.0.0.1:1", "kafka.bootstrap_servers", "did not answer")
 
 
-def test_unknown_client_option(case):
+def test_unknown_client_option(run, case):
     """The refusal names the option and the table it may be in."""
     case.raw["kafka"]["producer_options"] = {"acsk": "all"}
     assert_refused(run(case), "acsk", "kafka.producer_options")
 
 
-def test_missing_topics(broker, tmp_path):
+def test_missing_topics(run, broker, tmp_path):
     """All missing topics are named with their keys, and the command that creates them."""
     case = new_case(broker, tmp_path, RULES, topics=False)
     words = [f"{case.kafka.output_topic} (kafka.output_topic)", "streamreasoner topics create"]
     assert_refused(run(case), case.kafka.input_topics[0], *words)
 
 
-def test_wrong_rules(case):
+def test_wrong_rules(run, case):
     """The diagnostics name file, line and column."""
     (case.directory / "rules.dl").write_text("path(?x, ?y) :- edge(?x, ?z) .\n")
     assert_refused(run(case), "rules.dl:1:", "SR")
 
 
-def test_missing_rules(case):
+def test_missing_rules(run, case):
     """The file is named."""
     (case.directory / "rules.dl").unlink()
     assert_refused(run(case), "rules.dl")
 
 
-def test_missing_java(case, monkeypatch, tmp_path):
+def test_missing_java(run, case, monkeypatch, tmp_path):
     """The message names the Java that is needed and where it was searched for."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    assert_refused(run(case, monkeypatch, PATH=str(tmp_path)), "Java was not found", "17")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert_refused(run(case), "Java was not found", "17")
 
 
-def test_port_in_use(case):
+def test_port_in_use(run, case):
     """The port and its key are named."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -97,7 +119,7 @@ def test_port_in_use(case):
         assert_refused(run(case), str(port), "metrics.port")
 
 
-def test_state_directory_that_cannot_be_used(case):
+def test_state_directory_that_cannot_be_used(run, case):
     """A file where the directory should be."""
     (case.directory / "state").write_text("")
     assert_refused(run(case), "state.directory")
@@ -108,11 +130,11 @@ def test_an_epoch_that_fails(broker, tmp_path):
     rules = "@input edge/2 .\nnumber(0) .\nnumber(?m) :- number(?n), ?m = ?n + 1 .\n"
     case = new_case(broker, tmp_path, rules, rules={"recursion_limit": 30}, log={"level": "error"})
     produce(case, [fact("edge", "<http://e/1>", "<http://e/2>")])
-    assert_refused(run(case), "recursion_limit")
+    assert_refused(run_process(case), "recursion_limit")
 
 
 def test_spark_that_does_not_start(case):
     """A setting that Spark refuses: the message has the end of Spark's log, without the stack."""
     case.raw["log"] = {"level": "error"}
     case.raw["spark"] = {"options": {"spark.driver.memory": "1x"}}
-    assert_refused(run(case), "Spark does not start", "1x")
+    assert_refused(run_process(case), "Spark does not start", "1x")
