@@ -11,8 +11,10 @@ ARGS ?=
 # A file of tests stays together, as it shares sessions. The expensive ones come first, and the many cheap ones last,
 # so that all workers end at the same time. More workers than two cores would warm up more JVMs, and end no sooner.
 WORKERS := -n 2 --dist loadscope --no-loadscope-reorder
-THOROUGH_TESTS := tests/laws tests/faults tests/integration/test_laws_on_spark.py \
-	tests/integration/test_programs_on_spark.py tests/integration/test_examples_on_spark.py
+THOROUGH_TESTS := tests/faults tests/laws $(wildcard tests/integration/test_*_on_spark.py) \
+	tests/integration/test_spark_backend.py tests/integration/test_spark_cluster.py \
+	tests/integration/test_spark_rules_change.py tests/unit/storage/test_storage_damage.py \
+	tests/unit/storage/test_storage_maintain.py
 
 BIN := $(VENV)/bin
 # The stamps carry a checksum, so that a changed lock installs again whatever the clock of the checkout says.

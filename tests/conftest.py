@@ -6,11 +6,11 @@ HYPOTHESIS_PROFILE is `ci` or `thorough`.
 from __future__ import annotations
 
 import gc
-import os
 
 import pytest
 from hypothesis import HealthCheck, settings
 from spark_jvm import joined, spark_jvm
+from thorough import PROFILE
 
 from streamreasoner.broker import Broker
 
@@ -19,8 +19,8 @@ pytest_plugins = ["kernels"]
 # Kernels compile during an example and CI machines are busy, so examples have no time limit.
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("ci", max_examples=150, **_COMMON)
-settings.register_profile("thorough", max_examples=20_000, **_COMMON)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+settings.register_profile("thorough", max_examples=2_000, **_COMMON)
+settings.load_profile(PROFILE)
 
 
 @pytest.fixture(scope="session")

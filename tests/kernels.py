@@ -22,7 +22,6 @@ _KEY = "kernels"
 _EARLY = (
     "tests/integration/test_spark_cluster.py",
     "tests/integration/test_programs_on_spark.py",
-    "tests/deploy",
 )
 _SHARE = pytest.StashKey[tuple[str, subprocess.Popen]]()
 

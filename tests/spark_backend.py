@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import os
 from contextlib import contextmanager
 
 import pytest
+from thorough import THOROUGH
 
 from streamreasoner import jvm
 from streamreasoner.backends.spark.backend import SparkBackend
@@ -25,9 +25,6 @@ MARKS_OF_AN_OWN_JVM = [
 """Marks of a module whose sessions start their own JVMs."""
 MARKS = [*MARKS_OF_AN_OWN_JVM, pytest.mark.usefixtures("joined_jvm")]
 """Marks of a module whose sessions, one at a time, join the worker's JVM."""
-THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
-"""Whether there is time for many examples."""
-
 MARKS_OF_KILLED_PROCESSES = [] if THOROUGH else [pytest.mark.usefixtures("joined_jvm")]
 """Marks of a module that kills processes: if there is time, each kill ends a JVM of its own."""
 

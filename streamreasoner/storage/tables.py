@@ -124,6 +124,11 @@ class Tables:
         """The last complete epoch, None before the first."""
         return self._version
 
+    @property
+    def completing_table(self) -> Path:
+        """The table whose commit completes an epoch: `trace`, which is written last."""
+        return self.directory / layout.TRACE
+
     def has_begun(self, epoch: int) -> bool:
         """Whether any table has rows of an epoch."""
         return epoch == self._incomplete or (self._version is not None and epoch <= self._version)

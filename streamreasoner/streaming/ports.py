@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
+    from pathlib import Path
 
     import numpy as np
     import pyarrow as pa
@@ -158,6 +159,10 @@ class Tables(Protocol):
 
     def version(self) -> int | None:
         """The last epoch that every table holds, None before the first."""
+
+    @property
+    def completing_table(self) -> Path:
+        """The table whose commit completes an epoch."""
 
     def offsets(self, epoch: int) -> Offsets | None:
         """Input range of an epoch: topic -> partition -> [first, next]."""

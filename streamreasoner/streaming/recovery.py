@@ -71,7 +71,7 @@ def check(marker: Marker | None, tables: Tables, checkpoint: Checkpoint) -> None
         marker.version.check_not_newer(f"The marker of epoch {marker.batch} on the progress topic")
     published, stored = _published(marker), _stored(tables)
     if not checkpoint.committed <= stored <= checkpoint.planned or published > stored:
-        raise _disagree(published, stored, checkpoint)
+        raise _disagree(published, tables, checkpoint)
     if marker is not None:
         _, stored_program = _until(tables.programs, published)[-1]
         if marker.program_hash != stored_program.hash:
@@ -97,7 +97,7 @@ def resume(marker: Marker | None, tables: Tables, checkpoint: Checkpoint) -> Res
     check(marker, tables, checkpoint)
     committed, published = checkpoint.committed, _published(marker)
     if published < committed:
-        raise _disagree(published, _stored(tables), checkpoint)
+        raise _disagree(published, tables, checkpoint)
     previous = tables.offsets(committed) if committed >= 0 else None
     return Resume(checkpoint.next, published, previous, programs_before(tables, checkpoint))
 
@@ -156,11 +156,12 @@ def _stored(tables: Tables) -> int:
     return -1 if version is None else version
 
 
-def _disagree(published: int, stored: int, checkpoint: Checkpoint) -> StateError:
+def _disagree(published: int, tables: Tables, checkpoint: Checkpoint) -> StateError:
     return StateError(
         f"Checkpoint, tables and progress topic do not belong together: Spark has planned "
-        f"batch {_batch(checkpoint.planned)} and committed {_batch(checkpoint.committed)}, the "
-        f"tables hold {_batch(stored)}, the last published is {_batch(published)}. {_ADVICE}"
+        f"batch {_batch(checkpoint.planned)} and committed {_batch(checkpoint.committed)} "
+        f"({checkpoint.directory}), the last in the tables is {_batch(_stored(tables))} "
+        f"({tables.completing_table}), the last published is {_batch(published)}. {_ADVICE}"
     )
 
 

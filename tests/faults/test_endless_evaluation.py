@@ -20,7 +20,7 @@ from pipelines import (
     running,
     terminate,
 )
-from spark_backend import THOROUGH
+from thorough import THOROUGH
 
 from streamreasoner.streaming.watchdog import EXIT_CODE
 

@@ -21,7 +21,7 @@ from pipelines import (
     terminate,
     triple,
 )
-from spark_backend import THOROUGH
+from thorough import THOROUGH
 
 from streamreasoner.streaming.offsets import Checkpoint
 

@@ -11,7 +11,8 @@ import random
 import pytest
 from driver import Driver
 from examples.test_examples import CASES, SIZES, generated, messages
-from spark_backend import MARKS, THOROUGH
+from spark_backend import MARKS
+from thorough import THOROUGH
 
 from streamreasoner.backends.spark import state
 from streamreasoner.rdf.nodes import to_ntriples

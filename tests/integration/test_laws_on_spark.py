@@ -18,14 +18,15 @@ from laws import test_order_is_irrelevant as order
 from laws import test_overflow_has_no_value as overflow
 from laws import test_retraction_leaves_nothing as retraction
 from laws import test_rules_change as rules
-from spark_backend import MARKS, THOROUGH
+from spark_backend import MARKS
+from thorough import THOROUGH
 
 from streamreasoner.backends.spark import relation, state
 
 pytestmark = MARKS
 
 EXAMPLES = settings(
-    max_examples=2_000 if THOROUGH else 3,
+    max_examples=40 if THOROUGH else 3,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     # An example may take seconds, so failures are not shrunk.

@@ -9,7 +9,8 @@ from __future__ import annotations
 import pytest
 from driver import Driver
 from programs.cases import CUTS, read_all
-from spark_backend import MARKS, THOROUGH
+from spark_backend import MARKS
+from thorough import THOROUGH
 
 pytestmark = MARKS
 

@@ -25,10 +25,10 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from spark_backend import (
     GENERATED_CODE,
     MARKS_OF_AN_OWN_JVM,
-    THOROUGH,
     spark_session,
     stores,
 )
+from thorough import THOROUGH
 
 from streamreasoner.analysis import check_text
 from streamreasoner.backends.spark import files, relation

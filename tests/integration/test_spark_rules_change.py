@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from driver import Driver
 from oracle import closure, evaluate, total
-from spark_backend import BUCKETS, MARKS, THOROUGH, spark_session, stores
+from spark_backend import BUCKETS, MARKS, spark_session, stores
+from thorough import THOROUGH
 
 from streamreasoner.analysis import check_text
 from streamreasoner.backends.spark import arranged, relation

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 from driver import Driver
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from oracle import NotConvergingError, closure, derived, evaluate, total
 from strategies import scenarios
+from thorough import THOROUGH
 
 from streamreasoner.errors import RecursionLimitError
 
 
+@settings(max_examples=20_000 if THOROUGH else settings().max_examples)
 @given(scenarios())
 def test_trace_equals_from_scratch_after_every_epoch(scenario):
     """After any sequence of epochs the trace equals that of the sum of their input.

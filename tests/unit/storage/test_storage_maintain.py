@@ -11,13 +11,14 @@ from deltalake import DeltaTable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from storage_builders import changes, commit_one, open_tables, restored, trace_rows
+from thorough import THOROUGH
 
 from streamreasoner.errors import StateError
 from streamreasoner.storage import layout, log, maintain
 from streamreasoner.storage.datafile import DataFile
 from streamreasoner.storage.table import Identity, Table
 
-EPOCHS = 3000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 300
+EPOCHS = 3000 if THOROUGH else 300
 MOST_FILES = 2000 if EPOCHS > 300 else 1500  # without maintenance there would be 11 per epoch
 ROWS = st.lists(
     st.tuples(

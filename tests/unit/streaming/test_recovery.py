@@ -28,6 +28,7 @@ class StoredTables:
     last: int
     shift: int = 0
     programs: tuple = ((-1, PROGRAM),)
+    completing_table: str = "tables/trace"
 
     def version(self):
         """The last epoch."""
@@ -98,9 +99,10 @@ def test_every_state_of_a_crash_is_resumed(  # noqa: PLR0917 - pytest names them
     ],
 )
 def test_a_state_that_no_crash_leaves_is_refused(tmp_path, planned, stored, published, committed):
-    """The message names all four positions and the remedy."""
+    """The message names all four positions, where two of them are, and the remedy."""
     spark = checkpoint(tmp_path, planned, committed)
-    with pytest.raises(StateError, match=r"do not belong together.*app_id"):
+    pattern = rf"do not belong together.*\({tmp_path}\).*\(tables/trace\).*app_id"
+    with pytest.raises(StateError, match=pattern):
         resume(marker(published), StoredTables(stored), spark)
 
 
