@@ -113,13 +113,13 @@ def _progress(console: Console) -> Progress:
 def _print(reasoner: Reasoner, paths: list[Path]) -> None:
     from streamreasoner.explain.fact import prefixes
     from streamreasoner.rdf.load import declared_prefixes
-    from streamreasoner.shell.facts import FactPrinter, decode_facts, sort_key
+    from streamreasoner.shell.facts import FactPrinter, decode_facts, in_order
 
     program = reasoner.program
     printer = FactPrinter({**declared_prefixes(paths), **prefixes(program)})
     for predicate in sorted(program.outputs or program.arities):
-        facts = decode_facts(predicate, reasoner.engine.facts(predicate), reasoner.dictionary)
-        for fact in sorted(facts, key=sort_key):
+        args = in_order(reasoner.engine.facts(predicate), reasoner.dictionary)
+        for fact in decode_facts(predicate, args, reasoner.dictionary):
             print(f"{printer.text(fact)} .")
 
 

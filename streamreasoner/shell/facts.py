@@ -71,6 +71,20 @@ def decode_facts(predicate: str, args: NDArray[np.int32], dictionary: TermDictio
     return [Fact(predicate, tuple(terms[i] for i in row)) for row in rows]
 
 
+def in_order(args: NDArray[np.int32], dictionary: TermDictionary) -> NDArray[np.int32]:
+    """Rows of term ids of one predicate, int32 of shape (n, arity), in the order of `sort_key`.
+
+    Each distinct term is compared once, whatever the number of rows.
+    """
+    if not args.size:
+        return args
+    distinct, positions = np.unique(args, return_inverse=True)
+    keys = [_key_of_term(term) for term in dictionary.decode(distinct).to_pylist()]
+    ranks = np.empty(len(keys), np.int64)
+    ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
+    return args[np.lexsort(ranks[positions.reshape(args.shape)].T[::-1])]
+
+
 def matching(
     pattern: Pattern, args: NDArray[np.int32], dictionary: TermDictionary
 ) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import TRIPLE, Atom, walk
 from streamreasoner.lang.printer import print_rule
-from streamreasoner.shell.facts import decode_facts, matching, sort_key
+from streamreasoner.shell.facts import decode_facts, in_order, matching, sort_key
 from streamreasoner.shell.line import Line, Tone, count
 
 if TYPE_CHECKING:
@@ -39,11 +39,12 @@ class Queries:
         """The number of present facts that match."""
         return [_facts(len(self._ids(pattern)))]
 
-    def facts(self, pattern: Pattern) -> tuple[list[Line], str]:
-        """The present facts that match, and their number."""
-        facts = sorted(self._decode(pattern, self._ids(pattern)), key=sort_key)
+    def facts(self, pattern: Pattern, limit: int | None) -> tuple[list[Line], str, int]:
+        """The present facts that match, up to a limit, and their number as text and number."""
+        found = in_order(self._ids(pattern), self.reasoner.dictionary)
+        facts = self._decode(pattern, found[:limit])
         lines = [Line(self.printer.text(fact)) for fact in facts]
-        return lines, _facts(len(lines)).text
+        return lines, _facts(len(found)).text, len(found)
 
     def trace(self, pattern: Pattern) -> tuple[list[Line], str]:
         """The multiplicities, by iteration, of the facts that match, present or not."""

@@ -128,7 +128,7 @@ class Session:
             case Load(path):
                 return self._load([path])
             case ListFacts(pattern):
-                return self._limited(*self._queries.facts(pattern))
+                return self._limited(*self._queries.facts(pattern, self._limit))
             case CountFacts(pattern):
                 return self._queries.count(pattern)
             case ShowTrace(pattern):
@@ -238,9 +238,10 @@ class Session:
         lines, numbers = changes(diff, self._printer)
         return self._limited(lines, numbers + duration)
 
-    def _limited(self, lines: list[Line], numbers: str) -> list[Line]:
-        """The lines up to the limit, followed by a line of totals."""
-        more = len(lines) - (len(lines) if self._limit is None else self._limit)
+    def _limited(self, lines: list[Line], numbers: str, total: int | None = None) -> list[Line]:
+        """The lines up to the limit, of which there may be more, followed by a line of totals."""
+        total = len(lines) if total is None else total
+        more = total - (total if self._limit is None else self._limit)
         if more > 0:
             lines = [*lines[: self._limit], Line(f"… and {more:,} more", Tone.NOTE)]
         return [*lines, Line(numbers, Tone.NOTE)]

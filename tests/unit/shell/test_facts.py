@@ -6,11 +6,19 @@ from random import Random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streamreasoner.lang.ast import Constant, Span, Variable, Wildcard
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.shell.command import Fact, Pattern
-from streamreasoner.shell.facts import FactPrinter, decode_facts, matching, sort_key
+from streamreasoner.shell.facts import (
+    FactPrinter,
+    decode_facts,
+    in_order,
+    matching,
+    sort_key,
+)
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
@@ -67,6 +75,20 @@ def test_a_pattern_chooses_facts(arguments, expected):
     assert [fact.terms for fact in decode_facts("f", args[chosen], dictionary)] == expected
 
 
+@given(st.lists(st.tuples(st.sampled_from(IN_ORDER), st.sampled_from(IN_ORDER))))
+def test_rows_are_sorted_as_their_facts(rows):
+    """The order of rows of ids is that of the facts."""
+    dictionary = Dictionary()
+    ids = [[dictionary.intern(term) for term in row] for row in rows]
+    args = np.array(ids, dtype=np.int32).reshape(-1, 2)
+
+    found = decode_facts("f", in_order(args, dictionary), dictionary)
+
+    assert found == sorted((Fact("f", row) for row in rows), key=sort_key)
+
+
 def test_facts_without_arguments_are_decoded():
     """Rows without columns are facts too."""
-    assert decode_facts("f", np.empty((1, 0), dtype=np.int32), Dictionary()) == [Fact("f", ())]
+    args = np.empty((1, 0), dtype=np.int32)
+
+    assert decode_facts("f", in_order(args, Dictionary()), Dictionary()) == [Fact("f", ())]
