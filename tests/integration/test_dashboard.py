@@ -40,6 +40,7 @@ RULES = """
 """
 NODES = 6
 SCRAPES = 8
+CHANGES = 2
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +65,11 @@ def scraped(broker, tmp_path_factory):
     with pipeline(case.config), Prometheus(config, directory) as prometheus:
         deadline = time.monotonic() + DEADLINE_SECONDS
         sent = 0
-        # Traffic continues until there are enough scrapes for a rate.
-        while (prometheus.value("count_over_time(streamreasoner_epoch[5m])") or 0) < SCRAPES:
+        # Traffic continues until there are enough scrapes for a rate, and of a counter that grew
+        # between them: on a busy machine its first value comes late.
+        while (prometheus.value("count_over_time(streamreasoner_epoch[5m])") or 0) < SCRAPES or (
+            prometheus.value("changes(streamreasoner_rejected_total[5m])") or 0
+        ) < CHANGES:
             assert time.monotonic() < deadline
             await_published(case, produce(case, _chain(1 if sent % 2 == 0 else -1)))
             sent += 1

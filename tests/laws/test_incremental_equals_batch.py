@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from driver import Driver
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from oracle import NotConvergingError, closure, derived, evaluate, total
 from strategies import scenarios
 from thorough import THOROUGH
@@ -12,7 +12,12 @@ from thorough import THOROUGH
 from streamreasoner.errors import RecursionLimitError
 
 
-@settings(max_examples=20_000 if THOROUGH else settings().max_examples)
+@pytest.fixture(params=range(10) if THOROUGH else [0])
+def repeated():
+    """The central law gets ten times the examples of a thorough run."""
+
+
+@pytest.mark.usefixtures("repeated")
 @given(scenarios())
 def test_trace_equals_from_scratch_after_every_epoch(scenario):
     """After any sequence of epochs the trace equals that of the sum of their input.
