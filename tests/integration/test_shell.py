@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import select
 import subprocess
 import sys
 import time
@@ -95,6 +96,7 @@ def test_a_failed_start_is_one_message(folder):
 def test_a_terminal_has_a_prompt(folder):
     """Typed commands are executed, with coloured output and time; Ctrl-D leaves."""
     ours, theirs = pty.openpty()
+    terminal = Terminal(ours)
     process = subprocess.Popen(
         [sys.executable, "-m", "streamreasoner", "shell", "rules.dl", "edge.csv"],
         cwd=folder,
@@ -105,11 +107,11 @@ def test_a_terminal_has_a_prompt(folder):
     )
     os.close(theirs)
     try:
-        shown = read_until(ours, "Ctrl-D leaves.")
+        terminal.read_until("Ctrl-D leaves.")
         os.write(ours, b"insert edge(2, 3).\rcommit\r")
-        shown += read_until(ours, " ms")
+        terminal.read_until(" ms")
         # Until the prompt is back, the terminal itself would handle Ctrl-D.
-        shown += read_until(ours, PROMPTED)
+        terminal.read_until(PROMPTED)
         os.write(ours, b"\x04")
         assert process.wait(DEADLINE) == 0
     finally:
@@ -117,15 +119,23 @@ def test_a_terminal_has_a_prompt(folder):
         process.wait()
         os.close(ours)
 
-    assert "\x1b[0;32m+ path(1, 3)" in shown
+    assert "\x1b[0;32m+ path(1, 3)" in terminal.shown
     assert "insert edge(2, 3)." in (folder / "streamreasoner/shell_history").read_text("utf-8")
 
 
-def read_until(terminal, text):
-    """Read output up to and including a text."""
-    shown = ""
-    limit = time.monotonic() + DEADLINE
-    while text not in shown:
-        assert time.monotonic() < limit, shown
-        shown += os.read(terminal, 1 << 16).decode(errors="replace")
-    return shown
+class Terminal:
+    """The output of a terminal, some of which may be read before it is asked for."""
+
+    def __init__(self, descriptor):
+        self.shown = ""
+        self._descriptor = descriptor
+        self._position = 0
+
+    def read_until(self, text):
+        """Read up to and including a text that follows the last one."""
+        limit = time.monotonic() + DEADLINE
+        while (found := self.shown.find(text, self._position)) < 0:
+            remaining = max(0.0, limit - time.monotonic())
+            assert select.select([self._descriptor], [], [], remaining)[0], self.shown
+            self.shown += os.read(self._descriptor, 1 << 16).decode(errors="replace")
+        self._position = found + len(text)
