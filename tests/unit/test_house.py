@@ -134,7 +134,7 @@ WRONG_IMPORTS = {
     "a Kafka client leaves its adapter": (
         "metrics/planted.py",
         "import confluent_kafka",
-        "Kafka clients are known to streaming, the broker and the Kafka commands BROKEN",
+        "Kafka clients are known to streaming, the broker and the demo BROKEN",
     ),
     "numba leaves the kernels": (
         "engine/planted.py",
