@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from typer.main import get_command
+
+from streamreasoner import cli
 
 LIBRARIES = (
     "confluent_kafka",
@@ -95,7 +99,7 @@ def test_words_are_completed_without_a_library(words, expected):
         "COMP_CWORD": str(len(words.split())),
     }
     found, output = imported(COMMAND.format(["streamreasoner"]), *LIBRARIES, **asked)
-    assert (found, output.split()[: len(expected)]) == ([], expected)
+    assert (found, output.split()) == ([], expected)
 
 
 @pytest.mark.parametrize("module", FRONT_END)
@@ -112,3 +116,11 @@ def test_a_check_imports_no_kernels():
         code = COMMAND.format(["streamreasoner", command, "rho-df"])
         found, _ = imported(code, *set(LIBRARIES) - {"lark", "pyoxigraph"})
         assert found == []
+
+
+def test_every_module_of_a_command_is_listed():
+    """No command is forgotten."""
+    files = {path.stem for path in Path(cli.__file__).parent.glob("*.py")}
+    names = {name.replace("-", "_") for name in get_command(cli.app).commands}
+    helpers = {"closure", "formats", "interrupts", "logs", "messages"}
+    assert names == files - {"__init__"} - helpers
