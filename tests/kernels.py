@@ -18,7 +18,7 @@ import pytest
 
 _PREPARE = Path(__file__).parents[1] / "deploy" / "prepare.py"
 _KEY = "kernels"
-# Their states are in Spark, or they have none.
+# Their states are in Spark.
 _EARLY = (
     "tests/integration/test_spark_cluster.py",
     "tests/integration/test_programs_on_spark.py",

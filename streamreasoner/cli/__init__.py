@@ -1,7 +1,7 @@
 """The command line, one module per command. Invariant: a user error is one message, exit code 1.
 
-A module imports the signature of its command only, so that a list of commands, `--help` and the
-completion of a shell are quick; the command imports what it calls when it is invoked.
+A module imports only what the signature of its command needs, so that `--help` and the completion
+of a shell are quick. The command imports what it calls when it is invoked.
 """
 
 from __future__ import annotations

@@ -224,9 +224,8 @@ def _join(app_id: str, options: Mapping[str, str]) -> Session:
     for name, value in {**settings, **options}.items():
         if not _FIXED_AT_LAUNCH.fullmatch(name):
             conf.setIfMissing(name, value)
-    _choose_local_files(conf, gateway)
     try:
-        return Session(SparkSession(SparkContext(conf=conf, gateway=gateway)), gateway)
+        return Session(SparkSession(_context(conf, gateway)), gateway)
     except Py4JError as error:
         raise EnvironmentSetupError("Spark does not start. See the log of spark-submit.") from error
 
@@ -269,8 +268,7 @@ def _launch(
     with log_file.open("wb") as log:
         try:
             gateway = launch.start(how, temporary, log, lock_descriptor, process_group.id)
-            _choose_local_files(conf, gateway)
-            context = SparkContext(conf=conf, gateway=gateway)
+            context = _context(conf, gateway)
         except (PySparkRuntimeError, Py4JError, OSError) as error:
             if how.class_data is not None:
                 how.class_data.close(exited=False)
@@ -306,14 +304,15 @@ def _check_classes(spark: SparkSession, options: Mapping[str, str]) -> None:
             )
 
 
-def _choose_local_files(conf: SparkConf, gateway: JavaGateway) -> None:
-    """Write local files without running chmod for each, where the jar for it is given."""
+def _context(conf: SparkConf, gateway: JavaGateway) -> SparkContext:
+    """A context that writes local files without running chmod for each, if the jar is there."""
     if (
         conf.get(_FILE_SYSTEM) == _RAW_LOCAL_FILES
         and _local(conf.get("spark.master", ""))
         and _has(gateway, LOCAL_FILES)
     ):
         conf.set(_FILE_SYSTEM, _CLASSES[LOCAL_FILES])
+    return SparkContext(conf=conf, gateway=gateway)
 
 
 def _has(gateway: JavaGateway, module: str) -> bool:

@@ -65,11 +65,7 @@ def scraped(broker, tmp_path_factory):
     with pipeline(case.config), Prometheus(config, directory) as prometheus:
         deadline = time.monotonic() + DEADLINE_SECONDS
         sent = 0
-        # Traffic continues until there are enough scrapes for a rate, and of a counter that grew
-        # between them: on a busy machine its first value comes late.
-        while (prometheus.value("count_over_time(streamreasoner_epoch[5m])") or 0) < SCRAPES or (
-            prometheus.value("changes(streamreasoner_rejected_total[5m])") or 0
-        ) < CHANGES:
+        while not _has_rates(prometheus):
             assert time.monotonic() < deadline
             await_published(case, produce(case, _chain(1 if sent % 2 == 0 else -1)))
             sent += 1
@@ -80,6 +76,16 @@ def scraped(broker, tmp_path_factory):
             sent += 1
         _await(lambda: prometheus.value("sum(streamreasoner_input_messages_total)"), sent * NODES)
         yield prometheus, port, sent
+
+
+def _has_rates(prometheus):
+    """Whether there are enough scrapes, and a counter has grown between them.
+
+    On a busy machine its first value comes late.
+    """
+    scrapes = prometheus.value("count_over_time(streamreasoner_epoch[5m])") or 0
+    changes = prometheus.value("changes(streamreasoner_rejected_total[5m])") or 0
+    return scrapes >= SCRAPES and changes >= CHANGES
 
 
 def _chain(diff):
