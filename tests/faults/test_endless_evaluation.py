@@ -29,13 +29,23 @@ GOOD = (1, 2, 3)
 PATIENCE_SECONDS = 15
 
 
+def times_ready(case):
+    """How many of the processes so far were ready to evaluate, by their log."""
+    return (case.directory / "driver.log").read_text().count(" Reading ")
+
+
 def run_once(case, ends, kill):
     """Run a pipeline until it has published its input or ends; returns how it ended."""
     with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
+        ready_before, ready_since = times_ready(case), None
         began = time.monotonic()
         while published(case) != ends and process.poll() is None:
-            assert time.monotonic() < began + DEADLINE_SECONDS
-            if kill and time.monotonic() > began + PATIENCE_SECONDS:
+            now = time.monotonic()
+            assert now < began + DEADLINE_SECONDS
+            if ready_since is None and times_ready(case) > ready_before:
+                ready_since = now
+            # A process that is killed earlier has not begun the batch, and blames no message.
+            if kill and ready_since is not None and now > ready_since + PATIENCE_SECONDS:
                 process.kill()
             time.sleep(0.5)
         return process.wait() if process.poll() is not None else terminate(process)
