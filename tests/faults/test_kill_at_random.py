@@ -1,4 +1,4 @@
-"""SIGKILL of the driver, and so of its JVM, at random: output stays exactly-once."""
+"""SIGKILL of the driver at random, with and without its JVM: output stays exactly-once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import threading
 from contextlib import suppress
 
+import pytest
 from crashes import run_to_the_end
 from graphs import RULES, expected, random_edges
 from pipelines import (
@@ -25,7 +26,8 @@ from thorough import THOROUGH
 
 from streamreasoner.streaming.offsets import Checkpoint
 
-KILLS = 500 if THOROUGH else 2
+KILLS_WITH_JVM = 50 if THOROUGH else 1
+KILLS_ALONE = 450 if THOROUGH else 4
 
 
 def ends(ranges):
@@ -34,12 +36,22 @@ def ends(ranges):
     return {int(partition): end for partition, (_, end) in partitions.items()}
 
 
-def test_killed_at_random_under_load(broker, tmp_path):
+def test_killed_with_its_jvm(broker, tmp_path):
+    """The driver's JVM ends with it, and the next driver starts another."""
+    check_kills(new_case(broker, tmp_path, RULES), KILLS_WITH_JVM)
+
+
+@pytest.mark.usefixtures("joined_jvm")
+def test_killed_alone(broker, tmp_path):
+    """The JVM stays, which makes a restart cheap, so there are many."""
+    check_kills(new_case(broker, tmp_path, RULES), KILLS_ALONE)
+
+
+def check_kills(case, kills):
     """Killed repeatedly and stopped once under load, a pipeline publishes every change once.
 
     A stop finishes the batch: the published offsets then equal those committed by Spark.
     """
-    case = new_case(broker, tmp_path, RULES)
     rng = random.Random(3)
     sent, records, done = [], [], threading.Event()
 
@@ -52,7 +64,7 @@ def test_killed_at_random_under_load(broker, tmp_path):
     loader = threading.Thread(target=load)
     loader.start()
     try:
-        for _ in range(KILLS):
+        for _ in range(kills):
             before = published(case)
             with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
                 eventually(lambda: published(case) != before or process.poll(), True)  # noqa: B023, FBT003
