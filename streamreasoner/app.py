@@ -229,7 +229,8 @@ def _recover(
     """Reconcile progress topic, tables and checkpoint.
 
     All checks run before earlier processes are fenced, so that a refused start does not stop a
-    healthy one. The last marker is final only after fencing, so it is read twice.
+    healthy one. The last marker is final only after fencing, so it is read twice. A claim that is
+    visible shows that every earlier one is.
     """
     tables = Tables.open(
         config.state.tables,
@@ -250,11 +251,11 @@ def _recover(
         check_claims(claim, progress.claims, config.kafka.progress_topic)
         check_changes(config.kafka, claim, new=tables.version() is None)
         sink.start()
-        progress.read()
+        progress.read_all()
         point = recovery.resume(progress.marker(), tables, checkpoint)
         if claim not in progress.claims:
             sink.claim(claim)
-            progress.read()
+            progress.read_all()
         check_claims(claim, progress.claims, config.kafka.progress_topic)
     topics.record()
     return tables, checkpoint, point

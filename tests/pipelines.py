@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from collections import Counter
@@ -144,6 +145,29 @@ def recreate(case, topic, partitions=1):
         admin.create_topics({topic: config}, wait_for_metadata=True)
     finally:
         admin.close()
+
+
+@contextmanager
+def open_transaction(case, topic):
+    """A transaction of another application with a record on a topic; gives a function to end it."""
+    producer = KafkaProducer(
+        bootstrap_servers=case.kafka.bootstrap_servers, transactional_id=f"other-{topic}"
+    )
+    ended = threading.Event()
+
+    def end():
+        if not ended.is_set():
+            ended.set()
+            producer.abort_transaction()
+
+    try:
+        producer.init_transactions()
+        producer.begin_transaction()
+        producer.send(topic, key=b"other", value=b"{}").get()
+        yield end
+        end()
+    finally:
+        producer.close()
 
 
 @contextmanager

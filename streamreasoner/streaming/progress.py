@@ -1,26 +1,38 @@
 """The progress topic: each application's last published batch and its claims to output topics.
 
 Invariant: the marker of the last visible epoch is the last record with its application's key.
+
+Applications may share the topic. Kafka shows no committed record that is behind an open transaction
+of any of them, and a transaction that was just committed may still count as open.
 """
 
 from __future__ import annotations
 
+import logging
+import time
 from typing import TYPE_CHECKING
 
 import msgspec
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import OffsetSpec
 
 from streamreasoner.errors import BrokerError, StateError
 from streamreasoner.state_version import StateVersion
 from streamreasoner.streaming.claims import Claim, read_claim
 from streamreasoner.streaming.clients import ANSWER_SECONDS, librdkafka, refused_right, unreachable
+from streamreasoner.streaming.topic_checks import admin_client
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from confluent_kafka import Message
 
     from streamreasoner.config import KafkaConfig
+
+# Kafka ends a transaction after 15 minutes, unless `transaction.max.timeout.ms` is larger.
+_MAX_OPEN_SECONDS = 16 * 60
+_POLL_SECONDS = 0.05
+_log = logging.getLogger(__name__)
 
 
 class Marker(msgspec.Struct, frozen=True):
@@ -81,13 +93,39 @@ class Progress:
         """
         # The end of a partition is reported once for each assignment.
         self._consumer.assign([TopicPartition(self._kafka.progress_topic, 0, self._next_offset)])
-        while (message := self._next()) is not None:
-            self._next_offset = (message.offset() or 0) + 1
+        for message in self._visible():
             key, value = message.key(), message.value()
             if key == self._app_id.encode():
                 self._last = value
             elif (claim := read_claim(key, value)) is not None:
                 self._claims.append(claim)
+
+    def read_all(self) -> None:
+        """Read on to the end of the topic, and wait for the open transactions before it.
+
+        Raises:
+            BrokerError: Kafka does not answer or refuses, or a transaction is not ended.
+        """
+        end, started, waiting = self._end(), time.monotonic(), False
+        self.read()
+        while self._next_offset < end:
+            waited = time.monotonic() - started
+            if waited > _MAX_OPEN_SECONDS:
+                raise BrokerError(
+                    f"A transaction on the topic {self._kafka.progress_topic} "
+                    f"(kafka.progress_topic) has been open for {waited:.0f} s and hides later "
+                    "records. Find it with Kafka's command `kafka-transactions.sh find-hanging` "
+                    "and abort it."
+                )
+            if waited > 1 and not waiting:
+                waiting = True
+                _log.info(
+                    "Waiting for an open transaction on %s, probably of another application that "
+                    "shares the topic.",
+                    self._kafka.progress_topic,
+                )
+            time.sleep(_POLL_SECONDS)
+            self.read()
 
     @property
     def claims(self) -> Sequence[Claim]:
@@ -114,16 +152,35 @@ class Progress:
         """Close the connection."""
         self._consumer.close()
 
-    def _next(self) -> Message | None:
-        """The next record, None at the end or before an open transaction."""
-        message = self._consumer.poll(ANSWER_SECONDS)
-        if message is None:
-            raise unreachable(self._kafka, f"reading {self._kafka.progress_topic}")
-        error = message.error()
-        if error is None:
-            return message
-        if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
-            return None
-        raise refused_right(self._kafka, error) or BrokerError(
-            f"Cannot read the topic {self._kafka.progress_topic}: {error.str()}."
-        )
+    def _visible(self) -> Iterator[Message]:
+        """The records from the next offset to the end, or to an open transaction."""
+        while True:
+            message = self._consumer.poll(ANSWER_SECONDS)
+            if message is None:
+                raise unreachable(self._kafka, f"reading {self._kafka.progress_topic}")
+            error, offset = message.error(), message.offset() or 0
+            if error is None:
+                self._next_offset = offset + 1
+                yield message
+            elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
+                self._next_offset = offset
+                return
+            else:
+                raise refused_right(self._kafka, error) or BrokerError(
+                    f"Cannot read the topic {self._kafka.progress_topic}: {error.str()}."
+                )
+
+    def _end(self) -> int:
+        """The offset behind the last record, visible or not."""
+        partition = TopicPartition(self._kafka.progress_topic, 0)
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        admin = admin_client(self._kafka)  # a client that is dropped does not answer
+        answers = admin.list_offsets({partition: latest}, request_timeout=ANSWER_SECONDS)
+        try:
+            end: int = answers[partition].result().offset
+        except KafkaException as error:
+            cause = error.args[0]
+            raise (
+                refused_right(self._kafka, cause) or unreachable(self._kafka, cause.str())
+            ) from None
+        return end

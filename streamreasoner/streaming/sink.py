@@ -102,7 +102,7 @@ class Sink:
             raise self._error(f"claim the topic {claim.topic}", error) from None
 
     def publish(self, publication: Publication) -> int:
-        """Write one epoch in one transaction; visible to read_committed on return.
+        """Write one epoch in one transaction; committed on return, and visible soon after.
 
         Returns:
             Number of changes written to the output topic.

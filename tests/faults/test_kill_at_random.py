@@ -67,7 +67,10 @@ def check_kills(case, kills):
         for _ in range(kills):
             before = published(case)
             with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
-                eventually(lambda: published(case) != before or process.poll(), True)  # noqa: B023, FBT003
+                eventually(
+                    lambda: published(case) != before or process.poll() is not None,  # noqa: B023
+                    True,  # noqa: FBT003
+                )
                 # The moment of the kill is random; nothing waits for it.
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(rng.uniform(0.0, 1.5))
@@ -75,7 +78,10 @@ def check_kills(case, kills):
                 process.kill()
         before = published(case)
         with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
-            eventually(lambda: published(case) != before or process.poll(), True)  # noqa: FBT003
+            eventually(
+                lambda: published(case) != before or process.poll() is not None,
+                True,  # noqa: FBT003
+            )
             assert terminate(process) == 0
         spark = Checkpoint.read(case.config.state.checkpoint_directory)
         assert published(case) == ends(spark.range(spark.committed))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import closing
+
 import pytest
 from kafka import KafkaProducer
-from pipelines import committed, new_case, produce
+from pipelines import committed, new_case, open_transaction, produce
 
-from streamreasoner.errors import StateError
+from streamreasoner import streaming
+from streamreasoner.errors import BrokerError, StateError
 from streamreasoner.streaming.claims import Claim, check_changes, check_claims
 from streamreasoner.streaming.output import Outgoing
 from streamreasoner.streaming.progress import Marker, Progress
@@ -27,6 +31,10 @@ def publish(case, app_id, epochs=1, changes_of_each=1):
         keys = [f"{epoch} {number}".encode() for number in range(changes_of_each)]
         changes = [Outgoing(keys, [b"{}"] * len(keys))]
         sink.publish(Publication(changes, [], [], Marker(epoch, {}, "hash")))
+    sink.close()
+    # A commit returns before its changes are visible; the next start waits until they are.
+    sink = Sink(case.kafka, app_id, 60)
+    sink.start()
     sink.close()
 
 
@@ -98,17 +106,44 @@ def test_claims_are_on_the_progress_topic(case):
     sink.claim(claim)
     sink.close()
     publish(case, "first")
-    progress = Progress(case.kafka, "first")
-    progress.read()
-    assert progress.marker() == Marker(0, {}, "hash")
-    assert progress.claims == [claim]
-    sink = Sink(case.kafka, "second", 60)
-    sink.start()
-    sink.claim(Claim(case.kafka.output_topic, "id", "second"))
-    sink.close()
-    progress.read()
-    assert [claim.app_id for claim in progress.claims] == ["first", "second"]
-    assert len({claim.key for claim in progress.claims}) == 2
+    with closing(Progress(case.kafka, "first")) as progress:
+        progress.read_all()
+        assert progress.marker() == Marker(0, {}, "hash")
+        assert progress.claims == [claim]
+        sink = Sink(case.kafka, "second", 60)
+        sink.start()
+        sink.claim(Claim(case.kafka.output_topic, "id", "second"))
+        sink.close()
+        progress.read_all()
+        assert [claim.app_id for claim in progress.claims] == ["first", "second"]
+        assert len({claim.key for claim in progress.claims}) == 2
+
+
+def test_records_behind_an_open_transaction_are_waited_for(case, caplog):
+    """Kafka hides them until the other application ends its transaction."""
+    caplog.set_level("INFO")
+    with closing(Progress(case.kafka, "first")) as progress:
+        with open_transaction(case, case.kafka.progress_topic) as end:
+            publish(case, "first")
+            progress.read()
+            assert progress.marker() is None
+            timer = threading.Timer(2, end)
+            timer.start()
+            progress.read_all()
+            timer.join()
+        assert progress.marker() == Marker(0, {}, "hash")
+    assert "Waiting for an open transaction" in caplog.text
+
+
+def test_a_transaction_that_does_not_end_is_named(case, monkeypatch):
+    """The message has the command that finds it."""
+    monkeypatch.setattr(streaming.progress, "_MAX_OPEN_SECONDS", 0.5)
+    with (
+        open_transaction(case, case.kafka.progress_topic),
+        closing(Progress(case.kafka, "first")) as progress,
+        pytest.raises(BrokerError, match=r"has been open for .*kafka-transactions\.sh"),
+    ):
+        progress.read_all()
     progress.close()
 
 
