@@ -27,6 +27,7 @@ from streamreasoner.streaming.watchdog import EXIT_CODE
 ENDLESS = 10**9
 GOOD = (1, 2, 3)
 PATIENCE_SECONDS = 15
+REFUSED = 1
 
 
 def times_ready(case):
@@ -55,14 +56,13 @@ def run_once(case, ends, kill):
 @pytest.mark.parametrize("kill", [False, True], ids=["hangs", "is killed"])
 def test_a_message_that_ends_every_process(broker, tmp_path, kill):
     """It goes to the dead-letter topic after a few restarts, and all others are processed."""
-    timeout = 600 if kill else PATIENCE_SECONDS
     case = new_case(
         broker,
         tmp_path,
         RULES,
         partitions=1,
         rules={"recursion_limit": 2 * ENDLESS},
-        pipeline={"batch_timeout": timeout},
+        pipeline={"batch_timeout": 600 if kill else PATIENCE_SECONDS},
     )
     records = produce(case, [fact("ask", number) for number in (*GOOD[:2], ENDLESS, *GOOD[2:])])
 
@@ -70,9 +70,14 @@ def test_a_message_that_ends_every_process(broker, tmp_path, kill):
     while 0 not in codes:
         codes.append(run_once(case, {0: len(records)}, kill))
         assert len(codes) < 20
+        if codes[-1] == REFUSED and not kill:
+            # On a busy machine even an epoch without messages may take longer. Do as it is advised.
+            assert "a larger pipeline.batch_timeout" in (case.directory / "driver.log").read_text()
+            case.raw["pipeline"]["batch_timeout"] *= 2
 
-    ended = -signal.SIGKILL if kill else EXIT_CODE
-    assert set(codes) == {ended, 0}
+    ended = {-signal.SIGKILL} if kill else {EXIT_CODE, REFUSED}
+    assert ended & {*codes}
+    assert {*codes} <= ended | {0}
     [letter] = committed(case, case.kafka.dead_letter_topic)
     assert letter.value == fact("ask", ENDLESS)
     assert dict(letter.headers)["class"] == b"epoch-failed"

@@ -215,6 +215,32 @@ def test_an_epoch_that_fails_without_messages_blames_none(tmp_path):
         process.run([1, 2])
 
 
+class Unable(Mortal):
+    """An evaluator that raises an exception in every evaluation."""
+
+    def die_of(self, _):
+        """Raise."""
+        raise RuntimeError
+
+
+@pytest.mark.parametrize("failing", [Mortal, Unable])
+def test_an_epoch_is_evaluated_again_after_the_cause_is_removed(tmp_path, failing):
+    """Refused without messages, then restarted with more memory, say: every message is applied."""
+    refusals = 0
+    for attempt in range(10):
+        process = Process(tmp_path, replayed=attempt > 0)
+        process.evaluator.__class__ = failing
+        process.evaluator.always = failing is Mortal
+        with pytest.raises((DiedError, StreamReasonerError)) as failure:
+            process.run([1, 2])
+        refusals += "even without its messages" in str(failure.value)
+    assert refusals >= 2
+
+    process = Process(tmp_path, replayed=True)
+    assert letters(process.run([1, 2])) == []
+    assert process.facts() == {1, 2}
+
+
 @pytest.mark.parametrize("error", [OSError(28, "No space left"), MemoryError(), StateError("x"),
                                    BrokerError("x"), StateFullError("x")])  # fmt: skip
 def test_the_environment_is_not_a_message(tmp_path, error):
