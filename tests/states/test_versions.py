@@ -23,7 +23,7 @@ from streamreasoner.state_version import FORMAT, SEMANTICS, StateVersion
 from streamreasoner.storage import Tables, check_version, layout, migrate, unsealed
 from streamreasoner.storage.migrate import set_properties, versions
 
-ARCHIVE = Path(__file__).with_name("66d5e30.tar.xz")
+_ARCHIVE = Path(__file__).with_name("66d5e30.tar.xz")
 """A state of a release without numbers, written by `write_state.py`."""
 TABLES = "state/tables"
 
@@ -31,7 +31,7 @@ TABLES = "state/tables"
 @pytest.fixture
 def earlier(tmp_path):
     """The folder of a state of the earlier release."""
-    with tarfile.open(ARCHIVE) as archive:
+    with tarfile.open(_ARCHIVE) as archive:
         archive.extractall(tmp_path, filter="data")
     return tmp_path
 

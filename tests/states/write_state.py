@@ -1,6 +1,6 @@
-"""Write a small state with the release that is imported: `write_state.py NAME` makes NAME.tar.xz.
+"""Write a small state with the release that is imported: `write_state.py NAME BACKEND`.
 
-Run it with the package and the tests of the release on the Python path. The archive has the state
+Run it with the package and the tests of the release on the Python path. NAME.tar.xz has the state
 directory, checkpoint included, and `record.json`: what was sent to which topic and partition, and
 what the topics of the pipeline then held. A test sends the same to another broker and goes on.
 """
@@ -30,8 +30,8 @@ label(?x, ?l) :- town(?x), ?l = lower("TOWN") .
 town("home") .
 """
 ADDED = "cutOff(?x) :- town(?x), not linked(_, ?x) .\n"
-APP_ID = "state"
-CONTROL = "state-control"
+STATES = Path(__file__).parent
+"""The folder of the archives."""
 ROADS = (("a", "b", 7), ("b", "c", 1), ("a", "c", 3), ("c", "b", 1), ("c", "d", 9), ("d", "a", 2))
 
 
@@ -45,34 +45,39 @@ def updates():
     yield [(*roads[2], -1), ("town", literal("a"), 1)]
 
 
-def configuration(bootstrap_servers, directory):
-    """A pipeline on topics with names of their own."""
+def configuration(bootstrap_servers, directory, app_id, backend):
+    """A pipeline on topics that have names of their own."""
     raw = {
         "kafka": {
             "bootstrap_servers": bootstrap_servers,
-            "input_topics": ["state-in"],
-            "output_topic": "state-out",
+            "input_topics": [f"{app_id}-in"],
+            "output_topic": f"{app_id}-out",
         },
-        "rules": {"program": "./rules.dl", "control_topic": CONTROL},
+        "rules": {"program": "./rules.dl", "control_topic": f"{app_id}-control"},
         "state": {"directory": "state"},
-        "pipeline": {"app_id": APP_ID},
+        "pipeline": {"app_id": app_id, "backend": backend},
         "metrics": {"port": 0},
     }
     return Case(raw, directory)
 
 
-def write(broker, directory):
+def make_topics(case):
+    """Create the topics of the pipeline, each with one partition."""
+    create_topics(case.kafka, 1, 1, case.config.rules.control_topic)
+
+
+def write(case):
     """Run a pipeline through three epochs, and return the record of its topics."""
-    (directory / "rules.dl").write_text(RULES)
-    case = configuration(broker.bootstrap_servers, directory)
-    create_topics(case.kafka, 1, 1, CONTROL)
+    (case.directory / "rules.dl").write_text(RULES)
+    make_topics(case)
+    (facts,), control = case.kafka.input_topics, case.config.rules.control_topic
     sent = []
     with pipeline(case.config):
         first, second = updates()
         for topic, values in (
-            ("state-in", [fact(*args, diff=diff) for *args, diff in first]),
-            (CONTROL, [json.dumps({"operation": "add", "rules": ADDED}).encode()]),
-            ("state-in", [fact(*args, diff=diff) for *args, diff in second]),
+            (facts, [fact(*args, diff=diff) for *args, diff in first]),
+            (control, [json.dumps({"operation": "add", "rules": ADDED}).encode()]),
+            (facts, [fact(*args, diff=diff) for *args, diff in second]),
         ):
             await_published(case, produce(case, values, topic))
             sent += ([topic, value.decode()] for value in values)
@@ -84,22 +89,21 @@ def write(broker, directory):
     }
 
 
-def main(archive):
+def main(name, backend):
     """Write the archive."""
+    left_out = ("state/tmp",) if backend == "spark" else ("state/tmp", "state/spark")
     with tempfile.TemporaryDirectory() as folder, Broker() as broker:
         directory = Path(folder)
-        record = write(broker, directory)
+        record = write(configuration(broker.bootstrap_servers, directory, name, backend))
         (directory / "record.json").write_text(json.dumps(record, indent=1))
-        with tarfile.open(archive, "w:xz") as file:
+        with tarfile.open(f"{name}.tar.xz", "w:xz") as file:
             for part in ("rules.dl", "record.json", "state"):
                 file.add(
                     directory / part,
                     part,
-                    filter=lambda entry: (
-                        None if entry.name.startswith(("state/tmp", "state/spark")) else entry
-                    ),
+                    filter=lambda entry: None if entry.name.startswith(left_out) else entry,
                 )
 
 
 if __name__ == "__main__":
-    main(f"{sys.argv[1]}.tar.xz")
+    main(*sys.argv[1:])

@@ -1,0 +1,92 @@
+"""A state of an earlier release continues on real Kafka and Spark where that release stopped."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+
+import pytest
+from oracle import derived, evaluate, total
+from pipelines import await_published, changes, fact, net, produce
+from states.write_state import ADDED, RULES, STATES, configuration, make_topics, updates
+from typer.testing import CliRunner
+
+from streamreasoner.analysis import check_text
+from streamreasoner.app import pipeline
+from streamreasoner.cli import app
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.usefixtures("joined_jvm"),
+]
+
+
+def unpack(archive, broker, directory, backend, app_id=None):
+    """The pipeline of an archived state, on topics as the earlier release left them.
+
+    Messages have the same offsets. The topics have other ids than those of the earlier broker, so
+    the record of ids is dropped.
+    """
+    with tarfile.open(STATES / f"{archive}.tar.xz") as file:
+        file.extractall(directory, filter="data")
+    case = configuration(broker.bootstrap_servers, directory, app_id or archive, backend)
+    case.config.state.topics.unlink(missing_ok=True)
+    record = json.loads((directory / "record.json").read_text())
+    make_topics(case)
+    for topic, value in record["sent"]:
+        produce(case, [value.encode()], topic)
+    produce(
+        case,
+        [(value.encode(), None, key.encode()) for key, value in record["markers"]],
+        case.kafka.progress_topic,
+    )
+    produce(
+        case,
+        [fact(name, *args, diff=diff, epoch=0) for name, args, diff in record["changes"]],
+        case.kafka.output_topic,
+    )
+    return case
+
+
+def continue_from(case):
+    """Retract and add more; what was published, before and after, is what was derived."""
+    before = net(changes(case))
+    first, second = updates()
+    more = [(*first[6][:-1], -1), (*first[-1][:-1], -1), ("start", '"d"', 1)]
+    with pipeline(case.config):
+        sent = produce(case, [fact(*args, diff=diff) for *args, diff in more])
+        await_published(case, sent)
+
+    epochs = [
+        [(name, tuple(args), diff) for name, *args, diff in rows] for rows in (first, second, more)
+    ]
+    assert before == derived(evaluate(check_text(RULES + ADDED), total(epochs[:2])))
+    assert net(changes(case)) == derived(evaluate(check_text(RULES + ADDED), total(epochs)))
+
+
+def test_a_migrated_pipeline_continues(broker, tmp_path):
+    """Refused, migrated, started: retractions of what the earlier release derived are exact."""
+    case = unpack("66d5e30", broker, tmp_path, "columnar", "state")
+
+    with pytest.raises(Exception, match="streamreasoner migrate"), pipeline(case.config):
+        pass
+    said = CliRunner().invoke(app, ["migrate", "--config", str(case.file)])
+    assert "from format 0 to 1" in said.output
+    continue_from(case)
+
+
+def test_a_state_of_the_same_version_continues(broker, tmp_path):
+    """Another release with the same numbers continues as it is: retractions are exact."""
+    continue_from(unpack("state-845dc16", broker, tmp_path, "columnar"))
+
+
+def test_spark_tables_of_the_same_version_are_used(broker, tmp_path):
+    """Another release with the same numbers reads the Spark state; it does not rebuild it."""
+    case = unpack("state-845dc16-spark", broker, tmp_path, "spark")
+    log = case.config.state.directory / "spark" / "state" / "_delta_log"
+    before = {file.name: file.read_bytes() for file in log.glob("*.json")}
+    continue_from(case)
+
+    after = {file.name: file.read_bytes() for file in log.glob("*.json")}
+    assert before
+    assert before.items() <= after.items()
