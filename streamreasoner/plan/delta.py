@@ -11,7 +11,7 @@ sign. The join order of a plan is free, because joins are commutative.
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, assert_never
 
 from streamreasoner.plan.algebra import (
@@ -106,33 +106,26 @@ class _Pending:
         self._conditions = conditions
         self._readers: dict[str, list[int]] = {}
         self._unbound_counts: list[int] = []
+        # A heap: tests before computations, which cost more, and otherwise textual order.
+        self._ready: list[tuple[bool, int]] = []
         for number, condition in enumerate(conditions):
             needs = condition.needs
             self._unbound_counts.append(len(needs))
             for name in needs:
                 self._readers.setdefault(name, []).append(number)
-        self._ready = [number for number, count in enumerate(self._unbound_counts) if not count]
+            if not needs:
+                self._make_ready(number)
 
     def applied(self, node: Node, columns: Iterable[str]) -> Node:
-        """Bind columns, then apply every condition that reads only bound columns.
-
-        Conditions are applied in the order of the rule, repeatedly while a computation binds a
-        column that an earlier condition reads.
-        """
+        """Bind columns, then apply every condition that reads only bound columns."""
         for name in columns:
             self._bind(name)
         while self._ready:
-            current, self._ready = self._ready, []
-            heapify(current)
-            while current:
-                number = heappop(current)
-                condition = self._conditions[number]
-                node = _apply(node, condition)
-                if isinstance(condition, Computation):
-                    self._bind(condition.column)
-                    for later in [other for other in self._ready if other > number]:
-                        self._ready.remove(later)
-                        heappush(current, later)
+            _, number = heappop(self._ready)
+            condition = self._conditions[number]
+            node = _apply(node, condition)
+            if isinstance(condition, Computation):
+                self._bind(condition.column)
         return node
 
     def _bind(self, name: str) -> None:
@@ -143,7 +136,10 @@ class _Pending:
         for number in self._readers.get(name, ()):
             self._unbound_counts[number] -= 1
             if not self._unbound_counts[number]:
-                self._ready.append(number)
+                self._make_ready(number)
+
+    def _make_ready(self, number: int) -> None:
+        heappush(self._ready, (isinstance(self._conditions[number], Computation), number))
 
 
 def _apply(node: Node, condition: Condition) -> Node:

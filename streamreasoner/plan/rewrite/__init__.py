@@ -13,7 +13,6 @@ from streamreasoner.plan.rewrite.constants import fold_constants
 from streamreasoner.plan.rewrite.duplicates import drop_duplicates
 from streamreasoner.plan.rewrite.projections import project_negated_wildcards
 from streamreasoner.plan.rewrite.scans import restrict_scans
-from streamreasoner.plan.rewrite.selections import push_selections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +27,6 @@ REWRITES: Mapping[str, Rewrite] = {
     "scans restricted": restrict_scans,
     "duplicates dropped": drop_duplicates,
     "computations deferred": defer_computations,
-    "selections pushed": push_selections,
     "unused columns dropped": drop_unused_columns,
     "negated wildcards projected": project_negated_wildcards,
 }

@@ -125,7 +125,7 @@ def test_equal_expressions_are_one_column():
     body = body_of(lowered(rule("h(?x + 1) :- a(?x, ?x + 1), b(?x + 1), ?x + 1 > 0 .")))
 
     assert [each.columns for each in body.patterns] == [("x", "#0"), ("#0",)]
-    assert [type(each) for each in body.conditions] == [Comparison, Computation]
+    assert {type(each) for each in body.conditions} == {Comparison, Computation}
     assert body.head.arguments == (Column("#0"),)
 
 

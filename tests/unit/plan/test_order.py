@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streamreasoner.analysis import check_text
+from streamreasoner.plan.algebra import Filter
 from streamreasoner.plan.lower import lower
 
 
@@ -21,6 +22,18 @@ def test_the_atom_that_leaves_less_open_is_joined_first():
     """An atom with fewer open positions comes first, whatever the text says."""
     text = "h(?y) :- a(?x), wide(?x, ?z, ?w, ?v), narrow(?x, ?y, ?z) ."
     assert order(text) == ["narrow", "wide"]
+
+
+def test_conditions_run_as_soon_as_their_columns_are_bound():
+    """Whatever the text says, and tests before computations, also those a computation enables."""
+    text = "h(?w) :- a(?x), b(?x, ?y), ?v = ?y + 1, ?w = ?y * 2, ?v > 3, ?y > 1, ?x < 5 ."
+    (stratum,) = lower(check_text(text)).strata
+    steps = [
+        node.condition.left.name if isinstance(node, Filter) else type(node).__name__
+        for node in stratum.plans[0].nodes
+    ]
+
+    assert steps == ["Delta", "x", "Join", "y", "Extend", "v", "Extend"]
 
 
 def test_an_atom_that_shares_no_variable_is_last():

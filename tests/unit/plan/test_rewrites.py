@@ -11,7 +11,7 @@ from streamreasoner.plan import algebra
 from streamreasoner.plan.algebra import Column, Comparison, Computation
 from streamreasoner.plan.body import body_of
 from streamreasoner.plan.lower import lower, lowered
-from streamreasoner.plan.relational import Extend, Join, Project, Scan, Select, walk
+from streamreasoner.plan.relational import Extend, Project, walk
 from streamreasoner.plan.rewrite import REWRITES
 from streamreasoner.plan.rewrite.projections import project_negated_wildcards
 
@@ -136,16 +136,6 @@ def test_true_conditions_go_and_others_stay():
         )
         == 2
     )
-
-
-def test_selections_go_to_the_atom_they_are_about():
-    """A comparison of variables of one atom is below the join, of two atoms above it."""
-    found = tree("h(?x) :- a(?x, ?y), b(?y, ?z), ?z > 1, ?x != ?z .")
-    (join,) = (each for each in walk(found) if isinstance(each, Join))
-
-    assert isinstance(join.left, Scan)
-    assert isinstance(join.right, Select)
-    assert isinstance(found.input, Select)
 
 
 def test_tests_come_before_what_they_do_not_read():
