@@ -1,0 +1,190 @@
+"""What computes with values, behind one protocol. Invariant: an executor's bases say what it does.
+
+An executor takes and returns canonical terms. One that does all four is an `Executor`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cmp_to_key
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from values.tables import FALSE, TRUE
+
+from streamreasoner.backends.spark.ranks import rank
+from streamreasoner.explain import aggregates, ground
+from streamreasoner.lang.ast import BinaryOperation, Call, Comparison, Constant, UnaryMinus
+from streamreasoner.lang.builtins import FUNCTIONS, TESTS
+from streamreasoner.plan.algebra import Operator
+from streamreasoner.plan.expressions import NEGATE
+from streamreasoner.rdf import functions
+from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.rdf.functions.order import compare
+from streamreasoner.rdf.kernels import comparing, ordering
+from streamreasoner.rdf.values import Values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from streamreasoner.lang.ast import Expression
+
+TRUTHS = {True: TRUE, False: FALSE, None: None}
+
+
+class Compares(ABC):
+    """Compares terms by value."""
+
+    @abstractmethod
+    def compare(self, pairs: Sequence[tuple[str, str]]) -> list[frozenset[str]]:
+        """The comparisons that hold between the terms of each pair, as operators."""
+
+
+class Orders(ABC):
+    """Knows the total order of terms."""
+
+    @abstractmethod
+    def order(self, terms: Sequence[str]) -> list[str]:
+        """The terms in the total order."""
+
+
+class Applies(ABC):
+    """Applies built-ins and arithmetic operators."""
+
+    @abstractmethod
+    def apply(self, calls: Sequence[tuple[str, Sequence[str]]]) -> list[str | None]:
+        """The value of each (function, arguments), for a test a boolean; None if it has none."""
+
+
+class Aggregates(ABC):
+    """Aggregates terms."""
+
+    @abstractmethod
+    def aggregate(self, groups: Sequence[tuple[str, Sequence[tuple[str, int]]]]) -> list[str | None]:
+        """The value of each (aggregate, terms with multiplicities); None if it has none.
+
+        A multiplicity is the number of matches; what is retracted more often than asserted has none.
+        """
+
+
+class Executor(Compares, Orders, Applies, Aggregates, ABC):
+    """Computes everything that the language computes with values."""
+
+
+class Functions(Compares, Applies):
+    """The functions in Python, which both backends call."""
+
+    def compare(self, pairs):
+        """Compare with `functions.order`, as conditions on Spark's rows do."""
+        return [_accepted(compare(left, right)) for left, right in pairs]
+
+    def apply(self, calls):
+        """Apply with `functions.apply` and `functions.test`."""
+        return [
+            TRUTHS[functions.test(function, arguments)]
+            if function in TESTS
+            else functions.apply(function, arguments)
+            for function, arguments in calls
+        ]
+
+
+class Ranks(Orders):
+    """The bytes by which Spark and DuckDB compare terms."""
+
+    def order(self, terms):
+        """Sort by rank."""
+        return sorted(terms, key=rank)
+
+
+class Kernels(Compares, Orders):
+    """The compiled comparisons of term ids."""
+
+    def __init__(self) -> None:
+        self._dictionary = Dictionary()
+        self._values = Values(self._dictionary)
+
+    def compare(self, pairs):
+        """Compare with `kernels.comparing`."""
+        ids = self._ids(chain.from_iterable(pairs))
+        table = self._values.table
+        orders = (comparing.compare(table, ids[left], ids[right]) for left, right in pairs)
+        return [
+            _accepted(None if order == comparing.INCOMPARABLE else order) for order in orders
+        ]
+
+    def order(self, terms):
+        """Sort with `kernels.ordering`."""
+        ids = self._ids(terms)
+        table = self._values.table
+        by_id = cmp_to_key(lambda left, right: ordering.order(table, left, right))
+        return sorted(terms, key=lambda term: by_id(ids[term]))
+
+    def _ids(self, terms: Iterable[str]) -> dict[str, int]:
+        """Ids of terms whose values are known to the kernels."""
+        ids = {term: self._dictionary.intern(term) for term in terms}
+        self._values.extend()
+        return ids
+
+
+class Explanations(Executor):
+    """Evaluation of the syntax tree, for proofs."""
+
+    def compare(self, pairs):
+        """Compare with `explain.ground`."""
+        return [
+            frozenset(
+                operator.value
+                for operator in Operator
+                if ground.holds(_comparison(left, operator.value, right), {})
+            )
+            for left, right in pairs
+        ]
+
+    def order(self, terms):
+        """Sort by the key of `explain.aggregates`."""
+        return sorted(terms, key=aggregates.order_key)
+
+    def apply(self, calls):
+        """Apply with `explain.ground`."""
+        return [
+            TRUTHS[ground.holds(Call(function, _constants(arguments), ground.NOWHERE), {})]
+            if function in TESTS
+            else ground.value(_expression(function, _constants(arguments)), {})
+            for function, arguments in calls
+        ]
+
+    def aggregate(self, groups):
+        """Aggregate with `explain.aggregates`, which has a term for each match."""
+        values: list[str | None] = []
+        for name, members in groups:
+            matches = [term for term, times in members for _ in range(times)]
+            function, _, distinct = name.partition(" ")
+            # Without a match there is no group.
+            values.append(
+                aggregates.aggregate(function, matches, distinct=bool(distinct))
+                if matches
+                else None
+            )
+        return values
+
+
+def _accepted(order: int | None) -> frozenset[str]:
+    return frozenset(operator.value for operator in Operator if operator.accepts(order))
+
+
+def _constants(terms: Iterable[str]) -> tuple[Constant, ...]:
+    return tuple(Constant(term, ground.NOWHERE) for term in terms)
+
+
+def _comparison(left: str, operator: str, right: str) -> Comparison:
+    first, second = _constants((left, right))
+    return Comparison(first, operator, second, ground.NOWHERE)
+
+
+def _expression(function: str, arguments: tuple[Constant, ...]) -> Expression:
+    if function in FUNCTIONS:
+        return Call(function, arguments, ground.NOWHERE)
+    if function == NEGATE:
+        return UnaryMinus(*arguments, ground.NOWHERE)
+    left, right = arguments
+    return BinaryOperation(function, left, right, ground.NOWHERE)

@@ -1,0 +1,139 @@
+"""The tables of values hold on the backends, which evaluate all rows of a table at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import pytest
+from spark_backend import MARKS_OF_AN_OWN_JVM, spark_session, stores
+from values.engines import Backend, DataFrames
+from values.executors import Aggregates, Applies, Compares
+from values.tables import (
+    AGGREGATIONS,
+    APPLICATIONS,
+    COMPARISONS,
+    EDGE_TERMS,
+    HOLDING,
+    KIND_TESTS,
+    NEIGHBOURS,
+    WRONG_KINDS,
+    wrong,
+)
+
+pytestmark = MARKS_OF_AN_OWN_JVM
+
+ITSELF = [(each.term, each.term) for each in EDGE_TERMS]
+
+
+@dataclass
+class Results:
+    """What an executor says about all rows, by row; computed when the first is asked for."""
+
+    executor: Compares | Applies | Aggregates
+
+    @cached_property
+    def comparisons(self):
+        """The comparisons that hold for each row, then for each term with itself."""
+        pairs = [(row.left, row.right) for row in COMPARISONS]
+        return self.executor.compare(pairs + ITSELF)
+
+    @cached_property
+    def applications(self):
+        """The value of each call."""
+        rows = (*APPLICATIONS, *KIND_TESTS, *WRONG_KINDS)
+        return self.executor.apply([(row.function, row.arguments) for row in rows])
+
+    @cached_property
+    def aggregations(self):
+        """The value of each group."""
+        rows = (*AGGREGATIONS, *NEIGHBOURS)
+        return self.executor.aggregate([(row.function, row.members) for row in rows])
+
+
+@pytest.fixture(scope="module")
+def spark_store(joined_jvm, tmp_path_factory):
+    """A factory of stores in one session."""
+    del joined_jvm
+    directory = tmp_path_factory.mktemp("spark")
+    with spark_session(directory) as spark:
+        yield stores(spark, directory)
+
+
+@pytest.fixture(scope="module")
+def columnar():
+    """The columnar backend."""
+    return Results(Backend())
+
+
+@pytest.fixture(scope="module")
+def duckdb(spark_store):
+    """The Spark backend with few rows, which are in DuckDB."""
+    return Results(Backend(spark_store))
+
+
+@pytest.fixture(scope="module")
+def frames(spark_store):
+    """The Spark backend with many rows, which are in data frames."""
+    return Results(DataFrames(spark_store()))
+
+
+ABLE = {"columnar": Backend, "duckdb": Backend, "frames": DataFrames}
+
+
+@pytest.fixture
+def results(request):
+    """The results of the backend of this name."""
+    return request.getfixturevalue(request.param)
+
+
+def of(base):
+    """Parametrize a test over the backends that do something."""
+    able = [name for name, executor in ABLE.items() if issubclass(executor, base)]
+    return pytest.mark.parametrize("results", able, indirect=True)
+
+
+def rows_of(table):
+    """Parametrize a test over the rows of a table and their places in it."""
+    return pytest.mark.parametrize(
+        ("at", "row"), [pytest.param(at, row, id=str(row)) for at, row in enumerate(table)]
+    )
+
+
+@of(Compares)
+@rows_of(COMPARISONS)
+def test_comparisons(results, at, row):
+    """Two terms compare as the table says."""
+    assert results.comparisons[at] == row.holding
+
+
+@of(Compares)
+def test_a_term_equals_itself(results):
+    """Every term is equal to itself, whatever it is."""
+    assert set(results.comparisons[len(COMPARISONS) :]) == {HOLDING["="]}
+
+
+@of(Applies)
+@rows_of(APPLICATIONS)
+def test_functions(results, at, row):
+    """A function or an operator has the value that the table says, or none."""
+    assert results.applications[at] == row.value
+
+
+@of(Applies)
+def test_kinds(results):
+    """Each term is of its kind; a function has no value for a term of a kind it does not take."""
+    assert wrong((*KIND_TESTS, *WRONG_KINDS), results.applications[len(APPLICATIONS) :]) == {}
+
+
+@of(Aggregates)
+@rows_of(AGGREGATIONS)
+def test_aggregates(results, at, row):
+    """A group has the value that the table says, or none."""
+    assert results.aggregations[at] == row.value
+
+
+@of(Aggregates)
+def test_neighbours(results):
+    """Of two neighbours in the total order, the first is the least and the second the greatest."""
+    assert wrong(NEIGHBOURS, results.aggregations[len(AGGREGATIONS) :]) == {}
