@@ -172,7 +172,9 @@ class DataFrames(Aggregates):
         changed = self._backend._pick_winners(lattice, candidates).arrow()  # noqa: SLF001 - see above
         return _by_group(changed.filter(pc.equal(changed[TRANSITION], 1)))
 
-    def _frame(self, members: Sequence[Member], columns: Mapping[str, Sequence[object]]) -> Relation:
+    def _frame(
+        self, members: Sequence[Member], columns: Mapping[str, Sequence[object]]
+    ) -> Relation:
         """Candidates with some more columns, as a frame."""
         rows, values, _ = zip(*members, strict=True)
         cells = {argument(0): rows, argument(1): values, argument(2): [0] * len(rows), **columns}

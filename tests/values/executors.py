@@ -6,7 +6,7 @@ An executor takes and returns canonical terms. One that does all four is an `Exe
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cmp_to_key
+from functools import cache, cmp_to_key
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -60,10 +60,12 @@ class Aggregates(ABC):
     """Aggregates terms."""
 
     @abstractmethod
-    def aggregate(self, groups: Sequence[tuple[str, Sequence[tuple[str, int]]]]) -> list[str | None]:
+    def aggregate(
+        self, groups: Sequence[tuple[str, Sequence[tuple[str, int]]]]
+    ) -> list[str | None]:
         """The value of each (aggregate, terms with multiplicities); None if it has none.
 
-        A multiplicity is the number of matches; what is retracted more often than asserted has none.
+        A multiplicity is a number of matches; of what is retracted too often there are none.
         """
 
 
@@ -108,9 +110,7 @@ class Kernels(Compares, Orders):
         ids = self._ids(chain.from_iterable(pairs))
         table = self._values.table
         orders = (comparing.compare(table, ids[left], ids[right]) for left, right in pairs)
-        return [
-            _accepted(None if order == comparing.INCOMPARABLE else order) for order in orders
-        ]
+        return [_accepted(None if order == comparing.INCOMPARABLE else order) for order in orders]
 
     def order(self, terms):
         """Sort with `kernels.ordering`."""
@@ -168,6 +168,7 @@ class Explanations(Executor):
         return values
 
 
+@cache
 def _accepted(order: int | None) -> frozenset[str]:
     return frozenset(operator.value for operator in Operator if operator.accepts(order))
 

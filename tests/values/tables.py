@@ -182,9 +182,7 @@ def parameters(function, count):
 
 def wrong(rows, found):
     """The values found that are not those of their rows, by the text of the row."""
-    return {
-        str(row): value for row, value in zip(rows, found, strict=True) if value != row.value
-    }
+    return {str(row): value for row, value in zip(rows, found, strict=True) if value != row.value}
 
 
 def _comparison(left, relation, right):

@@ -6,8 +6,16 @@ import random
 from itertools import product
 
 import pytest
-from values.executors import Aggregates, Applies, Compares, Explanations, Functions, Kernels
-from values.executors import Orders, Ranks
+from values.executors import (
+    Aggregates,
+    Applies,
+    Compares,
+    Explanations,
+    Functions,
+    Kernels,
+    Orders,
+    Ranks,
+)
 from values.tables import (
     AGGREGATIONS,
     APPLICATIONS,
