@@ -14,7 +14,8 @@ from itertools import pairwise
 
 import random_rules
 from hypothesis import strategies as st
-from oracle.expressions import assigned, holds, term
+from oracle import holds
+from oracle.expressions import assigned, term
 from programs.cases import read_all
 
 from streamreasoner.analysis import check_text

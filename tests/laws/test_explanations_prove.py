@@ -8,8 +8,10 @@ from itertools import islice
 import oracle
 from driver import Driver
 from hypothesis import given
-from oracle.expressions import ANYTHING, assigned, expected, fits, holds, term
-from oracle.program import constants, extend, is_lattice, matches, reduced, satisfied
+from oracle.core import matches, pattern, present, satisfied
+from oracle.expressions import assigned, term
+from oracle.groups import competition, constants, is_lattice, reduced
+from oracle.patterns import ANYTHING, extend, fits
 from strategies import scenarios
 
 from streamreasoner.explain import Fact, Limits, explain
@@ -57,7 +59,7 @@ class World:
                 )
                 for fact, entries in self.trace.items()
             }
-            self._moments[iteration] = oracle.program.present(sums, {}, self.trace.lattices)
+            self._moments[iteration] = present(sums, self.trace.meaning)
         return self._moments[iteration]
 
     def comes_and_goes(self, stratum):
@@ -121,17 +123,19 @@ def check_instance(step, derivation, steps, world):
         extended = extend(atom, arguments, extended)
         assert extended is not None
     assert assigned(rule, extended) == bindings
-    assert satisfied(rule, bindings, chosen, by_predicate)
+    assert satisfied(rule, bindings, chosen, by_predicate, world.trace.meaning)
     for premise in derivation.premises:
         if isinstance(premise, Condition):
-            assert holds(premise.literal, {})
+            assert oracle.holds(premise.literal, {})
     absent = [each.atom for each in derivation.premises if isinstance(each, Absent)]
     negated = [
         each.atom
         for each in rule.body
         if isinstance(each, Negation) and isinstance(each.atom, Atom)
     ]
-    assert [expected(atom, {}) for atom in absent] == [expected(atom, bindings) for atom in negated]
+    assert [pattern(atom, {}, world.trace.meaning) for atom in absent] == [
+        pattern(atom, bindings, world.trace.meaning) for atom in negated
+    ]
     own = [each for each in proved if each.stratum == step.stratum]
     for premise in own:
         assert premise.iteration < step.iteration
@@ -186,7 +190,7 @@ def check_aggregation(step, steps, world):
         if rule.head.predicate == fact[0] and own == shape:
             rows += [
                 row
-                for bindings in matches(rule, world.by_predicate())
+                for bindings in matches(rule, world.by_predicate(), world.trace.meaning)
                 if None not in (row := head_row(rule, bindings)) and same_group(row, fact[1], shape)
             ]
     functions = [each for each in shape if each]
@@ -243,13 +247,13 @@ def same_group(row, other, shape):
 
 def check_competition(step, world):
     """A winner names the next best candidate, if there is another candidate."""
-    group, function, value = oracle.program.competition(key(step.fact), world.trace.lattices)
+    group, function, value = competition(key(step.fact), world.trace.meaning.lattices)
     candidates = {
-        fact: oracle.aggregates.order(oracle.program.competition(fact, world.trace.lattices)[2])
+        fact: oracle.aggregates.order(competition(fact, world.trace.meaning.lattices)[2])
         for fact, multiplicity in world.trace.sums.items()
         if function
         and multiplicity > 0
-        and oracle.program.competition(fact, world.trace.lattices)[0] == group
+        and competition(fact, world.trace.meaning.lattices)[0] == group
         and fact != key(step.fact)
     }
     if not candidates or step.until is not None:
@@ -337,9 +341,9 @@ def check_attempt(attempt, fact, world):
             case Fact():
                 assert key(premise) in world.closure
             case Condition(literal):
-                assert holds(literal, {})
+                assert oracle.holds(literal, {})
             case Absent(atom):
-                assert holds(Negation(atom, atom.span), {}, by_predicate)
+                assert oracle.holds(Negation(atom, atom.span), {}, by_predicate)
     failure = attempt.failure
     assert attempt.ways >= 1
     if failure.kind is not Kind.OTHER_FACT:
@@ -359,7 +363,7 @@ def check_literal(failure, by_predicate):
         if len(set(repeated)) == len(repeated) and not open_expression(part):
             assert not any(fits(each, pattern) for each in by_predicate[part.predicate])
     else:
-        assert not holds(part, {}, by_predicate)
+        assert not oracle.holds(part, {}, by_predicate)
         assert bool(failure.facts) == (failure.kind is Kind.PRESENT)
 
 

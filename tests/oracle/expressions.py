@@ -5,7 +5,7 @@ from __future__ import annotations
 from oracle.arithmetic import arithmetic
 from oracle.builtins import call, compare, test
 from streamreasoner.lang.ast import (
-    Atom,
+    Aggregate,
     BinaryOperation,
     Call,
     Comparison,
@@ -13,16 +13,12 @@ from streamreasoner.lang.ast import (
     Negation,
     UnaryMinus,
     Variable,
-    Wildcard,
     variables,
 )
 
-ANYTHING = "_"
-"""Stands for a wildcard; not a valid term."""
-
 
 def term(expression, bindings):
-    """The canonical term of an expression; None if it has no value."""
+    """The canonical term of an expression, or of what is aggregated; None if it has no value."""
     match expression:
         case Constant(text):
             return text
@@ -34,6 +30,8 @@ def term(expression, bindings):
             return arithmetic(operator, [term(left, bindings), term(right, bindings)])
         case Call(function, arguments):
             return call(function, [term(argument, bindings) for argument in arguments])
+        case Aggregate(_, (operand,)):
+            return term(operand, bindings)
 
 
 def assigned(rule, bindings):
@@ -57,25 +55,8 @@ def equations(rule):
             yield literal.right, literal.left
 
 
-def expected(atom, bindings):
-    """The pattern of an atom under bindings; None if one of its expressions has no value."""
-    terms = [
-        ANYTHING if isinstance(argument, Wildcard) else term(argument, bindings)
-        for argument in atom.arguments
-    ]
-    return None if None in terms else terms
-
-
-def fits(arguments, pattern):
-    """Whether the arguments of a fact match a pattern of terms and `ANYTHING`."""
-    return all(
-        part is ANYTHING or part == argument
-        for part, argument in zip(pattern, arguments, strict=True)
-    )
-
-
-def holds(literal, bindings, facts=()):
-    """Whether a literal other than a positive atom holds; `facts` by predicate."""
+def condition(literal, bindings):
+    """Whether a comparison or a test, perhaps negated, holds."""
     match literal:
         case Comparison(left, operator, right):
             terms = term(left, bindings), term(right, bindings)
@@ -84,8 +65,3 @@ def holds(literal, bindings, facts=()):
             return test(function, [term(each, bindings) for each in arguments]) is True
         case Negation(Call(function, arguments)):
             return test(function, [term(each, bindings) for each in arguments]) is False
-        case Negation(Atom() as atom):
-            pattern = expected(atom, bindings)
-            return pattern is not None and not any(
-                fits(fact, pattern) for fact in facts[atom.predicate]
-            )

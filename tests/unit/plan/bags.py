@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from itertools import product
 
-from oracle import arithmetic
+from oracle import arithmetic, holds
 from oracle.builtins import call, compare, test
-from oracle.expressions import holds, term
+from oracle.expressions import term
 
 from streamreasoner.lang.ast import Aggregate, Variable, variables
 from streamreasoner.plan import relational as ra
