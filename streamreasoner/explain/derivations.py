@@ -12,17 +12,18 @@ itself, or none are left, the proof shows the first premises and until when they
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from streamreasoner.engine.ports import LAST_ITERATION
-from streamreasoner.explain.aggregates import aggregate
 from streamreasoner.explain.ground import computed, conditions, operand, value
 from streamreasoner.explain.matching import MatchSearch, schedule
 from streamreasoner.explain.proof import Absent, Condition, Fact
 from streamreasoner.lang.ast import Aggregate, Atom, Negation
 from streamreasoner.rdf.functions.numbers import number
+from streamreasoner.rdf.functions.sums import aggregate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -189,7 +190,7 @@ class Derivations:
             return None
         columns = zip(*(terms for _, _, terms in matches), strict=True)
         results = [
-            aggregate(each.function, column, distinct=each.distinct)
+            aggregate(each.operation, Counter(column).items())
             for each, column in zip(aggregates, columns, strict=True)
         ]
         if results != [fact.arguments[position] for position in rule_group.aggregated]:

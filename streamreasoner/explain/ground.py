@@ -20,7 +20,7 @@ from streamreasoner.lang.ast import (
     variables,
 )
 from streamreasoner.rdf.functions import apply, test
-from streamreasoner.rdf.functions.order import compare
+from streamreasoner.rdf.functions.order import Operator, compare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,15 +34,6 @@ _Node = TypeVar("_Node", bound="Expression | Literal")
 
 NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
 """Span of a node that is in no source text."""
-
-_ORDERS = {
-    "=": (0,),
-    "!=": (-1, 1),
-    "<": (-1,),
-    "<=": (-1, 0),
-    ">": (1,),
-    ">=": (0, 1),
-}
 
 
 def atom_of(fact: Fact) -> Atom:
@@ -84,9 +75,7 @@ def holds(literal: Literal, bindings: Bindings) -> bool | None:
             left_term, right_term = value(left, bindings), value(right, bindings)
             if left_term is None or right_term is None:
                 return None
-            comparison = compare(left_term, right_term)
-            # Incomparable terms differ.
-            return operator == "!=" if comparison is None else comparison in _ORDERS[operator]
+            return Operator(operator).accepts(compare(left_term, right_term))
         case Call(function, arguments):
             terms = [value(argument, bindings) for argument in arguments]
             known = [term for term in terms if term is not None]

@@ -109,6 +109,11 @@ class Aggregate:
     span: Span = field(compare=False, repr=False)
     distinct: bool = False
 
+    @property
+    def operation(self) -> str:
+        """What is computed: `count`, `count distinct`, `sum`, `avg`, `min` or `max`."""
+        return f"{self.function} distinct" if self.distinct else self.function
+
 
 @dataclass(frozen=True, slots=True)
 class Atom:

@@ -83,10 +83,7 @@ def reductions(rules: Iterable[tuple[ast.Atom, Project]]) -> tuple[Reduce, ...]:
     """
     groups: dict[_Key, list[Project]] = {}
     for head, tree in rules:
-        functions = tuple(
-            (position, f"{item.function} distinct" if item.distinct else item.function)
-            for position, item in positions(head)
-        )
+        functions = tuple((position, item.operation) for position, item in positions(head))
         key = (head.predicate, functions, _constants(tree.head, functions))
         groups.setdefault(key, []).append(tree)
     return tuple(

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 from streamreasoner.errors import StreamReasonerError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from collections.abc import Set as AbstractSet
+
+    from streamreasoner.rdf.functions.order import Operator
 
 
 class PlanError(StreamReasonerError):
@@ -28,32 +30,6 @@ class Age(Enum):
 
     OLD = "old"
     NEW = "new"
-
-
-class Operator(Enum):
-    """Comparison of two values."""
-
-    EQ = "="
-    NE = "!="
-    LT = "<"
-    LE = "<="
-    GT = ">"
-    GE = ">="
-
-    def accepts(self, order: int | None) -> bool:
-        """Whether it holds for values in this order: -1, 0, 1, or None if they have no order."""
-        return order in _SATISFYING[self]
-
-
-_SATISFYING: Mapping[Operator, tuple[int | None, ...]] = {
-    Operator.EQ: (0,),
-    # Values that cannot be compared are different.
-    Operator.NE: (-1, 1, None),
-    Operator.LT: (-1,),
-    Operator.LE: (-1, 0),
-    Operator.GT: (1,),
-    Operator.GE: (0, 1),
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from streamreasoner.lang import ast
 from streamreasoner.plan.algebra import (
     Column,
     Comparison,
-    Operator,
     Pattern,
     PlanError,
     Test,
@@ -40,6 +39,7 @@ from streamreasoner.plan.relational import (
     substituted,
     walk,
 )
+from streamreasoner.rdf.functions.order import Operator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from streamreasoner.explain.aggregates import order_key
 from streamreasoner.lang.ast import Atom, Constant, Span, Variable
 from streamreasoner.lang.printer import print_literal
+from streamreasoner.rdf.functions.total_order import order_key
 from streamreasoner.rdf.nodes import to_ntriples
 from streamreasoner.shell.command import Fact
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.explain.aggregates import Key
     from streamreasoner.rdf.dictionary import TermDictionary
     from streamreasoner.reasoner import Update
     from streamreasoner.shell.command import Pattern
@@ -53,7 +52,7 @@ class FactPrinter:
         return self._constants.setdefault(term, Constant(term, _NOWHERE))
 
 
-def sort_key(fact: Fact) -> tuple[str, tuple[Key, ...]]:
+def sort_key(fact: Fact) -> tuple[str, tuple[bytes, ...]]:
     """Sort key of a fact."""
     return fact.predicate, tuple(map(_key_of_term, fact.terms))
 

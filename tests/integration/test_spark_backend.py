@@ -19,7 +19,6 @@ from streamreasoner.analysis import check_text
 from streamreasoner.backends.spark import arranged, files, progress, relation, state
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.dictionary import DistributedDictionary
-from streamreasoner.backends.spark.ranks import rank
 from streamreasoner.backends.spark.relation import QueryRunner
 from streamreasoner.errors import MultiplicityOverflowError, RecursionLimitError, StateError
 from streamreasoner.plan.algebra import Arrangement
@@ -396,22 +395,3 @@ def test_a_frequent_key_is_written_by_several_tasks(spark, tmp_path):
     assert sums(held, PAIRS[0], [1]) == {
         ((1, other), kind): 2 for other in range(20_000) for kind in ("multiplicity", "transition")
     }
-
-
-@pytest.mark.parametrize(
-    ("less", "more"),
-    [
-        ("_:b", "<a:a>"),
-        ("<a:z>", '"false"^^<http://www.w3.org/2001/XMLSchema#boolean>'),
-        ('"-INF"^^<http://www.w3.org/2001/XMLSchema#double>', '"-3"^^<http://www.w3.org/2001/XMLSchema#integer>'),
-        ('"9"^^<http://www.w3.org/2001/XMLSchema#integer>', '"10"^^<http://www.w3.org/2001/XMLSchema#integer>'),
-        ('"1"^^<http://www.w3.org/2001/XMLSchema#integer>', '"1.0E0"^^<http://www.w3.org/2001/XMLSchema#double>'),
-        ('"INF"^^<http://www.w3.org/2001/XMLSchema#double>', '"NaN"^^<http://www.w3.org/2001/XMLSchema#double>'),
-        ('"NaN"^^<http://www.w3.org/2001/XMLSchema#double>', '"2020-01-01T00:00:00Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'),
-        ('"a"', '"b"'),
-        ('"z"', '"a"@en'),
-    ],
-)  # fmt: skip
-def test_ranks_are_in_the_order_of_terms(less, more):
-    """The ranks of terms compare as the terms do."""
-    assert rank(less) < rank(more)

@@ -27,9 +27,10 @@ from streamreasoner.backends.spark.columns import (
 )
 from streamreasoner.lang.builtins import FUNCTIONS, MONOTONE_AGGREGATES, TESTS
 from streamreasoner.plan.aggregation import RESULT
-from streamreasoner.plan.algebra import Column, Lattice, Operator, Pattern, Reduction
+from streamreasoner.plan.algebra import Column, Lattice, Pattern, Reduction
 from streamreasoner.plan.expressions import NEGATE
 from streamreasoner.plan.lower import lower
+from streamreasoner.rdf.functions.order import Operator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from values.tables import FALSE, TRUE
 
-from streamreasoner.backends.spark.ranks import rank
-from streamreasoner.explain import aggregates, ground
+from streamreasoner.explain import ground
 from streamreasoner.lang.ast import BinaryOperation, Call, Comparison, Constant, UnaryMinus
 from streamreasoner.lang.builtins import FUNCTIONS, TESTS
-from streamreasoner.plan.algebra import Operator
 from streamreasoner.plan.expressions import NEGATE
 from streamreasoner.rdf import functions
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.functions.order import compare
+from streamreasoner.rdf.functions.order import Operator, compare
+from streamreasoner.rdf.functions.sums import aggregate
+from streamreasoner.rdf.functions.total_order import order_key
 from streamreasoner.rdf.kernels import comparing, ordering
 from streamreasoner.rdf.values import Values
 
@@ -73,12 +73,16 @@ class Executor(Compares, Orders, Applies, Aggregates, ABC):
     """Computes everything that the language computes with values."""
 
 
-class Functions(Compares, Applies):
-    """The functions in Python, which both backends call."""
+class Functions(Executor):
+    """The functions in Python, which both backends and explanations call."""
 
     def compare(self, pairs):
         """Compare with `functions.order`, as conditions on Spark's rows do."""
         return [_accepted(compare(left, right)) for left, right in pairs]
+
+    def order(self, terms):
+        """Sort by the bytes by which Spark and DuckDB compare terms too."""
+        return sorted(terms, key=order_key)
 
     def apply(self, calls):
         """Apply with `functions.apply` and `functions.test`."""
@@ -89,13 +93,13 @@ class Functions(Compares, Applies):
             for function, arguments in calls
         ]
 
-
-class Ranks(Orders):
-    """The bytes by which Spark and DuckDB compare terms."""
-
-    def order(self, terms):
-        """Sort by rank."""
-        return sorted(terms, key=rank)
+    def aggregate(self, groups):
+        """Aggregate with `functions.sums`; without a match there is no group."""
+        values: list[str | None] = []
+        for name, members in groups:
+            matched = [(term, times) for term, times in members if times > 0]
+            values.append(aggregate(name, matched) if matched else None)
+        return values
 
 
 class Kernels(Compares, Orders):
@@ -126,7 +130,7 @@ class Kernels(Compares, Orders):
         return ids
 
 
-class Explanations(Executor):
+class Explanations(Compares, Applies):
     """Evaluation of the syntax tree, for proofs."""
 
     def compare(self, pairs):
@@ -140,10 +144,6 @@ class Explanations(Executor):
             for left, right in pairs
         ]
 
-    def order(self, terms):
-        """Sort by the key of `explain.aggregates`."""
-        return sorted(terms, key=aggregates.order_key)
-
     def apply(self, calls):
         """Apply with `explain.ground`."""
         return [
@@ -152,20 +152,6 @@ class Explanations(Executor):
             else ground.value(_expression(function, _constants(arguments)), {})
             for function, arguments in calls
         ]
-
-    def aggregate(self, groups):
-        """Aggregate with `explain.aggregates`, which has a term for each match."""
-        values: list[str | None] = []
-        for name, members in groups:
-            matches = [term for term, times in members for _ in range(times)]
-            function, _, distinct = name.partition(" ")
-            # Without a match there is no group.
-            values.append(
-                aggregates.aggregate(function, matches, distinct=bool(distinct))
-                if matches
-                else None
-            )
-        return values
 
 
 @cache

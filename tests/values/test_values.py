@@ -14,7 +14,6 @@ from values.executors import (
     Functions,
     Kernels,
     Orders,
-    Ranks,
 )
 from values.tables import (
     AGGREGATIONS,
@@ -28,7 +27,7 @@ from values.tables import (
     wrong,
 )
 
-EXECUTORS = (Functions(), Kernels(), Ranks(), Explanations())
+EXECUTORS = (Functions(), Kernels(), Explanations())
 TERMS = [each.term for each in EDGE_TERMS]
 
 

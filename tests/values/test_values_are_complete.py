@@ -21,10 +21,10 @@ from values.tables import (
 from streamreasoner import lang
 from streamreasoner.lang.builtins import AGGREGATES, FUNCTIONS, TESTS
 from streamreasoner.lang.kinds import ANYTHING, Kind
-from streamreasoner.plan.algebra import Operator
 from streamreasoner.plan.expressions import NEGATE
 from streamreasoner.rdf.functions.literal import literal
 from streamreasoner.rdf.functions.numbers import NUMERIC
+from streamreasoner.rdf.functions.order import Operator
 from streamreasoner.rdf.vocabulary import (
     XSD_BOOLEAN,
     XSD_DATE,

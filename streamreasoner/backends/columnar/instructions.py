@@ -23,11 +23,11 @@ from streamreasoner.plan.algebra import (
     Filter,
     Join,
     Operand,
-    Operator,
     Pattern,
     Test,
     Value,
 )
+from streamreasoner.rdf.functions.order import Operator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -18,14 +18,14 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from streamreasoner.backends.spark.columns import ITERATION, MULTIPLICITY, PREDICATE, argument
 from streamreasoner.backends.spark.patterns import quoted
-from streamreasoner.backends.spark.ranks import rank
 from streamreasoner.plan.aggregation import RESULT
 from streamreasoner.plan.algebra import Arrangement, Column, Value
-from streamreasoner.rdf.functions.sums import Sum, sum_of
+from streamreasoner.rdf.functions.sums import COUNTING, Sum, aggregate, sum_of, term_of
+from streamreasoner.rdf.functions.total_order import order_key
 from streamreasoner.rdf.terms import to_ntriples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
     from pyspark.sql import DataFrame
 
@@ -40,10 +40,6 @@ _RESULT = "result"
 _TIMES = (OLD, MULTIPLICITY)
 _PART = "part"
 _PARTS = 64
-_COUNTING: dict[str, Callable[[int], int]] = {
-    "count": lambda times: times,
-    "count distinct": lambda times: int(times > 0),
-}
 
 
 def group_of_lattice(lattice: Lattice) -> Arrangement:
@@ -60,11 +56,11 @@ def with_ranks(runner: QueryRunner, terms: Terms, rows: Relation, column: str) -
     """Rows with a column of ranks added: bytes that compare as the terms of *column* do."""
     if rows.table is not None:
         ids = rows.table[column].to_pylist()
-        rank_of = {term_id: rank(text) for term_id, text in terms.texts(ids).items()}
+        rank_of = {term_id: order_key(text) for term_id, text in terms.texts(ids).items()}
         ranks = pa.array([rank_of[term_id] for term_id in ids], pa.binary())
         return runner.from_table(rows.table.append_column(RANK, ranks))
     frame = terms.attach(rows.frame, column, _TEXT)
-    return runner.from_frame(frame.withColumn(RANK, F.udf(rank, "binary")(_TEXT)))
+    return runner.from_frame(frame.withColumn(RANK, F.udf(order_key, "binary")(_TEXT)))
 
 
 def results(
@@ -87,7 +83,7 @@ def results(
     value = argument(len(keys))
     if candidates.table is not None:
         changed = runner.from_table(_in_driver(terms, reduction, candidates.table, keys, value))
-    elif reduction.function in _COUNTING:
+    elif reduction.function in COUNTING:
         changed = runner.materialize(runner.from_frame(_counted(reduction, candidates.frame, keys)))
     else:
         changed = runner.materialize(
@@ -108,32 +104,12 @@ def results(
     )
 
 
-def aggregate(
-    function: str, candidates: Iterable[tuple[str, int]], overflowed: Callable[[], object]
-) -> str | None:
-    """The aggregate of (term, multiplicity) as a canonical term; None if it has no value."""
-    if function in _COUNTING:
-        counted = _COUNTING[function]
-        total = sum(counted(times) for _, times in candidates)
-        return to_ntriples(total) if total > 0 else None
-    return _term(function, sum_of(candidates), overflowed)
-
-
-def _term(function: str, total: Sum, overflowed: Callable[[], object]) -> str | None:
-    if total.count == 0:
-        return None
-    term = total.term(average=function == "avg")
-    if term is None:
-        overflowed()
-    return term
-
-
 def _in_driver(
     terms: Terms, reduction: Reduction, table: pa.Table, keys: Sequence[str], value: str
 ) -> pa.Table:
     """Keys, terms and signs of changed results, from few candidates."""
-    ids = table[value].to_pylist() if reduction.function not in _COUNTING else [0] * table.num_rows
-    texts = terms.texts(ids) if reduction.function not in _COUNTING else {0: ""}
+    ids = table[value].to_pylist() if reduction.function not in COUNTING else [0] * table.num_rows
+    texts = terms.texts(ids) if reduction.function not in COUNTING else {0: ""}
     groups: dict[tuple[int, ...], list[tuple[str, int, int]]] = defaultdict(list)
     # A reduction without a key has one group: an empty key for each row.
     group_keys = (
@@ -179,7 +155,7 @@ def _summed(
     function, overflowed = reduction.function, terms.overflowed
     part = F.udf(lambda rows: pickle.dumps(sum_of(rows)), "binary")
     whole = F.udf(
-        lambda parts: _term(function, reduce(Sum.__add__, map(_sum, parts)), overflowed), "string"
+        lambda parts: term_of(reduce(Sum.__add__, map(_sum, parts)), function, overflowed), "string"
     )
     rows = terms.attach(frame.select(*keys, value, *_TIMES), value, _TEXT)
     parts = rows.groupBy(*keys, F.expr(f"{value} % {_PARTS}").alias(_PART)).agg(

@@ -1,7 +1,11 @@
-"""`min` and `max` of terms. Invariant: the result is an argument, the first among equals."""
+"""Comparison of terms by value, `min` and `max`. Invariant: values of two kinds have no order.
+
+`min` and `max` return an argument, the first among equals.
+"""
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from streamreasoner.rdf.functions.literal import literal
@@ -9,7 +13,35 @@ from streamreasoner.rdf.functions.numbers import NUMERIC
 from streamreasoner.rdf.valuation import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from streamreasoner.rdf.functions.literal import Literal
+
+
+class Operator(Enum):
+    """Comparison of two values."""
+
+    EQ = "="
+    NE = "!="
+    LT = "<"
+    LE = "<="
+    GT = ">"
+    GE = ">="
+
+    def accepts(self, order: int | None) -> bool:
+        """Whether it holds for values in this order: -1, 0, 1, or None if they have no order."""
+        return order in _SATISFYING[self]
+
+
+_SATISFYING: Mapping[Operator, tuple[int | None, ...]] = {
+    Operator.EQ: (0,),
+    # Values that cannot be compared are different.
+    Operator.NE: (-1, 1, None),
+    Operator.LT: (-1,),
+    Operator.LE: (-1, 0),
+    Operator.GT: (1,),
+    Operator.GE: (0, 1),
+}
 
 
 def least(*arguments: str) -> str | None:

@@ -1,4 +1,7 @@
-"""Sums and averages of terms. Invariant: a sum is exact, and rounded once."""
+"""Aggregates of terms. Invariant: a sum is exact, and rounded once.
+
+A result depends on the terms and how often each occurs, but not on their order.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,18 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from streamreasoner.rdf.functions.numbers import Type, exact_term, number, rounded
+from streamreasoner.rdf.functions.total_order import order_key
 from streamreasoner.rdf.terms import to_ntriples
 from streamreasoner.rdf.valuation import UNITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
+
+COUNTING: Mapping[str, Callable[[int], int]] = {
+    "count": lambda times: times,
+    "count distinct": lambda times: int(times > 0),
+}
+"""What a term adds to each aggregate that counts terms, whatever they are."""
 
 
 @dataclass(slots=True)
@@ -92,3 +102,38 @@ def sum_of(terms: Iterable[tuple[str, int]]) -> Sum:
             total.positive_infinity |= operand.double == math.inf
             total.negative_infinity |= operand.double == -math.inf
     return total
+
+
+def term_of(total: Sum, function: str, overflowed: Callable[[], object]) -> str | None:
+    """The `sum` or `avg` as a canonical term; None without numbers, and if it overflows."""
+    if total.count == 0:
+        return None
+    term = total.term(average=function == "avg")
+    if term is None:
+        overflowed()
+    return term
+
+
+def aggregate(
+    function: str, terms: Iterable[tuple[str, int]], overflowed: Callable[[], object] = lambda: None
+) -> str | None:
+    """The aggregate of a group.
+
+    Args:
+        function: `count`, `count distinct`, `sum`, `avg`, `min` or `max`.
+        terms: (canonical term, multiplicity), one entry for each term; counting reads no terms.
+        overflowed: Called if there is no value because the whole part of an integer or decimal
+            does not fit into 64 bits.
+
+    Returns:
+        A canonical term; None if the group has no such value.
+    """
+    match function:
+        case "min" | "max":
+            choose = min if function == "min" else max
+            return choose((term for term, _ in terms), key=order_key)
+        case "sum" | "avg":
+            return term_of(sum_of(terms), function, overflowed)
+        case _:
+            total = sum(COUNTING[function](times) for _, times in terms)
+            return to_ntriples(total) if total > 0 else None

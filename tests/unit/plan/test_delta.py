@@ -14,12 +14,12 @@ from streamreasoner.plan.algebra import (
     DeltaPlan,
     Filter,
     Join,
-    Operator,
     Pattern,
     PlanError,
     Value,
 )
 from streamreasoner.plan.lower import lower
+from streamreasoner.rdf.functions.order import Operator
 
 EX = "@prefix ex: <http://example.org/> .\n"
 

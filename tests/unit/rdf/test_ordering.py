@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.rdf.functions.total_order import order_key
 from streamreasoner.rdf.kernels.ordering import order
 from streamreasoner.rdf.terms import canonical, parse, to_ntriples
 from streamreasoner.rdf.valuation import Kind, value
@@ -122,6 +123,20 @@ def test_the_order_is_that_of_the_key(drawn):
 
 
 @given(st.lists(terms, max_size=12))
+@example([typed("9007199254740993", "integer"), typed("9007199254740992", "double")])
+@example([typed("NaN", "double"), typed("NaN", "float"), typed("INF", "double")])
+def test_keys_without_a_dictionary_have_the_order(drawn):
+    """The bytes of any two terms compare as the terms do."""
+    ids = Ids(drawn)
+    keys = {term: order_key(term) for term in drawn}
+
+    for left in drawn:
+        for right in drawn:
+            compared = (keys[left] > keys[right]) - (keys[left] < keys[right])
+            assert ids.order(left, right) == compared
+
+
+@given(st.lists(terms, max_size=12))
 def test_the_order_is_total(drawn):
     """It is antisymmetric and transitive, and each term equals only itself."""
     ids = Ids(drawn)
@@ -187,6 +202,7 @@ def test_kinds_follow_each_other():
     shuffled = sorted(ranked, key=lambda term: term[::-1])
 
     assert sorted(shuffled, key=cmp_to_key(ids.order)) == ranked
+    assert sorted(shuffled, key=order_key) == ranked
 
 
 @pytest.mark.parametrize("term", ["_:b", "<http://a/b>", '"a"', typed("NaN", "double")])

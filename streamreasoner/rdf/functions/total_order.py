@@ -1,7 +1,7 @@
-"""The total order of terms as bytes. Invariant: ranks have the order that `rdf` gives to ids.
+"""The total order of terms, without a dictionary. Invariant: keys have the order of ids.
 
-Executors have no dictionary, so they compare terms by bytes: kind, value, text. Kinds and
-tie-breaks are those of `rdf.kernels.ordering`.
+Kinds and tie-breaks are those of `rdf.kernels.ordering`. A key is bytes, so that Spark and DuckDB
+compare keys as Python does: kind, value, text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SIGN = 1 << 63
 _ALL = (1 << 64) - 1
 
 
-def rank(term: str) -> bytes:
+def order_key(term: str) -> bytes:
     """Bytes that compare as the canonical term does."""
     text = term.encode()
     if not term.startswith('"'):
