@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.streaming.ports import NullObserver
+from streamreasoner.streaming.ports import PipelineObserver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,7 +101,7 @@ class _Latencies:
         return _concatenated([seconds for _, seconds in self.recent])
 
 
-class Tally(NullObserver):
+class Tally(PipelineObserver):
     """Counts on three threads: the producer's, the one that runs batches, and the consumer's."""
 
     def __init__(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -23,17 +24,24 @@ if TYPE_CHECKING:
     DecodedChanges = tuple[str, Sequence[pa.Array], NDArray[np.int8]]
 
 
+# Each method has a body: to type checkers, one of a docstring alone is abstract in a protocol.
 class PipelineObserver(Protocol):
-    """Called on the thread that does the work; must not raise and must not block."""
+    """The events of a pipeline; a subclass overrides those that it observes, the others do nothing.
+
+    Called on the thread that does the work; must not raise and must not block.
+    """
 
     def batch_started(self, epoch: int, rows: int) -> None:
         """A batch of `rows` messages begins."""
+        del epoch, rows
 
     def stage(self, name: str, seconds: float) -> None:
         """A stage has taken this long: `read`, `decode`, `evaluate`, `store` or `publish`."""
+        del name, seconds
 
     def epoch_evaluated(self, result: EpochResult) -> None:
         """The engine has applied the epoch; nothing of it is durable yet."""
+        del result
 
     def published(
         self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]
@@ -45,6 +53,7 @@ class PipelineObserver(Protocol):
             rejected: Messages written to the dead-letter topic, by reason class.
             latencies: Seconds from Kafka's timestamp of each input message to the commit.
         """
+        del changes, rejected, latencies
 
     def program(self, program_hash: str) -> None:
         """This program is in effect: called at the start and after each change of program.
@@ -52,45 +61,37 @@ class PipelineObserver(Protocol):
         Args:
             program_hash: Hash of the program.
         """
+        del program_hash
 
     def control_messages(self, applied: int, rejected: int) -> None:
         """Control messages were applied, or rejected to the dead-letter topic."""
+        del applied, rejected
 
     def event_time(self, ts: int) -> None:
         """The largest event time of the batch, in milliseconds since 1970-01-01 UTC."""
+        del ts
 
     def batch_finished(self, epoch: int, seconds: float) -> None:
         """All durable steps of the batch are done."""
+        del epoch, seconds
 
 
-class NullObserver:
-    """An observer that does nothing."""
+_EVENTS = tuple(name for name in vars(PipelineObserver) if not name.startswith("_"))
 
-    def batch_started(self, epoch: int, rows: int) -> None:
-        """Do nothing."""
 
-    def stage(self, name: str, seconds: float) -> None:
-        """Do nothing."""
+class Observers(PipelineObserver):
+    """Several observers as one: what is called on it is called on each of them, in their order."""
 
-    def epoch_evaluated(self, result: EpochResult) -> None:
-        """Do nothing."""
+    def __init__(self, *observers: PipelineObserver) -> None:
+        for event in _EVENTS:
+            setattr(self, event, partial(_tell, observers, event))
 
-    def published(
-        self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]
-    ) -> None:
-        """Do nothing."""
 
-    def program(self, program_hash: str) -> None:
-        """Do nothing."""
-
-    def control_messages(self, applied: int, rejected: int) -> None:
-        """Do nothing."""
-
-    def event_time(self, ts: int) -> None:
-        """Do nothing."""
-
-    def batch_finished(self, epoch: int, seconds: float) -> None:
-        """Do nothing."""
+def _tell(
+    observers: Iterable[PipelineObserver], event: str, *arguments: object, **named: object
+) -> None:
+    for observer in observers:
+        getattr(observer, event)(*arguments, **named)
 
 
 @contextmanager
@@ -99,59 +100,6 @@ def timed(observer: PipelineObserver, stage: str) -> Iterator[None]:
     start = time.perf_counter()
     yield
     observer.stage(stage, time.perf_counter() - start)
-
-
-class Observers:
-    """Several observers as one.
-
-    Args:
-        observers: Called in this order.
-    """
-
-    def __init__(self, *observers: PipelineObserver) -> None:
-        self._observers = observers
-
-    def batch_started(self, epoch: int, rows: int) -> None:
-        """Forward to every observer."""
-        for observer in self._observers:
-            observer.batch_started(epoch, rows)
-
-    def stage(self, name: str, seconds: float) -> None:
-        """Forward to every observer."""
-        for observer in self._observers:
-            observer.stage(name, seconds)
-
-    def epoch_evaluated(self, result: EpochResult) -> None:
-        """Forward to every observer."""
-        for observer in self._observers:
-            observer.epoch_evaluated(result)
-
-    def published(
-        self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]
-    ) -> None:
-        """Forward to every observer."""
-        for observer in self._observers:
-            observer.published(changes, rejected, latencies)
-
-    def program(self, program_hash: str) -> None:
-        """Forward to every observer."""
-        for observer in self._observers:
-            observer.program(program_hash)
-
-    def control_messages(self, applied: int, rejected: int) -> None:
-        """Forward to every observer."""
-        for observer in self._observers:
-            observer.control_messages(applied, rejected)
-
-    def event_time(self, ts: int) -> None:
-        """Forward to every observer."""
-        for observer in self._observers:
-            observer.event_time(ts)
-
-    def batch_finished(self, epoch: int, seconds: float) -> None:
-        """Forward to every observer."""
-        for observer in self._observers:
-            observer.batch_finished(epoch, seconds)
 
 
 class Tables(Protocol):

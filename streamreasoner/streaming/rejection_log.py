@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from streamreasoner.streaming.ports import NullObserver
+from streamreasoner.streaming.ports import PipelineObserver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,7 @@ SUMMARY_SECONDS = 60.0
 _log = logging.getLogger(__name__)
 
 
-class RejectionLog(NullObserver):
+class RejectionLog(PipelineObserver):
     """Logs how many messages went to the dead-letter topic, and why.
 
     Args:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.streaming.ports import NullObserver
+from streamreasoner.streaming.ports import PipelineObserver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class SizeMonitor(NullObserver):
+class SizeMonitor(PipelineObserver):
     """Stops the query when the state exceeds its size limit, checked after each batch.
 
     Attributes:

@@ -21,7 +21,7 @@ from streamreasoner.storage import layout
 from streamreasoner.storage.table import Table
 from streamreasoner.streaming import recovery
 from streamreasoner.streaming.attempts import AttemptsFile
-from streamreasoner.streaming.ports import NullObserver
+from streamreasoner.streaming.ports import PipelineObserver
 from streamreasoner.streaming.sink import Sink
 
 
@@ -30,7 +30,7 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class DieAfterStage(NullObserver):
+class DieAfterStage(PipelineObserver):
     """Dies when a stage of the batch is done: `read`, `decode`, ..., `publish`, or the batch."""
 
     def __init__(self, point, epoch):

@@ -15,7 +15,7 @@ from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.reasoner import Reasoner, Update, columnar
 from streamreasoner.storage import Tables
 from streamreasoner.streaming.evaluate import Evaluator
-from streamreasoner.streaming.ports import NullObserver
+from streamreasoner.streaming.ports import Observers
 from streamreasoner.streaming.program import ProgramInEffect, stored_text
 
 RULES = """
@@ -52,7 +52,7 @@ class Process:
         )
         self.reasoner.engine.restore(tables.restore(before), before)
         self.evaluator = Evaluator(
-            self.reasoner, in_effect, "control", 10_000, closure, NullObserver()
+            self.reasoner, in_effect, "control", 10_000, closure, Observers()
         )
 
     def evaluate(self, epoch, updates=(), changes=()):

@@ -21,7 +21,7 @@ from streamreasoner.reasoner import Reasoner
 from streamreasoner.streaming.attempts import AttemptsFile
 from streamreasoner.streaming.evaluate import Evaluator
 from streamreasoner.streaming.last_resort import LastResort, is_environmental
-from streamreasoner.streaming.ports import NullObserver
+from streamreasoner.streaming.ports import Observers
 from streamreasoner.streaming.program import ProgramInEffect, stored_text
 
 LIMIT = 50
@@ -84,7 +84,7 @@ class Process:
             "control",
             10_000,
             closure=False,
-            observer=NullObserver(),
+            observer=Observers(),
         )
         self.evaluator.deadly = deadly
         self.path = directory / "attempts.json"
