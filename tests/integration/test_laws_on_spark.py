@@ -10,14 +10,9 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from backend_laws import LAWS
 from driver import Driver
 from hypothesis import HealthCheck, Phase, settings
-from laws import test_epochs_are_atomic as atomic
-from laws import test_incremental_equals_batch as incremental
-from laws import test_order_is_irrelevant as order
-from laws import test_overflow_has_no_value as overflow
-from laws import test_retraction_leaves_nothing as retraction
-from laws import test_rules_change as rules
 from spark_backend import MARKS
 from thorough import THOROUGH
 
@@ -37,20 +32,6 @@ SIZES = (
     [(state.RECENT, relation.MAX_DRIVER_ROWS)] * 2
     + [(40, relation.MAX_DRIVER_ROWS)]
     + [(40, 3)] * THOROUGH
-)
-LAWS = (
-    incremental.test_trace_equals_from_scratch_after_every_epoch,
-    incremental.test_changes_sum_to_the_closure,
-    incremental.test_statistics_equal_those_of_the_trace,
-    order.test_splitting_and_order,
-    retraction.test_retracting_everything_leaves_the_program_alone,
-    retraction.test_an_update_and_its_negation_cancel,
-    atomic.test_a_failed_epoch_leaves_no_trace,
-    atomic.test_a_rehearsal_predicts_failure_and_changes_nothing,
-    atomic.test_overflow_is_an_error_and_rolled_back,
-    atomic.test_a_restored_reasoner_continues_identically,
-    overflow.test_a_result_out_of_range_has_no_value,
-    rules.test_trace_is_that_of_the_current_rules,
 )
 
 

@@ -1,0 +1,276 @@
+"""The engine's port over dicts. Invariant: `rollback` returns to a copy, so nothing is undone.
+
+It settles every iteration of a stratum, touched or not, and compares whole states to tell what an
+epoch changed. It does not count results that do not fit 64 bits.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+import numpy as np
+from oracle.aggregates import aggregate
+
+from model.leaves import NestedLoops
+from model.state import Program, State, difference
+from model.terms import Terms
+from streamreasoner.collection.updates import Changes, TraceRows, check_arity
+from streamreasoner.engine.evaluate import evaluate
+from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection, Statistics
+from streamreasoner.plan.aggregation import RESULT
+from streamreasoner.plan.algebra import Age, Column
+from streamreasoner.plan.change import program_change
+from streamreasoner.rdf.memory import Fill
+
+
+class ModelBackend:
+    """Keeps the state in dicts; see `Backend`.
+
+    Args:
+        plan: The program.
+        dictionary: Terms of ids.
+    """
+
+    def __init__(self, plan, dictionary):
+        self._terms = Terms(dictionary)
+        self._program = self._committed_program = Program(plan, self._terms)
+        self._state, self._committed = State(), State()
+        self._stratum, self._iteration = 0, -1
+        self._lower, self._deltas = {}, {}
+
+    def add(self, updates):
+        """Add asserted multiplicities."""
+        check_arity(updates.predicate, updates.args, self._program.plan.arities)
+        for fact, multiplicity in _rows(updates, updates.multiplicity):
+            self._state.add(fact, 0, multiplicity)
+
+    def adopt(self, plan):
+        """Subtract what removed rules derive from the current state, and add what new ones do."""
+        old = self._program
+        change = program_change(old.plan, plan)
+        merged = replace(
+            plan, arities=old.plan.arities | plan.arities, hidden=old.plan.hidden | plan.hidden
+        )
+        self._program = Program(merged, self._terms)
+        derived = [
+            (sign, self._in_full(program, stratum, rule))
+            for sign, program, rules in (
+                (-1, old, change.withdrawn),
+                (1, self._program, change.added),
+            )
+            for stratum, rule in rules
+        ]
+        for sign, heads in derived:
+            self._add_heads(heads, sign)
+        kept = {reduction for stratum in plan.strata for reduction in stratum.reductions}
+        for reduction in self._state.results.keys() - kept:
+            self._replace_results(reduction, set())
+
+    def enter(self, stratum):
+        """Start a stratum with the presence that lower strata gained and lost."""
+        self._stratum, self._iteration = stratum, -1
+        for reduction in self._reductions(stratum):
+            self._replace_results(reduction, self._reduced(reduction))
+        before, after = self._committed.present, self._state.present
+        self._lower = {
+            fact: (fact in after) - (fact in before)
+            for fact in before ^ after
+            if self._program.stratum(fact) < stratum
+        }
+        if self._lower:
+            self._iteration = 0
+            return 0
+        return self.next_touched()
+
+    def settle(self, iteration):
+        """Set the transitions of the stratum at an iteration; returns the number of deltas."""
+        self._deltas = self._state.settle(self._program, self._stratum, iteration)
+        if iteration == 0:
+            self._deltas |= self._lower
+        return len(self._deltas)
+
+    def derive(self, iteration):
+        """Evaluate the plans of the stratum on the deltas."""
+        new = self._state.seen(self._program, self._stratum)
+        deltas = {fact: {iteration: change} for fact, change in self._deltas.items()}
+        leaves = NestedLoops(self._terms, deltas, {Age.NEW: new, Age.OLD: difference(new, deltas)})
+        if self._stratum > 0:
+            for plan in self._program.plan.strata[self._stratum - 1].plans:
+                self._add_heads(evaluate(plan, leaves), 1)
+
+    def next_touched(self):
+        """The next iteration at which a fact of the stratum has a multiplicity or a transition."""
+        later = self._state.iterations(self._program, self._stratum)
+        self._iteration = min((i for i in later if i > self._iteration), default=LAST_ITERATION)
+        return -1 if self._iteration == LAST_ITERATION else self._iteration
+
+    def changes(self):
+        """The difference to the committed state."""
+        before, after = self._committed, self._state
+        return EpochChanges(
+            self._signed(before.present - before.asserted, after.present - after.asserted),
+            self._signed(before.present, after.present),
+            self._trace_changes(),
+        )
+
+    def commit(self, epoch):  # noqa: ARG002 - the state does not outlive the process
+        """Copy the state."""
+        self._committed, self._committed_program = self._state.copy(), self._program
+
+    def rollback(self):
+        """Return to the copy."""
+        self._state, self._program = self._committed.copy(), self._committed_program
+
+    def holds(self, epoch):  # noqa: ARG002 - part of the port
+        """Always false: the state does not outlive its process."""
+        return False
+
+    def restore(self, rows):
+        """Load multiplicities; results and transitions follow from them."""
+        for batch in rows:
+            check_arity(batch.predicate, batch.args, self._program.plan.arities)
+            iterations = batch.iteration.tolist()
+            for (fact, multiplicity), iteration in zip(
+                _rows(batch, batch.multiplicity), iterations, strict=True
+            ):
+                self._state.add(fact, iteration, multiplicity)
+        for stratum in range(len(self._program.plan.strata) + 1):
+            for reduction in self._reductions(stratum):
+                self._state.results[reduction] = self._reduced(reduction)
+        self._state.settle_all(self._program)
+        self.commit(0)
+
+    def trace(self, predicate):
+        """Every (fact, iteration, multiplicity) of a predicate."""
+        return self._trace_rows(predicate, self._state.multiplicities)
+
+    def facts(self, predicate):
+        """The present facts of a predicate."""
+        return self._args(predicate, [f for f in self._state.present if f[0] == predicate])
+
+    def select(self, predicate, bound, iteration=LAST_ITERATION):
+        """The facts of a predicate with these ids at these positions."""
+        state, chosen, times, sums = self._state, [], [], []
+        for fact in state.facts:
+            if fact[0] == predicate and all(fact[1][at] == each for at, each in bound.items()):
+                transitions = state.transitions.get(fact, {})
+                upto = {at: each for at, each in transitions.items() if at <= iteration}
+                ends = [at for at in transitions if at > iteration]
+                chosen.append(fact)
+                present = sum(upto.values()) > 0
+                since, until = max(upto, default=-1), min(ends, default=-1)
+                times.append(
+                    (self._program.stratum(fact), *((since, until) if present else (-1, -1)))
+                )
+                sums.append((state.multiplicities.get(fact, {}).get(0, 0), state.total(fact)))
+        return Selection(
+            self._args(predicate, chosen),
+            *np.array(times, np.int32).reshape(-1, 3).T,
+            *np.array(sums, np.int64).reshape(-1, 2).T,
+        )
+
+    def statistics(self):
+        """Sizes of the dicts."""
+        state, hidden = self._state, self._program.plan.hidden
+        return Statistics(
+            facts=len(state.facts),
+            present=sum(predicate not in hidden for predicate, _ in state.present),
+            asserted=len(state.asserted),
+            below_zero=sum(state.total(fact) < 0 for fact in state.multiplicities),
+            trace_rows=sum(map(len, state.multiplicities.values())),
+            bytes=0,
+            overflows=0,
+            fill=Fill(0, 1),
+        )
+
+    def _in_full(self, program, stratum, rule):
+        """What a rule derives from all facts, driven by its first atom."""
+        seen = self._state.seen(program, stratum)
+        leaves = NestedLoops(self._terms, seen, {Age.NEW: seen, Age.OLD: seen})
+        return evaluate(rule.plans[0], leaves)
+
+    def _add_heads(self, heads, sign):
+        for (fact, iteration), multiplicity in heads.items():
+            self._state.add(fact, iteration, sign * multiplicity)
+
+    def _reductions(self, stratum):
+        return self._program.plan.strata[stratum - 1].reductions if stratum > 0 else ()
+
+    def _replace_results(self, reduction, results):
+        """Replace the facts of a reduction by others, at iteration 1."""
+        former = self._state.results.pop(reduction, set())
+        for fact in former ^ results:
+            self._state.add(fact, 1, (fact in results) - (fact in former))
+        if results:
+            self._state.results[reduction] = results
+
+    def _reduced(self, reduction):
+        """The facts of a reduction, computed from all its candidates."""
+        groups = defaultdict(list)
+        for fact in self._state.multiplicities:
+            predicate, args = fact
+            if predicate == reduction.candidates:
+                key, value = args[: len(reduction.key)], args[len(reduction.key) :]
+                # A candidate of `count` has no value.
+                text = "".join(map(self._terms.text, value))
+                groups[key] += [text] * self._state.total(fact)
+        function, _, distinct = reduction.function.partition(" ")
+        results = set()
+        for key, values in groups.items():
+            text = aggregate(function, bool(distinct), values) if values else None
+            if text is not None:
+                names = [name for name in reduction.head.columns if name != RESULT]
+                ids = dict(zip(names, key, strict=True)) | {RESULT: self._terms.id(text)}
+                results.add((reduction.head.predicate, self._head(reduction.head, ids)))
+        return results
+
+    def _head(self, pattern, ids):
+        return tuple(
+            ids[each.name] if isinstance(each, Column) else self._terms.id(each.term)
+            for each in pattern.arguments
+        )
+
+    def _signed(self, before, after):
+        """The facts of visible predicates that only one of two sets has."""
+        by_predicate = defaultdict(list)
+        for fact in sorted(before ^ after):
+            if fact[0] not in self._program.plan.hidden:
+                by_predicate[fact[0]].append(fact)
+        return tuple(
+            Changes(
+                predicate,
+                self._args(predicate, facts),
+                np.array([1 if fact in after else -1 for fact in facts], np.int8),
+            )
+            for predicate, facts in by_predicate.items()
+        )
+
+    def _trace_changes(self):
+        changed = difference(self._state.multiplicities, self._committed.multiplicities)
+        predicates = sorted({predicate for predicate, _ in changed})
+        return tuple(self._trace_rows(each, changed) for each in predicates)
+
+    def _trace_rows(self, predicate, multiplicities):
+        rows = [
+            (fact, iteration, multiplicity)
+            for fact, entries in multiplicities.items()
+            if fact[0] == predicate
+            for iteration, multiplicity in entries.items()
+        ]
+        return TraceRows(
+            predicate,
+            self._args(predicate, [fact for fact, _, _ in rows]),
+            np.array([iteration for _, iteration, _ in rows], np.int32),
+            np.array([multiplicity for _, _, multiplicity in rows], np.int64),
+        )
+
+    def _args(self, predicate, facts):
+        arity = self._program.plan.arities[predicate]
+        return np.array([args for _, args in facts], np.int32).reshape(len(facts), arity)
+
+
+def _rows(collection, numbers):
+    """(fact, number) of each row of a collection."""
+    for args, number in zip(collection.args.tolist(), numbers.tolist(), strict=True):
+        yield (collection.predicate, tuple(args)), number
