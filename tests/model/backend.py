@@ -27,6 +27,10 @@ from streamreasoner.rdf.memory import Fill
 class ModelBackend:
     """Keeps the state in dicts; see `Backend`.
 
+    Attributes:
+        program: The current program.
+        state: What the epoch has made of the state so far.
+
     Args:
         plan: The program.
         dictionary: Terms of ids.
@@ -34,37 +38,37 @@ class ModelBackend:
 
     def __init__(self, plan, dictionary):
         self._terms = Terms(dictionary)
-        self._program = self._committed_program = Program(plan, self._terms)
-        self._state, self._committed = State(), State()
+        self.program = self._committed_program = Program(plan, self._terms)
+        self.state, self._committed = State(), State()
         self._stratum, self._iteration = 0, -1
         self._lower, self._deltas = {}, {}
 
     def add(self, updates):
         """Add asserted multiplicities."""
-        check_arity(updates.predicate, updates.args, self._program.plan.arities)
+        check_arity(updates.predicate, updates.args, self.program.plan.arities)
         for fact, multiplicity in _rows(updates, updates.multiplicity):
-            self._state.add(fact, 0, multiplicity)
+            self.state.add(fact, 0, multiplicity)
 
     def adopt(self, plan):
         """Subtract what removed rules derive from the current state, and add what new ones do."""
-        old = self._program
+        old = self.program
         change = program_change(old.plan, plan)
         merged = replace(
             plan, arities=old.plan.arities | plan.arities, hidden=old.plan.hidden | plan.hidden
         )
-        self._program = Program(merged, self._terms)
+        self.program = Program(merged, self._terms)
         derived = [
             (sign, self._in_full(program, stratum, rule))
             for sign, program, rules in (
                 (-1, old, change.withdrawn),
-                (1, self._program, change.added),
+                (1, self.program, change.added),
             )
             for stratum, rule in rules
         ]
         for sign, heads in derived:
             self._add_heads(heads, sign)
         kept = {reduction for stratum in plan.strata for reduction in stratum.reductions}
-        for reduction in self._state.results.keys() - kept:
+        for reduction in self.state.results.keys() - kept:
             self._replace_results(reduction, set())
 
     def enter(self, stratum):
@@ -72,11 +76,11 @@ class ModelBackend:
         self._stratum, self._iteration = stratum, -1
         for reduction in self._reductions(stratum):
             self._replace_results(reduction, self._reduced(reduction))
-        before, after = self._committed.present, self._state.present
+        before, after = self._committed.present, self.state.present
         self._lower = {
             fact: (fact in after) - (fact in before)
             for fact in before ^ after
-            if self._program.stratum(fact) < stratum
+            if self.program.stratum(fact) < stratum
         }
         if self._lower:
             self._iteration = 0
@@ -85,29 +89,29 @@ class ModelBackend:
 
     def settle(self, iteration):
         """Set the transitions of the stratum at an iteration; returns the number of deltas."""
-        self._deltas = self._state.settle(self._program, self._stratum, iteration)
+        self._deltas = self.state.settle(self.program, self._stratum, iteration)
         if iteration == 0:
             self._deltas |= self._lower
         return len(self._deltas)
 
     def derive(self, iteration):
         """Evaluate the plans of the stratum on the deltas."""
-        new = self._state.seen(self._program, self._stratum)
+        new = self.state.seen(self.program, self._stratum)
         deltas = {fact: {iteration: change} for fact, change in self._deltas.items()}
         leaves = NestedLoops(self._terms, deltas, {Age.NEW: new, Age.OLD: difference(new, deltas)})
         if self._stratum > 0:
-            for plan in self._program.plan.strata[self._stratum - 1].plans:
+            for plan in self.program.plan.strata[self._stratum - 1].plans:
                 self._add_heads(evaluate(plan, leaves), 1)
 
     def next_touched(self):
         """The next iteration at which a fact of the stratum has a multiplicity or a transition."""
-        later = self._state.iterations(self._program, self._stratum)
+        later = self.state.iterations(self.program, self._stratum)
         self._iteration = min((i for i in later if i > self._iteration), default=LAST_ITERATION)
         return -1 if self._iteration == LAST_ITERATION else self._iteration
 
     def changes(self):
         """The difference to the committed state."""
-        before, after = self._committed, self._state
+        before, after = self._committed, self.state
         return EpochChanges(
             self._signed(before.present - before.asserted, after.present - after.asserted),
             self._signed(before.present, after.present),
@@ -116,11 +120,11 @@ class ModelBackend:
 
     def commit(self, epoch):  # noqa: ARG002 - the state does not outlive the process
         """Copy the state."""
-        self._committed, self._committed_program = self._state.copy(), self._program
+        self._committed, self._committed_program = self.state.copy(), self.program
 
     def rollback(self):
         """Return to the copy."""
-        self._state, self._program = self._committed.copy(), self._committed_program
+        self.state, self.program = self._committed.copy(), self._committed_program
 
     def holds(self, epoch):  # noqa: ARG002 - part of the port
         """Always false: the state does not outlive its process."""
@@ -129,29 +133,29 @@ class ModelBackend:
     def restore(self, rows):
         """Load multiplicities; results and transitions follow from them."""
         for batch in rows:
-            check_arity(batch.predicate, batch.args, self._program.plan.arities)
+            check_arity(batch.predicate, batch.args, self.program.plan.arities)
             iterations = batch.iteration.tolist()
             for (fact, multiplicity), iteration in zip(
                 _rows(batch, batch.multiplicity), iterations, strict=True
             ):
-                self._state.add(fact, iteration, multiplicity)
-        for stratum in range(len(self._program.plan.strata) + 1):
+                self.state.add(fact, iteration, multiplicity)
+        for stratum in range(len(self.program.plan.strata) + 1):
             for reduction in self._reductions(stratum):
-                self._state.results[reduction] = self._reduced(reduction)
-        self._state.settle_all(self._program)
+                self.state.results[reduction] = self._reduced(reduction)
+        self.state.settle_all(self.program)
         self.commit(0)
 
     def trace(self, predicate):
         """Every (fact, iteration, multiplicity) of a predicate."""
-        return self._trace_rows(predicate, self._state.multiplicities)
+        return self._trace_rows(predicate, self.state.multiplicities)
 
     def facts(self, predicate):
         """The present facts of a predicate."""
-        return self._args(predicate, [f for f in self._state.present if f[0] == predicate])
+        return self._args(predicate, [f for f in self.state.present if f[0] == predicate])
 
     def select(self, predicate, bound, iteration=LAST_ITERATION):
         """The facts of a predicate with these ids at these positions."""
-        state, chosen, times, sums = self._state, [], [], []
+        state, chosen, times, sums = self.state, [], [], []
         for fact in state.facts:
             if fact[0] == predicate and all(fact[1][at] == each for at, each in bound.items()):
                 transitions = state.transitions.get(fact, {})
@@ -161,7 +165,7 @@ class ModelBackend:
                 present = sum(upto.values()) > 0
                 since, until = max(upto, default=-1), min(ends, default=-1)
                 times.append(
-                    (self._program.stratum(fact), *((since, until) if present else (-1, -1)))
+                    (self.program.stratum(fact), *((since, until) if present else (-1, -1)))
                 )
                 sums.append((state.multiplicities.get(fact, {}).get(0, 0), state.total(fact)))
         return Selection(
@@ -172,7 +176,7 @@ class ModelBackend:
 
     def statistics(self):
         """Sizes of the dicts."""
-        state, hidden = self._state, self._program.plan.hidden
+        state, hidden = self.state, self.program.plan.hidden
         return Statistics(
             facts=len(state.facts),
             present=sum(predicate not in hidden for predicate, _ in state.present),
@@ -186,35 +190,35 @@ class ModelBackend:
 
     def _in_full(self, program, stratum, rule):
         """What a rule derives from all facts, driven by its first atom."""
-        seen = self._state.seen(program, stratum)
+        seen = self.state.seen(program, stratum)
         leaves = NestedLoops(self._terms, seen, {Age.NEW: seen, Age.OLD: seen})
         return evaluate(rule.plans[0], leaves)
 
     def _add_heads(self, heads, sign):
         for (fact, iteration), multiplicity in heads.items():
-            self._state.add(fact, iteration, sign * multiplicity)
+            self.state.add(fact, iteration, sign * multiplicity)
 
     def _reductions(self, stratum):
-        return self._program.plan.strata[stratum - 1].reductions if stratum > 0 else ()
+        return self.program.plan.strata[stratum - 1].reductions if stratum > 0 else ()
 
     def _replace_results(self, reduction, results):
         """Replace the facts of a reduction by others, at iteration 1."""
-        former = self._state.results.pop(reduction, set())
+        former = self.state.results.pop(reduction, set())
         for fact in former ^ results:
-            self._state.add(fact, 1, (fact in results) - (fact in former))
+            self.state.add(fact, 1, (fact in results) - (fact in former))
         if results:
-            self._state.results[reduction] = results
+            self.state.results[reduction] = results
 
     def _reduced(self, reduction):
         """The facts of a reduction, computed from all its candidates."""
         groups = defaultdict(list)
-        for fact in self._state.multiplicities:
+        for fact in self.state.multiplicities:
             predicate, args = fact
             if predicate == reduction.candidates:
                 key, value = args[: len(reduction.key)], args[len(reduction.key) :]
                 # A candidate of `count` has no value.
                 text = "".join(map(self._terms.text, value))
-                groups[key] += [text] * self._state.total(fact)
+                groups[key] += [text] * self.state.total(fact)
         function, _, distinct = reduction.function.partition(" ")
         results = set()
         for key, values in groups.items():
@@ -235,7 +239,7 @@ class ModelBackend:
         """The facts of visible predicates that only one of two sets has."""
         by_predicate = defaultdict(list)
         for fact in sorted(before ^ after):
-            if fact[0] not in self._program.plan.hidden:
+            if fact[0] not in self.program.plan.hidden:
                 by_predicate[fact[0]].append(fact)
         return tuple(
             Changes(
@@ -247,7 +251,7 @@ class ModelBackend:
         )
 
     def _trace_changes(self):
-        changed = difference(self._state.multiplicities, self._committed.multiplicities)
+        changed = difference(self.state.multiplicities, self._committed.multiplicities)
         predicates = sorted({predicate for predicate, _ in changed})
         return tuple(self._trace_rows(each, changed) for each in predicates)
 
@@ -266,7 +270,7 @@ class ModelBackend:
         )
 
     def _args(self, predicate, facts):
-        arity = self._program.plan.arities[predicate]
+        arity = self.program.plan.arities[predicate]
         return np.array([args for _, args in facts], np.int32).reshape(len(facts), arity)
 
 

@@ -1,0 +1,341 @@
+"""A columnar state whose kernels are called one by one, read back as Python values.
+
+Invariant: it reads the memory by the layout alone, so what a kernel believes is not asked of it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+from model import Program, Terms
+from strategies import checked
+from thorough import THOROUGH
+
+from streamreasoner.backends.columnar import layout, pending, reduce, settle
+from streamreasoner.backends.columnar.backend import ColumnarBackend
+from streamreasoner.backends.columnar.fact import find
+from streamreasoner.backends.columnar.slots import LOW
+from streamreasoner.backends.columnar.superaccumulator import DIGITS_DOUBLE
+from streamreasoner.plan.algebra import Lattice, Reduction
+from streamreasoner.plan.lower import lower
+from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.rdf.values import Values
+
+FEW = settings(max_examples=500 if THOROUGH else 20)
+"""Sequences are long, and memory is read after each of their steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Regime:
+    """What facts look like.
+
+    Attributes:
+        ids: Their arguments.
+        arity: Arguments of `e`, whose facts most tests use.
+        last: The last iteration at which they have multiplicities.
+    """
+
+    ids: st.SearchStrategy
+    arity: int
+    last: int
+
+    def facts(self, predicate="e", arity=None):
+        """Lists of different facts of a predicate."""
+        args = st.tuples(*[self.ids] * (arity or self.arity))
+        return st.lists(st.tuples(st.just(predicate), args), min_size=1, max_size=14, unique=True)
+
+    def steps(self, first=0):
+        """Lists of additions: the number of a fact, an iteration and a multiplicity."""
+        step = st.tuples(st.integers(0, 13), st.integers(first, self.last), _MULTIPLICITIES)
+        return st.lists(step, max_size=16)
+
+
+_MULTIPLICITIES = st.sampled_from((1, 1, -1, 2, -2, 3, -3))
+
+DENSE = Regime(ids=st.integers(1, 8), arity=2, last=12)
+"""Few ids: long chains, keys of one argument in arrays by id, many iterations a fact."""
+SPARSE = Regime(ids=st.integers(1, 10**6), arity=4, last=3)
+"""Many ids: keys of several arguments in a hash table, groups of one, few iterations."""
+REGIMES = {"dense": DENSE, "sparse": SPARSE}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a record holds for one iteration."""
+
+    multiplicity: int
+    transition: int
+    touched: bool
+    journaled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A fact's record: its address, its class, its flags, and its entries by iteration."""
+
+    address: int
+    kind: int
+    flags: int
+    entries: dict[int, Entry]
+
+
+class Memory:
+    """The state of a program, at first empty.
+
+    Attributes:
+        backend: Its owner.
+        program: The model's view of the program.
+        table: The addresses.
+        values: Addresses of the values of terms.
+        scalars: The scalars.
+    """
+
+    def __init__(self, text):
+        dictionary = Dictionary()
+        plan = lower(checked(text))
+        self.backend = ColumnarBackend(plan, dictionary, Values(dictionary))
+        self.program = Program(plan, Terms(dictionary))
+        self.numbering = self.backend._numbering  # noqa: SLF001 - kernels have no other door
+        self.state = self.backend._state  # noqa: SLF001
+        self.table, self.scalars = self.state.table, self.state.scalars
+        self._values = self.backend._values  # noqa: SLF001
+
+    @property
+    def values(self):
+        """Addresses of the values of all terms so far."""
+        self._values.extend()
+        return self._values.table
+
+    @property
+    def words(self):
+        """The arena, int32."""
+        return self.state.units.view(np.int32)
+
+    def reserved(self, column):
+        """A reserved column of the address table."""
+        return self.state._reserved[column].array  # noqa: SLF001
+
+    # Calls ---------------------------------------------------------------------------------------
+
+    def add(self, fact, iteration, multiplicity):
+        """Add to a multiplicity; returns a status."""
+        predicate, args = fact
+        cells = np.array(args, np.int32)
+        relation = self.numbering.relations[predicate]
+        return max(
+            pending.push(self.table, relation, cells, 0, iteration, multiplicity, pending.UNKNOWN),
+            pending.flush(self.table),
+        )
+
+    def find(self, fact):
+        """The address of a fact's record, or 0."""
+        predicate, args = fact
+        relation = self.numbering.relations[predicate]
+        return find(self.table, relation, np.array(args, np.int32), 0)
+
+    def settle(self, stratum):
+        """Settle a stratum without deriving; returns fact -> {iteration: change}."""
+        changes, last = defaultdict(dict), self.scalars[layout.LAST_TOUCHED]
+        settle.enter(self.table, stratum)
+        # An engine adds at later iterations only after it has entered the stratum.
+        self.scalars[layout.LAST_TOUCHED] = last
+        if stratum > 0 and self.program.plan.strata[stratum - 1].reductions:
+            assert reduce.reduce(self.table, self.values, stratum) == layout.OK
+        iteration = settle.first_touched(self.table)
+        while iteration >= 0:
+            assert settle.settle(self.table, self.values, iteration) == layout.OK
+            for fact, change in self.deltas().items():
+                changes[fact][iteration] = change
+            settle.clear_deltas(self.table)
+            iteration = settle.next_touched(self.table)
+        return dict(changes)
+
+    # Reading -------------------------------------------------------------------------------------
+
+    def slots(self, column, mask, buffer):
+        """The ids in an open-addressing table."""
+        slots = self.reserved(column + int(self.scalars[buffer]))[: int(self.scalars[mask]) + 1]
+        return (slots[slots != 0] & LOW).tolist()
+
+    def fact(self, address):
+        """The fact of a record."""
+        row = self.class_row(address)
+        start = 2 * address + layout.CELLS
+        args = self.words[start : start + row[layout.CLASS_ARITY]].tolist()
+        predicates = list(self.numbering.relations)
+        return predicates[row[layout.CLASS_RELATION]], tuple(args)
+
+    def class_row(self, address):
+        """The row of a record's class."""
+        kind = int(self.words[2 * address]) & layout.CLASS_BITS
+        rows = self.state.column(layout.CLASSES)
+        return rows[kind * layout.CLASS_WIDTH : (kind + 1) * layout.CLASS_WIDTH].tolist()
+
+    def entries(self, address):
+        """The addresses of a record's entries: the one in the record, then the others."""
+        found, entry = [], address + 1
+        while entry:
+            found.append(entry)
+            entry = int(self.words[2 * entry + 3])
+        return found
+
+    def records(self):
+        """Fact -> record, of all facts in the table of facts."""
+        addresses = self.slots(layout.FACT_TABLE, layout.FACT_MASK, layout.FACT_BUFFER)
+        records = {self.fact(address): self.record(address) for address in addresses}
+        assert len(records) == len(addresses) == self.scalars[layout.FACT_COUNT]
+        return records
+
+    def record(self, address):
+        """The record at an address."""
+        header = int(self.words[2 * address])
+        entries = {}
+        for entry in self.entries(address):
+            unit, iteration = int(self.state.units[entry]), int(self.words[2 * entry + 2])
+            assert iteration not in entries
+            entries[iteration] = Entry(
+                unit >> layout.MULTIPLICITY_SHIFT,
+                (unit & layout.TRANSITION_BITS) - 1,
+                bool(unit & layout.TOUCHED),
+                bool(unit & layout.JOURNALED),
+            )
+        kind = header & layout.CLASS_BITS
+        return Record(address, kind, header & ~layout.CLASS_BITS, entries)
+
+    def numbers(self, name):
+        """Fact -> {iteration: multiplicity or transition}, without zeros."""
+        found = {}
+        for fact, record in self.records().items():
+            numbers = {i: getattr(entry, name) for i, entry in record.entries.items()}
+            if any(numbers.values()):
+                found[fact] = {i: number for i, number in numbers.items() if number}
+        return found
+
+    def deltas(self):
+        """Fact -> change of its transition, of the listed deltas, as their headers say."""
+        found = {}
+        for delta in self.reserved(layout.DELTAS)[: self.scalars[layout.DELTA_COUNT]].tolist():
+            header = int(self.words[2 * (delta & LOW)])
+            change = (header & layout.DELTA_BITS) >> layout.DELTA_SHIFT
+            assert header & layout.CLASS_BITS == delta >> 32
+            found[self.fact(delta & LOW)] = change - layout.DELTA_ZERO
+        return found
+
+    def touched(self, stratum=0):
+        """Iteration -> the facts on its list, at iteration 0 those of a stratum."""
+        initial = int(self.state.column(layout.INITIAL_HEADS)[stratum])
+        last = int(self.scalars[layout.LAST_TOUCHED])
+        heads = self.reserved(layout.TOUCHED_HEADS)[: last + 1].tolist()
+        lists = {}
+        for iteration, head in enumerate([initial, *heads[1:]]):
+            node, found = head, []
+            while node:
+                link = int(self.reserved(layout.TOUCHED_NODES)[node])
+                found.append(self.fact(link & LOW))
+                node = link >> 32
+            if found:
+                lists[iteration] = sorted(found)
+        return lists
+
+    # Groups --------------------------------------------------------------------------------------
+
+    def groupings(self, predicate):
+        """Number -> grouping, of those that join a predicate or are a lattice of it."""
+        return {
+            number: grouping
+            for grouping, number in self.numbering.groupings.items()
+            if not isinstance(grouping, Reduction)
+            and (
+                grouping.pattern.predicate if isinstance(grouping, Lattice) else grouping.predicate
+            )
+            == predicate
+        }
+
+    def first(self, number, key):
+        """The first member of a group and the group's record; 0 where there is none."""
+        index = self.state._indexes.get(number)  # noqa: SLF001
+        of_lattice = isinstance(list(self.numbering.groupings)[number], Lattice)
+        if index is not None:
+            head = int(index.array[key[0]])
+            if not of_lattice or not head:
+                return head, head if of_lattice else 0
+            return int(self.words[2 * head + layout.GROUP_FIRST]), head
+        for group in self.groups():
+            start = 2 * group + layout.GROUP_KEY
+            if self.words[2 * group] == number and (
+                tuple(self.words[start : start + len(key)].tolist()) == key
+            ):
+                return int(self.words[2 * group + layout.GROUP_FIRST]), group
+        return 0, 0
+
+    def groups(self):
+        """The records in the table of groups."""
+        return self.slots(layout.GROUP_TABLE, layout.GROUP_MASK, layout.GROUP_BUFFER)
+
+    def members(self, number, key):
+        """The facts of a group, in the order of its links, which agree in both directions."""
+        found, previous = [], 0
+        address, _ = self.first(number, key)
+        while address:
+            kind = int(self.words[2 * address]) & layout.CLASS_BITS
+            offsets = self.state.column(layout.LINK_OFFSETS)
+            offset = int(offsets[kind * self.scalars[layout.ARRANGEMENT_COUNT] + number])
+            assert self.words[2 * address + offset + 1] == previous
+            found.append(self.fact(address))
+            previous, address = address, int(self.words[2 * address + offset])
+        return found
+
+    # Memory --------------------------------------------------------------------------------------
+
+    def assert_no_unit_is_lost(self):
+        """Each unit of the arena is in one record of a fact, entry, group or free list."""
+        taken = [*self._free(), *self._of_facts(), *self._of_groups()]
+        covered = [unit for record, units in taken for unit in range(record, record + units)]
+        assert sorted(covered) == list(range(layout.FIRST_RECORD, self.scalars[layout.TOP]))
+
+    def _free(self):
+        for units, head in enumerate(self.state.column(layout.FREE).tolist()):
+            record = head
+            while record:
+                yield record, units
+                record = int(self.words[2 * record])
+
+    def _of_facts(self):
+        for record in self.records().values():
+            yield record.address, self.class_row(record.address)[layout.CLASS_UNITS]
+            for entry in self.entries(record.address)[1:]:
+                yield entry, 2
+
+    def _of_groups(self):
+        indexed = {
+            self.first(number, tuple(args[position] for position in grouping.key))[1]
+            for predicate, args in self.records()
+            for number, grouping in self.groupings(predicate).items()
+            if isinstance(grouping, Lattice)
+        }
+        for group in {*self.groups(), *indexed} - {0}:
+            grouping = list(self.numbering.groupings)[self.words[2 * group]]
+            units = (layout.GROUP_KEY + len(grouping.key) + 1) // 2
+            fields = group + units
+            if isinstance(grouping, Lattice):
+                units += layout.LATTICE_UNITS
+                for node in self.winners(fields):
+                    yield node, layout.WINNER_UNITS
+            elif isinstance(grouping, Reduction) and grouping.function.startswith("count"):
+                units += layout.COUNT_UNITS
+            elif isinstance(grouping, Reduction):
+                units += layout.SUM_UNITS
+                if finite := int(self.state.units[fields + layout.SUM_FINITE]):
+                    yield finite, DIGITS_DOUBLE
+            yield group, units
+
+    def winners(self, fields):
+        """The nodes of a lattice group's winners, whose fields start at a unit."""
+        node = int(self.state.units[fields + layout.LATTICE_WINNERS])
+        while node:
+            yield node
+            node = int(self.words[2 * node + layout.WINNER_NEXT])
