@@ -1,0 +1,183 @@
+"""Each node of a delta plan against nested loops, in lockstep, delta list by delta list."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from model import ModelBackend
+from unit.backends.columnar.memory import DENSE, FEW, SPARSE, Memory
+
+from streamreasoner.backends.columnar import compute, derive, journal, layout, probe, settle
+from streamreasoner.collection.updates import Updates
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+# The eight ids of dense facts.
+TERMS = (
+    *(f'"{number}"^^<{XSD}integer>' for number in (1, 2, 3)),
+    f'"2.0"^^<{XSD}decimal>',
+    f'"1.0E0"^^<{XSD}double>',
+    '"x"',
+    "<urn:a>",
+    '"xx"@en',
+)
+NODES = {
+    "delta": "p(?x, ?y) :- e(?y, ?x) .",
+    "delta of a constant": "p(?x) :- e(?x, 2) .",
+    "delta of a repeated variable": "p(?x) :- e(?x, ?x) .",
+    "delta with a constant in the head": "p(?x, 2) :- e(?x, _) .",
+    "join by one argument": "p(?x, ?z) :- e(?x, ?y), f(?y, ?z) .",
+    "join with itself": "p(?x, ?z) :- e(?x, ?y), e(?y, ?z) .",
+    "join in its own stratum": "e(?x, ?z) :- e(?x, ?y), e(?y, ?z) .",
+    "join by a constant": "p(?x, ?z) :- e(?x, 2), f(2, ?z) .",
+    "join with a repeated variable": "p(?x, ?z) :- e(?x, ?y), f(?z, ?z) .",
+    "join of a whole fact": "p(?x, ?y) :- e(?x, ?y), f(?y, ?x) .",
+    "joins in a row": "p(?x, ?w) :- e(?x, ?y), e(?y, ?z), f(?z, ?w) .",
+    "joins in a row in their own stratum": "e(?x, ?w) :- e(?x, ?y), f(?y, ?z), e(?z, ?w) .",
+    "antijoin": "p(?x, ?y) :- e(?x, ?y), not f(?y, ?x) .",
+    "antijoin with a constant": "p(?x) :- e(?x, _), not f(?x, 2) .",
+    "filter by a comparison": "p(?x, ?y) :- e(?x, ?y), ?x < ?y .",
+    "filter by a test": "p(?x) :- e(?x, ?y), is_integer(?y) .",
+    "filter by a negated test": "p(?x) :- e(?x, ?y), not starts_with(?y, ?x) .",
+    "filter of a join": "p(?x, ?z) :- e(?x, ?y), f(?y, ?z), ?x != ?z .",
+    "extend by integers": "p(?x + ?y, ?x * ?y, ?x - ?y) :- e(?x, ?y) .",
+    "extend by a function": 'p(concat(?x, "y"), abs(?y)) :- e(?x, ?y) .',
+    "extend by an extreme": "p(min(?x, ?y), max(?x, ?y, 2)) :- e(?x, ?y) .",
+    "filter by an equation": "p(?x, ?y) :- e(?x, ?y), ?y = ?x + 1 .",
+    "extend that checks": "p(?x) :- e(?x, ?x + 1) .",
+}
+WIDE_NODES = {
+    "join by a key": "p(?a, ?f) :- e(?a, ?b, ?c, _), g(_, ?b, ?c, ?f) .",
+    "join of a wide fact": "p(?a) :- e(?a, ?b, ?c, ?d), g(?b, ?a, ?d, ?c) .",
+    "antijoin of a wide fact": "p(?a) :- e(?a, ?b, ?c, ?d), not g(?b, ?a, ?d, ?c) .",
+    "product": "p(?a, ?b) :- e(?a, _, _, _), g(_, _, _, ?b) .",
+}
+CASES = [
+    *(pytest.param(text, DENSE, id=name) for name, text in NODES.items()),
+    *(pytest.param(text, SPARSE, id=name) for name, text in WIDE_NODES.items()),
+]
+
+
+class Lockstep:
+    """A memory and the model of the same program and dictionary."""
+
+    def __init__(self, text):
+        self.memory = Memory(text)
+        for term in TERMS:
+            self.memory.program.terms.id(term)
+        self.model = ModelBackend(self.memory.program.plan, self.memory.backend._dictionary)  # noqa: SLF001
+
+    def add(self, fact, multiplicity):
+        """Assert a fact in both."""
+        assert self.memory.add(fact, 0, multiplicity) == layout.OK
+        predicate, args = fact
+        self.model.add(Updates(predicate, np.array([args], np.int32), np.array([multiplicity])))
+
+    def run(self, stratum):
+        """Settle and derive, and compare after each; only iterations that kernels touch."""
+        memory, model = self.memory, self.model
+        settle.enter(memory.table, stratum)
+        model.enter(stratum)
+        iteration = settle.first_touched(memory.table)
+        while 0 <= iteration < 40:
+            settle.settle(memory.table, memory.values, iteration)
+            model.settle(iteration)
+            assert memory.numbers("transition") == model.state.transitions
+            assert derive.derive(memory.table, memory.values, iteration) == layout.OK
+            model.derive(iteration)
+            assert memory.deltas() == {}
+            assert memory.numbers("multiplicity") == model.state.multiplicities
+            iteration = settle.next_touched(memory.table)
+        return iteration == -1
+
+
+@pytest.mark.parametrize(("text", "regime"), CASES)
+@FEW
+@given(data=st.data(), epochs=st.integers(1, 4))
+def test_a_plan_derives_the_difference(text, regime, data, epochs):
+    """From any changes a plan derives what nested loops do, with old and new transitions."""
+    lockstep = Lockstep(text)
+    # Ids of terms begin with 0.
+    dense = regime is DENSE
+    pool = [
+        (predicate, tuple(cell - dense for cell in args))
+        for name in sorted({"e", "f", "g"} & lockstep.memory.program.plan.arities.keys())
+        for predicate, args in data.draw(regime.facts(name))
+    ]
+    if not dense:
+        # Facts of the other predicate that match.
+        pool += [("g", (b, a, d, c)) for name, (a, b, c, d) in pool if name == "e"]
+        pool += [("g", (d, b, c, a)) for name, (a, b, c, d) in pool if name == "e"]
+    for _ in range(epochs):
+        for choice, multiplicity in data.draw(
+            st.lists(st.tuples(st.integers(0, 41), st.sampled_from((1, 1, 2, -1))), max_size=12)
+        ):
+            lockstep.add(pool[choice % len(pool)], multiplicity)
+        for stratum in range(len(lockstep.memory.program.plan.strata) + 1):
+            if not lockstep.run(stratum):
+                return
+        journal.commit(lockstep.memory.table)
+        lockstep.model.commit(0)
+
+
+@FEW
+@given(data=st.data())
+def test_the_short_path_derives_what_the_interpreter_does(data):
+    """`run_probe` adds the heads that `run` adds, for each transition of any fact."""
+    text = NODES["join in its own stratum"]
+    lockstep = Lockstep(text)
+    memory = lockstep.memory
+    for each in data.draw(DENSE.facts()):
+        lockstep.add(each, 1)
+    if not all(lockstep.run(stratum) for stratum in (0, 1)):
+        return
+    plans = memory.state.column(layout.PLANS).reshape(-1, layout.PLAN_WIDTH)
+    for number, row in enumerate(plans):
+        assert row[layout.PLAN_PROBE] > 0
+        for fact, record in memory.records().items():
+            key = fact[1][row[layout.PLAN_PROBE_KEY]]
+            first, _ = memory.first(row[layout.PLAN_PROBE] - 1, (key,))
+            iteration = data.draw(st.integers(0, 3))
+            before = memory.numbers("multiplicity")
+            derive.run(memory.table, memory.values, np.int32(number), record.address, 1, iteration)
+            derive.finish(memory.table, layout.OK)
+            probe.run_probe(
+                memory.table,
+                number * layout.PLAN_WIDTH,
+                record.address,
+                np.int32(first),
+                -1,
+                iteration,
+            )
+            derive.finish(memory.table, layout.OK)
+            assert memory.numbers("multiplicity") == before
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("?x < ?y", lambda x, y: x < y),
+        ("?x = ?y", lambda x, y: x == y),
+        ("?x + ?y = 3", lambda x, y: x + y == 3),
+        ("?x % ?y = 1", lambda x, y: y != 0 and abs(x) % abs(y) == (1 if x > 0 else None)),
+        ("-?x = abs(?y)", lambda x, y: -x == abs(y)),
+        ("not is_string(?x), ?x * ?y >= 4", lambda x, y: x * y >= 4),
+    ],
+)
+def test_conditions_hold_as_in_python(condition, holds):
+    """`check_conditions` accepts the integers for which the condition holds."""
+    memory = Memory(f"p(?x) :- e(?x, ?y), {condition} .")
+    plan = memory.state.column(layout.PLANS)[: layout.PLAN_WIDTH]
+    scratch = memory.state.column(layout.SCRATCH)
+    for x in range(-3, 4):
+        for y in range(-3, 4):
+            terms = [f'"{number}"^^<{XSD}integer>' for number in (x, y)]
+            scratch[layout.SLOTS : layout.SLOTS + 2] = [memory.program.terms.id(t) for t in terms]
+            found = compute.check_conditions(
+                memory.table,
+                memory.values,
+                plan[layout.PLAN_CONDITIONS],
+                plan[layout.PLAN_CONDITION_COUNT],
+            )
+            assert found == (compute.MATCH if holds(x, y) else compute.NO_MATCH)
