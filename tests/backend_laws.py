@@ -1,7 +1,7 @@
 """The laws that every backend keeps. Invariant: they make stores only through `Driver.new_store`.
 
 A backend is tested by setting `Driver.new_store`, and `Driver.recursion_limit` to as many
-iterations as it can afford, and by calling each law with settings for few examples.
+iterations as it can afford, and by running each law with settings for few examples.
 """
 
 from __future__ import annotations
@@ -27,3 +27,12 @@ LAWS = (
     overflow.test_a_result_out_of_range_has_no_value,
     rules.test_trace_is_that_of_the_current_rules,
 )
+
+
+def run(law, examples, monkeypatch):
+    """Run a law with settings that end with the test.
+
+    Settings that decorate a law stay in the function, which the tests of other backends run too.
+    """
+    monkeypatch.setattr(law, "_hypothesis_internal_use_settings", examples)
+    law()

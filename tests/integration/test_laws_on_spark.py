@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from backend_laws import LAWS
+from backend_laws import LAWS, run
 from driver import Driver
 from hypothesis import HealthCheck, Phase, settings
 from spark_backend import MARKS
@@ -52,6 +52,6 @@ def on_spark(spark_store, monkeypatch):
 
 @pytest.mark.usefixtures("on_spark")
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
-def test_holds(law):
+def test_holds(law, monkeypatch):
     """A law of the reasoner holds with its state in Spark."""
-    EXAMPLES(law)()
+    run(law, EXAMPLES, monkeypatch)

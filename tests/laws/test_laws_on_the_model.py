@@ -6,7 +6,7 @@ What the kernels are compared with thus keeps the laws itself.
 from __future__ import annotations
 
 import pytest
-from backend_laws import LAWS
+from backend_laws import LAWS, run
 from driver import Driver
 from hypothesis import HealthCheck, settings
 from model import ModelBackend
@@ -37,6 +37,6 @@ def on_the_model(monkeypatch):
 
 @pytest.mark.usefixtures("on_the_model")
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
-def test_holds(law):
+def test_holds(law, monkeypatch):
     """A law of the reasoner holds with its state in the model."""
-    EXAMPLES(law)()
+    run(law, EXAMPLES, monkeypatch)
