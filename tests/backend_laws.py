@@ -1,11 +1,11 @@
 """The laws that every backend keeps. Invariant: they make stores only through `Driver.new_store`.
 
-A backend is tested by setting `Driver.new_store`, and `Driver.recursion_limit` to as many
-iterations as it can afford, and by running each law with settings for few examples.
+So `run` tests a backend by its stores, with few examples of few iterations.
 """
 
 from __future__ import annotations
 
+from driver import Driver
 from laws import test_epochs_are_atomic as atomic
 from laws import test_incremental_equals_batch as incremental
 from laws import test_order_is_irrelevant as order
@@ -28,11 +28,16 @@ LAWS = (
     rules.test_trace_is_that_of_the_current_rules,
 )
 
+# Examples that exceed it are rejected after running, each iteration slower than the one before.
+RECURSION_LIMIT = 24
 
-def run(law, examples, monkeypatch):
-    """Run a law with settings that end with the test.
+
+def run(law, new_store, examples, monkeypatch):
+    """Run a law on stores of a backend, with settings that end with the test.
 
     Settings that decorate a law stay in the function, which the tests of other backends run too.
     """
+    monkeypatch.setattr(Driver, "new_store", staticmethod(new_store))
+    monkeypatch.setattr(Driver, "recursion_limit", RECURSION_LIMIT)
     monkeypatch.setattr(law, "_hypothesis_internal_use_settings", examples)
     law()

@@ -45,6 +45,18 @@ def joined_jvm(spark_environment):
 
 
 @pytest.fixture(scope="module")
+def spark_store(joined_jvm, tmp_path_factory):
+    """A factory of stores in one session."""
+    # Most workers run no such test, and need not load PySpark.
+    from spark_backend import spark_session, stores  # noqa: PLC0415
+
+    del joined_jvm
+    directory = tmp_path_factory.mktemp("spark")
+    with spark_session(directory) as spark:
+        yield stores(spark, directory)
+
+
+@pytest.fixture(scope="module")
 def leftovers():
     """Collect what PySpark leaves to the garbage collector while its warnings are ignored."""
     yield

@@ -157,7 +157,7 @@ class _Trials:
         program = evaluator.program
         failure = self._fails(lambda: evaluator.rehearse(program, nothing), alone=True)
         if failure is not None:
-            # So that a restart with other settings evaluates the epoch, not only reads the record.
+            # A restart with other settings must evaluate the epoch again.
             self._file.forget()
             raise StreamReasonerError(
                 f"Epoch {self._epoch} fails even without its messages: {failure} Restart the "

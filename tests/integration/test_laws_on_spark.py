@@ -11,7 +11,6 @@ import itertools
 
 import pytest
 from backend_laws import LAWS, run
-from driver import Driver
 from hypothesis import HealthCheck, Phase, settings
 from spark_backend import MARKS
 from thorough import THOROUGH
@@ -27,7 +26,6 @@ EXAMPLES = settings(
     # An example may take seconds, so failures are not shrunk.
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
 )
-RECURSION_LIMIT = 24  # examples that exceed it are rejected after running
 SIZES = (
     [(state.RECENT, relation.MAX_DRIVER_ROWS)] * 2
     + [(40, relation.MAX_DRIVER_ROWS)]
@@ -36,22 +34,20 @@ SIZES = (
 
 
 @pytest.fixture
-def on_spark(spark_store, monkeypatch):
-    """Make drivers keep their states in Spark."""
+def new_store(spark_store, monkeypatch):
+    """Makes stores in Spark, the next one with the next sizes."""
     sizes = itertools.cycle(SIZES)
 
-    def new_store():
+    def make():
         recent, few = next(sizes)
         monkeypatch.setattr(state, "RECENT", recent)
         monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", few)
         return spark_store()
 
-    monkeypatch.setattr(Driver, "new_store", staticmethod(new_store))
-    monkeypatch.setattr(Driver, "recursion_limit", RECURSION_LIMIT)
+    return make
 
 
-@pytest.mark.usefixtures("on_spark")
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
-def test_holds(law, monkeypatch):
+def test_holds(law, new_store, monkeypatch):
     """A law of the reasoner holds with its state in Spark."""
-    run(law, EXAMPLES, monkeypatch)
+    run(law, new_store, EXAMPLES, monkeypatch)

@@ -7,7 +7,6 @@ messages that are refused or read differently by intent.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 import sys
@@ -18,6 +17,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import pyarrow as pa
+from golden import digest
 
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.streaming.codec import Codec
@@ -68,7 +68,7 @@ def _digest(kind):
         lines += (f"{one.row} {one.reason} {one.detail}" for one in decoded.rejected)
         lines += (str(letter) for letter in dead_letters(batch, decoded.rejected))
     lines += dictionary.terms(0, len(dictionary))
-    return hashlib.sha256("\n".join(map(str, lines)).encode()).hexdigest()[:16]
+    return digest(map(str, lines))
 
 
 def _batch(generator, kind, number):

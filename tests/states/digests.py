@@ -9,7 +9,6 @@ it is written under a raised `SEMANTICS` only.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from pathlib import Path
@@ -18,9 +17,8 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from driver import Driver
-from programs import cases as programs
+from golden import cases, digest
 
-from examples import cases as examples
 from streamreasoner import rulesets
 from streamreasoner.analysis.load import load_program
 from streamreasoner.plan.lower import lower
@@ -31,9 +29,7 @@ FILE = Path(__file__).with_name("semantics.json")
 
 def digests():
     """The digests of every program, by its name."""
-    cases = {f"programs/{name}": case for name, case in programs.read_all().items()}
-    cases |= {f"examples/{name}": case for name, case in examples.read_all().items()}
-    found = {name: _digests(case.checked, case.epochs) for name, case in cases.items()}
+    found = {name: _digests(case.checked, case.epochs) for name, case in cases().items()}
     for name in rulesets.names():
         found[f"rulesets/{name}"] = _digests(load_program(name), ())
     return found
@@ -59,9 +55,9 @@ def _digests(checked, epochs):
     driver.run(epochs)
     trace = driver.trace(driver.predicates)
     return {
-        "source": _digest([*(program.text for program in checked.programs), repr(epochs)]),
-        "plan": _digest(_plan(lower(checked))),
-        "trace": _digest(
+        "source": digest([*(program.text for program in checked.programs), repr(epochs)]),
+        "plan": digest(_plan(lower(checked))),
+        "trace": digest(
             sorted(f"{fact} {sorted(counts.items())}" for fact, counts in trace.items())
         ),
     }
@@ -79,10 +75,6 @@ def _plan(plan):
             for body in (rule.body for rule in stratum.rules)
         )
         yield from sorted(map(repr, stratum.reductions))
-
-
-def _digest(lines):
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 def main():

@@ -65,7 +65,7 @@ class Aggregates(ABC):
     ) -> list[str | None]:
         """The value of each (aggregate, terms with multiplicities); None if it has none.
 
-        A multiplicity is a number of matches; of what is retracted too often there are none.
+        A multiplicity is a number of matches; a term that is retracted too often has no match.
         """
 
 

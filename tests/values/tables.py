@@ -52,20 +52,24 @@ _FORMS = {
 _TIMES = re.compile(r"(.*) x(-?[0-9]+)")
 
 
-@dataclass(frozen=True)
-class EdgeTerm:
-    """A term and its kind; `text` is how the table writes it."""
-
-    kind: str
-    term: str
-    text: str
+class Row:
+    """A row of a table, which writes it as `text`."""
 
     def __str__(self):
         return self.text
 
 
 @dataclass(frozen=True)
-class Comparison:
+class EdgeTerm(Row):
+    """A term and its kind."""
+
+    kind: str
+    term: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Comparison(Row):
     """Two terms and the comparisons that hold between them."""
 
     left: str
@@ -73,12 +77,9 @@ class Comparison:
     holding: frozenset[str]
     text: str
 
-    def __str__(self):
-        return self.text
-
 
 @dataclass(frozen=True)
-class Application:
+class Application(Row):
     """A call of a built-in or an operator, and its value; None if it has none."""
 
     function: str
@@ -86,21 +87,15 @@ class Application:
     value: str | None
     text: str
 
-    def __str__(self):
-        return self.text
-
 
 @dataclass(frozen=True)
-class Aggregation:
+class Aggregation(Row):
     """An aggregate of terms with multiplicities, and its value; None if it has none."""
 
     function: str
     members: tuple[tuple[str, int], ...]
     value: str | None
     text: str
-
-    def __str__(self):
-        return self.text
 
 
 def term(text):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import pytest
-from spark_backend import MARKS_OF_AN_OWN_JVM, spark_session, stores
+from spark_backend import MARKS_OF_AN_OWN_JVM
 from values.engines import Backend, DataFrames
 from values.executors import Aggregates, Applies, Compares
 from values.tables import (
@@ -49,15 +49,6 @@ class Results:
         """The value of each group."""
         rows = (*AGGREGATIONS, *NEIGHBOURS)
         return self.executor.aggregate([(row.function, row.members) for row in rows])
-
-
-@pytest.fixture(scope="module")
-def spark_store(joined_jvm, tmp_path_factory):
-    """A factory of stores in one session."""
-    del joined_jvm
-    directory = tmp_path_factory.mktemp("spark")
-    with spark_session(directory) as spark:
-        yield stores(spark, directory)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ program it prints the explanations, so that those of two releases can be compare
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from itertools import pairwise
@@ -17,26 +16,14 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from driver import Driver
-from programs import cases as programs
+from golden import cases, digest
 
-from examples import cases as examples
 from streamreasoner.explain import Fact, Limits, explain
 
 ROOT = Path(__file__).parents[3]
 FILE = Path(__file__).with_name("outputs.json")
 # Of each predicate as many facts are explained, and as many that are absent.
 _FACTS = 3
-
-
-def cases():
-    """Every case by name."""
-    yield from ((f"programs/{name}", case) for name, case in programs.read_all().items())
-    yield from ((f"examples/{name}", case) for name, case in examples.read_all().items())
-
-
-def digest(case):
-    """The digest of what is printed for a case."""
-    return hashlib.sha256(outputs(case).encode()).hexdigest()[:16]
 
 
 def stored():
@@ -76,12 +63,11 @@ def explained(closure):
 def main(*names):
     """Write the digests, or print the explanations of some programs."""
     if names:
-        known = dict(cases())
+        known = cases()
         print(*(outputs(known[name]) for name in names), sep="\n")  # noqa: T201
     else:
-        FILE.write_text(
-            f"{json.dumps({name: digest(case) for name, case in cases()}, indent=1)}\n", "utf-8"
-        )
+        digests = {name: digest([outputs(case)]) for name, case in cases().items()}
+        FILE.write_text(f"{json.dumps(digests, indent=1)}\n", "utf-8")
 
 
 if __name__ == "__main__":

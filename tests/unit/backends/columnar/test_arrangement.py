@@ -57,6 +57,23 @@ class Groups:
         self.memory.assert_no_unit_is_lost()
 
 
+def turned(groups, pool, inside, choices, kernels):
+    """Chosen facts, each after it entered its groups, or left them if it was `inside`."""
+    enter, leave = kernels
+    table, records = groups.memory.table, groups.memory.records()
+    for choice in choices:
+        each = pool[choice % len(pool)]
+        address = records[each].address
+        if each in inside:
+            leave(table, address)
+        else:
+            assert enter(table, address) == layout.OK
+        inside ^= {each}
+        groups.turn(each, enters=each in inside)
+        groups.check()
+        yield each, address
+
+
 @pytest.mark.parametrize("regime", REGIMES.values(), ids=REGIMES)
 @FEW
 @given(data=st.data(), choices=CHOICES)
@@ -69,18 +86,8 @@ def test_facts_enter_and_leave_all_their_groups(regime, data, choices):
     arranged = set()
     for each in pool:
         memory.add(each, 0, 1)
-    records = memory.records()
-    for choice in choices:
-        each = pool[choice % len(pool)]
-        address = records[each].address
-        if each in arranged:
-            arrangement.withdraw(memory.table, address)
-        else:
-            assert arrangement.arrange(memory.table, address) == layout.OK
-        arranged ^= {each}
-        groups.turn(each, enters=each in arranged)
-        groups.check()
-
+    kernels = arrangement.arrange, arrangement.withdraw
+    for _ in turned(groups, pool, arranged, choices, kernels):
         for other, record in memory.records().items():
             assert bool(record.flags & layout.ARRANGED) == (other in arranged)
 
@@ -99,18 +106,8 @@ def test_candidates_enter_and_leave_the_group_of_their_lattice(regime, data, cho
         memory.add(each, 0, 1)
         groups.turn(each, enters=True)
         groups.check()
-    records = memory.records()
-    for choice in choices:
-        each = pool[choice % len(pool)]
-        address = records[each].address
-        if each in listed:
-            arrangement.delist(memory.table, address)
-        else:
-            assert arrangement.enlist(memory.table, address) == layout.OK
-        listed ^= {each}
-        groups.turn(each, enters=each in listed)
-        groups.check()
-
+    kernels = arrangement.enlist, arrangement.delist
+    for each, address in turned(groups, pool, listed, choices, kernels):
         (place,) = groups.keys(each)
         assert arrangement.group_of(memory.table, number, address) == memory.first(*place)[1]
         for other, record in memory.records().items():
