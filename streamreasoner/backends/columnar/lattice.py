@@ -138,7 +138,7 @@ def _settle_group(  # noqa: C901 - a sequence of decisions
     if old != 0 and best != old and (best == 0 or _better(table, values, old, best)):
         _touch_contenders(table, values, at, member, best, iteration)
     if node != 0:
-        _touch_winner(table, node, best if best != 0 else before)
+        _touch_transition(table, node, old)
     if scalars[CONVERTING] != 0:
         _clear_others(table, member, best, before, iteration)
     if not record_winner(table, at, iteration, best, before):
@@ -285,13 +285,17 @@ def clear_unsettled_groups(table: Int64s) -> None:
 
 
 @inlined
-def _touch_winner(table: Int64s, node: int, before: int) -> None:
-    """Touch the candidate with a transition at a node: its winner, or the previous winner."""
+def _touch_transition(table: Int64s, node: int, old: int) -> None:
+    """Touch a candidate with a transition at a later node: its winner, or the one that it ends.
+
+    The nodes after an iteration are those before the epoch, so the one that it ends is the old
+    winner.
+    """
     words = int32_column(table[ARENA])
     units = int64_column(table[ARENA])
     candidate = words[2 * node + WINNER_FACT]
     if candidate == 0:
-        candidate = before
+        candidate = old
     entry = _entry(table, candidate, words[2 * node + WINNER_ITERATION])
     if entry != 0 and units[entry] & TOUCHED == 0:
         touch(table, candidate, entry)

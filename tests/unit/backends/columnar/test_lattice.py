@@ -60,6 +60,23 @@ def test_only_the_best_is_present(regime, data, ends):
         memory.assert_no_unit_is_lost()
 
 
+def test_nothing_is_left_of_a_winner_that_another_replaces():
+    """A winner that is gone one iteration later leaves no transition there either."""
+    memory, model = Memory(LATTICES[2]), State()
+    number, iri = (memory.program.terms.id(term) for term in TERMS[:2])
+    for fact, iteration, change in (
+        (("e", (1, number)), 1, 1),
+        (("e", (1, number)), 2, -1),
+        (("e", (1, iri)), 1, 1),
+    ):
+        memory.add(fact, iteration, change)
+        model.add(fact, iteration, change)
+        assert memory.settle(1) == settled(model, memory.program, 1)
+        assert memory.numbers("transition") == model.transitions
+        assert_winners(memory, model)
+        journal.commit(memory.table)
+
+
 def assert_winners(memory, model):
     """The list of winners of each group has a node wherever the winner changes, ascending."""
     ((number, lattice),) = memory.groupings("e").items()
