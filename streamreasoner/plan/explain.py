@@ -103,12 +103,14 @@ class _Explanation:
         """The distinct trees of every rule, then the reductions that combine rules."""
         for index, rule in enumerate(self._checked.rules):
             yield f"R{index + 1}  {print_rule(rule, self._prefixes)}"
-            before = None
+            shown: list[str] = []
             for number, stage in enumerate(stages(rule), start=1):
-                if stage.tree != before:
+                # Lines are compared, as a tree may be too deep for a comparison that recurses.
+                lines = list(self._text.tree(stage.tree, depth=3))
+                if lines != shown:
                     yield f"  {number}. {stage.step}"
-                    yield from self._text.tree(stage.tree, depth=3)
-                before = stage.tree
+                    yield from lines
+                shown = lines
         for stratum in self._checked.strata:
             yield from self._reduced(stratum)
 

@@ -10,6 +10,7 @@ from strategies import scenarios
 
 from streamreasoner.analysis import check_text
 from streamreasoner.analysis.load import load_program
+from streamreasoner.lang import limits
 from streamreasoner.plan.explain import explain_plan
 from streamreasoner.plan.lower import lower
 from streamreasoner.plan.stage import Stage
@@ -47,6 +48,18 @@ def test_every_program_has_a_plan_to_print(scenario):
     assert text.count("\n  1. incomplete expression\n") == len(scenario.checked.rules)
     assert text.count("\n    Δ ") == sum(len(each.plans) for each in plan.strata)
     assert len(plan.lattices) == ("== lattices ==" in text and len(section(text, "lattices")))
+
+
+def test_a_rule_of_the_most_conditions_has_a_plan_to_print():
+    """A tree may be deeper than Python recurses."""
+    tests = [f"?x < {number}" for number in range(limits.CONDITIONS)]
+
+    absent = [f"not h(?x, {number})" for number in range(limits.ATOMS - 1)]
+    rule = f"f(?x) :- g(?x), {', '.join((*tests, *absent))} ."
+
+    lines = section(explained(rule, stage=Stage.LOWER), "lowering")
+
+    assert {f"Select {test}" for test in tests} <= {line.strip() for line in lines}
 
 
 def test_a_stage_is_a_part_of_all():
