@@ -18,6 +18,9 @@ from streamreasoner import jvm
 from streamreasoner.app import pipeline
 from streamreasoner.streaming.session import CONNECTOR
 
+# PySpark leaves it to the garbage collector to close its sockets.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+
 DEPLOY = Path(__file__).parents[2] / "deploy"
 DASHBOARD = json.loads((DEPLOY / "grafana/dashboards/streamreasoner.json").read_text("utf-8"))
 QUERIES = [
