@@ -91,16 +91,17 @@ def reductions(rules: Iterable[tuple[ast.Atom, Project]]) -> tuple[Reduce, ...]:
     )
 
 
-def express(reduced: Iterable[Reduce], sources: Mapping[Project, int]) -> Aggregated:
+def express(reduced: Iterable[Reduce], sources: Mapping[int, int]) -> Aggregated:
     """Express reductions by hidden predicates and rules, for which delta plans exist.
 
     Args:
         reduced: Results of `reductions`.
-        sources: Rule index of each tree.
+        sources: Rule index of each tree, by the id of the object: a tree may be too deep for a
+            hash, which recurses.
     """
     made = Aggregated()
     for reduce in reduced:
-        bodies = [body_of(tree, sources.get(tree)) for tree in reduce.input.inputs]
+        bodies = [body_of(tree, sources.get(id(tree))) for tree in reduce.input.inputs]
         _Group(bodies, reduce.functions, made).express()
     return made
 

@@ -168,7 +168,8 @@ class _Explanation:
             if aggregates(head) and not is_lattice(head)
         }
         for reduction in reductions((heads[index], tree) for index, tree in trees.items()):
-            united = [index for index, tree in trees.items() if tree in reduction.input.inputs]
+            inputs = set(map(id, reduction.input.inputs))
+            united = [index for index, tree in trees.items() if id(tree) in inputs]
             functions = ", ".join(f"{function} at {at}" for at, function in reduction.functions)
             yield f"Reduce {heads[united[0]].predicate}: {functions}"
             yield "  Union"

@@ -54,7 +54,7 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
         ]
         made = express(
             reductions((heads[i], trees[i]) for i in aggregated),
-            {trees[i]: i for i in aggregated},
+            {id(trees[i]): i for i in aggregated},
         )
         hidden |= {body.head.predicate: len(body.head.arguments) for body in projections}
         hidden |= made.arities

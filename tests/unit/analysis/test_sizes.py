@@ -46,6 +46,19 @@ def test_a_rule_of_the_most_of_everything_is_planned():
     assert lower(check_text(f"@input edge/2 .\n{rules}")).strata
 
 
+@pytest.mark.parametrize("head", ["low(?x)", "low(count(?x))", "low(sum(?x), min(?x))"])
+def test_equal_rules_of_the_most_conditions_are_planned(head):
+    """Trees may be too deep for comparisons that recurse."""
+    tests = ", ".join(f"?x < {number}" for number in range(limits.CONDITIONS))
+    absent = ", ".join(f"not edge(?x, {number})" for number in range(limits.ATOMS - 1))
+    rule = f"{head} :- edge(?x, _), {tests}, {absent} .\n"
+
+    plan = lower(check_text(f"@input edge/2 .\n{rule}{rule}"))
+
+    rules = [rule.body.rule for stratum in plan.strata for rule in stratum.rules]
+    assert {0, 1} <= set(rules)
+
+
 def test_wide_atoms_are_planned():
     """Atoms with the most arguments and variables have a plan."""
     names = ", ".join(f"?x{i}" for i in range(limits.VARIABLES))

@@ -53,7 +53,6 @@ def test_every_program_has_a_plan_to_print(scenario):
 def test_a_rule_of_the_most_conditions_has_a_plan_to_print():
     """A tree may be deeper than Python recurses."""
     tests = [f"?x < {number}" for number in range(limits.CONDITIONS)]
-
     absent = [f"not h(?x, {number})" for number in range(limits.ATOMS - 1)]
     rule = f"f(?x) :- g(?x), {', '.join((*tests, *absent))} ."
 
