@@ -107,7 +107,11 @@ def _text(value: Any, _: Path) -> str:
 
 
 def _path(value: Any, directory: Path) -> Path:
-    return directory / Path(_text(value, directory)).expanduser()
+    path = Path(_text(value, directory))
+    try:
+        return directory / path.expanduser()
+    except RuntimeError:
+        raise ValueError(f'no home folder is known for "{path.parts[0]}"') from None
 
 
 def _location(value: Any, directory: Path) -> str:

@@ -285,16 +285,19 @@ class Reasoner:
             plan, facts = self._change_to(program)
             self.engine.rehearse(chain(facts, updates), plan)
 
-    def facts(self, predicate: str = TRIPLE) -> set[tuple[PythonTerm, ...]]:
-        """The present facts of a predicate, asserted and derived."""
-        self._check(predicate, None)
-        return set(self._decode(self.engine.facts(predicate)))
+    def facts(self, predicate: str = TRIPLE) -> list[tuple[PythonTerm, ...]]:
+        """The present facts of a predicate, asserted and derived, each once, in any order.
 
-    def trace(self, predicate: str = TRIPLE) -> set[tuple[tuple[PythonTerm, ...], int, int]]:
-        """Every (arguments, iteration, multiplicity) of a predicate."""
+        In a set, facts with the terms 1, 1.0 and true would be one: Python's values are equal.
+        """
+        self._check(predicate, None)
+        return list(self._decode(self.engine.facts(predicate)))
+
+    def trace(self, predicate: str = TRIPLE) -> list[tuple[tuple[PythonTerm, ...], int, int]]:
+        """Every (arguments, iteration, multiplicity) of a predicate, in any order."""
         self._check(predicate, None)
         rows = self.engine.trace(predicate)
-        return set(
+        return list(
             zip(
                 self._decode(rows.args),
                 rows.iteration.tolist(),

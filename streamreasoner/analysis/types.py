@@ -1,7 +1,8 @@
 """Types. Invariant: in a checked program no expression is statically known to have no value.
 
 At run time a value of a wrong type is not an error: the literal does not match. A literal whose
-constants and built-ins show that it never matches is refused.
+constants and built-ins show that it never matches is refused, and so is an order of terms that have
+none, though equal ones satisfy `<=`.
 """
 
 from __future__ import annotations

@@ -235,7 +235,7 @@ def test_a_restart_anywhere_changes_nothing(tmp_path, stop):
     size = len(last.dictionary)
     assert reasoner.dictionary.terms(0, size).equals(last.dictionary.terms(0, size))
     for predicate in last.program.arities:
-        assert reasoner.trace(predicate) == last.trace(predicate)
+        assert set(reasoner.trace(predicate)) == set(last.trace(predicate))
 
 
 def test_the_sum_of_all_changes_is_the_program_from_scratch(tmp_path):
@@ -256,7 +256,7 @@ def test_the_sum_of_all_changes_is_the_program_from_scratch(tmp_path):
         if iteration == 0
     )
     for predicate in predicates:
-        assert fresh.facts(predicate) == reasoner.facts(predicate)
+        assert set(fresh.facts(predicate)) == set(reasoner.facts(predicate))
         rows = fresh.engine.facts(predicate)
         assert {args for (name, args), total in sums.items() if total and name == predicate} == {
             tuple(fresh.dictionary.decode(row).to_pylist()) for row in rows
