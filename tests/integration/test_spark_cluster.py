@@ -140,11 +140,12 @@ def deaths(machines, spark, monkeypatch):
             assert not context.statusTracker().getActiveJobsIds()
             kill(_all_executors(machines)[0])
             deaths.between += 1
-        # A hanging executor keeps its task until it dies.
-        victim = _all_executors(machines)[0]
-        victim.send_signal(signal.SIGSTOP)
+        # A hanging executor keeps its task until it dies. All hang, as any may get the task.
+        victims = _all_executors(machines)
+        for victim in victims:
+            victim.send_signal(signal.SIGSTOP)
         over = threading.Event()
-        watcher = threading.Thread(target=_watch, args=(context, victim, over, deaths))
+        watcher = threading.Thread(target=_watch, args=(context, victims, over, deaths))
         watcher.start()
         try:
             return cut(runner, rows)
@@ -156,15 +157,16 @@ def deaths(machines, spark, monkeypatch):
     return deaths
 
 
-def _watch(context, victim, over, deaths):
-    """Kill an executor when it has a task; resume it if it gets none."""
-    while not over.wait(0.1):
-        known = _known(context).get(executor_id(victim))
-        if known is not None and known.activeTasks():
-            kill(victim)
+def _watch(context, victims, over, deaths):
+    """Kill the first executor that has a task, and resume the others."""
+    alive = {executor_id(victim): victim for victim in victims}
+    while len(alive) == len(victims) and not over.wait(0.1):
+        busy = [name for name, known in _known(context).items() if known.activeTasks()]
+        if found := alive.keys() & busy:
+            kill(alive.pop(min(found)))
             deaths.within += 1
-            return
-    victim.send_signal(signal.SIGCONT)
+    for victim in alive.values():
+        victim.send_signal(signal.SIGCONT)
 
 
 def _known(context):
