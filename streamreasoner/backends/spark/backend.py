@@ -8,7 +8,6 @@ are settled once each, in ascending order: multiplicities up to a settled iterat
 from __future__ import annotations
 
 import logging
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +31,7 @@ from streamreasoner.backends.spark.columns import (
 from streamreasoner.backends.spark.leaves import Leaves
 from streamreasoner.backends.spark.outcome import SIZES, Outcome
 from streamreasoner.backends.spark.patterns import encode, first_that_holds, heads
-from streamreasoner.backends.spark.progress import Progress
+from streamreasoner.backends.spark.progress import Progress, digest
 from streamreasoner.backends.spark.reading import Reading
 from streamreasoner.backends.spark.relation import DifferenceLog, QueryRunner, Relation, total
 from streamreasoner.backends.spark.state import State
@@ -303,10 +302,8 @@ class SparkBackend:
             self._runner.expect_many_rows()
         if many and self._before is None:
             terms = len(self._dictionary)
-            plan = self._plan
-            program = (plan.arities, plan.strata, plan.lattices, sorted(plan.hidden))
-            epoch = self._state.last, terms, len(rows), self._runner.checksum(rows), program
-            self._purpose = sha256(repr(epoch).encode()).hexdigest(), terms
+            checksum = self._runner.checksum(rows)
+            self._purpose = digest(self._plan, self._state.last, terms, len(rows), checksum), terms
             if (note := self._progress.find(self._purpose[0])) is not None:
                 self._resume(note)
                 return

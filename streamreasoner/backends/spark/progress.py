@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from streamreasoner.backends.spark.relation import DifferenceLog, QueryRunner
+    from streamreasoner.plan.algebra import ProgramPlan
 
 EVERY_SECONDS = 60.0
 """Most work lost to a crash, beside the current iteration."""
@@ -46,6 +47,18 @@ class Note:
     generations: tuple[str, str]
     terms: list[str]
     logs: dict[str, Parts]
+
+
+def digest(plan: ProgramPlan, *epoch: object) -> str:
+    """What identifies an epoch of a program, as a text of fixed length.
+
+    The rules count, not their delta plans: those may nest deeper than `repr` can recurse.
+    """
+    strata = [
+        ([rule.body for rule in stratum.rules], stratum.reductions) for stratum in plan.strata
+    ]
+    program = plan.arities, strata, plan.lattices, sorted(plan.hidden)
+    return hashlib.sha256(repr((*epoch, program)).encode()).hexdigest()
 
 
 class Progress:
