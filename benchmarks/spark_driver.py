@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from benchmarks.driver import LIMIT, Kernel, digest
 from benchmarks.spark_meter import SETTINGS, Meter
-from streamreasoner import jvm
 from streamreasoner.analysis.load import load_program
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.dictionary import DistributedDictionary
@@ -17,6 +16,7 @@ from streamreasoner.engine.epoch import Engine
 from streamreasoner.plan.lower import lower
 from streamreasoner.streaming import session
 from streamreasoner.streaming.lock import StateLock
+from streamreasoner.system import jvm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

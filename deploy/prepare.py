@@ -11,9 +11,10 @@ import shutil
 import sys
 from pathlib import Path
 
-from streamreasoner import jvm, warmup
+from streamreasoner import warmup
 from streamreasoner.analysis.load import load_program
 from streamreasoner.streaming.session import PACKAGES
+from streamreasoner.system import jvm
 
 
 def jars(directory: Path) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from streamreasoner import jvm, warmup
+from streamreasoner import warmup
 from streamreasoner.analysis.load import load_program
 from streamreasoner.backends.choice import BackendKind, Limit
 from streamreasoner.backends.spark import files
@@ -45,6 +45,7 @@ from streamreasoner.streaming.size_monitor import SizeMonitor
 from streamreasoner.streaming.source import read_stream
 from streamreasoner.streaming.topic_checks import admin_client, check_topics
 from streamreasoner.streaming.topic_ids import TopicIds
+from streamreasoner.system import jvm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
-from streamreasoner import jvm
-from streamreasoner.class_data import ClassData
 from streamreasoner.errors import BrokerError, EnvironmentSetupError
+from streamreasoner.system import jvm
+from streamreasoner.system.class_data import ClassData
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamreasoner import config_values as values
 from streamreasoner.errors import ConfigError
-from streamreasoner.jvm import CACHE_VARIABLE, REPOSITORY_VARIABLE
+from streamreasoner.system.jvm import CACHE_VARIABLE, REPOSITORY_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

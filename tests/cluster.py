@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pyspark
 
-from streamreasoner import jvm
+from streamreasoner.system import jvm
 
 DEADLINE_SECONDS = 300
 WORKERS = 2

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from streamreasoner import jvm
+from streamreasoner.system import jvm
 
 DEADLINE_SECONDS = 300
 

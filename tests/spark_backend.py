@@ -8,12 +8,12 @@ from contextlib import contextmanager
 import pytest
 from thorough import THOROUGH
 
-from streamreasoner import jvm
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.dictionary import DistributedDictionary
 from streamreasoner.reasoner import Store
 from streamreasoner.streaming import session
 from streamreasoner.streaming.lock import StateLock
+from streamreasoner.system import jvm
 
 BUCKETS = 4
 """Few, so that a probe also reads facts of other keys."""

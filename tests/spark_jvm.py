@@ -13,9 +13,9 @@ import pytest
 from pyspark import SparkContext
 from pyspark.java_gateway import launch_gateway
 
-from streamreasoner import jvm
 from streamreasoner.streaming import session
 from streamreasoner.streaming.lock import StateLock
+from streamreasoner.system import jvm
 
 # Settings that must be given when the JVM starts; sessions choose the rest.
 _OPTIONS = {

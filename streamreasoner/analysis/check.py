@@ -29,9 +29,9 @@ from streamreasoner.analysis.warnings import (
 )
 from streamreasoner.lang.ast import Input, Output
 from streamreasoner.lang.diagnostic import in_order, refuse
-from streamreasoner.lang.memory import without_collections
 from streamreasoner.lang.parser import Reading, read
 from streamreasoner.lang.printer import print_literal, print_rule
+from streamreasoner.system.garbage import without_collections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

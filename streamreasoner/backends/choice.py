@@ -12,7 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.state import UNIT_BYTES, arena_units
-from streamreasoner.rdf.memory import Fill, physical_memory
+from streamreasoner.system.memory import Fill, physical_memory
 
 if TYPE_CHECKING:
     from streamreasoner.engine.ports import Statistics

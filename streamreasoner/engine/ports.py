@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.collection.updates import Changes, TraceRows, Updates
     from streamreasoner.plan.algebra import ProgramPlan
-    from streamreasoner.rdf.memory import Fill
+    from streamreasoner.system.memory import Fill
 
 LAST_ITERATION = (1 << 31) - 1
 """No iteration is later than this one: facts present at it are present in the closure."""

@@ -19,9 +19,9 @@ from streamreasoner.lang.ast import Program, Rule, Span
 from streamreasoner.lang.build import Builder
 from streamreasoner.lang.constants import ConstantReader
 from streamreasoner.lang.diagnostic import Diagnostic, refuse
-from streamreasoner.lang.memory import without_collections
 from streamreasoner.lang.places import Places
 from streamreasoner.lang.statements import blank, statements
+from streamreasoner.system.garbage import without_collections
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

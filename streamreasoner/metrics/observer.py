@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.engine.epoch import EpochResult
     from streamreasoner.engine.ports import Statistics
-    from streamreasoner.rdf.memory import Fill
+    from streamreasoner.system.memory import Fill
 
 SECONDS: Final = (
     *(0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.4),

@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from streamreasoner.errors import EngineError, StateFullError, TermError
+from streamreasoner.native.reserved import ReservedColumn, reservable
 from streamreasoner.rdf.kernels import columns, table
-from streamreasoner.rdf.memory import Fill, ReservedColumn, fullest, reservable
 from streamreasoner.rdf.terms import canonical
+from streamreasoner.system.memory import Fill, fullest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

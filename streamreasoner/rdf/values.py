@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from streamreasoner.native.reserved import ReservedColumn
 from streamreasoner.rdf.kernels import comparing, integers, table
-from streamreasoner.rdf.memory import ReservedColumn
 from streamreasoner.rdf.terms import parse
 from streamreasoner.rdf.valuation import value
 from streamreasoner.rdf.vocabulary import XSD_INTEGER

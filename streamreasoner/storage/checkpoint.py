@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streamreasoner import disk
 from streamreasoner.errors import StateError
 from streamreasoner.storage import log, seal
 from streamreasoner.storage.log import EpochRecord
+from streamreasoner.system import disk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -17,9 +17,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from streamreasoner import disk
 from streamreasoner.errors import StateError
 from streamreasoner.storage import seal
+from streamreasoner.system import disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

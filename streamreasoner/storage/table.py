@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from deltalake import Schema
 
-from streamreasoner import disk
 from streamreasoner.errors import StateError
 from streamreasoner.state_version import StateVersion
 from streamreasoner.storage import checkpoint, datafile, layout, log, retention, snapshot
+from streamreasoner.system import disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

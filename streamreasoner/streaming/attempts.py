@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from streamreasoner import disk
 from streamreasoner.errors import StateError
+from streamreasoner.system import disk
 
 if TYPE_CHECKING:
     from pathlib import Path

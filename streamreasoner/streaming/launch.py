@@ -25,8 +25,8 @@ import pyspark
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 
-from streamreasoner import jvm
-from streamreasoner.class_data import ClassData
+from streamreasoner.system import jvm
+from streamreasoner.system.class_data import ClassData
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

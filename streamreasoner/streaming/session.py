@@ -24,16 +24,16 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from streamreasoner import jvm
 from streamreasoner.errors import EnvironmentSetupError
 from streamreasoner.streaming import launch
+from streamreasoner.system import jvm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from py4j.java_gateway import JavaGateway
 
-    from streamreasoner.class_data import ClassData
+    from streamreasoner.system.class_data import ClassData
 
 # Version 4.0.0 has the complete set of connector jars; it runs on every 4.0.x.
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import msgspec
 from confluent_kafka import TopicCollection, Uuid
 
-from streamreasoner import disk
 from streamreasoner.errors import StateError
 from streamreasoner.streaming.clients import ANSWER_SECONDS
 from streamreasoner.streaming.topic_checks import description, roles
+from streamreasoner.system import disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -14,9 +14,9 @@ import yaml
 from pipelines import DEADLINE_SECONDS, await_published, new_case, produce, triple
 from prometheus_server import Prometheus, free_port, localised
 
-from streamreasoner import jvm
 from streamreasoner.app import pipeline
 from streamreasoner.streaming.session import CONNECTOR
+from streamreasoner.system import jvm
 
 # PySpark leaves it to the garbage collector to close its sockets.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")

@@ -26,9 +26,9 @@ from pipelines import (
 )
 
 import streamreasoner
-from streamreasoner import jvm
 from streamreasoner.analysis import check_text
 from streamreasoner.streaming import session
+from streamreasoner.system import jvm
 
 # Kafka's client leaves it to the garbage collector to close a socket of its own.
 pytestmark = [

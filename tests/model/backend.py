@@ -21,7 +21,7 @@ from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection,
 from streamreasoner.plan.aggregation import RESULT
 from streamreasoner.plan.algebra import Age, Column
 from streamreasoner.plan.change import program_change
-from streamreasoner.rdf.memory import Fill
+from streamreasoner.system.memory import Fill
 
 
 class ModelBackend:

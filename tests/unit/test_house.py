@@ -139,7 +139,7 @@ WRONG_IMPORTS = {
     "numba leaves the kernels": (
         "engine/planted.py",
         "import numba",
-        "Numba is known to the kernels BROKEN",
+        "Numba is known to native BROKEN",
     ),
 }
 

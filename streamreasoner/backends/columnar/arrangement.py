@@ -47,8 +47,8 @@ from streamreasoner.backends.columnar.layout import (
 )
 from streamreasoner.backends.columnar.slots import LOW, delete, hash_cells, insert
 from streamreasoner.backends.columnar.winners import forget_winners
-from streamreasoner.rdf.kernels.compile import inlined, kernel
-from streamreasoner.rdf.kernels.memory import int32_column, int64_column
+from streamreasoner.native.compile import inlined, kernel
+from streamreasoner.native.memory import int32_column, int64_column
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int32s, Int64s

@@ -31,8 +31,8 @@ from streamreasoner.backends.columnar.state import State, is_limited_by_addresse
 from streamreasoner.collection.updates import Changes, TraceRows, check_arity
 from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection, Statistics
 from streamreasoner.errors import MultiplicityOverflowError, StateFullError
+from streamreasoner.native.compile import is_cached
 from streamreasoner.plan.algebra import Extend, Filter
-from streamreasoner.rdf.kernels.compile import is_cached
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from streamreasoner.collection.updates import Updates
     from streamreasoner.plan.algebra import ProgramPlan
     from streamreasoner.rdf.dictionary import Dictionary
-    from streamreasoner.rdf.memory import Fill
     from streamreasoner.rdf.values import Values
+    from streamreasoner.system.memory import Fill
 
 _log = logging.getLogger(__name__)
 

@@ -19,10 +19,10 @@ from streamreasoner.backends.columnar.layout import (
     SCRATCH,
     SLOTS,
 )
+from streamreasoner.native.compile import inlined, kernel
+from streamreasoner.native.memory import call, int32_column, int64_column
 from streamreasoner.rdf.kernels.comparing import WHOLE, compare
-from streamreasoner.rdf.kernels.compile import inlined, kernel
 from streamreasoner.rdf.kernels.integers import intern_integer, is_integer
-from streamreasoner.rdf.kernels.memory import call, int32_column, int64_column
 from streamreasoner.rdf.kernels.table import FULL
 
 if TYPE_CHECKING:

@@ -85,8 +85,8 @@ from streamreasoner.backends.columnar.layout import (
 from streamreasoner.backends.columnar.pending import UNKNOWN, flush, push
 from streamreasoner.backends.columnar.probe import run_probe
 from streamreasoner.backends.columnar.slots import LOW
-from streamreasoner.rdf.kernels.compile import inlined, kernel
-from streamreasoner.rdf.kernels.memory import int32_column, int64_column
+from streamreasoner.native.compile import inlined, kernel
+from streamreasoner.native.memory import int32_column, int64_column
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int64s

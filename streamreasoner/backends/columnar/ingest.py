@@ -8,7 +8,7 @@ from streamreasoner.backends.columnar.fact import classify
 from streamreasoner.backends.columnar.layout import FACT_MASK, FACT_TABLE, OK
 from streamreasoner.backends.columnar.pending import flush, push
 from streamreasoner.backends.columnar.slots import reserve
-from streamreasoner.rdf.kernels.compile import kernel
+from streamreasoner.native.compile import kernel
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int32s, Int64s

@@ -70,8 +70,8 @@ from streamreasoner.backends.columnar.reduce import (
 )
 from streamreasoner.backends.columnar.settle import clear_class_lists, clear_deltas
 from streamreasoner.backends.columnar.slots import LOW
-from streamreasoner.rdf.kernels.compile import inlined, kernel
-from streamreasoner.rdf.kernels.memory import int32_column, int64_column, prefetch
+from streamreasoner.native.compile import inlined, kernel
+from streamreasoner.native.memory import int32_column, int64_column, prefetch
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int8s, Int32s, Int64s

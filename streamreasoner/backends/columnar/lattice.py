@@ -46,8 +46,8 @@ from streamreasoner.backends.columnar.layout import (
     WINNER_NEXT,
 )
 from streamreasoner.backends.columnar.winners import forget_winners, record_winner, winner_before
-from streamreasoner.rdf.kernels.compile import inlined, kernel
-from streamreasoner.rdf.kernels.memory import int32_column, int64_column
+from streamreasoner.native.compile import inlined, kernel
+from streamreasoner.native.memory import int32_column, int64_column
 from streamreasoner.rdf.kernels.ordering import order
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ import numpy as np
 
 from streamreasoner.backends.columnar import derive, ingest, layout, pending, slots
 from streamreasoner.backends.columnar.processors import processors
-from streamreasoner.rdf.kernels.compile import kernel
-from streamreasoner.rdf.kernels.memory import store_released
+from streamreasoner.native.compile import kernel
+from streamreasoner.native.memory import store_released
 
 if TYPE_CHECKING:
     from collections.abc import Callable

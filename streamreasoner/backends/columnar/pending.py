@@ -31,13 +31,8 @@ from streamreasoner.backends.columnar.layout import (
     RELATIONS,
     SCALARS,
 )
-from streamreasoner.rdf.kernels.compile import kernel
-from streamreasoner.rdf.kernels.memory import (
-    int32_column,
-    int64_column,
-    load_acquired,
-    yield_processor,
-)
+from streamreasoner.native.compile import kernel
+from streamreasoner.native.memory import int32_column, int64_column, load_acquired, yield_processor
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int32s, Int64s

@@ -39,8 +39,8 @@ from streamreasoner.backends.columnar.layout import (
     TRANSITION_BITS,
 )
 from streamreasoner.backends.columnar.pending import UNKNOWN, push
-from streamreasoner.rdf.kernels.compile import inlined, kernel
-from streamreasoner.rdf.kernels.memory import int32_column, int64_column, prefetch
+from streamreasoner.native.compile import inlined, kernel
+from streamreasoner.native.memory import int32_column, int64_column, prefetch
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int64s

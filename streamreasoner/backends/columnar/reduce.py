@@ -77,10 +77,8 @@ from streamreasoner.backends.columnar.layout import (
 from streamreasoner.backends.columnar.pending import UNKNOWN, flush, push
 from streamreasoner.backends.columnar.slots import LOW
 from streamreasoner.backends.columnar.superaccumulator import DIGITS_DOUBLE, add, add_double
-from streamreasoner.rdf.kernels.comparing import DOUBLE, FRACTION, KIND, WHOLE
-from streamreasoner.rdf.kernels.compile import inlined, kernel
-from streamreasoner.rdf.kernels.integers import intern_integer
-from streamreasoner.rdf.kernels.memory import (
+from streamreasoner.native.compile import inlined, kernel
+from streamreasoner.native.memory import (
     call,
     float64_column,
     int8_column,
@@ -88,6 +86,8 @@ from streamreasoner.rdf.kernels.memory import (
     int64_column,
     signed,
 )
+from streamreasoner.rdf.kernels.comparing import DOUBLE, FRACTION, KIND, WHOLE
+from streamreasoner.rdf.kernels.integers import intern_integer
 from streamreasoner.rdf.kernels.table import FULL as DICTIONARY_FULL
 
 if TYPE_CHECKING:

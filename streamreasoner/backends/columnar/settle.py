@@ -43,8 +43,8 @@ from streamreasoner.backends.columnar.layout import (
     WAS_PRESENT,
 )
 from streamreasoner.backends.columnar.slots import LOW
-from streamreasoner.rdf.kernels.compile import kernel
-from streamreasoner.rdf.kernels.memory import int32_column, int64_column, prefetch
+from streamreasoner.native.compile import kernel
+from streamreasoner.native.memory import int32_column, int64_column, prefetch
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int64s

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.backends.columnar import layout, pending
-from streamreasoner.rdf.memory import Fill, ReservedColumn, reservable
+from streamreasoner.native.reserved import ReservedColumn, reservable
+from streamreasoner.system.memory import Fill
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

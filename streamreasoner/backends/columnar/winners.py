@@ -16,8 +16,8 @@ from streamreasoner.backends.columnar.layout import (
     WINNER_NEXT,
     WINNER_UNITS,
 )
-from streamreasoner.rdf.kernels.compile import inlined, kernel
-from streamreasoner.rdf.kernels.memory import int32_column, int64_column
+from streamreasoner.native.compile import inlined, kernel
+from streamreasoner.native.memory import int32_column, int64_column
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int64s

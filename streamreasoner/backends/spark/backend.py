@@ -41,8 +41,8 @@ from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.engine.ports import LAST_ITERATION, Statistics
 from streamreasoner.errors import MultiplicityOverflowError
 from streamreasoner.plan.algebra import Age
-from streamreasoner.rdf.memory import Fill
 from streamreasoner.state_version import StateVersion
+from streamreasoner.system.memory import Fill
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -17,7 +17,7 @@ from streamreasoner.backends.spark.relation import to_frame
 from streamreasoner.backends.spark.term_table import ID, TERM, TermTable
 from streamreasoner.errors import EngineError, StateError
 from streamreasoner.rdf.dictionary import ID_BYTES, INVALID, MAX_TERMS, Dictionary
-from streamreasoner.rdf.memory import Fill
+from streamreasoner.system.memory import Fill
 
 if TYPE_CHECKING:
     from pathlib import Path

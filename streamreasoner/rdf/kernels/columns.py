@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.rdf.kernels.compile import kernel
+from streamreasoner.native.compile import kernel
+from streamreasoner.native.memory import copy_bytes, int64_column, load_byte, signed
 from streamreasoner.rdf.kernels.grammar import is_canonical
-from streamreasoner.rdf.kernels.memory import copy_bytes, int64_column, load_byte, signed
 from streamreasoner.rdf.kernels.table import (
     ABSENT,
     ARENA,

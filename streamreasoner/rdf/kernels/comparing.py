@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.rdf.kernels.compile import inlined, kernel
-from streamreasoner.rdf.kernels.grammar import BACKSLASH, GREATER, QUOTE
-from streamreasoner.rdf.kernels.memory import (
+from streamreasoner.native.compile import inlined, kernel
+from streamreasoner.native.memory import (
     float64_column,
     int8_column,
     int64_column,
     load_byte,
     signed,
 )
+from streamreasoner.rdf.kernels.grammar import BACKSLASH, GREATER, QUOTE
 from streamreasoner.rdf.kernels.table import ARENA, STARTS
 
 if TYPE_CHECKING:

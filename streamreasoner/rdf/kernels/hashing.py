@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamreasoner.rdf.kernels.compile import kernel
-from streamreasoner.rdf.kernels.memory import load_byte, load_half, load_word, multiply_fold
+from streamreasoner.native.compile import kernel
+from streamreasoner.native.memory import load_byte, load_half, load_word, multiply_fold
 
 
 @kernel

@@ -7,6 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamreasoner.native.compile import inlined, kernel
+from streamreasoner.native.memory import (
+    float64_column,
+    int8_column,
+    int32_column,
+    int64_column,
+    signed,
+)
 from streamreasoner.rdf.kernels.comparing import (
     DOUBLE,
     FRACTION,
@@ -18,14 +26,6 @@ from streamreasoner.rdf.kernels.comparing import (
     SMALL_LIMIT,
     TEXT,
     WHOLE,
-)
-from streamreasoner.rdf.kernels.compile import inlined, kernel
-from streamreasoner.rdf.kernels.memory import (
-    float64_column,
-    int8_column,
-    int32_column,
-    int64_column,
-    signed,
 )
 from streamreasoner.rdf.kernels.table import FULL, add, find, hash_term
 

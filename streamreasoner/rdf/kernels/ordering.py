@@ -12,6 +12,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamreasoner.native.compile import kernel
+from streamreasoner.native.memory import (
+    float64_column,
+    int8_column,
+    int64_column,
+    load_byte,
+    load_word,
+    signed,
+)
 from streamreasoner.rdf.kernels.comparing import (
     DOUBLE,
     HEADER_ARENA,
@@ -22,16 +31,7 @@ from streamreasoner.rdf.kernels.comparing import (
     compare_exact,
     compare_strings,
 )
-from streamreasoner.rdf.kernels.compile import kernel
 from streamreasoner.rdf.kernels.grammar import LESS, QUOTE
-from streamreasoner.rdf.kernels.memory import (
-    float64_column,
-    int8_column,
-    int64_column,
-    load_byte,
-    load_word,
-    signed,
-)
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamreasoner.rdf.kernels.compile import kernel
+from streamreasoner.native.compile import kernel
+from streamreasoner.native.memory import int64_column, load_byte
+from streamreasoner.native.search import find_byte, find_either
 from streamreasoner.rdf.kernels.grammar import (
     AT,
     BACKSLASH,
@@ -23,8 +25,6 @@ from streamreasoner.rdf.kernels.grammar import (
     is_canonical,
     is_tag_byte,
 )
-from streamreasoner.rdf.kernels.memory import int64_column, load_byte
-from streamreasoner.rdf.kernels.search import find_byte, find_either
 from streamreasoner.rdf.kernels.table import (
     ABSENT,
     ARENA,

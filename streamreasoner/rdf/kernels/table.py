@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamreasoner.rdf.kernels.compile import kernel
-from streamreasoner.rdf.kernels.hashing import hash_bytes
-from streamreasoner.rdf.kernels.memory import (
+from streamreasoner.native.compile import kernel
+from streamreasoner.native.memory import (
     copy_bytes,
     int64_column,
     load_byte,
@@ -24,6 +23,7 @@ from streamreasoner.rdf.kernels.memory import (
     signed,
     uint64_column,
 )
+from streamreasoner.rdf.kernels.hashing import hash_bytes
 
 # Positions in the header.
 ARENA = 0

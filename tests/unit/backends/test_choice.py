@@ -7,9 +7,9 @@ import pytest
 from streamreasoner.backends import choice
 from streamreasoner.backends.choice import BackendKind, Limit
 from streamreasoner.engine.ports import Statistics
-from streamreasoner.rdf import memory
-from streamreasoner.rdf.memory import Fill, physical_memory
+from streamreasoner.native import reserved
 from streamreasoner.streaming.size_monitor import SizeMonitor
+from streamreasoner.system.memory import Fill, physical_memory
 
 
 def test_a_state_that_does_not_fit_is_in_spark():
@@ -25,7 +25,7 @@ def test_a_state_that_does_not_fit_is_in_spark():
 @pytest.mark.parametrize(("gibibytes", "facts"), [(64, 214_000_000), (128, 214_000_000)])
 def test_a_state_whose_records_cannot_be_addressed_is_in_spark(monkeypatch, gibibytes, facts):
     """On any machine a state goes to Spark before 16 GiB of records are full."""
-    for module in (memory, choice):
+    for module in (reserved, choice):
         monkeypatch.setattr(module, "physical_memory", lambda: gibibytes << 30)
     limit = Limit(0)
     assert limit.value > 38 << 30

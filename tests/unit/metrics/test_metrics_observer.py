@@ -16,8 +16,8 @@ from streamreasoner.engine.ports import Statistics
 from streamreasoner.metrics import PrometheusObserver, Sources
 from streamreasoner.metrics.histogram import BatchHistogram
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.memory import Fill
 from streamreasoner.storage import StorageStatistics
+from streamreasoner.system.memory import Fill
 
 
 def _result(*signs):

@@ -9,9 +9,9 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from streamreasoner import jvm
 from streamreasoner.streaming import launch
 from streamreasoner.streaming.launch import MODULE_OPTIONS
+from streamreasoner.system import jvm
 
 HOME = Path(pyspark.__file__).parent
 SETTINGS = {"spark.driver.memory": "1g", "spark.jars.packages": ""}

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from streamreasoner.rdf.memory import ReservedColumn, physical_memory, reservable
+from streamreasoner.native.reserved import ReservedColumn, reservable
+from streamreasoner.system.memory import physical_memory
 
 GIBIBYTE = 1 << 30
 
@@ -63,7 +64,7 @@ def test_refused_address_space_is_a_clear_error():
     code = (
         "import resource, numpy\n"
         "from streamreasoner.errors import EnvironmentSetupError\n"
-        "from streamreasoner.rdf.memory import ReservedColumn\n"
+        "from streamreasoner.native.reserved import ReservedColumn\n"
         "resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))\n"
         "try:\n"
         "    ReservedColumn(numpy.int64, 1 << 40)\n"

@@ -14,7 +14,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
-from streamreasoner.rdf.kernels.compile import kernel
+from streamreasoner.native.compile import kernel
 
 _BYTE = ir.IntType(8)
 _WORD = ir.IntType(64)

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from streamreasoner import jvm
+from streamreasoner.system import jvm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

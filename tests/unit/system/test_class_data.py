@@ -10,8 +10,8 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from streamreasoner import jvm
-from streamreasoner.class_data import ClassData
+from streamreasoner.system import jvm
+from streamreasoner.system.class_data import ClassData
 
 IVY = next(Path(pyspark.__file__).parent.glob("jars/ivy-*.jar"))
 

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from streamreasoner import jvm
 from streamreasoner.errors import EnvironmentSetupError
+from streamreasoner.system import jvm
 
 
 @pytest.fixture

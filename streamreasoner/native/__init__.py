@@ -1,0 +1,1 @@
+"""Compiled functions over raw memory. Invariant: names no package above it."""

@@ -1,0 +1,1 @@
+"""What the machine provides: disk, memory, Java. Invariant: nothing here knows of the reasoner."""
