@@ -20,7 +20,7 @@ from streamreasoner.collection.updates import Updates
 from streamreasoner.engine.fixpoint import fixpoint
 from streamreasoner.lang.ast import Constant
 from streamreasoner.plan.lower import lower
-from streamreasoner.rdf.values import Values
+from streamreasoner.values.value_columns import Values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from streamreasoner.errors import StreamReasonerError
 
 if TYPE_CHECKING:
-    from streamreasoner.reasoner import Diff, Reasoner, Update
+    from streamreasoner.api.reasoner import Diff, Reasoner, Update
 
 __all__ = ["Diff", "Reasoner", "StreamReasonerError", "Update", "__version__"]
 
@@ -18,7 +18,7 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     # Spark's executors import functions on terms from this package: without numba and its kernels.
     if name in __all__:
-        globals()[name] = found = getattr(import_module("streamreasoner.reasoner"), name)
+        globals()[name] = found = getattr(import_module("streamreasoner.api.reasoner"), name)
         return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

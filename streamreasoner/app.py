@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner import warmup
 from streamreasoner.analysis.load import load_program
+from streamreasoner.api.reasoner import Reasoner, Store, columnar
 from streamreasoner.backends.choice import BackendKind, Limit
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.backend import SparkBackend
@@ -23,7 +24,6 @@ from streamreasoner.errors import StateFullError
 from streamreasoner.metrics.exporter import Exporter
 from streamreasoner.metrics.observer import PrometheusObserver, Sources
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.reasoner import Reasoner, Store, columnar
 from streamreasoner.storage import TERMS, TRACE, Tables, check_version
 from streamreasoner.streaming import recovery, session
 from streamreasoner.streaming.attempts import AttemptsFile

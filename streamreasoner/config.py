@@ -24,14 +24,14 @@ from streamreasoner.system.jvm import CACHE_VARIABLE, REPOSITORY_VARIABLE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from streamreasoner.config_values import Kind
+    from streamreasoner.config_values import KeyKind
 
 _PREFIX = "STREAMREASONER_"
 _OTHER_VARIABLES = frozenset({CACHE_VARIABLE, REPOSITORY_VARIABLE})
 _REQUIRED = object()
 
 
-def _key(kind: Kind, default: Any = _REQUIRED) -> Any:
+def _key(kind: KeyKind, default: Any = _REQUIRED) -> Any:
     return field(metadata={"kind": kind, "default": default})
 
 
@@ -293,7 +293,7 @@ def _section(
     checked: dict[str, Any] = {}
     complete = True
     for name, key in fields.items():
-        kind: Kind = key.metadata["kind"]
+        kind: KeyKind = key.metadata["kind"]
         default = key.metadata["default"]
         try:
             if name in settings:

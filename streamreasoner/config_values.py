@@ -1,7 +1,7 @@
 """Kinds of configuration value: TOML value or environment text -> checked Python value.
 
-Invariant: `Kind.read` returns a value of the documented type or raises ValueError; the error
-text adds to `Kind.allowed` without repeating it.
+Invariant: `KeyKind.read` returns a value of the documented type or raises ValueError; the error
+text adds to `KeyKind.allowed` without repeating it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class KeyKind:
     """One kind of value.
 
     Attributes:
@@ -51,7 +51,7 @@ def show(value: object, *, secret: bool = False) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-def one_of(*choices: str) -> Kind:
+def one_of(*choices: str) -> KeyKind:
     """Exactly one of a few words."""
 
     def check(value: Any, _: Path) -> str:
@@ -59,10 +59,10 @@ def one_of(*choices: str) -> Kind:
             raise ValueError
         return str(value)
 
-    return Kind(" or ".join(f'"{choice}"' for choice in choices), check, choices)
+    return KeyKind(" or ".join(f'"{choice}"' for choice in choices), check, choices)
 
 
-def whole(least: int, most: int) -> Kind:
+def whole(least: int, most: int) -> KeyKind:
     """A whole number in a range."""
 
     def check(value: Any, _: Path) -> int:
@@ -74,7 +74,7 @@ def whole(least: int, most: int) -> Kind:
     return _plain(f"a whole number from {least} to {most}", check)
 
 
-def seconds(least: float, most: float) -> Kind:
+def seconds(least: float, most: float) -> KeyKind:
     """A duration in seconds in a range."""
 
     def check(value: Any, _: Path) -> float:
@@ -88,7 +88,7 @@ def seconds(least: float, most: float) -> Kind:
     return _plain(f"seconds, a number from {least:g} to {most:g}", check)
 
 
-def _plain(allowed: str, check: Callable[[Any, Path], Any]) -> Kind:
+def _plain(allowed: str, check: Callable[[Any, Path], Any]) -> KeyKind:
     """A kind whose check may raise Python's own messages, which are dropped."""
 
     def quiet(value: Any, directory: Path) -> Any:
@@ -97,7 +97,7 @@ def _plain(allowed: str, check: Callable[[Any, Path], Any]) -> Kind:
         except (ValueError, TypeError):
             raise ValueError from None
 
-    return Kind(allowed, quiet)
+    return KeyKind(allowed, quiet)
 
 
 def _text(value: Any, _: Path) -> str:
@@ -204,18 +204,18 @@ def _spark_options(value: Any, directory: Path) -> dict[str, str]:
     return options
 
 
-TEXT = Kind("text", _text)
-PROGRAM = Kind("the name of a ruleset, or a path with a / or a . in it", _program)
-PATH = Kind("a path", _path)
-LOCATION = Kind(
+TEXT = KeyKind("text", _text)
+PROGRAM = KeyKind("the name of a ruleset, or a path with a / or a . in it", _program)
+PATH = KeyKind("a path", _path)
+LOCATION = KeyKind(
     'a path, or an address of a folder such as "s3a://bucket/folder" or "hdfs://host/folder"',
     _location,
 )
-NAME = Kind('a name of letters, digits, ".", "_" and "-"', _matching(r"[a-zA-Z0-9._-]{1,200}"))
-TOPIC = Kind('a topic name of letters, digits, ".", "_" and "-"', _topic)
-TOPICS = Kind('a list of topic names of letters, digits, ".", "_" and "-"', _topics)
-SERVERS = Kind('"host:port", comma separated', _servers)
-OPTIONS = Kind("a table of names and texts, numbers or true/false", _options, secret=True)
-SPARK_OPTIONS = Kind(
+NAME = KeyKind('a name of letters, digits, ".", "_" and "-"', _matching(r"[a-zA-Z0-9._-]{1,200}"))
+TOPIC = KeyKind('a topic name of letters, digits, ".", "_" and "-"', _topic)
+TOPICS = KeyKind('a list of topic names of letters, digits, ".", "_" and "-"', _topics)
+SERVERS = KeyKind('"host:port", comma separated', _servers)
+OPTIONS = KeyKind("a table of names and texts, numbers or true/false", _options, secret=True)
+SPARK_OPTIONS = KeyKind(
     "a table of spark.* names and texts, numbers or true/false", _spark_options, secret=True
 )

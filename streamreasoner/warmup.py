@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.errors import EngineError
 from streamreasoner.lang.ast import TRIPLE
-from streamreasoner.reasoner import Reasoner
 from streamreasoner.streaming.codec import Codec
 
 if TYPE_CHECKING:

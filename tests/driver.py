@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import reject
 
+from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.collection.updates import Updates
 from streamreasoner.errors import RecursionLimitError
 from streamreasoner.plan.lower import lower
-from streamreasoner.reasoner import Reasoner
 
 
 class Driver:

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import pytest
 from thorough import THOROUGH
 
+from streamreasoner.api.reasoner import Store
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.dictionary import DistributedDictionary
-from streamreasoner.reasoner import Store
 from streamreasoner.streaming import session
 from streamreasoner.streaming.lock import StateLock
 from streamreasoner.system import jvm

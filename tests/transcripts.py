@@ -9,7 +9,7 @@ import contextlib
 from pathlib import Path
 
 from streamreasoner.analysis.load import load_program
-from streamreasoner.reasoner import Reasoner
+from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.shell.script import run_script
 from streamreasoner.shell.session import Session
 

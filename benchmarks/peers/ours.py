@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.peers.case import Result, checksum
+from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.collection.updates import Updates
-from streamreasoner.reasoner import Reasoner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

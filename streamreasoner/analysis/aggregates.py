@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import Aggregate
-from streamreasoner.lang.builtins import MONOTONE_AGGREGATES
+from streamreasoner.values.builtins import MONOTONE_AGGREGATES
 
 if TYPE_CHECKING:
     from streamreasoner.lang.ast import Atom

@@ -14,13 +14,13 @@ from streamreasoner.analysis.types import families
 from streamreasoner.lang.ast import Atom, Call, Comparison, Constant, Negation, Wildcard
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.printer import print_literal
-from streamreasoner.rdf.functions.order import compare
+from streamreasoner.values.comparison import compare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from streamreasoner.lang.ast import Expression, Literal, Program
-    from streamreasoner.lang.kinds import Kinds
+    from streamreasoner.values.kinds import Kinds
 
 # Results of `compare` for which an operator holds; None: the values have no order.
 _HOLDS: Mapping[str, frozenset[int | None]] = {

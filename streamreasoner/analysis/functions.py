@@ -6,14 +6,14 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import Aggregate, Atom, Call, Disjunction, Negation, children, walk
-from streamreasoner.lang.builtins import AGGREGATES, FUNCTIONS, MAX_ARGUMENTS, NAMES, TESTS
 from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.values.builtins import AGGREGATES, FUNCTIONS, MAX_ARGUMENTS, NAMES, TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from streamreasoner.lang.ast import Expression, Literal, Program
-    from streamreasoner.lang.builtins import Builtin
+    from streamreasoner.values.builtins import Signature
 
 
 def misused_builtins(program: Program) -> Iterator[Diagnostic]:
@@ -83,7 +83,7 @@ def _unknown(node: Call | Aggregate, name: str) -> Diagnostic:
     return Diagnostic("SR230", f"unknown function '{name}'", node.span, hint)
 
 
-def _count(node: Call | Aggregate, builtin: Builtin, count: int) -> Iterator[Diagnostic]:
+def _count(node: Call | Aggregate, builtin: Signature, count: int) -> Iterator[Diagnostic]:
     if not builtin.accepts(count):
         message = f"'{node.function}' takes {builtin}, found {count}"
         hint = f"write `{node.function}({', '.join('…' * builtin.min_args)})`"

@@ -16,9 +16,9 @@ from streamreasoner.lang.ast import (
     Variable,
     Wildcard,
 )
-from streamreasoner.lang.builtins import AGGREGATES, FUNCTIONS
 from streamreasoner.lang.constants import UNREADABLE
-from streamreasoner.lang.kinds import (
+from streamreasoner.values.builtins import AGGREGATES, FUNCTIONS
+from streamreasoner.values.kinds import (
     ANYTHING,
     INTEGERS,
     IRIS,
@@ -28,9 +28,9 @@ from streamreasoner.lang.kinds import (
     Kind,
     Kinds,
 )
-from streamreasoner.rdf.functions.literal import literal
-from streamreasoner.rdf.functions.numbers import Type, number
-from streamreasoner.rdf.valuation import Kind as ValueKind
+from streamreasoner.values.literal import literal
+from streamreasoner.values.numbers import Type, number
+from streamreasoner.values.valuation import ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.lang.ast import Call, Constant, walk
 from streamreasoner.lang.constants import plain_value
 from streamreasoner.lang.diagnostic import Diagnostic
-from streamreasoner.rdf import regex
+from streamreasoner.values import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

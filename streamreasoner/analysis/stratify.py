@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from streamreasoner.analysis.aggregates import aggregates
 from streamreasoner.analysis.dependency import Through
 from streamreasoner.lang.ast import ARITIES
-from streamreasoner.lang.builtins import MONOTONE_AGGREGATES
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
 from streamreasoner.lang.printer import print_literal
+from streamreasoner.values.builtins import MONOTONE_AGGREGATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

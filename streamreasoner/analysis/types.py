@@ -21,9 +21,10 @@ from streamreasoner.lang.ast import (
     UnaryMinus,
     walk,
 )
-from streamreasoner.lang.builtins import AGGREGATES, FUNCTIONS, TESTS
 from streamreasoner.lang.diagnostic import Diagnostic
-from streamreasoner.lang.kinds import (
+from streamreasoner.lang.printer import print_expression
+from streamreasoner.values.builtins import AGGREGATES, FUNCTIONS, TESTS
+from streamreasoner.values.kinds import (
     INTEGERS,
     IRIS,
     NUMBERS,
@@ -33,15 +34,14 @@ from streamreasoner.lang.kinds import (
     Kind,
     described,
 )
-from streamreasoner.lang.printer import print_expression
-from streamreasoner.rdf.functions.numbers import number
+from streamreasoner.values.numbers import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from streamreasoner.lang.ast import Expression, Literal, Program
-    from streamreasoner.lang.builtins import Builtin
-    from streamreasoner.lang.kinds import Kinds
+    from streamreasoner.values.builtins import Signature
+    from streamreasoner.values.kinds import Kinds
 
 _ORDER_OPERATORS = frozenset({"<", "<=", ">", ">="})
 _EXTREMES = frozenset({"min", "max"})
@@ -78,8 +78,8 @@ class _Types:
                 yield from self._arithmetic(node)
             case Call(name, arguments) if name in _EXTREMES and len(arguments) > 1:
                 yield from self._ordered(node, name, arguments)
-            case Call(name, arguments) if (builtin := {**FUNCTIONS, **TESTS}.get(name)) is not None:
-                yield from self._arguments(name, builtin, arguments)
+            case Call(name, arguments) if signature := FUNCTIONS.get(name) or TESTS.get(name):
+                yield from self._arguments(name, signature, arguments)
             case Aggregate(name, arguments) if name in AGGREGATES:
                 yield from self._arguments(name, AGGREGATES[name], arguments)
             case Atom(predicate, arguments) if predicate in PLACES:
@@ -132,7 +132,7 @@ class _Types:
                 pass
 
     def _arguments(
-        self, name: str, builtin: Builtin, arguments: Sequence[Expression]
+        self, name: str, builtin: Signature, arguments: Sequence[Expression]
     ) -> Iterator[Diagnostic]:
         last = len(builtin.parameters) - 1
         for position, argument in enumerate(arguments):

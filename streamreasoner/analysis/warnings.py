@@ -19,9 +19,9 @@ from streamreasoner.lang.ast import (
     variables,
     walk,
 )
-from streamreasoner.lang.builtins import FUNCTIONS, TESTS
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
 from streamreasoner.lang.printer import print_literal
+from streamreasoner.values.builtins import FUNCTIONS, TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

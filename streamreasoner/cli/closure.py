@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.rdf.dictionary import TermDictionary
-    from streamreasoner.reasoner import Reasoner
 
 GENERALIZED = ".generalized"
 """Part of the names of files of triples and quads that are not RDF."""

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+    from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.collection.updates import Updates
-    from streamreasoner.reasoner import Reasoner
 
 
 def materialize(
@@ -64,8 +64,8 @@ def materialize(
     from rich.console import Console
 
     from streamreasoner.analysis.load import load_program
+    from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.cli.closure import GENERALIZED, write_closure
-    from streamreasoner.reasoner import Reasoner
 
     if trace and output is None:
         raise DataError("--trace needs --output, the directory to write to.")

@@ -40,7 +40,7 @@ def shell(
     transcript, and the exit code is 1 if a command failed.
     """
     from streamreasoner.analysis.load import load_program
-    from streamreasoner.reasoner import Reasoner
+    from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.shell import Session, run_prompt, run_script
     from streamreasoner.shell.line import Line, Tone
     from streamreasoner.shell.prompt import history_file

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.collection.updates import Updates
 from streamreasoner.demo.names import sentence
 from streamreasoner.lang.ast import TRIPLE
-from streamreasoner.reasoner import Reasoner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.demo.change import Change
     from streamreasoner.engine.epoch import EpochResult
-    from streamreasoner.reasoner import Reasoner
 
 _LATEST = 100
 _RECENT_SECONDS = 10.0

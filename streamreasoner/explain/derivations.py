@@ -22,8 +22,8 @@ from streamreasoner.explain.ground import computed, conditions, operand, value
 from streamreasoner.explain.matching import MatchSearch, schedule
 from streamreasoner.explain.proof import Absent, Condition, Fact
 from streamreasoner.lang.ast import Aggregate, Atom, Negation
-from streamreasoner.rdf.functions.numbers import number
-from streamreasoner.rdf.functions.sums import aggregate
+from streamreasoner.values.numbers import number
+from streamreasoner.values.sums import aggregate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -19,8 +19,8 @@ from streamreasoner.lang.ast import (
     Wildcard,
     variables,
 )
-from streamreasoner.rdf.functions import apply, test
-from streamreasoner.rdf.functions.order import Operator, compare
+from streamreasoner.values.builtins import apply, test
+from streamreasoner.values.comparison import Operator, compare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -37,7 +37,7 @@ from streamreasoner.explain.proof import (
     Condition,
     Fact,
     Failure,
-    Kind,
+    FailureKind,
 )
 from streamreasoner.lang.ast import (
     Aggregate,
@@ -51,7 +51,7 @@ from streamreasoner.lang.ast import (
     Wildcard,
     children,
 )
-from streamreasoner.lang.builtins import TESTS
+from streamreasoner.values.builtins import TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -112,7 +112,7 @@ class AbsenceSearch:
         else:
             failure = self._failure(parts[search.deepest], rule, best, search)
             if search.gave_up:
-                failure = Failure(Kind.UNFINISHED, failure.parts, failure.facts)
+                failure = Failure(FailureKind.UNFINISHED, failure.parts, failure.facts)
         satisfied = tuple(_satisfied_parts(parts[: search.deepest], best))
         return Attempt(rule, satisfied, failure, 1 if complete is not None else search.ways)
 
@@ -127,10 +127,10 @@ class AbsenceSearch:
                 if at not in rule_group.aggregated
             }
             rows = self.store.present(fact.predicate, group)
-            return Failure(Kind.OTHER_RESULT, (), _facts(fact.predicate, rows))
+            return Failure(FailureKind.OTHER_RESULT, (), _facts(fact.predicate, rows))
         if winner is not None:
-            return Failure(Kind.BEATEN, (), (Fact(fact.predicate, winner.arguments),))
-        return Failure(Kind.OWED, ())
+            return Failure(FailureKind.BEATEN, (), (Fact(fact.predicate, winner.arguments),))
+        return Failure(FailureKind.OWED, ())
 
     def _failure(self, part: Part, rule: Rule, best: Match, search: MatchSearch) -> Failure:
         """Why the longest partial match does not satisfy the next part."""
@@ -154,7 +154,7 @@ class AbsenceSearch:
             return _no_value(atom, bindings)
         values = [each for argument in atom.arguments for each in computed(argument, bindings)]
         close = self._closest(atom.predicate, known)
-        return Failure(Kind.MISSING, (*values, pattern(atom, bindings)), close)
+        return Failure(FailureKind.MISSING, (*values, pattern(atom, bindings)), close)
 
     @staticmethod
     def _false_condition(literal: Literal, bindings: Bindings, search: MatchSearch) -> Failure:
@@ -164,11 +164,11 @@ class AbsenceSearch:
                 if rows is None:
                     return _no_value(atom, bindings)
                 facts = _facts(atom.predicate, rows)
-                return Failure(Kind.PRESENT, tuple(conditions(literal, bindings)), facts)
+                return Failure(FailureKind.PRESENT, tuple(conditions(literal, bindings)), facts)
             case _:
                 if holds(literal, bindings) is None:
                     return _no_value(literal, bindings)
-                return Failure(Kind.FALSE, tuple(conditions(literal, bindings)))
+                return Failure(FailureKind.FALSE, tuple(conditions(literal, bindings)))
 
     def _closest(self, predicate: str, known: Mapping[int, str]) -> tuple[Fact, ...]:
         """The present facts that differ from the known arguments at the fewest positions."""
@@ -229,7 +229,9 @@ def _argument_mismatch(
         return _no_value(expression, bindings)
     missing = Fact(atom.predicate, (*arguments[:position], term, *arguments[position + 1 :]))
     close = Fact(atom.predicate, tuple(arguments))
-    return Failure(Kind.MISSING, (*computed(expression, bindings), atom_of(missing)), (close,))
+    return Failure(
+        FailureKind.MISSING, (*computed(expression, bindings), atom_of(missing)), (close,)
+    )
 
 
 def _other_fact(rule: Rule, bindings: Bindings) -> Failure:
@@ -240,7 +242,7 @@ def _other_fact(rule: Rule, bindings: Bindings) -> Failure:
     if len(known) < len(terms):
         return _no_value(rule.head, bindings)
     values = [each for expression in operands for each in computed(expression, bindings)]
-    return Failure(Kind.OTHER_FACT, tuple(values), (Fact(rule.head.predicate, known),))
+    return Failure(FailureKind.OTHER_FACT, tuple(values), (Fact(rule.head.predicate, known),))
 
 
 def _facts(predicate: str, rows: Sequence[Row]) -> tuple[Fact, ...]:
@@ -252,7 +254,7 @@ def _no_value(node: Expression | Literal, bindings: Bindings) -> Failure:
     inner = next((child for child in children(node) if _lacks_value(child, bindings)), None)
     if inner is not None:
         return _no_value(inner, bindings)
-    return Failure(Kind.NO_VALUE, (ground(node, bindings),))
+    return Failure(FailureKind.NO_VALUE, (ground(node, bindings),))
 
 
 def _lacks_value(node: Expression | Literal, bindings: Bindings) -> bool:

@@ -146,7 +146,7 @@ class Proof:
 # Why a fact is absent ----------------------------------------------------------------------------
 
 
-class Kind(Enum):
+class FailureKind(Enum):
     """Why a rule does not derive a fact."""
 
     MISSING = "missing"
@@ -180,7 +180,7 @@ class Failure:
         facts: Facts whose meaning depends on the kind.
     """
 
-    kind: Kind
+    kind: FailureKind
     parts: tuple[Literal | Expression, ...]
     facts: tuple[Fact, ...] = ()
 

@@ -9,7 +9,7 @@ from streamreasoner.analysis.aggregates import aggregates, is_lattice
 from streamreasoner.explain.matching import goal_for
 from streamreasoner.explain.proof import Competition, Fact
 from streamreasoner.lang.ast import Aggregate, Constant
-from streamreasoner.rdf.functions.total_order import order_key
+from streamreasoner.values.order import order_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from streamreasoner.explain.proof import (
     Condition,
     Derivation,
     Fact,
-    Kind,
+    FailureKind,
     Proved,
 )
 
@@ -186,24 +186,24 @@ def _attempt(attempt: Attempt, printer: ExplanationPrinter) -> _Branch:
 def _why(failure: Failure, shown: str, printer: ExplanationPrinter) -> str:  # noqa: PLR0911 - one for each kind
     facts = _listed(failure.facts, printer)
     match failure.kind:
-        case Kind.MISSING:
+        case FailureKind.MISSING:
             return f"{shown} is missing" + (f"; there is {facts}" if facts else "; there is none")
-        case Kind.PRESENT:
+        case FailureKind.PRESENT:
             return f"{shown} does not hold: there is {facts}"
-        case Kind.FALSE:
+        case FailureKind.FALSE:
             return f"{shown} does not hold"
-        case Kind.NO_VALUE:
+        case FailureKind.NO_VALUE:
             return f"{shown} has no value"
-        case Kind.OTHER_FACT:
+        case FailureKind.OTHER_FACT:
             equation = f"{shown}: " if shown else ""
             return f"{equation}the rule derives {facts}"
-        case Kind.OTHER_RESULT:
+        case FailureKind.OTHER_RESULT:
             return f"the group has another value: {facts}" if facts else "the group has no value"
-        case Kind.BEATEN:
+        case FailureKind.BEATEN:
             return f"it is derived, but {facts} is the better candidate"
-        case Kind.OWED:
+        case FailureKind.OWED:
             return "it is derived, but retracted at least as often"
-        case Kind.UNFINISHED:
+        case FailureKind.UNFINISHED:
             return f"{shown}: there are too many partial matches to try them all"
 
 

@@ -29,9 +29,9 @@ from streamreasoner.lang.ast import (
     Wildcard,
     bracketed,
 )
-from streamreasoner.lang.builtins import TESTS, is_aggregate
 from streamreasoner.lang.constants import RDF_TYPE, UNREADABLE, negative, plain_value
 from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.values.builtins import TESTS, is_aggregate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from streamreasoner.lang import ast
-from streamreasoner.lang.builtins import MONOTONE_AGGREGATES
 from streamreasoner.plan.algebra import (
     Column,
     Lattice,
@@ -25,6 +24,7 @@ from streamreasoner.plan.algebra import (
 from streamreasoner.plan.body import body_of
 from streamreasoner.plan.relational import Project, Reduce, Union
 from streamreasoner.plan.rewrite.projections import constants_tag
+from streamreasoner.values.builtins import MONOTONE_AGGREGATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

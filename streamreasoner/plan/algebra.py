@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Set as AbstractSet
 
-    from streamreasoner.rdf.functions.order import Operator
+    from streamreasoner.values.comparison import Operator
 
 
 class PlanError(StreamReasonerError):

@@ -39,7 +39,7 @@ from streamreasoner.plan.relational import (
     substituted,
     walk,
 )
-from streamreasoner.rdf.functions.order import Operator
+from streamreasoner.values.comparison import Operator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from streamreasoner.errors import EngineError, StateFullError, TermError
 from streamreasoner.native.reserved import ReservedColumn, reservable
-from streamreasoner.rdf.kernels import columns, table
+from streamreasoner.rdf.kernels import hash_table, term_columns
 from streamreasoner.rdf.terms import canonical
 from streamreasoner.system.memory import Fill, fullest
 
@@ -100,16 +100,16 @@ class Dictionary:
         self._starts = ReservedColumn(
             np.int64, reservable(8, at_most=MAX_TERMS + 1), huge_pages=True
         )
-        self._header = np.zeros(table.HEADER_LENGTH, dtype=np.int64)
-        self._header[table.ARENA] = self._arena.address
-        self._header[table.STARTS] = self._starts.address
-        self._header[table.BYTES_LIMIT] = self._arena.capacity
-        self._header[table.FIRST_SECRET] = secrets.randbits(63)
-        self._header[table.SECOND_SECRET] = secrets.randbits(63)
+        self._header = np.zeros(hash_table.HEADER_LENGTH, dtype=np.int64)
+        self._header[hash_table.ARENA] = self._arena.address
+        self._header[hash_table.STARTS] = self._starts.address
+        self._header[hash_table.BYTES_LIMIT] = self._arena.capacity
+        self._header[hash_table.FIRST_SECRET] = secrets.randbits(63)
+        self._header[hash_table.SECOND_SECRET] = secrets.randbits(63)
         self._install(ReservedColumn(np.uint64, _FIRST_SLOTS))
 
     def __len__(self) -> int:
-        return int(self._header[table.COUNT])
+        return int(self._header[hash_table.COUNT])
 
     @property
     def local(self) -> Dictionary:
@@ -138,7 +138,7 @@ class Dictionary:
     @property
     def nbytes(self) -> int:
         """Bytes in use: term text, starts and hash slots."""
-        used = int(self._header[table.BYTES]) + 8 * (len(self) + 1)
+        used = int(self._header[hash_table.BYTES]) + 8 * (len(self) + 1)
         return used + 8 * self._slots.capacity
 
     def encode(self, terms: Terms) -> NDArray[np.int32]:
@@ -176,8 +176,8 @@ class Dictionary:
     def find(self, term: str) -> int | None:
         """Id of a canonical term, or None if it was never added."""
         data = term.encode()
-        term_id = columns.find_term(self._header, _address(data), len(data))
-        return None if term_id == table.ABSENT else int(term_id)
+        term_id = term_columns.find_term(self._header, _address(data), len(data))
+        return None if term_id == hash_table.ABSENT else int(term_id)
 
     def intern(self, term: str) -> int:
         """Id of a canonical term, added if unseen.
@@ -187,8 +187,8 @@ class Dictionary:
         """
         data = term.encode()
         while True:
-            term_id = columns.intern_term(self._header, _address(data), len(data), False)  # noqa: FBT003
-            if term_id != table.FULL:
+            term_id = term_columns.intern_term(self._header, _address(data), len(data), False)  # noqa: FBT003
+            if term_id != hash_table.FULL:
                 return int(term_id)
             self.grow()
 
@@ -200,9 +200,9 @@ class Dictionary:
         """
         flat = self._checked(ids)
         offsets = np.empty(len(flat) + 1, dtype=np.int64)
-        columns.term_offsets(self._header, flat, offsets)
+        term_columns.term_offsets(self._header, flat, offsets)
         data = np.empty(int(offsets[-1]), dtype=np.uint8)
-        columns.copy_terms(self._header, flat, offsets, data.ctypes.data)
+        term_columns.copy_terms(self._header, flat, offsets, data.ctypes.data)
         buffers = pa.py_buffer(offsets), pa.py_buffer(data)
         return pa.LargeStringArray.from_buffers(len(flat), *buffers)
 
@@ -218,7 +218,9 @@ class Dictionary:
         return pa.LargeStringArray.from_buffers(
             stop - start,
             pa.foreign_buffer(offsets, 8 * (stop - start + 1), base=self._starts),
-            pa.foreign_buffer(self._arena.address, int(self._header[table.BYTES]), self._arena),
+            pa.foreign_buffer(
+                self._arena.address, int(self._header[hash_table.BYTES]), self._arena
+            ),
         )
 
     def is_literal(self, ids: NDArray[np.integer]) -> NDArray[np.bool_]:
@@ -244,7 +246,7 @@ class Dictionary:
             StateFullError: The text of the terms has reached its limit.
             EngineError: The number of ids has reached its limit.
         """
-        if len(self) < self._header[table.COUNT_LIMIT]:
+        if len(self) < self._header[hash_table.COUNT_LIMIT]:
             raise StateFullError(
                 f"The dictionary is full: the text of {len(self)} terms takes {self._text}, the "
                 "limit for this machine's memory. The epoch was rolled back. Set "
@@ -257,19 +259,19 @@ class Dictionary:
             )
         old = self._slots
         slots = ReservedColumn(np.uint64, 2 * old.capacity, huge_pages=True)
-        table.rehash(old.array, slots.array)
+        hash_table.rehash(old.array, slots.array)
         self._install(slots)
 
     @property
     def _text(self) -> Fill:
-        return Fill(int(self._header[table.BYTES]), int(self._header[table.BYTES_LIMIT]))
+        return Fill(int(self._header[hash_table.BYTES]), int(self._header[hash_table.BYTES_LIMIT]))
 
     def _install(self, slots: ReservedColumn) -> None:
         self._slots = slots
         loaded = slots.capacity * _LOAD_NUMERATOR // _LOAD_DENOMINATOR
-        self._header[table.SLOTS] = slots.address
-        self._header[table.SLOT_MASK] = slots.capacity - 1
-        self._header[table.COUNT_LIMIT] = min(loaded, self.capacity)
+        self._header[hash_table.SLOTS] = slots.address
+        self._header[hash_table.SLOT_MASK] = slots.capacity - 1
+        self._header[hash_table.COUNT_LIMIT] = min(loaded, self.capacity)
 
     def _encode(self, terms: Terms, *, checked: bool) -> NDArray[np.int32]:
         if isinstance(terms, pa.ChunkedArray):
@@ -278,10 +280,10 @@ class Dictionary:
         ids = np.empty(len(terms), dtype=np.int32)
         offsets, data = _buffers(terms)
         row = 0
-        while (row := columns.encode_rows(self._header, offsets, data, row, ids, checked)) < len(
-            ids
-        ):
-            if ids[row] == table.FULL:
+        while (
+            row := term_columns.encode_rows(self._header, offsets, data, row, ids, checked)
+        ) < len(ids):
+            if ids[row] == hash_table.FULL:
                 self.grow()
                 continue
             try:
@@ -294,7 +296,7 @@ class Dictionary:
     def _first_bytes(self, ids: NDArray[np.integer]) -> NDArray[np.uint8]:
         flat = self._checked(ids)
         first = np.empty(len(flat), dtype=np.uint8)
-        columns.first_bytes(self._header, flat, first)
+        term_columns.first_bytes(self._header, flat, first)
         return first
 
     def _checked(self, ids: NDArray[np.integer]) -> NDArray[np.int64]:

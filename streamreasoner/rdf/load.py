@@ -33,7 +33,7 @@ import pyoxigraph
 
 from streamreasoner.errors import DataError, TermError
 from streamreasoner.rdf import nquads, ntriples
-from streamreasoner.rdf.terms import Kind, Term, canonical
+from streamreasoner.rdf.terms import Term, TermKind, canonical
 from streamreasoner.rdf.vocabulary import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER, XSD_STRING
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def cell_term(cell: str) -> str:
         try:
             return canonical(cell)
         except TermError:
-            return str(Term(Kind.LITERAL, cell, datatype=XSD_STRING))
+            return str(Term(TermKind.LITERAL, cell, datatype=XSD_STRING))
     datatype = XSD_STRING
     if _INTEGER_CELL.fullmatch(cell):
         datatype = XSD_INTEGER
@@ -133,7 +133,7 @@ def cell_term(cell: str) -> str:
         datatype = XSD_DECIMAL
     elif _DOUBLE_CELL.fullmatch(cell):
         datatype = XSD_DOUBLE
-    return str(Term(Kind.LITERAL, cell, datatype=datatype))
+    return str(Term(TermKind.LITERAL, cell, datatype=datatype))
 
 
 def _turtle(path: Path, dictionary: Dictionary) -> Iterator[Facts]:

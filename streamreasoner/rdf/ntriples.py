@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 import numpy as np
 
 from streamreasoner.errors import DataError
-from streamreasoner.rdf.kernels import scan, table
+from streamreasoner.rdf.kernels import hash_table, line_scanner
 from streamreasoner.rdf.lines import BadLine, triples
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _blocks(
         count = _fill(stream, text.data[filled:-1], name)
         ended = count == 0
         if ended and filled:
-            text[filled] = scan.NEWLINE
+            text[filled] = line_scanner.NEWLINE
             count = 1
         complete = _after_last_newline(text, filled, filled + count)
         filled += count
@@ -179,26 +179,26 @@ def _scan(  # noqa: PLR0917  (the state of one read)
     cursor = np.array([0, 0, lines], dtype=np.int64)
     address = text.ctypes.data
     while True:
-        status = scan.scan(dictionary.header, cursor, address, len(text), out)
-        if status == scan.DONE:
-            return out[: cursor[scan.ROWS]].copy(), int(cursor[scan.LINES])
-        if status == table.FULL:
+        status = line_scanner.scan(dictionary.header, cursor, address, len(text), out)
+        if status == line_scanner.DONE:
+            return out[: cursor[line_scanner.ROWS]].copy(), int(cursor[line_scanner.LINES])
+        if status == hash_table.FULL:
             dictionary.grow()
             continue
-        start = int(cursor[scan.OFFSET])
+        start = int(cursor[line_scanner.OFFSET])
         line = text[start : start + _line_length(text, start)].tobytes()
-        cursor[scan.OFFSET] += len(line) + 1
-        cursor[scan.LINES] += 1
+        cursor[line_scanner.OFFSET] += len(line) + 1
+        cursor[line_scanner.LINES] += 1
         try:
             parsed = triples(line)
         except DataError as error:
             if bad_lines is None:
-                raise DataError(f"{name}:{cursor[scan.LINES]}: {error}") from None
-            bad_lines.append(BadLine(int(cursor[scan.LINES]), str(error)))
+                raise DataError(f"{name}:{cursor[line_scanner.LINES]}: {error}") from None
+            bad_lines.append(BadLine(int(cursor[line_scanner.LINES]), str(error)))
             continue
         for triple in parsed:
-            out[cursor[scan.ROWS]] = [dictionary.intern(term) for term in triple]
-            cursor[scan.ROWS] += 1
+            out[cursor[line_scanner.ROWS]] = [dictionary.intern(term) for term in triple]
+            cursor[line_scanner.ROWS] += 1
 
 
 def _line_length(text: NDArray[np.uint8], start: int) -> int:

@@ -22,8 +22,6 @@ from enum import Enum
 import pyoxigraph
 
 from streamreasoner.errors import TermError
-from streamreasoner.rdf.valuation import Value
-from streamreasoner.rdf.valuation import value as literal_value
 from streamreasoner.rdf.vocabulary import (
     RDF_DIR_LANG_STRING,
     RDF_LANG_STRING,
@@ -64,7 +62,7 @@ _LAST_CODE_POINT = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
 
 
-class Kind(Enum):
+class TermKind(Enum):
     """The kind of a term."""
 
     IRI = "IRI"
@@ -83,16 +81,16 @@ class Term:
         datatype: Datatype IRI of any other literal (xsd:string included), else None.
     """
 
-    kind: Kind
+    kind: TermKind
     value: str
     language: str | None = None
     datatype: str | None = None
 
     def __str__(self) -> str:
         """Canonical N-Triples."""
-        if self.kind is Kind.IRI:
+        if self.kind is TermKind.IRI:
             return f"<{self.value}>"
-        if self.kind is Kind.BLANK_NODE:
+        if self.kind is TermKind.BLANK_NODE:
             return f"_:{self.value}"
         quoted = f'"{_TO_ESCAPE.sub(_escape, self.value)}"'
         if self.language is not None:
@@ -118,14 +116,14 @@ def parse(text: str) -> Term:
     if (surrogate := _SURROGATE.search(text)) is not None:
         raise _error(text, "a surrogate code point is not a character", surrogate.start())
     if text.startswith("<"):
-        return Term(Kind.IRI, _iri(text, 0))
+        return Term(TermKind.IRI, _iri(text, 0))
     if text.startswith("_:"):
         label = _BLANK_NODE.fullmatch(text)
         if label is None:
             prefix = _BLANK_NODE.match(text)
             reason = "the blank node label is empty or contains a character that is not allowed"
             raise _error(text, reason, prefix.end() if prefix else 2)
-        return Term(Kind.BLANK_NODE, label[1])
+        return Term(TermKind.BLANK_NODE, label[1])
     if text.startswith('"'):
         return _literal(text)
     reason = 'a term is an <IRI>, a _:blankNode or a "literal"'
@@ -143,15 +141,15 @@ def to_ntriples(value: object) -> str:
     """
     match value:
         case bool():
-            return str(Term(Kind.LITERAL, "true" if value else "false", datatype=XSD_BOOLEAN))
+            return str(Term(TermKind.LITERAL, "true" if value else "false", datatype=XSD_BOOLEAN))
         case int():
-            return str(Term(Kind.LITERAL, _integer(value), datatype=XSD_INTEGER))
+            return str(Term(TermKind.LITERAL, _integer(value), datatype=XSD_INTEGER))
         case float():
-            return str(Term(Kind.LITERAL, _double(value), datatype=XSD_DOUBLE))
+            return str(Term(TermKind.LITERAL, _double(value), datatype=XSD_DOUBLE))
         case Decimal():
             if not value.is_finite():
                 raise TermError(f"Decimal '{value}' has no form in RDF; use a finite number.")
-            return str(Term(Kind.LITERAL, f"{value:f}", datatype=XSD_DECIMAL))
+            return str(Term(TermKind.LITERAL, f"{value:f}", datatype=XSD_DECIMAL))
         case str() if type(value) is str:
             return canonical(f'"{_TO_ESCAPE.sub(_escape, value)}"')
         case _:
@@ -159,16 +157,6 @@ def to_ntriples(value: object) -> str:
                 f"A Python {type(value).__name__} is not a term; use an rdflib URIRef, BNode or"
                 " Literal, or an int, float, Decimal, str or bool."
             )
-
-
-def value(text: str) -> Value:
-    """The value of a term in comparisons; kind NONE unless it is a literal with a known value.
-
-    Raises:
-        TermError: `text` is not a term.
-    """
-    term = parse(text)
-    return literal_value(term.value, term.datatype)
 
 
 def _integer(value: int) -> str:
@@ -205,19 +193,19 @@ def _literal(text: str) -> Term:
     value = _unescape(text, quoted.start(1), quoted.end(1), in_iri=False)
     end = quoted.end()
     if end == len(text):
-        return Term(Kind.LITERAL, value, datatype=XSD_STRING)
+        return Term(TermKind.LITERAL, value, datatype=XSD_STRING)
     language = _LANGUAGE.match(text, end)
     if language is not None:
         if language.end() != len(text):
             raise _error(text, "the language tag is malformed", language.end())
-        return Term(Kind.LITERAL, value, language=language[1].lower())
+        return Term(TermKind.LITERAL, value, language=language[1].lower())
     marker = _DATATYPE.match(text, end)
     if marker is None:
         raise _error(text, "after a literal only @language or ^^<datatype> may follow", end)
     datatype = _iri(text, marker.end())
     if datatype in (RDF_LANG_STRING, RDF_DIR_LANG_STRING):
         raise _error(text, "a literal of this datatype needs a language tag", marker.end())
-    return Term(Kind.LITERAL, value, datatype=datatype)
+    return Term(TermKind.LITERAL, value, datatype=datatype)
 
 
 def _iri(text: str, start: int) -> str:

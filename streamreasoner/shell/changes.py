@@ -10,8 +10,8 @@ from streamreasoner.shell.line import Line, Tone, count
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from streamreasoner.api.reasoner import Diff, Update
     from streamreasoner.engine.epoch import EpochResult
-    from streamreasoner.reasoner import Diff, Update
     from streamreasoner.shell.command import Fact
     from streamreasoner.shell.facts import FactPrinter
 

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from streamreasoner.api.nodes import to_ntriples
 from streamreasoner.lang.ast import Atom, Constant, Span, Variable
 from streamreasoner.lang.printer import print_literal
-from streamreasoner.rdf.functions.total_order import order_key
-from streamreasoner.rdf.nodes import to_ntriples
 from streamreasoner.shell.command import Fact
+from streamreasoner.values.order import order_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from streamreasoner.api.reasoner import Update
     from streamreasoner.rdf.dictionary import TermDictionary
-    from streamreasoner.reasoner import Update
     from streamreasoner.shell.command import Pattern
 
 _NOWHERE = Span("", 1, 1, 1, 1, 0, 0)

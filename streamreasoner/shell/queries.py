@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.lang.ast import Rule
-    from streamreasoner.reasoner import Reasoner
     from streamreasoner.shell.command import Fact, Pattern
     from streamreasoner.shell.facts import FactPrinter
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
+from streamreasoner.api.nodes import from_ntriples
+from streamreasoner.api.reasoner import Update
 from streamreasoner.errors import EngineError, ProgramError
 from streamreasoner.lang.ast import Base, Prefix, Span
 from streamreasoner.lang.printer import print_rule
 from streamreasoner.plan.explain import explain_plan
 from streamreasoner.rdf.load import declared_prefixes
-from streamreasoner.rdf.nodes import from_ntriples
-from streamreasoner.reasoner import Update
 from streamreasoner.shell.changes import changes, totals
 from streamreasoner.shell.command import (
     ALIASES,
@@ -41,7 +41,7 @@ from streamreasoner.shell.syntax import Scope, relocated, rule_warnings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from streamreasoner.reasoner import Diff, Reasoner
+    from streamreasoner.api.reasoner import Diff, Reasoner
     from streamreasoner.shell.command import Command, Fact
 
 _Result = TypeVar("_Result")

@@ -27,9 +27,9 @@ from streamreasoner.streaming.rejected import Reason, Rejected
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.collection.programs import ProgramText
     from streamreasoner.engine.epoch import EpochResult
-    from streamreasoner.reasoner import Reasoner
     from streamreasoner.streaming.codec import Decoded
     from streamreasoner.streaming.output import Message
     from streamreasoner.streaming.ports import DecodedChanges, PipelineObserver

@@ -15,12 +15,12 @@ from streamreasoner import rulesets
 from streamreasoner.analysis.canonical_text import canonical_text
 from streamreasoner.analysis.change import canonical_program, with_rules, without_rules
 from streamreasoner.analysis.check import check_text
+from streamreasoner.api.reasoner import other_arity
 from streamreasoner.collection.programs import ProgramText
 from streamreasoner.errors import ProgramError, StateError
 from streamreasoner.lang.ast import Import
 from streamreasoner.lang.parser import read
 from streamreasoner.plan.lower import lower
-from streamreasoner.reasoner import other_arity
 from streamreasoner.streaming import timestamps
 from streamreasoner.streaming.control import Operation, read_control
 from streamreasoner.streaming.envelope import append_milliseconds, check_envelopes

@@ -16,9 +16,9 @@ from examples.independent import RESULTS
 from oracle import derivations, evaluate
 
 from streamreasoner.analysis.load import load_program
+from streamreasoner.api.nodes import from_ntriples
+from streamreasoner.api.reasoner import Reasoner, Update
 from streamreasoner.config import load
-from streamreasoner.rdf.nodes import from_ntriples
-from streamreasoner.reasoner import Reasoner, Update
 from streamreasoner.streaming.messages import read_any
 
 CASES = read_all()

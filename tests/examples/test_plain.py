@@ -12,7 +12,7 @@ import pytest
 from examples.cases import FOLDER
 
 from examples.count_lines import of_python, of_rules, table
-from streamreasoner.reasoner import Reasoner
+from streamreasoner.api.reasoner import Reasoner
 
 NAMES = sorted(path.parent.name for path in FOLDER.glob("*/plain.py"))
 

@@ -14,8 +14,8 @@ from examples.test_examples import CASES, SIZES, generated, messages
 from spark_backend import MARKS
 from thorough import THOROUGH
 
+from streamreasoner.api.nodes import to_ntriples
 from streamreasoner.backends.spark import state
-from streamreasoner.rdf.nodes import to_ntriples
 
 pytestmark = MARKS
 

@@ -15,7 +15,14 @@ from oracle.patterns import ANYTHING, extend, fits
 from strategies import scenarios
 
 from streamreasoner.explain import Fact, Limits, explain
-from streamreasoner.explain.proof import Absent, Aggregation, Condition, Derivation, Kind, Proved
+from streamreasoner.explain.proof import (
+    Absent,
+    Aggregation,
+    Condition,
+    Derivation,
+    FailureKind,
+    Proved,
+)
 from streamreasoner.lang.ast import Aggregate, Atom, Constant, Negation, Variable, Wildcard
 
 EVERYTHING = Limits(depth=None, size=None, matches=2)
@@ -346,9 +353,9 @@ def check_attempt(attempt, fact, world):
                 assert oracle.holds(Negation(atom, atom.span), {}, by_predicate)
     failure = attempt.failure
     assert attempt.ways >= 1
-    if failure.kind is not Kind.OTHER_FACT:
+    if failure.kind is not FailureKind.OTHER_FACT:
         assert {key(each) for each in failure.facts} <= world.closure
-    if failure.kind in (Kind.MISSING, Kind.PRESENT, Kind.FALSE):
+    if failure.kind in (FailureKind.MISSING, FailureKind.PRESENT, FailureKind.FALSE):
         check_literal(failure, by_predicate)
     else:
         check_other(attempt, fact, world)
@@ -357,30 +364,30 @@ def check_attempt(attempt, fact, world):
 def check_literal(failure, by_predicate):
     """The literal that fails does not hold."""
     part = failure.parts[-1]
-    if failure.kind is Kind.MISSING:
+    if failure.kind is FailureKind.MISSING:
         pattern = [each.term if isinstance(each, Constant) else ANYTHING for each in part.arguments]
         repeated = [each.name for each in part.arguments if isinstance(each, Variable)]
         if len(set(repeated)) == len(repeated) and not open_expression(part):
             assert not any(fits(each, pattern) for each in by_predicate[part.predicate])
     else:
         assert not oracle.holds(part, {}, by_predicate)
-        assert bool(failure.facts) == (failure.kind is Kind.PRESENT)
+        assert bool(failure.facts) == (failure.kind is FailureKind.PRESENT)
 
 
 def check_other(attempt, fact, world):
     """The head is another fact, or is absent: another candidate wins, or it is below zero."""
     failure = attempt.failure
     match failure.kind:
-        case Kind.NO_VALUE:
+        case FailureKind.NO_VALUE:
             assert failure.parts
-        case Kind.OTHER_FACT:
+        case FailureKind.OTHER_FACT:
             assert key(failure.facts[0]) != fact
-        case Kind.OTHER_RESULT:
+        case FailureKind.OTHER_RESULT:
             assert not is_lattice(attempt.rule.head)
-        case Kind.BEATEN:
+        case FailureKind.BEATEN:
             assert key(failure.facts[0]) != fact
             assert world.trace.sums.get(fact, 0) > 0
-        case Kind.OWED:
+        case FailureKind.OWED:
             assert world.trace.sums.get(fact, 0) <= 0
             assert world.trace[fact][0] < 0
         case _:

@@ -10,9 +10,8 @@ from oracle.builtins import test as holds
 from oracle.terms import string
 from strategies import DOMAIN, XSD
 
-from streamreasoner.lang.builtins import FUNCTIONS, TESTS
-from streamreasoner.rdf.functions import apply
-from streamreasoner.rdf.functions import test as judge
+from streamreasoner.values.builtins import FUNCTIONS, TESTS, apply
+from streamreasoner.values.builtins import test as judge
 
 SPECIAL = (
     *(f'"{form}"^^<{XSD}integer>' for form in ("-0", "+7", "007", 2**63, -(2**63), 2**63 - 1, "x")),

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, settings
 from model import ModelBackend
 from thorough import THOROUGH
 
+from streamreasoner.api.reasoner import Store
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.reasoner import Store
 
 EXAMPLES = settings(
     max_examples=200 if THOROUGH else 12,

@@ -6,8 +6,8 @@ import pytest
 from oracle import closure, evaluate, total
 from programs.cases import read_all
 
-from streamreasoner.rdf.nodes import to_ntriples
-from streamreasoner.reasoner import Reasoner
+from streamreasoner.api.nodes import to_ntriples
+from streamreasoner.api.reasoner import Reasoner
 
 CASES = {name: case for name, case in read_all().items() if "quad" in case.checked.arities}
 

@@ -25,19 +25,19 @@ from streamreasoner.backends.spark.columns import (
     TRANSITION,
     argument,
 )
-from streamreasoner.lang.builtins import FUNCTIONS, MONOTONE_AGGREGATES, TESTS
 from streamreasoner.plan.aggregation import RESULT
 from streamreasoner.plan.algebra import Column, Lattice, Pattern, Reduction
 from streamreasoner.plan.expressions import NEGATE
 from streamreasoner.plan.lower import lower
-from streamreasoner.rdf.functions.order import Operator
+from streamreasoner.values.builtins import FUNCTIONS, MONOTONE_AGGREGATES, TESTS
+from streamreasoner.values.comparison import Operator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from streamreasoner.api.reasoner import Store
     from streamreasoner.backends.spark.relation import QueryRunner, Relation
     from streamreasoner.backends.spark.terms import Terms
-    from streamreasoner.reasoner import Store
 
     Fact = tuple[str, tuple[str, ...], int]
     Member = tuple[int, int, int]

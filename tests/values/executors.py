@@ -14,15 +14,15 @@ from values.tables import FALSE, TRUE
 
 from streamreasoner.explain import ground
 from streamreasoner.lang.ast import BinaryOperation, Call, Comparison, Constant, UnaryMinus
-from streamreasoner.lang.builtins import FUNCTIONS, TESTS
 from streamreasoner.plan.expressions import NEGATE
-from streamreasoner.rdf import functions
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.functions.order import Operator, compare
-from streamreasoner.rdf.functions.sums import aggregate
-from streamreasoner.rdf.functions.total_order import order_key
-from streamreasoner.rdf.kernels import comparing, ordering
-from streamreasoner.rdf.values import Values
+from streamreasoner.values import builtins
+from streamreasoner.values.builtins import FUNCTIONS, TESTS
+from streamreasoner.values.comparison import Operator, compare
+from streamreasoner.values.kernels import comparing, ordering
+from streamreasoner.values.order import order_key
+from streamreasoner.values.sums import aggregate
+from streamreasoner.values.value_columns import Values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -85,11 +85,11 @@ class Functions(Executor):
         return sorted(terms, key=order_key)
 
     def apply(self, calls):
-        """Apply with `functions.apply` and `functions.test`."""
+        """Apply with `builtins.apply` and `builtins.test`."""
         return [
-            TRUTHS[functions.test(function, arguments)]
+            TRUTHS[builtins.test(function, arguments)]
             if function in TESTS
-            else functions.apply(function, arguments)
+            else builtins.apply(function, arguments)
             for function, arguments in calls
         ]
 

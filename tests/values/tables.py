@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from streamreasoner.lang.builtins import FUNCTIONS, TESTS
-from streamreasoner.lang.kinds import NUMBERS, Kind
 from streamreasoner.rdf.terms import canonical
+from streamreasoner.values.builtins import FUNCTIONS, TESTS
+from streamreasoner.values.kinds import NUMBERS, Kind
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 TRUE, FALSE = (f'"{truth}"^^<{XSD}boolean>' for truth in ("true", "false"))

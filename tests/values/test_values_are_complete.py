@@ -19,12 +19,7 @@ from values.tables import (
 )
 
 from streamreasoner import lang
-from streamreasoner.lang.builtins import AGGREGATES, FUNCTIONS, TESTS
-from streamreasoner.lang.kinds import ANYTHING, Kind
 from streamreasoner.plan.expressions import NEGATE
-from streamreasoner.rdf.functions.literal import literal
-from streamreasoner.rdf.functions.numbers import NUMERIC
-from streamreasoner.rdf.functions.order import Operator
 from streamreasoner.rdf.vocabulary import (
     XSD_BOOLEAN,
     XSD_DATE,
@@ -32,6 +27,11 @@ from streamreasoner.rdf.vocabulary import (
     XSD_DATE_TIME_STAMP,
     XSD_STRING,
 )
+from streamreasoner.values.builtins import AGGREGATES, FUNCTIONS, TESTS
+from streamreasoner.values.comparison import Operator
+from streamreasoner.values.kinds import ANYTHING, Kind
+from streamreasoner.values.literal import literal
+from streamreasoner.values.numbers import NUMERIC
 
 GRAMMAR = (Path(lang.__file__).parent / "datalog.lark").read_text("utf-8")
 ARITHMETIC = set(re.findall(r'^[A-Z]+(?:\.\d)?: "([^"]+)"$', GRAMMAR, re.MULTILINE))

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from streamreasoner.collection.updates import Updates
     from streamreasoner.plan.algebra import ProgramPlan
     from streamreasoner.rdf.dictionary import Dictionary
-    from streamreasoner.rdf.values import Values
     from streamreasoner.system.memory import Fill
+    from streamreasoner.values.value_columns import Values
 
 _log = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ from weakref import WeakMethod
 
 import numpy as np
 
-from streamreasoner.lang.builtins import FUNCTIONS, MAX_ARGUMENTS, TESTS
 from streamreasoner.plan.expressions import COPY, NEGATE
-from streamreasoner.rdf import functions
+from streamreasoner.values import builtins
+from streamreasoner.values.builtins import FUNCTIONS, MAX_ARGUMENTS, TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.rdf.dictionary import Dictionary
-    from streamreasoner.rdf.values import Values
+    from streamreasoner.values.value_columns import Values
 
 T = TypeVar("T")
 
@@ -90,9 +90,9 @@ class Builtins:
                 return self._intern(term)
             terms = self._dictionary.decode(self.arguments[:argument]).to_pylist()
             if code >= _FIRST_TEST:
-                holds = functions.test(NAMES[code], terms)
+                holds = builtins.test(NAMES[code], terms)
                 return NO_VALUE if holds is None else int(holds)
-            return self._intern(functions.apply(NAMES[code], terms, self._overflowed))
+            return self._intern(builtins.apply(NAMES[code], terms, self._overflowed))
         except BaseException as failure:  # noqa: BLE001 - re-raised after the kernel
             self._failure = failure
             return FAILURE

@@ -21,9 +21,9 @@ from streamreasoner.backends.columnar.layout import (
 )
 from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.native.memory import call, int32_column, int64_column
-from streamreasoner.rdf.kernels.comparing import WHOLE, compare
-from streamreasoner.rdf.kernels.integers import intern_integer, is_integer
-from streamreasoner.rdf.kernels.table import FULL
+from streamreasoner.rdf.kernels.hash_table import FULL
+from streamreasoner.values.kernels.comparing import WHOLE, compare
+from streamreasoner.values.kernels.integers import intern_integer, is_integer
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int64s

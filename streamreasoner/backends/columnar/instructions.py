@@ -27,7 +27,7 @@ from streamreasoner.plan.algebra import (
     Test,
     Value,
 )
-from streamreasoner.rdf.functions.order import Operator
+from streamreasoner.values.comparison import Operator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

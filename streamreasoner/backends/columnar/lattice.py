@@ -48,7 +48,7 @@ from streamreasoner.backends.columnar.layout import (
 from streamreasoner.backends.columnar.winners import forget_winners, record_winner, winner_before
 from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.native.memory import int32_column, int64_column
-from streamreasoner.rdf.kernels.ordering import order
+from streamreasoner.values.kernels.ordering import order
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int64s

@@ -86,9 +86,9 @@ from streamreasoner.native.memory import (
     int64_column,
     signed,
 )
-from streamreasoner.rdf.kernels.comparing import DOUBLE, FRACTION, KIND, WHOLE
-from streamreasoner.rdf.kernels.integers import intern_integer
-from streamreasoner.rdf.kernels.table import FULL as DICTIONARY_FULL
+from streamreasoner.rdf.kernels.hash_table import FULL as DICTIONARY_FULL
+from streamreasoner.values.kernels.comparing import DOUBLE, FRACTION, KIND, WHOLE
+from streamreasoner.values.kernels.integers import intern_integer
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.arrays import Int64s

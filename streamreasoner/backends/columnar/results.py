@@ -10,9 +10,9 @@ from streamreasoner.backends.columnar.superaccumulator import (
     DIGITS_DOUBLE,
     read_integer,
 )
-from streamreasoner.rdf.functions.sums import Sum
 from streamreasoner.rdf.terms import to_ntriples
-from streamreasoner.rdf.valuation import UNITS
+from streamreasoner.values.sums import Sum
+from streamreasoner.values.valuation import UNITS
 
 if TYPE_CHECKING:
     import numpy as np

@@ -20,9 +20,9 @@ from streamreasoner.backends.spark.columns import ITERATION, MULTIPLICITY, PREDI
 from streamreasoner.backends.spark.patterns import quoted
 from streamreasoner.plan.aggregation import RESULT
 from streamreasoner.plan.algebra import Arrangement, Column, Value
-from streamreasoner.rdf.functions.sums import COUNTING, Sum, aggregate, sum_of, term_of
-from streamreasoner.rdf.functions.total_order import order_key
 from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.values.order import order_key
+from streamreasoner.values.sums import COUNTING, Sum, aggregate, sum_of, term_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.plan.algebra import Comparison, Test
 from streamreasoner.plan.expressions import COPY
-from streamreasoner.rdf import functions
-from streamreasoner.rdf.functions.order import compare
+from streamreasoner.values import builtins
+from streamreasoner.values.comparison import compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ def holds(condition: Comparison | Test) -> Callable[..., bool]:
     if isinstance(condition, Test):
         function = condition.function
         expected = not condition.negated
-        return lambda *terms: functions.test(function, terms) is expected
+        return lambda *terms: builtins.test(function, terms) is expected
     accepts = condition.operator.accepts
     return lambda left, right: accepts(compare(left, right))
 
@@ -27,4 +27,4 @@ def value_of(function: str, overflowed: Callable[[], object]) -> Callable[..., s
     """A function of canonical terms that computes a value, and calls *overflowed* on overflow."""
     if function == COPY:
         return lambda term: term
-    return lambda *terms: functions.apply(function, terms, overflowed)
+    return lambda *terms: builtins.apply(function, terms, overflowed)

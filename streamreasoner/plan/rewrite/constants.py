@@ -25,8 +25,8 @@ from streamreasoner.plan.relational import (
     substituted,
     walk,
 )
-from streamreasoner.rdf import functions
-from streamreasoner.rdf.functions.order import compare
+from streamreasoner.values import builtins
+from streamreasoner.values.comparison import compare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,7 @@ def _term(computation: Computation) -> str | None:
         return None
     if computation.function == COPY:
         return terms[0]
-    return functions.apply(computation.function, terms)
+    return builtins.apply(computation.function, terms)
 
 
 def _without_truths(node: Relation) -> Relation:
@@ -79,7 +79,7 @@ def _holds(condition: Condition) -> bool:
             return operator.accepts(compare(left, right))
         case Test(function, arguments, negated):
             terms = _terms(arguments)
-            return terms is not None and functions.test(function, terms) is (not negated)
+            return terms is not None and builtins.test(function, terms) is (not negated)
         case _:
             return False
 

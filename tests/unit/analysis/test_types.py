@@ -7,8 +7,8 @@ import pytest
 from streamreasoner.analysis.check import check_text
 from streamreasoner.analysis.kinds import kind_of, kinds_of
 from streamreasoner.errors import ProgramError
-from streamreasoner.lang.kinds import ANYTHING, LITERALS, NUMBERS, TEXTS, Kind, described
 from streamreasoner.lang.parser import parse
+from streamreasoner.values.kinds import ANYTHING, LITERALS, NUMBERS, TEXTS, Kind, described
 
 EX = "@prefix ex: <http://example.org/> .\n"
 XSD = "http://www.w3.org/2001/XMLSchema#"

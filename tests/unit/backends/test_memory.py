@@ -8,7 +8,7 @@ from streamreasoner.analysis.load import load_program
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.plan.lower import lower
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.values import Values
+from streamreasoner.values.value_columns import Values
 
 RULES = "total(sum(?n)) :- part(_, ?n) . long(?n) :- part(?n, _), ?n > 1 ."
 

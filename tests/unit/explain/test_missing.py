@@ -7,7 +7,7 @@ from rdflib import Namespace
 
 from streamreasoner import Reasoner, Update
 from streamreasoner.explain import missing
-from streamreasoner.explain.proof import Kind
+from streamreasoner.explain.proof import FailureKind
 
 EX = Namespace("http://example.org/")
 HEADER = "@prefix ex: <http://example.org/> .\n"
@@ -23,34 +23,36 @@ def explained(rules, facts, fact):
 @pytest.mark.parametrize(
     ("rule", "facts", "kind", "told"),
     [
-        ("p(?x) :- q(?x, 2) .", [("q", 1, 3), ("q", 5, 2)], Kind.MISSING,
+        ("p(?x) :- q(?x, 2) .", [("q", 1, 3), ("q", 5, 2)], FailureKind.MISSING,
          "✗ q(1, 2) is missing; there is q(1, 3), q(5, 2)"),
-        ("p(?x) :- q(?x, ?y), q(?y, ?x) .", [("q", 1, 2)], Kind.MISSING,
+        ("p(?x) :- q(?x, ?y), q(?y, ?x) .", [("q", 1, 2)], FailureKind.MISSING,
          "✗ q(2, 1) is missing; there is q(1, 2)"),
-        ("p(?x) :- q(?x) .", [], Kind.MISSING, "✗ q(1) is missing; there is none"),
-        ("p(?x) :- q(?x + 1, ?x) .", [("q", 3, 1)], Kind.MISSING,
+        ("p(?x) :- q(?x) .", [], FailureKind.MISSING, "✗ q(1) is missing; there is none"),
+        ("p(?x) :- q(?x + 1, ?x) .", [("q", 3, 1)], FailureKind.MISSING,
          "✗ q(2, 1) is missing; there is q(3, 1)"),
-        ("p(?x) :- q(?x, ?y + 1), r(?y) .", [("q", 1, 3), ("r", 1)], Kind.MISSING,
+        ("p(?x) :- q(?x, ?y + 1), r(?y) .", [("q", 1, 3), ("r", 1)], FailureKind.MISSING,
          "✗ q(1, 2) is missing; there is q(1, 3)"),
-        ("p(?x) :- q(?x), not r(?x, _) .", [("q", 1), ("r", 1, 2)], Kind.PRESENT,
+        ("p(?x) :- q(?x), not r(?x, _) .", [("q", 1), ("r", 1, 2)], FailureKind.PRESENT,
          "✗ not r(1, _) does not hold: there is r(1, 2)"),
-        ("p(?x) :- q(?x, ?y), ?y + 1 < 3 .", [("q", 1, 4)], Kind.FALSE, "✗ 5 < 3 does not hold"),
-        ('p(?x) :- q(?x, ?y), contains(?y, "z") .', [("q", 1, "a")], Kind.FALSE,
+        ("p(?x) :- q(?x, ?y), ?y + 1 < 3 .", [("q", 1, 4)], FailureKind.FALSE,
+         "✗ 5 < 3 does not hold"),
+        ('p(?x) :- q(?x, ?y), contains(?y, "z") .', [("q", 1, "a")], FailureKind.FALSE,
          '✗ contains("a", "z") does not hold'),
-        ("p(?v) :- q(?x), ?v = ?x + 1 .", [("q", 3)], Kind.OTHER_FACT,
+        ("p(?v) :- q(?x), ?v = ?x + 1 .", [("q", 3)], FailureKind.OTHER_FACT,
          "├── 3 + 1 = 4\n└── ✗ the rule derives p(4)"),
-        ("p(?v) :- q(?x), ?v = ?x - 1.0 .", [("q", 2)], Kind.OTHER_FACT,
+        ("p(?v) :- q(?x), ?v = ?x - 1.0 .", [("q", 2)], FailureKind.OTHER_FACT,
          '└── ✗ the rule derives p("1"^^<http://www.w3.org/2001/XMLSchema#decimal>)'),
-        ("p(?v) :- q(?x), ?v = 1 / (?x - 2) .", [("q", 2)], Kind.NO_VALUE,
+        ("p(?v) :- q(?x), ?v = 1 / (?x - 2) .", [("q", 2)], FailureKind.NO_VALUE,
          "✗ 1 / (2 - 2) has no value"),
-        ("p(?x) :- q(?x, ?y), ?y / (?x - 1) < 3 .", [("q", 1, 4)], Kind.NO_VALUE,
+        ("p(?x) :- q(?x, ?y), ?y / (?x - 1) < 3 .", [("q", 1, 4)], FailureKind.NO_VALUE,
          "✗ 4 / (1 - 1) has no value"),
-        ("p(?x) :- q(?x, ?y), not contains(?y, str(?y)) .", [("q", 1, 4)], Kind.NO_VALUE,
+        ("p(?x) :- q(?x, ?y), not contains(?y, str(?y)) .", [("q", 1, 4)], FailureKind.NO_VALUE,
          "✗ contains(4, str(4)) has no value"),
-        ("p(?x * 2) :- q(?x) .", [("q", 3)], Kind.OTHER_FACT, "✗ 3 * 2 = 6: the rule derives p(6)"),
-        ("p(count(?x)) :- q(?x) .", [("q", 3), ("q", 4)], Kind.OTHER_RESULT,
+        ("p(?x * 2) :- q(?x) .", [("q", 3)], FailureKind.OTHER_FACT,
+         "✗ 3 * 2 = 6: the rule derives p(6)"),
+        ("p(count(?x)) :- q(?x) .", [("q", 3), ("q", 4)], FailureKind.OTHER_RESULT,
          "✗ the group has another value: p(2)"),
-        ("p(max(?x)) :- q(?x) .", [("q", 1), ("q", 4)], Kind.BEATEN,
+        ("p(max(?x)) :- q(?x) .", [("q", 1), ("q", 4)], FailureKind.BEATEN,
          "✗ it is derived, but p(4) is the better candidate"),
     ],
 )  # fmt: skip
@@ -126,5 +128,5 @@ def test_a_search_among_too_many_matches_ends(monkeypatch):
     explanation = explained("p(?z) :- q(?x), r(?y), s(?z, ?x, ?y) .", facts, "p(1)")
     (attempt,) = explanation.content.attempts
 
-    assert attempt.failure.kind is Kind.UNFINISHED
+    assert attempt.failure.kind is FailureKind.UNFINISHED
     assert "too many partial matches" in explanation.text()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from streamreasoner import Reasoner, Update
+from streamreasoner.api.nodes import to_ntriples
 from streamreasoner.explain.store import Store
-from streamreasoner.rdf.nodes import to_ntriples
 
 RULES = (
     "path(?x, ?y) :- edge(?x, ?y, _) .\npath(?x, ?z) :- path(?x, ?y), path(?y, ?z) .\n"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from streamreasoner.analysis import check_text
-from streamreasoner.lang.builtins import NAMES
 from streamreasoner.lang.diagnostic import CATALOGUE
+from streamreasoner.values.builtins import NAMES
 
 DOCS = Path(__file__).parents[3] / "docs"
 LANGUAGE = (DOCS / "rule-language.md").read_text(encoding="utf-8")

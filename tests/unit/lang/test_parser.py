@@ -19,9 +19,9 @@ from streamreasoner.lang.ast import (
     UnaryMinus,
     walk,
 )
-from streamreasoner.lang.builtins import NAMES
 from streamreasoner.lang.parser import parse, read
 from streamreasoner.lang.printer import print_expression, print_program, print_rule
+from streamreasoner.values.builtins import NAMES
 
 EX = "@prefix ex: <http://example.org/> .\n"
 XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -19,7 +19,7 @@ from streamreasoner.plan.algebra import (
     Value,
 )
 from streamreasoner.plan.lower import lower
-from streamreasoner.rdf.functions.order import Operator
+from streamreasoner.values.comparison import Operator
 
 EX = "@prefix ex: <http://example.org/> .\n"
 

@@ -11,10 +11,9 @@ import rdflib
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamreasoner.api.nodes import from_ntriples, to_ntriples
 from streamreasoner.errors import TermError
-from streamreasoner.rdf.nodes import from_ntriples, to_ntriples
-from streamreasoner.rdf.terms import Kind, Term, canonical, value
-from streamreasoner.rdf.valuation import Kind as ValueKind
+from streamreasoner.rdf.terms import Term, TermKind, canonical
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -215,7 +214,7 @@ def test_terms_come_back(text, caplog):
 def test_xml_literals_are_never_parsed():
     """An entity bomb in an XML literal is kept as text."""
     bomb = "<!DOCTYPE a [<!ENTITY b 'bb'>]><a>&b;</a>"
-    literal = from_ntriples(str(Term(Kind.LITERAL, bomb, datatype=RDF + "XMLLiteral")))
+    literal = from_ntriples(str(Term(TermKind.LITERAL, bomb, datatype=RDF + "XMLLiteral")))
 
     assert isinstance(literal, rdflib.Literal)
     assert str(literal) == bomb
@@ -259,12 +258,3 @@ def test_relative_rdflib_iris_are_refused():
     """Relative IRIs, which rdflib accepts, are refused."""
     with pytest.raises(TermError, match="No scheme"):
         to_ntriples(rdflib.URIRef("a"))
-
-
-def test_value_of_a_term():
-    """`value` returns the value of a literal, and None for other terms."""
-    assert value(f'"-1.5"^^<{XSD}decimal>').whole == -2
-    assert value(f'"-1.5"^^<{XSD}decimal>').fraction == 5 * 10**17
-    assert value("<http://example.org/a>").kind is ValueKind.NONE
-    assert value('"x"@en').kind is ValueKind.NONE
-    assert value('"x"').kind is ValueKind.STRING

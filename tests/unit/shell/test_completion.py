@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streamreasoner.analysis import check_text
-from streamreasoner.reasoner import Reasoner
+from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.shell.completion import MAX_CANDIDATES, Completions
 from streamreasoner.shell.session import Session
 

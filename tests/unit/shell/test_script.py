@@ -5,7 +5,7 @@ from __future__ import annotations
 from transcripts import run
 
 from streamreasoner.analysis import check_text
-from streamreasoner.reasoner import Reasoner
+from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.shell.script import run_script
 from streamreasoner.shell.session import Session
 

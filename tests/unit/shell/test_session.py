@@ -6,8 +6,8 @@ import pytest
 from transcripts import run
 
 from streamreasoner.analysis import check_text
+from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.errors import StreamReasonerError
-from streamreasoner.reasoner import Reasoner
 from streamreasoner.shell.line import Line, Tone
 from streamreasoner.shell.session import Session
 

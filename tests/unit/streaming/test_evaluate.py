@@ -10,9 +10,9 @@ import pytest
 from control_builders import APPENDED, control, messages
 
 from streamreasoner.analysis import check_text
+from streamreasoner.api.reasoner import Reasoner, Update, columnar
 from streamreasoner.errors import EngineError
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.reasoner import Reasoner, Update, columnar
 from streamreasoner.storage import Tables
 from streamreasoner.streaming.evaluate import Evaluator
 from streamreasoner.streaming.ports import Observers

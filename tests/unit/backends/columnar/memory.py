@@ -23,7 +23,7 @@ from streamreasoner.backends.columnar.superaccumulator import DIGITS_DOUBLE
 from streamreasoner.plan.algebra import Lattice, Reduction
 from streamreasoner.plan.lower import lower
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.values import Values
+from streamreasoner.values.value_columns import Values
 
 FEW = settings(max_examples=500 if THOROUGH else 20)
 """Sequences are long, and memory is read after each of their steps."""

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.kernels import table
+from streamreasoner.rdf.kernels import hash_table
 
 
 class SmallDictionary:
@@ -25,18 +25,18 @@ class SmallDictionary:
     def __init__(self, limit, slots):
         self._owner = Dictionary()
         self.header = self._owner.header.copy()
-        self.header[table.COUNT_LIMIT] = limit
+        self.header[hash_table.COUNT_LIMIT] = limit
         self.install(np.zeros(slots, np.uint64))
 
     def install(self, slots):
         """Use another hash table."""
         self.slots = slots
-        self.header[table.SLOTS] = slots.ctypes.data
-        self.header[table.SLOT_MASK] = len(slots) - 1
+        self.header[hash_table.SLOTS] = slots.ctypes.data
+        self.header[hash_table.SLOT_MASK] = len(slots) - 1
 
     def terms(self):
         """The texts in the arena, in the order of their ids."""
-        count, starts = int(self.header[table.COUNT]), self._owner._starts.array  # noqa: SLF001
+        count, starts = int(self.header[hash_table.COUNT]), self._owner._starts.array  # noqa: SLF001
         arena = self._owner._arena.array  # noqa: SLF001 - the owner itself counts no terms
         ends = starts[: count + 1].tolist()
         return [arena[start:end].tobytes() for start, end in pairwise(ends)]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.rdf.kernels.headers import SmallDictionary, memory
 
-from streamreasoner.rdf.kernels import table
+from streamreasoner.rdf.kernels import hash_table
 
 LIMIT = 12
 # All texts have one of these as hashes: near the end of the table, so that probes wrap around it.
@@ -28,19 +28,19 @@ def test_ids_are_those_of_a_dict(texts, data):
     for text in data.draw(st.lists(st.sampled_from(pool), max_size=40)):
         held = memory(text)
         hashed = np.uint64(HASHES[len(text) % len(HASHES)])
-        found = table.find(small.header, held.ctypes.data, len(text), hashed)
+        found = hash_table.find(small.header, held.ctypes.data, len(text), hashed)
 
-        assert found == model.get(text, table.ABSENT)
-        if found == table.ABSENT:
-            added = table.add(small.header, held.ctypes.data, len(text), hashed)
+        assert found == model.get(text, hash_table.ABSENT)
+        if found == hash_table.ABSENT:
+            added = hash_table.add(small.header, held.ctypes.data, len(text), hashed)
             if len(model) == LIMIT:
-                assert added == table.FULL
+                assert added == hash_table.FULL
                 assert small.terms() == list(model)
                 return
             assert added == model.setdefault(text, len(model))
         if data.draw(st.integers(0, 5)) == 0:
             larger = np.zeros(2 * len(small.slots), np.uint64)
-            table.rehash(small.slots, larger)
+            hash_table.rehash(small.slots, larger)
             small.install(larger)
         assert small.terms() == list(model)
         assert np.count_nonzero(small.slots) == len(model)
@@ -50,16 +50,16 @@ def test_ids_are_those_of_a_dict(texts, data):
 def test_text_that_does_not_fit_is_refused(texts, room):
     """A term is FULL if and only if its bytes exceed the arena, and leaves no part of it."""
     small, kept = SmallDictionary(100, 256), []
-    small.header[table.BYTES_LIMIT] = room
+    small.header[hash_table.BYTES_LIMIT] = room
     for text in texts:
         held = memory(text)
         address = held.ctypes.data
-        hashed = np.uint64(table.hash_term(small.header, address, len(text)))
-        added = table.add(small.header, address, len(text), hashed)
+        hashed = np.uint64(hash_table.hash_term(small.header, address, len(text)))
+        added = hash_table.add(small.header, address, len(text), hashed)
         fits = sum(map(len, kept)) + len(text) <= room
         kept += [text] * fits
 
-        assert added == (len(kept) - 1 if fits else table.FULL)
+        assert added == (len(kept) - 1 if fits else hash_table.FULL)
         assert small.terms() == kept
 
 
@@ -68,8 +68,8 @@ def test_bytes_are_compared_wherever_they_lie(left, right, offset):
     """`equal_bytes` compares exactly the given bytes, at addresses of any alignment."""
     length = min(len(left), len(right))
     first, second = memory(left + b"x"), memory(bytes(offset) + right + b"y")
-    equal = table.equal_bytes(first.ctypes.data, second.ctypes.data + offset, length)
+    equal = hash_table.equal_bytes(first.ctypes.data, second.ctypes.data + offset, length)
     same = memory(bytes(offset) + left + b"y")
 
     assert equal == (left[:length] == right[:length])
-    assert table.equal_bytes(first.ctypes.data, same.ctypes.data + offset, len(left))
+    assert hash_table.equal_bytes(first.ctypes.data, same.ctypes.data + offset, len(left))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from unit.rdf.kernels.headers import SmallDictionary, memory
 
 from streamreasoner.errors import DataError
-from streamreasoner.rdf.kernels import scan, table
+from streamreasoner.rdf.kernels import hash_table, line_scanner
 from streamreasoner.rdf.lines import triples
 
 # Some begin like others.
@@ -34,20 +34,20 @@ def test_lines_are_those_of_the_exact_parser(lines, limit):
     """An encoded line has the parser's terms, an uncertain one adds none, and plain ones pass."""
     small, expected, model = SmallDictionary(limit, 64), [], {}
     text = b"".join(line + b"\n" for line in lines)
-    data, cursor = memory(text), np.zeros(scan.CURSOR_LENGTH, np.int64)
+    data, cursor = memory(text), np.zeros(line_scanner.CURSOR_LENGTH, np.int64)
     out, uncertain = np.full((len(lines) + 1, 3), -9, np.int32), set()
     while (
-        status := scan.scan(small.header, cursor, data.ctypes.data, len(text), out)
-    ) != scan.DONE:
-        number = int(cursor[scan.LINES])
-        assert cursor[scan.OFFSET] == sum(len(line) + 1 for line in lines[:number])
-        if status == table.FULL:
-            small.header[table.COUNT_LIMIT] += 1
+        status := line_scanner.scan(small.header, cursor, data.ctypes.data, len(text), out)
+    ) != line_scanner.DONE:
+        number = int(cursor[line_scanner.LINES])
+        assert cursor[line_scanner.OFFSET] == sum(len(line) + 1 for line in lines[:number])
+        if status == hash_table.FULL:
+            small.header[hash_table.COUNT_LIMIT] += 1
         else:
-            assert status == table.UNCERTAIN
+            assert status == hash_table.UNCERTAIN
             uncertain.add(number)
-            cursor[scan.OFFSET] += len(lines[number]) + 1
-            cursor[scan.LINES] += 1
+            cursor[line_scanner.OFFSET] += len(lines[number]) + 1
+            cursor[line_scanner.LINES] += 1
     for number, line in enumerate(lines):
         if number not in uncertain:
             expected += [

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.rdf.kernels.headers import SmallDictionary, memory
 
-from streamreasoner.rdf.kernels import columns, table
+from streamreasoner.rdf.kernels import hash_table, term_columns
 
 CANONICAL = (b"<urn:a>", b"<urn:b>", b"_:b", b'"x"', b'"xy"', b'"x"@en', b'"1"^^<urn:d>', b'""')
 OTHERS = (b'"x"@EN', b"<urn a>", b"x", b"", b'"\\u0041"')
@@ -33,7 +33,9 @@ def test_rows_are_encoded_in_order(batches, checked, limit):
         offsets, data = column(texts)
         ids, row, stops = np.full(len(texts), -9, np.int32), 0, []
         while row < len(texts):
-            row = columns.encode_rows(small.header, offsets, data.ctypes.data, row, ids, checked)
+            row = term_columns.encode_rows(
+                small.header, offsets, data.ctypes.data, row, ids, checked
+            )
             for number, text in enumerate(texts[:row]):
                 if number not in stops:
                     assert text in CANONICAL or not checked
@@ -41,7 +43,7 @@ def test_rows_are_encoded_in_order(batches, checked, limit):
             if row < len(texts):
                 assert texts[row] not in model
                 uncertain = checked and texts[row] in OTHERS
-                assert ids[row] == (table.UNCERTAIN if uncertain else table.FULL)
+                assert ids[row] == (hash_table.UNCERTAIN if uncertain else hash_table.FULL)
                 if not uncertain:
                     assert len(model) == limit
                     return
@@ -56,14 +58,14 @@ def test_ids_are_decoded_in_any_order(texts, data):
     small = SmallDictionary(20, 64)
     for text in texts:
         held = memory(text)
-        columns.intern_term(small.header, held.ctypes.data, len(text), False)  # noqa: FBT003
+        term_columns.intern_term(small.header, held.ctypes.data, len(text), False)  # noqa: FBT003
     ids = np.array(data.draw(st.lists(st.integers(0, len(texts) - 1), max_size=12)), np.int64)
     offsets = np.empty(len(ids) + 1, np.int64)
-    columns.term_offsets(small.header, ids, offsets)
+    term_columns.term_offsets(small.header, ids, offsets)
     out = np.full(offsets[-1] + 1, 7, np.uint8)
-    columns.copy_terms(small.header, ids, offsets, out.ctypes.data)
+    term_columns.copy_terms(small.header, ids, offsets, out.ctypes.data)
     first = np.zeros(len(ids), np.uint8)
-    columns.first_bytes(small.header, ids, first)
+    term_columns.first_bytes(small.header, ids, first)
 
     assert [out[start:end].tobytes() for start, end in pairwise(offsets)] == [
         texts[number] for number in ids
@@ -72,5 +74,5 @@ def test_ids_are_decoded_in_any_order(texts, data):
     assert first.tobytes() == b"".join(texts[number][:1] for number in ids)
     for text in CANONICAL:
         held = memory(text)
-        expected = texts.index(text) if text in texts else table.ABSENT
-        assert columns.find_term(small.header, held.ctypes.data, len(text)) == expected
+        expected = texts.index(text) if text in texts else hash_table.ABSENT
+        assert term_columns.find_term(small.header, held.ctypes.data, len(text)) == expected

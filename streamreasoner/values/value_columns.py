@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.native.reserved import ReservedColumn
-from streamreasoner.rdf.kernels import comparing, integers, table
+from streamreasoner.rdf.kernels import hash_table
 from streamreasoner.rdf.terms import parse
-from streamreasoner.rdf.valuation import value
 from streamreasoner.rdf.vocabulary import XSD_INTEGER
+from streamreasoner.values.kernels import comparing, integers
+from streamreasoner.values.valuation import value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,8 +58,8 @@ class Values:
         self.table[comparing.WHOLE] = self._whole.address
         self.table[comparing.FRACTION] = self._fraction.address
         self.table[comparing.DOUBLE] = self._double.address
-        self.table[comparing.HEADER_ARENA] = dictionary.header[table.ARENA]
-        self.table[comparing.HEADER_STARTS] = dictionary.header[table.STARTS]
+        self.table[comparing.HEADER_ARENA] = dictionary.header[hash_table.ARENA]
+        self.table[comparing.HEADER_STARTS] = dictionary.header[hash_table.STARTS]
         self.table[comparing.HEADER] = dictionary.header.ctypes.data
         self.table[comparing.TEXT] = self._text.ctypes.data
         self.table[comparing.SMALL] = self._small.address
@@ -68,7 +69,7 @@ class Values:
 
     @property
     def kind(self) -> NDArray[np.int8]:
-        """`valuation.Kind` by id, int8 of shape (len,)."""
+        """`valuation.ValueKind` by id, int8 of shape (len,)."""
         return self._kind.array[: len(self)]
 
     @property
@@ -97,7 +98,7 @@ class Values:
         """Id of an int64 integer as a term, added with its value if new."""
         self.extend()
         term = int(integers.intern_integer(self.table, number))
-        if term == table.FULL:
+        if term == hash_table.FULL:
             term = self._dictionary.intern(f'"{number}"^^<{XSD_INTEGER}>')
             self.extend()
         return term

@@ -15,7 +15,8 @@ from streamreasoner.native.memory import (
     int64_column,
     signed,
 )
-from streamreasoner.rdf.kernels.comparing import (
+from streamreasoner.rdf.kernels.hash_table import FULL, add, find, hash_term
+from streamreasoner.values.kernels.comparing import (
     DOUBLE,
     FRACTION,
     HEADER,
@@ -27,7 +28,6 @@ from streamreasoner.rdf.kernels.comparing import (
     TEXT,
     WHOLE,
 )
-from streamreasoner.rdf.kernels.table import FULL, add, find, hash_term
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,6 +6,10 @@ The state is a set of reserved columns, addressed through one int64 header:
 - `starts`, int64: start of term i in the arena; `starts[count]` is the end of the last term;
 - `slots`, uint64: 32 hash bits above 32 bits of id + 1, 0 when empty; linear probing from the low
   bits of the hash, so that doubling moves slots without reading a term.
+
+A hash depends only on the bytes of a term and two secret words, which are random per dictionary: an
+attacker cannot craft terms that collide, and ids do not depend on them. The function multiplies
+64-bit words into 128 bits and folds the halves, as wyhash does.
 """
 
 # ruff: noqa: PLR2004  (widths of words in bytes)
@@ -19,11 +23,12 @@ from streamreasoner.native.memory import (
     copy_bytes,
     int64_column,
     load_byte,
+    load_half,
     load_word,
+    multiply_fold,
     signed,
     uint64_column,
 )
-from streamreasoner.rdf.kernels.hashing import hash_bytes
 
 # Positions in the header.
 ARENA = 0
@@ -58,6 +63,35 @@ def equal_bytes(left: int, right: int, length: int) -> bool:
         if load_byte(left + position) != load_byte(right + position):
             return False
     return True
+
+
+@kernel
+def hash_bytes(address: int, length: int, first: np.uint64, second: np.uint64) -> np.uint64:
+    """64-bit hash of `length` bytes at `address` under the secret words `first` and `second`."""
+    state = first ^ np.uint64(length)
+    position = address
+    end = address + length
+    while end - position > 16:
+        state = multiply_fold(load_word(position) ^ second, load_word(position + 8) ^ state)
+        position += 16
+    # The last 16 bytes, read as two words that may overlap each other and earlier bytes.
+    if length >= 16:
+        low = load_word(end - 16)
+        high = load_word(end - 8)
+    elif length >= 8:
+        low = load_word(address)
+        high = load_word(end - 8)
+    elif length >= 4:
+        low = load_half(address)
+        high = load_half(end - 4)
+    elif length > 0:
+        low = np.uint64(load_byte(address))
+        high = np.uint64(load_byte(address + length // 2) << 8 | load_byte(end - 1))
+    else:
+        low = np.uint64(0)
+        high = np.uint64(0)
+    state = multiply_fold(low ^ second, high ^ state)
+    return multiply_fold(state ^ second, first)
 
 
 @kernel

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.lang.builtins import FUNCTIONS, TESTS
-from streamreasoner.rdf import functions
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.functions import apply
-from streamreasoner.rdf.functions.terms import SKOLEM_DEPTH
 from streamreasoner.rdf.terms import canonical
-from streamreasoner.rdf.values import Values
+from streamreasoner.values import builtins
+from streamreasoner.values.builtins import FUNCTIONS, TESTS, apply
+from streamreasoner.values.term_functions import SKOLEM_DEPTH
+from streamreasoner.values.value_columns import Values
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -76,7 +75,7 @@ KINDS = {
 def test_kinds_of_terms(term):
     """Every test of kind is true or false; an ill-typed literal is only a literal."""
     names = {name for name in TESTS if name.startswith("is_")}
-    truths = {name: functions.test(name, [term]) for name in names}
+    truths = {name: builtins.test(name, [term]) for name in names}
 
     assert truths == {name: name in KINDS[term] for name in names}
 
@@ -195,4 +194,4 @@ def test_every_built_in_is_known():
             found = apply(name, [term] * builtin.min_args)
             assert found is None or canonical(found) == found
         for name, builtin in TESTS.items():
-            assert functions.test(name, [term] * builtin.min_args) in (True, False, None)
+            assert builtins.test(name, [term] * builtin.min_args) in (True, False, None)

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from streamreasoner.analysis.change import with_rules, without_rules
 from streamreasoner.analysis.load import load_program
+from streamreasoner.api.nodes import from_ntriples, to_ntriples
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.collection.updates import Updates
 from streamreasoner.engine.epoch import DEFAULT_RECURSION_LIMIT, Engine, EpochResult
@@ -26,8 +27,7 @@ from streamreasoner.lang.ast import QUAD, TRIPLE, Constant
 from streamreasoner.plan.lower import lower
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.load import load
-from streamreasoner.rdf.nodes import from_ntriples, to_ntriples
-from streamreasoner.rdf.values import Values
+from streamreasoner.values.value_columns import Values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.analysis.check import CheckedProgram
+    from streamreasoner.api.nodes import PythonTerm
     from streamreasoner.collection.updates import Changes
     from streamreasoner.engine.ports import Backend
     from streamreasoner.explain import Explanation, Limits
     from streamreasoner.lang.ast import Atom
     from streamreasoner.plan.algebra import ProgramPlan
     from streamreasoner.rdf.dictionary import TermDictionary
-    from streamreasoner.rdf.nodes import PythonTerm
 
 _INT64 = 1 << 63
 _KINDS = {"<": "an IRI", "_": "a blank node", '"': "a literal"}

@@ -41,7 +41,7 @@ _MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _FEBRUARY = 2
 
 
-class Kind(IntEnum):
+class ValueKind(IntEnum):
     """The kind of a literal's value: EXACT is a decimal, INTEGER any type of integer.
 
     Numbers (EXACT, INTEGER, DOUBLE) can be compared with each other; all other kinds only with
@@ -69,13 +69,13 @@ class Value:
         double: For EXACT, INTEGER and DOUBLE the nearest IEEE double.
     """
 
-    kind: Kind
+    kind: ValueKind
     whole: int = 0
     fraction: int = 0
     double: float = 0.0
 
 
-NO_VALUE = Value(Kind.NONE)
+NO_VALUE = Value(ValueKind.NONE)
 
 
 def value(lexical: str, datatype: str | None) -> Value:  # noqa: PLR0911  (one per datatype)
@@ -86,7 +86,7 @@ def value(lexical: str, datatype: str | None) -> Value:  # noqa: PLR0911  (one p
     """
     match datatype:
         case d if d == XSD_STRING:
-            return Value(Kind.STRING)
+            return Value(ValueKind.STRING)
         case d if d == XSD_DECIMAL:
             return _exact(lexical)
         case str() as d if (limits := XSD_INTEGER_RANGES.get(d)) is not None:
@@ -95,7 +95,7 @@ def value(lexical: str, datatype: str | None) -> Value:  # noqa: PLR0911  (one p
             return _double(lexical, single=d == XSD_FLOAT)
         case d if d == XSD_BOOLEAN:
             truth = {"true": 1, "1": 1, "false": 0, "0": 0}.get(lexical)
-            return NO_VALUE if truth is None else Value(Kind.BOOLEAN, whole=truth)
+            return NO_VALUE if truth is None else Value(ValueKind.BOOLEAN, whole=truth)
         case d if d in (XSD_DATE, XSD_DATE_TIME, XSD_DATE_TIME_STAMP):
             return _instant(lexical, d)
         case _:
@@ -106,10 +106,12 @@ def _integer(lexical: str, lowest: int | None, highest: int | None) -> Value:
     if _INTEGER.fullmatch(lexical) is None:
         return NO_VALUE
     exact = _exact(lexical)
-    if exact.kind is Kind.EXACT:
+    if exact.kind is ValueKind.EXACT:
         below = lowest is not None and exact.whole < lowest
         above = highest is not None and exact.whole > highest
-        return NO_VALUE if below or above else Value(Kind.INTEGER, exact.whole, 0, exact.double)
+        return (
+            NO_VALUE if below or above else Value(ValueKind.INTEGER, exact.whole, 0, exact.double)
+        )
     # Outside int64, only the bounds of the datatype remain to be checked.
     number = Decimal(lexical)
     if (lowest is not None and number < lowest) or (highest is not None and number > highest):
@@ -128,8 +130,8 @@ def _exact(lexical: str) -> Value:
         units = int(whole_digits) * UNITS + int(digits.ljust(FRACTION_DIGITS, "0") or "0")
         whole, fraction = divmod(-units if sign == "-" else units, UNITS)
         if whole in _INT64:
-            return Value(Kind.EXACT, whole, fraction, float(lexical))
-    return Value(Kind.DOUBLE, double=float(lexical))
+            return Value(ValueKind.EXACT, whole, fraction, float(lexical))
+    return Value(ValueKind.DOUBLE, double=float(lexical))
 
 
 def _double(lexical: str, *, single: bool) -> Value:
@@ -138,7 +140,7 @@ def _double(lexical: str, *, single: bool) -> Value:
     number = float(lexical)
     if single:
         number = _rounded(number)
-    return Value(Kind.DOUBLE, double=number)
+    return Value(ValueKind.DOUBLE, double=number)
 
 
 def _rounded(number: float) -> float:
@@ -171,7 +173,7 @@ def _instant(lexical: str, datatype: str) -> Value:
         return NO_VALUE
     seconds = ((days * 24 + int(hour)) * 60 + int(minute)) * 60 + int(second)
     return Value(
-        Kind.INSTANT, seconds - _offset(zone), int(digits.ljust(FRACTION_DIGITS, "0") or "0")
+        ValueKind.INSTANT, seconds - _offset(zone), int(digits.ljust(FRACTION_DIGITS, "0") or "0")
     )
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.terms import to_ntriples
-from streamreasoner.rdf.valuation import Kind, value
-from streamreasoner.rdf.values import Values
+from streamreasoner.values.valuation import ValueKind, value
+from streamreasoner.values.value_columns import Values
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 INCOMPARABLE = 2
@@ -181,7 +181,7 @@ def test_order_of_terms(left, right, expected):
 )
 def test_forms_without_value(lexical, datatype):
     """An ill-typed form, or one more precise than the columns can hold, has no value."""
-    assert value(lexical, XSD + datatype).kind is Kind.NONE
+    assert value(lexical, XSD + datatype).kind is ValueKind.NONE
 
 
 def test_extending_keeps_what_is_there():
@@ -195,7 +195,7 @@ def test_extending_keeps_what_is_there():
 
     assert len(values) == 100
     assert values.whole.tolist() == list(range(100))
-    assert set(values.kind.tolist()) == {Kind.INTEGER}
+    assert set(values.kind.tolist()) == {ValueKind.INTEGER}
     assert values.fraction.tolist() == [0] * 100
     assert math.fsum(values.double) == 4950
 
@@ -209,7 +209,7 @@ def test_integers_are_interned_as_their_literals():
         term = values.intern_integer(number)
 
         assert dictionary.find(typed(number, "integer")) == term
-        assert values.kind[term] == Kind.INTEGER
+        assert values.kind[term] == ValueKind.INTEGER
         assert values.whole[term] == number
         assert values.double[term] == float(number)
     assert len(dictionary) == len(values) == len(set(numbers))

@@ -7,10 +7,10 @@ import re2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.rdf import functions
-from streamreasoner.rdf.functions import apply
-from streamreasoner.rdf.nodes import from_ntriples, to_ntriples
+from streamreasoner.api.nodes import from_ntriples, to_ntriples
 from streamreasoner.rdf.terms import canonical
+from streamreasoner.values import builtins
+from streamreasoner.values.builtins import apply
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 ONE, TWO, THREE = (f'"{i}"^^<{XSD}integer>' for i in (1, 2, 3))
@@ -119,7 +119,7 @@ TRUTHS = [
 @pytest.mark.parametrize(("name", "arguments", "expected"), TRUTHS)
 def test_tests_of_strings(name, arguments, expected):
     """Tests read only the text; other terms and invalid patterns have no truth value."""
-    assert functions.test(name, arguments) is expected
+    assert builtins.test(name, arguments) is expected
 
 
 texts = st.one_of(
@@ -136,10 +136,10 @@ def test_strings_are_those_of_python(left, right):
     assert apply("length", [a]) == to_ntriples(len(left))
     assert apply("lower", [a]) == to_ntriples(left.lower())
     assert apply("upper", [a]) == to_ntriples(left.upper())
-    assert functions.test("contains", [a, b]) is (right in left)
-    assert functions.test("starts_with", [a, b]) is left.startswith(right)
-    assert functions.test("ends_with", [a, b]) is left.endswith(right)
-    assert functions.test("matches", [a, to_ntriples(re2.escape(right))]) is (right in left)
+    assert builtins.test("contains", [a, b]) is (right in left)
+    assert builtins.test("starts_with", [a, b]) is left.startswith(right)
+    assert builtins.test("ends_with", [a, b]) is left.endswith(right)
+    assert builtins.test("matches", [a, to_ntriples(re2.escape(right))]) is (right in left)
 
 
 positions = st.one_of(st.integers(-3, 9), st.integers(-(1 << 63), (1 << 63) - 1))

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streamreasoner.rdf.functions import apply
-from streamreasoner.rdf.functions.numbers import exact_term, rounded
-from streamreasoner.rdf.nodes import from_ntriples, to_ntriples
+from streamreasoner.api.nodes import from_ntriples, to_ntriples
 from streamreasoner.rdf.terms import canonical
+from streamreasoner.values.builtins import apply
+from streamreasoner.values.numbers import exact_term, rounded
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 LEAST, MOST = -(1 << 63), (1 << 63) - 1

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from streamreasoner.rdf.terms import Kind, Term, parse
-from streamreasoner.rdf.valuation import value
+from streamreasoner.rdf.terms import Term, TermKind, parse
 from streamreasoner.rdf.vocabulary import XSD_STRING
+from streamreasoner.values.valuation import value
 
 if TYPE_CHECKING:
-    from streamreasoner.rdf.valuation import Value
+    from streamreasoner.values.valuation import Value
 
 _CACHED = 4096
 
@@ -56,4 +56,4 @@ def string(text: str) -> Literal | None:
 def canonical(lexical: str, language: str | None = None) -> str:
     """Canonical text of a string, with or without a language tag."""
     datatype = XSD_STRING if language is None else None
-    return str(Term(Kind.LITERAL, lexical, language, datatype))
+    return str(Term(TermKind.LITERAL, lexical, language, datatype))

@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 from hashlib import sha256
 
-from streamreasoner.rdf.functions.literal import canonical, literal, string
-from streamreasoner.rdf.functions.numbers import NUMERIC, number
 from streamreasoner.rdf.terms import to_ntriples
-from streamreasoner.rdf.valuation import Kind, value
 from streamreasoner.rdf.vocabulary import (
     RDF_LANG_STRING,
     XSD_BOOLEAN,
@@ -18,6 +15,9 @@ from streamreasoner.rdf.vocabulary import (
     XSD_INTEGER,
     XSD_INTEGER_RANGES,
 )
+from streamreasoner.values.literal import canonical, literal, string
+from streamreasoner.values.numbers import NUMERIC, number
+from streamreasoner.values.valuation import ValueKind, value
 
 SKOLEM_DEPTH = 16
 """Maximum nesting of skolem terms, so that rules that create nodes terminate."""
@@ -55,7 +55,7 @@ def to_number(operand: str) -> str | None:
         if form.fullmatch(text.lexical) is not None:
             return f'"{_plain(text.lexical)}"^^<{datatype}>'
     double = value(text.lexical, XSD_DOUBLE)
-    return None if double.kind is Kind.NONE else to_ntriples(double.double)
+    return None if double.kind is ValueKind.NONE else to_ntriples(double.double)
 
 
 def to_text(term: str) -> str | None:
@@ -143,7 +143,7 @@ def _has_value(term: str, datatypes: frozenset[str]) -> bool:
     parsed = literal(term)
     if parsed is None or parsed.datatype not in datatypes:
         return False
-    return parsed.value.kind is not Kind.NONE
+    return parsed.value.kind is not ValueKind.NONE
 
 
 def _plain(lexical: str) -> str:

@@ -25,7 +25,7 @@ from streamreasoner.rdf.kernels.grammar import (
     is_canonical,
     is_tag_byte,
 )
-from streamreasoner.rdf.kernels.table import (
+from streamreasoner.rdf.kernels.hash_table import (
     ABSENT,
     ARENA,
     FULL,

@@ -5,10 +5,10 @@ A string is an xsd:string or a language-tagged literal; positions count code poi
 
 from __future__ import annotations
 
-from streamreasoner.rdf import regex
-from streamreasoner.rdf.functions.literal import canonical, string
-from streamreasoner.rdf.functions.numbers import Type, exact_term, number
-from streamreasoner.rdf.valuation import UNITS
+from streamreasoner.values import regex
+from streamreasoner.values.literal import canonical, string
+from streamreasoner.values.numbers import Type, exact_term, number
+from streamreasoner.values.valuation import UNITS
 
 
 def concat(*arguments: str) -> str | None:

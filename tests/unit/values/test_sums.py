@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import DOMAIN
 
-from streamreasoner.rdf.functions.sums import aggregate
+from streamreasoner.values.sums import aggregate
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 NUMBERS = [

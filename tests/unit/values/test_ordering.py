@@ -10,11 +10,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.functions.total_order import order_key
-from streamreasoner.rdf.kernels.ordering import order
 from streamreasoner.rdf.terms import canonical, parse, to_ntriples
-from streamreasoner.rdf.valuation import Kind, value
-from streamreasoner.rdf.values import Values
+from streamreasoner.values.kernels.ordering import order
+from streamreasoner.values.order import order_key
+from streamreasoner.values.valuation import ValueKind, value
+from streamreasoner.values.value_columns import Values
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
@@ -45,12 +45,12 @@ def key(term):
         return (1 if term.startswith("<") else 0, text)
     literal = parse(term)
     found = value(literal.value, literal.datatype)
-    ranks = {Kind.BOOLEAN: 2, Kind.INSTANT: 4, Kind.STRING: 5, Kind.NONE: 6}
+    ranks = {ValueKind.BOOLEAN: 2, ValueKind.INSTANT: 4, ValueKind.STRING: 5, ValueKind.NONE: 6}
     if found.kind in ranks:
-        string = literal.value if found.kind is Kind.STRING else ""
+        string = literal.value if found.kind is ValueKind.STRING else ""
         return (ranks[found.kind], found.whole, found.fraction, string, text)
     nan = math.isnan(found.double)
-    inexact = found.kind is Kind.DOUBLE
+    inexact = found.kind is ValueKind.DOUBLE
     double = 0.0 if nan else found.double
     return (3, nan, double, inexact, found.whole, found.fraction, text)
 
@@ -155,7 +155,7 @@ def test_the_order_agrees_with_the_comparison(drawn):
     for left in drawn:
         for right in drawn:
             first, second = ids.of[left], ids.of[right]
-            inexact = [ids.values.kind[term] == Kind.DOUBLE for term in (first, second)]
+            inexact = [ids.values.kind[term] == ValueKind.DOUBLE for term in (first, second)]
             compared = ids.values.compare(first, second)
             if compared in (-1, 1) and inexact[0] == inexact[1]:
                 assert ids.order(left, right) == compared

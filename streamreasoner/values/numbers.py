@@ -13,10 +13,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from streamreasoner.rdf.functions.literal import literal
 from streamreasoner.rdf.terms import to_ntriples
-from streamreasoner.rdf.valuation import FRACTION_DIGITS, UNITS
-from streamreasoner.rdf.valuation import Kind as ValueKind
 from streamreasoner.rdf.vocabulary import (
     XSD_DECIMAL,
     XSD_DOUBLE,
@@ -24,6 +21,8 @@ from streamreasoner.rdf.vocabulary import (
     XSD_INTEGER,
     XSD_INTEGER_RANGES,
 )
+from streamreasoner.values.literal import literal
+from streamreasoner.values.valuation import FRACTION_DIGITS, UNITS, ValueKind
 
 NUMERIC = frozenset({*XSD_INTEGER_RANGES, XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT})
 """Datatypes of numbers."""

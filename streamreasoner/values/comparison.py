@@ -8,14 +8,14 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from streamreasoner.rdf.functions.literal import literal
-from streamreasoner.rdf.functions.numbers import NUMERIC
-from streamreasoner.rdf.valuation import Kind
+from streamreasoner.values.literal import literal
+from streamreasoner.values.numbers import NUMERIC
+from streamreasoner.values.valuation import ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from streamreasoner.rdf.functions.literal import Literal
+    from streamreasoner.values.literal import Literal
 
 
 class Operator(Enum):
@@ -59,9 +59,9 @@ def compare(left: str, right: str) -> int | None:
     if left == right:
         return 0
     a, b = literal(left), literal(right)
-    if a is None or b is None or _family(a) != _family(b) or _family(a) is Kind.NONE:
+    if a is None or b is None or _family(a) != _family(b) or _family(a) is ValueKind.NONE:
         return None
-    if Kind.DOUBLE in (a.value.kind, b.value.kind):
+    if ValueKind.DOUBLE in (a.value.kind, b.value.kind):
         return _sign(a.value.double, b.value.double)
     return _sign(_key(a), _key(b))
 
@@ -77,14 +77,14 @@ def _extreme(sign: int, arguments: tuple[str, ...]) -> str | None:
     return best
 
 
-def _family(operand: Literal) -> Kind:
+def _family(operand: Literal) -> ValueKind:
     """The kind of values that can be compared with each other: all numbers are one."""
     kind = operand.value.kind
-    return Kind.EXACT if kind is not Kind.NONE and operand.datatype in NUMERIC else kind
+    return ValueKind.EXACT if kind is not ValueKind.NONE and operand.datatype in NUMERIC else kind
 
 
 def _key(operand: Literal) -> tuple[int, int, str]:
-    text = operand.lexical if operand.value.kind is Kind.STRING else ""
+    text = operand.lexical if operand.value.kind is ValueKind.STRING else ""
     return operand.value.whole, operand.value.fraction, text
 
 

@@ -21,7 +21,8 @@ from streamreasoner.native.memory import (
     load_word,
     signed,
 )
-from streamreasoner.rdf.kernels.comparing import (
+from streamreasoner.rdf.kernels.grammar import LESS, QUOTE
+from streamreasoner.values.kernels.comparing import (
     DOUBLE,
     HEADER_ARENA,
     HEADER_STARTS,
@@ -31,7 +32,6 @@ from streamreasoner.rdf.kernels.comparing import (
     compare_exact,
     compare_strings,
 )
-from streamreasoner.rdf.kernels.grammar import LESS, QUOTE
 
 if TYPE_CHECKING:
     import numpy as np

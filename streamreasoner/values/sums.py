@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from streamreasoner.rdf.functions.numbers import Type, exact_term, number, rounded
-from streamreasoner.rdf.functions.total_order import order_key
 from streamreasoner.rdf.terms import to_ntriples
-from streamreasoner.rdf.valuation import UNITS
+from streamreasoner.values.numbers import Type, exact_term, number, rounded
+from streamreasoner.values.order import order_key
+from streamreasoner.values.valuation import UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -13,9 +13,7 @@ import rdflib
 
 from streamreasoner.errors import TermError
 from streamreasoner.rdf import terms
-from streamreasoner.rdf.terms import Kind, Term, canonical, parse
-from streamreasoner.rdf.valuation import Kind as ValueKind
-from streamreasoner.rdf.valuation import value as literal_value
+from streamreasoner.rdf.terms import Term, TermKind, canonical, parse
 from streamreasoner.rdf.vocabulary import (
     XSD_BOOLEAN,
     XSD_DECIMAL,
@@ -23,6 +21,8 @@ from streamreasoner.rdf.vocabulary import (
     XSD_INTEGER,
     XSD_STRING,
 )
+from streamreasoner.values.valuation import ValueKind
+from streamreasoner.values.valuation import value as literal_value
 
 PythonTerm: TypeAlias = (
     "rdflib.URIRef | rdflib.BNode | rdflib.Literal | int | float | Decimal | str | bool"
@@ -70,9 +70,9 @@ def from_ntriples(text: str) -> PythonTerm:
         TermError: `text` is not a term.
     """
     term = parse(text)
-    if term.kind is Kind.IRI:
+    if term.kind is TermKind.IRI:
         return rdflib.URIRef(term.value)
-    if term.kind is Kind.BLANK_NODE:
+    if term.kind is TermKind.BLANK_NODE:
         return rdflib.BNode(term.value)
     value = _python_value(term)
     if value is not None and to_ntriples(value) == str(term):

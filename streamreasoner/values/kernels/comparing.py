@@ -2,7 +2,7 @@
 
 The state is a set of reserved columns, addressed through one int64 table:
 
-- `kind`, int8: a `valuation.Kind`;
+- `kind`, int8: a `valuation.ValueKind`;
 - `whole` and `fraction`, int64, and `double`, float64: the fields of `valuation.Value`;
 - `header`: the header of the dictionary, which holds the text of strings;
 - `text` and `small`: buffer and cache of `integers`.
@@ -23,7 +23,7 @@ from streamreasoner.native.memory import (
     signed,
 )
 from streamreasoner.rdf.kernels.grammar import BACKSLASH, GREATER, QUOTE
-from streamreasoner.rdf.kernels.table import ARENA, STARTS
+from streamreasoner.rdf.kernels.hash_table import ARENA, STARTS
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import struct
 
-from streamreasoner.rdf.functions.literal import literal
-from streamreasoner.rdf.functions.numbers import NUMERIC
-from streamreasoner.rdf.valuation import Kind
+from streamreasoner.values.literal import literal
+from streamreasoner.values.numbers import NUMERIC
+from streamreasoner.values.valuation import ValueKind
 
 _BLANK_NODE, _IRI, _BOOLEAN, _NUMBER, _INSTANT, _STRING, _OTHER = (bytes([i]) for i in range(7))
 _SIGN = 1 << 63
@@ -24,16 +24,16 @@ def order_key(term: str) -> bytes:
     if not term.startswith('"'):
         return (_BLANK_NODE if term.startswith("_") else _IRI) + text
     parsed = literal(term)
-    if parsed is None or parsed.value.kind is Kind.NONE:
+    if parsed is None or parsed.value.kind is ValueKind.NONE:
         return _OTHER + text
     value = parsed.value
     exact = struct.pack(">QQ", value.whole + _SIGN, value.fraction)
     if parsed.datatype in NUMERIC:
-        rounded = bytes([value.kind is Kind.DOUBLE])
+        rounded = bytes([value.kind is ValueKind.DOUBLE])
         return _NUMBER + _double(value.double) + rounded + exact + text
-    if value.kind is Kind.STRING:
+    if value.kind is ValueKind.STRING:
         return _STRING + parsed.lexical.encode()
-    return (_BOOLEAN if value.kind is Kind.BOOLEAN else _INSTANT) + exact + text
+    return (_BOOLEAN if value.kind is ValueKind.BOOLEAN else _INSTANT) + exact + text
 
 
 def _double(number: float) -> bytes:

@@ -1,0 +1,1 @@
+"""The Python API: a Reasoner and its terms. Invariant: needs neither Kafka nor Spark."""

@@ -1,0 +1,1 @@
+"""What terms mean as values: kinds, comparison, order, arithmetic, functions, aggregates."""

@@ -1,0 +1,201 @@
+"""The built-ins of the rule language: signatures and implementations, one row each.
+
+`min(?d)` is an aggregate and `min(?a, ?b)` a function; the names of tests are reserved, so that
+`contains(?x, "a")` in a body is never an atom. Invariant: a call never raises; one that fails has
+no value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from streamreasoner.values import comparison, numbers, strings, term_functions
+from streamreasoner.values.kinds import (
+    ANYTHING,
+    INTEGERS,
+    IRIS,
+    LITERALS,
+    NUMBERS,
+    ORDERED,
+    STRINGS,
+    TEXTS,
+    Kind,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from streamreasoner.values.kinds import Kinds
+
+_Value = TypeVar("_Value", bound="str | bool | None")
+
+
+MAX_ARGUMENTS = 250
+"""Maximum number of arguments of a variadic built-in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a built-in takes and returns.
+
+    Attributes:
+        parameters: Kinds accepted for each argument; the last are optional if `min_args` is less
+            than their number.
+        returns: Kinds of its value; a test returns a boolean.
+        min_args: Minimum number of arguments.
+        max_args: Maximum number of arguments; None if the last parameter repeats, up to
+            `MAX_ARGUMENTS`.
+    """
+
+    parameters: tuple[Kinds, ...]
+    returns: Kinds
+    min_args: int
+    max_args: int | None
+
+    def accepts(self, count: int) -> bool:
+        """Whether it can be called with `count` arguments."""
+        return self.min_args <= count <= (MAX_ARGUMENTS if self.max_args is None else self.max_args)
+
+    def __str__(self) -> str:
+        if self.max_args is None:
+            return f"{self.min_args} to {MAX_ARGUMENTS} arguments"
+        if self.min_args != self.max_args:
+            return f"{self.min_args} to {self.max_args} arguments"
+        return "1 argument" if self.min_args == 1 else f"{self.min_args} arguments"
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin(Signature, Generic[_Value]):
+    """A built-in that is called for each match.
+
+    Attributes:
+        implementation: Takes canonical terms; returns one, or None if there is no value. That of a
+            test returns whether it holds, or None if that is neither true nor false.
+    """
+
+    implementation: Callable[..., _Value]
+
+
+def _exactly(
+    parameters: tuple[Kinds, ...], returns: Kinds, implementation: Callable[..., _Value]
+) -> Builtin[_Value]:
+    return Builtin(parameters, returns, len(parameters), len(parameters), implementation)
+
+
+def _at_least(
+    min_args: int, parameter: Kinds, returns: Kinds, implementation: Callable[..., _Value]
+) -> Builtin[_Value]:
+    return Builtin((parameter,), returns, min_args, None, implementation)
+
+
+def _aggregate(parameter: Kinds, returns: Kinds) -> Signature:
+    return Signature((parameter,), returns, 1, 1)
+
+
+_TRUTH: Kinds = frozenset({Kind.BOOLEAN})
+
+_OPERATORS: Mapping[str, Callable[..., str | None]] = {
+    "+": numbers.add,
+    "-": numbers.subtract,
+    "*": numbers.multiply,
+    "/": numbers.divide,
+    "%": numbers.remainder,
+    "**": numbers.power,
+    "negate": numbers.negate,
+}
+
+FUNCTIONS: Mapping[str, Builtin[str | None]] = {
+    "abs": _exactly((NUMBERS,), NUMBERS, numbers.absolute),
+    "min": _at_least(2, ORDERED, ORDERED, comparison.least),
+    "max": _at_least(2, ORDERED, ORDERED, comparison.greatest),
+    "concat": _at_least(1, TEXTS, TEXTS, strings.concat),
+    "length": _exactly((TEXTS,), INTEGERS, strings.length),
+    "substring": Builtin((TEXTS, INTEGERS, INTEGERS), TEXTS, 2, 3, strings.substring),
+    "lower": _exactly((TEXTS,), TEXTS, strings.lower),
+    "upper": _exactly((TEXTS,), TEXTS, strings.upper),
+    "to_string": _exactly((LITERALS,), STRINGS, term_functions.to_string),
+    "to_number": _exactly((NUMBERS | TEXTS,), NUMBERS, term_functions.to_number),
+    "str": _exactly((IRIS | LITERALS,), STRINGS, term_functions.to_text),
+    "datatype": _exactly((LITERALS,), IRIS, term_functions.datatype),
+    "lang": _exactly((LITERALS,), STRINGS, term_functions.language),
+    "skolem": _at_least(1, ANYTHING, frozenset({Kind.BLANK_NODE}), term_functions.skolem),
+}
+"""Built-ins that are values in an expression."""
+
+TESTS: Mapping[str, Builtin[bool | None]] = {
+    "contains": _exactly((TEXTS, TEXTS), _TRUTH, strings.contains),
+    "starts_with": _exactly((TEXTS, TEXTS), _TRUTH, strings.starts_with),
+    "ends_with": _exactly((TEXTS, TEXTS), _TRUTH, strings.ends_with),
+    "matches": _exactly((TEXTS, TEXTS), _TRUTH, strings.matches),
+    "is_iri": _exactly((ANYTHING,), _TRUTH, term_functions.is_iri),
+    "is_blank": _exactly((ANYTHING,), _TRUTH, term_functions.is_blank),
+    "is_literal": _exactly((ANYTHING,), _TRUTH, term_functions.is_literal),
+    "is_string": _exactly((ANYTHING,), _TRUTH, term_functions.is_string),
+    "is_number": _exactly((ANYTHING,), _TRUTH, term_functions.is_number),
+    "is_integer": _exactly((ANYTHING,), _TRUTH, term_functions.is_integer),
+    "is_decimal": _exactly((ANYTHING,), _TRUTH, term_functions.is_decimal),
+    "is_double": _exactly((ANYTHING,), _TRUTH, term_functions.is_double),
+    "is_boolean": _exactly((ANYTHING,), _TRUTH, term_functions.is_boolean),
+}
+"""Built-ins that are literals of a body."""
+
+AGGREGATES = {
+    "count": _aggregate(ANYTHING, INTEGERS),
+    "sum": _aggregate(NUMBERS, NUMBERS),
+    "min": _aggregate(ANYTHING, ANYTHING),
+    "max": _aggregate(ANYTHING, ANYTHING),
+    "avg": _aggregate(NUMBERS, frozenset({Kind.DECIMAL, Kind.DOUBLE})),
+}
+"""Built-ins that are arguments of a head; only `count` takes `distinct`. See `sums.aggregate`."""
+
+MONOTONE_AGGREGATES = frozenset({"min", "max"})
+"""Aggregates that may be recursive, if they are the only aggregate of their head."""
+
+_CALLS: Mapping[str, Callable[..., str | None]] = {
+    **_OPERATORS,
+    **{name: function.implementation for name, function in FUNCTIONS.items()},
+}
+
+NAMES = frozenset(FUNCTIONS) | frozenset(TESTS) | frozenset(AGGREGATES)
+
+
+def is_aggregate(name: str, count: int, *, distinct: bool) -> bool:
+    """Whether a call of `name` with `count` arguments is an aggregate, not a function."""
+    if distinct:
+        return True
+    return name in AGGREGATES and not (name in FUNCTIONS and count != 1)
+
+
+def apply(
+    function: str, arguments: Sequence[str], overflowed: Callable[[], object] = lambda: None
+) -> str | None:
+    """Value of a function or an operator.
+
+    Args:
+        function: `+ - * / % **`, `negate` (unary minus), or the name of a built-in function.
+        arguments: Canonical terms, as many as the function takes.
+        overflowed: Called if there is no value because the whole part of an integer or decimal
+            does not fit into 64 bits.
+
+    Returns:
+        A canonical term; None if the arguments have no such value.
+    """
+    try:
+        return _CALLS[function](*arguments)
+    except numbers.OutOfRangeError:
+        overflowed()
+        return None
+
+
+def test(function: str, arguments: Sequence[str]) -> bool | None:
+    """Truth of a built-in test.
+
+    Args:
+        function: The name of the test.
+        arguments: Canonical terms, as many as the test takes.
+
+    Returns:
+        Whether it holds; None if the arguments have no such truth value.
+    """
+    return TESTS[function].implementation(*arguments)
