@@ -25,7 +25,7 @@ from benchmarks import generators, harness, programs
 from benchmarks.peers import matches, ours
 from benchmarks.peers.case import checksum
 from benchmarks.peers.dred import DeleteRederive
-from streamreasoner.analysis.load import load_program
+from streamreasoner.program.load import load_program
 
 if TYPE_CHECKING:
     import argparse

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.peers.case import integers, numbers
-from streamreasoner.analysis.load import load_program
 from streamreasoner.backends.columnar import layout
 from streamreasoner.backends.columnar.backend import ColumnarBackend
-from streamreasoner.collection.updates import Updates
 from streamreasoner.engine.fixpoint import fixpoint
+from streamreasoner.engine.updates import Updates
 from streamreasoner.lang.ast import Constant
 from streamreasoner.plan.lower import lower
+from streamreasoner.program.load import load_program
 from streamreasoner.values.value_columns import Values
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.collection.updates import TraceRows
     from streamreasoner.engine.ports import EpochChanges, Statistics
+    from streamreasoner.engine.updates import TraceRows
     from streamreasoner.rdf.dictionary import Dictionary
 
 LIMIT = 1_000_000

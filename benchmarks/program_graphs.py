@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from benchmarks.driver import Epoch
     from benchmarks.peers.case import Case
-    from streamreasoner.collection.updates import Updates
+    from streamreasoner.engine.updates import Updates
 
 ANALYSES = ("cspa", "csda")
 # Edges per epoch, and the number of rounds.

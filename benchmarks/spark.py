@@ -42,7 +42,7 @@ from benchmarks.peers import pyspark_loops
 from benchmarks.peers.case import checksum
 from benchmarks.spark_driver import CORES, OURS, USUAL, SparkKernel, started
 from benchmarks.spark_meter import Meter
-from streamreasoner.collection.updates import Updates
+from streamreasoner.engine.updates import Updates
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.ntriples import read
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from benchmarks.driver import LIMIT, Kernel, digest
 from benchmarks.spark_meter import SETTINGS, Meter
-from streamreasoner.analysis.load import load_program
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.dictionary import DistributedDictionary
 from streamreasoner.engine.epoch import Engine
 from streamreasoner.plan.lower import lower
+from streamreasoner.program.load import load_program
 from streamreasoner.streaming import session
 from streamreasoner.streaming.lock import StateLock
 from streamreasoner.system import jvm
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from benchmarks.spark_meter import Cost
-    from streamreasoner.collection.updates import Updates
+    from streamreasoner.engine.updates import Updates
     from streamreasoner.rdf.dictionary import Dictionary
 
 CORES = 2

@@ -60,7 +60,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 EPOCH = """
 import rdflib
 from streamreasoner import Reasoner, Update
-from streamreasoner.analysis import load_program
+from streamreasoner.program import load_program
 names = [rdflib.URIRef(f"urn:{letter}") for letter in "abc"]
 print(Reasoner(load_program("rho-df")).apply([Update.triple(*names)]))
 """

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from streamreasoner import warmup
-from streamreasoner.analysis.load import load_program
+from streamreasoner.program.load import load_program
 from streamreasoner.streaming.session import PACKAGES
 from streamreasoner.system import jvm
 

@@ -14,7 +14,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from streamreasoner import warmup
-from streamreasoner.analysis.load import load_program
 from streamreasoner.api.reasoner import Reasoner, Store, columnar
 from streamreasoner.backends.choice import BackendKind, Limit
 from streamreasoner.backends.spark import files
@@ -23,6 +22,7 @@ from streamreasoner.backends.spark.dictionary import DistributedDictionary
 from streamreasoner.errors import StateFullError
 from streamreasoner.metrics.exporter import Exporter
 from streamreasoner.metrics.observer import PrometheusObserver, Sources
+from streamreasoner.program.load import load_program
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.storage import TERMS, TRACE, Tables, check_version
 from streamreasoner.streaming import recovery, session
@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
-    from streamreasoner.analysis.check import CheckedProgram
     from streamreasoner.config import Config
     from streamreasoner.engine.ports import Backend
     from streamreasoner.plan.algebra import ProgramPlan
+    from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.streaming.ports import PipelineObserver
     from streamreasoner.streaming.recovery import Resume
 

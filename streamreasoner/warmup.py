@@ -19,7 +19,7 @@ from streamreasoner.streaming.codec import Codec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from streamreasoner.analysis.check import CheckedProgram
+    from streamreasoner.program.checked import CheckedProgram
 
 _ITERATIONS = 100
 _MESSAGES = (

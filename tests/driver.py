@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import reject
 
 from streamreasoner.api.reasoner import Reasoner
-from streamreasoner.collection.updates import Updates
+from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import RecursionLimitError
 from streamreasoner.plan.lower import lower
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import oracle
 
-from streamreasoner.analysis import check_text
+from streamreasoner.program import check_text
 
 RULES = """
 @prefix ex: <http://example.org/> .

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import numpy as np
 import pyarrow as pa
 
-from streamreasoner.collection.programs import ProgramText
-from streamreasoner.collection.updates import TraceRows
+from streamreasoner.engine.updates import TraceRows
+from streamreasoner.program.text import ProgramText
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.storage import Tables
 

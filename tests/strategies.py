@@ -18,8 +18,8 @@ from oracle import holds
 from oracle.expressions import assigned, term
 from programs.cases import read_all
 
-from streamreasoner.analysis import check_text
 from streamreasoner.lang.ast import Aggregate, Atom, Call, Comparison, Constant, Negation, Wildcard
+from streamreasoner.program import check_text
 
 EX = "http://example.org/"
 XSD = "http://www.w3.org/2001/XMLSchema#"

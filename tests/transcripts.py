@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from streamreasoner.analysis.load import load_program
 from streamreasoner.api.reasoner import Reasoner
+from streamreasoner.program.load import load_program
 from streamreasoner.shell.script import run_script
 from streamreasoner.shell.session import Session
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.analysis.load import load_program
 from streamreasoner.lang.ast import Variable, Wildcard
 from streamreasoner.lang.printer import print_literal
+from streamreasoner.program.load import load_program
 
 if TYPE_CHECKING:
     from streamreasoner.engine.epoch import EpochResult

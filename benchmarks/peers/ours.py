@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.peers.case import Result, checksum
 from streamreasoner.api.reasoner import Reasoner
-from streamreasoner.collection.updates import Updates
+from streamreasoner.engine.updates import Updates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

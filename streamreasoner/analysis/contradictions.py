@@ -8,11 +8,11 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.kinds import kinds_of, kinds_of_variables
-from streamreasoner.analysis.normal_form import normal_form
+from streamreasoner.analysis.expression_kinds import kinds_of, kinds_of_variables
 from streamreasoner.analysis.types import families
 from streamreasoner.lang.ast import Atom, Call, Comparison, Constant, Negation, Wildcard
 from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.lang.normal_form import normal_form
 from streamreasoner.lang.printer import print_literal
 from streamreasoner.values.comparison import compare
 

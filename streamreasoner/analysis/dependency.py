@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.aggregates import aggregates, is_lattice
 from streamreasoner.lang.ast import Atom, Constant, Negation
+from streamreasoner.lang.normal_form import aggregates, is_lattice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

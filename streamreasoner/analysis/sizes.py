@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.normal_form import is_small, normal_form
 from streamreasoner.lang import limits
 from streamreasoner.lang.ast import (
     Aggregate,
@@ -20,6 +19,7 @@ from streamreasoner.lang.ast import (
     walk,
 )
 from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.lang.normal_form import is_small, normal_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

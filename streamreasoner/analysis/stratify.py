@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.aggregates import aggregates
 from streamreasoner.analysis.dependency import Through
 from streamreasoner.lang.ast import ARITIES
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
+from streamreasoner.lang.normal_form import aggregates
 from streamreasoner.lang.printer import print_literal
 from streamreasoner.values.builtins import MONOTONE_AGGREGATES
 

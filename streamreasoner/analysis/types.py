@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.kinds import PLACES, kinds_of, kinds_of_variables
-from streamreasoner.analysis.normal_form import normal_form
+from streamreasoner.analysis.expression_kinds import PLACES, kinds_of, kinds_of_variables
 from streamreasoner.lang.ast import (
     Aggregate,
     Atom,
@@ -22,6 +21,7 @@ from streamreasoner.lang.ast import (
     walk,
 )
 from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.lang.normal_form import normal_form
 from streamreasoner.lang.printer import print_expression
 from streamreasoner.values.builtins import AGGREGATES, FUNCTIONS, TESTS
 from streamreasoner.values.kinds import (

@@ -7,8 +7,6 @@ from collections import Counter
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.binding import bindings
-from streamreasoner.analysis.normal_form import normal_form
 from streamreasoner.lang.ast import (
     ARITIES,
     Atom,
@@ -19,7 +17,9 @@ from streamreasoner.lang.ast import (
     variables,
     walk,
 )
+from streamreasoner.lang.binding import bindings
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
+from streamreasoner.lang.normal_form import normal_form
 from streamreasoner.lang.printer import print_literal
 from streamreasoner.values.builtins import FUNCTIONS, TESTS
 

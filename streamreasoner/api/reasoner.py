@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import pyarrow as pa
 
-from streamreasoner.analysis.change import with_rules, without_rules
-from streamreasoner.analysis.load import load_program
 from streamreasoner.api.nodes import from_ntriples, to_ntriples
 from streamreasoner.backends.columnar.backend import ColumnarBackend
-from streamreasoner.collection.updates import Updates
 from streamreasoner.engine.epoch import DEFAULT_RECURSION_LIMIT, Engine, EpochResult
+from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import DataError, EngineError, ProgramError, TermError
 from streamreasoner.lang.ast import QUAD, TRIPLE, Constant
 from streamreasoner.plan.lower import lower
+from streamreasoner.program.edit import with_rules, without_rules
+from streamreasoner.program.load import load_program
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.load import load
 from streamreasoner.values.value_columns import Values
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.analysis.check import CheckedProgram
     from streamreasoner.api.nodes import PythonTerm
-    from streamreasoner.collection.updates import Changes
     from streamreasoner.engine.ports import Backend
+    from streamreasoner.engine.updates import Changes
     from streamreasoner.explain import Explanation, Limits
     from streamreasoner.lang.ast import Atom
     from streamreasoner.plan.algebra import ProgramPlan
+    from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.rdf.dictionary import TermDictionary
 
 _INT64 = 1 << 63

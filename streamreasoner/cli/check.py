@@ -14,8 +14,8 @@ def check(
     rules: Annotated[str, typer.Argument(help="A rule file, or the name of a packaged ruleset.")],
 ) -> None:
     """Check a rule program: print every error with its location, or a one-line summary."""
-    from streamreasoner.analysis import load_program
     from streamreasoner.lang.diagnostic import render
+    from streamreasoner.program import load_program
 
     try:
         checked = load_program(rules)

@@ -68,12 +68,12 @@ def explain(
     ] = 3,
 ) -> None:
     """Explain why a fact is present, or what is missing."""
-    from streamreasoner.analysis.load import load_program
     from streamreasoner.api.nodes import from_ntriples
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.explain import Limits, read_fact
     from streamreasoner.explain.message import fact_of_message
     from streamreasoner.explain.printer import ExplanationPrinter
+    from streamreasoner.program.load import load_program
     from streamreasoner.rdf.load import declared_prefixes
 
     program = load_program(rules)

@@ -15,7 +15,7 @@ def explain_plan(
     stage: Annotated[Stage, typer.Option(help="What to print.")] = Stage.ALL,
 ) -> None:
     """Print the lowered rules, their delta plans and the arrangements these use."""
-    from streamreasoner.analysis import load_program
     from streamreasoner.plan import explain
+    from streamreasoner.program import load_program
 
     print(explain.explain_plan(load_program(rules), stage=stage), end="")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from streamreasoner.api.reasoner import Reasoner
-    from streamreasoner.collection.updates import Updates
+    from streamreasoner.engine.updates import Updates
 
 
 def materialize(
@@ -63,9 +63,9 @@ def materialize(
     """Evaluate a rule program over files of facts."""
     from rich.console import Console
 
-    from streamreasoner.analysis.load import load_program
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.cli.closure import GENERALIZED, write_closure
+    from streamreasoner.program.load import load_program
 
     if trace and output is None:
         raise DataError("--trace needs --output, the directory to write to.")

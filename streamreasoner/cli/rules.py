@@ -45,9 +45,9 @@ def add(
     timeout: _Timeout = _TIMEOUT_SECONDS,
 ) -> None:
     """Add the rules of a file to the program."""
-    from streamreasoner.analysis.check import check_text
-    from streamreasoner.analysis.load import read_rules
     from streamreasoner.config import load
+    from streamreasoner.program.checked import check_text
+    from streamreasoner.program.load import read_rules
     from streamreasoner.streaming.control import Operation
 
     text = read_rules(file)
@@ -70,9 +70,9 @@ def remove(
     timeout: _Timeout = _TIMEOUT_SECONDS,
 ) -> None:
     """Remove the rules of a file from the program; their text must match the program's."""
-    from streamreasoner.analysis.load import read_rules
     from streamreasoner.config import load
     from streamreasoner.lang.parser import parse
+    from streamreasoner.program.load import read_rules
     from streamreasoner.streaming.control import Operation
 
     text = read_rules(file)
@@ -89,10 +89,10 @@ def replace(
     timeout: _Timeout = _TIMEOUT_SECONDS,
 ) -> None:
     """Replace the program in effect by another, including its imports."""
-    from streamreasoner.analysis.change import canonical_program
-    from streamreasoner.analysis.load import load_program
     from streamreasoner.config import load
     from streamreasoner.lang.diagnostic import render
+    from streamreasoner.program.edit import canonical_program
+    from streamreasoner.program.load import load_program
     from streamreasoner.streaming.control import Operation
 
     checked = load_program(program)

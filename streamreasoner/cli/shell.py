@@ -39,8 +39,8 @@ def shell(
     Without a terminal, standard input is a script of commands, the output is a reproducible
     transcript, and the exit code is 1 if a command failed.
     """
-    from streamreasoner.analysis.load import load_program
     from streamreasoner.api.reasoner import Reasoner
+    from streamreasoner.program.load import load_program
     from streamreasoner.shell import Session, run_prompt, run_script
     from streamreasoner.shell.line import Line, Tone
     from streamreasoner.shell.prompt import history_file

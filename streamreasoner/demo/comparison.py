@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from streamreasoner.api.reasoner import Reasoner
-from streamreasoner.collection.updates import Updates
 from streamreasoner.demo.names import sentence
+from streamreasoner.engine.updates import Updates
 from streamreasoner.lang.ast import TRIPLE
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamreasoner import app, broker, config, warmup
-from streamreasoner.analysis.load import load_program
 from streamreasoner.broker import Broker
 from streamreasoner.demo.comparison import compare
 from streamreasoner.demo.consumer import read_all
@@ -30,6 +29,7 @@ from streamreasoner.errors import (
     EnvironmentSetupError,
     StreamReasonerError,
 )
+from streamreasoner.program.load import load_program
 from streamreasoner.streaming.topics import create_topics
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from streamreasoner.collection.updates import Changes, TraceRows, Updates
     from streamreasoner.engine.ports import Backend, EpochChanges, Selection, Statistics
+    from streamreasoner.engine.updates import Changes, TraceRows, Updates
     from streamreasoner.plan.algebra import ProgramPlan
 
 DEFAULT_RECURSION_LIMIT = 1_000_000

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from streamreasoner.collection.updates import Changes, TraceRows, Updates
+    from streamreasoner.engine.updates import Changes, TraceRows, Updates
     from streamreasoner.plan.algebra import ProgramPlan
     from streamreasoner.system.memory import Fill
 

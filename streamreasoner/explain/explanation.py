@@ -17,9 +17,9 @@ from streamreasoner.explain.store import Store
 from streamreasoner.explain.text import absence_text, proof_text
 
 if TYPE_CHECKING:
-    from streamreasoner.analysis.check import CheckedProgram
     from streamreasoner.explain.proof import Absence, Fact, Limits
     from streamreasoner.explain.store import State
+    from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.rdf.dictionary import TermDictionary
 
 

@@ -16,8 +16,8 @@ from streamreasoner.lang.printer import print_directive
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from streamreasoner.analysis.check import CheckedProgram
     from streamreasoner.lang.ast import Atom, Expression, Program
+    from streamreasoner.program.checked import CheckedProgram
 
 _SOURCE = "<fact>"
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from streamreasoner.analysis.aggregates import is_lattice
-from streamreasoner.analysis.binding import bindings as bindings_of
 from streamreasoner.explain.ground import holds, is_bound, operand, value
 from streamreasoner.lang.ast import (
     Aggregate,
@@ -21,6 +19,8 @@ from streamreasoner.lang.ast import (
     Variable,
     Wildcard,
 )
+from streamreasoner.lang.binding import bindings as bindings_of
+from streamreasoner.lang.normal_form import is_lattice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

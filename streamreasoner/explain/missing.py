@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.binding import bindings as bindings_of
 from streamreasoner.explain.ground import (
     NOWHERE,
     atom_of,
@@ -51,6 +50,7 @@ from streamreasoner.lang.ast import (
     Wildcard,
     children,
 )
+from streamreasoner.lang.binding import bindings as bindings_of
 from streamreasoner.values.builtins import TESTS
 
 if TYPE_CHECKING:

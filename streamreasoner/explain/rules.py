@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.aggregates import aggregates, is_lattice
 from streamreasoner.explain.matching import goal_for
 from streamreasoner.explain.proof import Competition, Fact
 from streamreasoner.lang.ast import Aggregate, Constant
+from streamreasoner.lang.normal_form import aggregates, is_lattice
 from streamreasoner.values.order import order_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from streamreasoner.analysis.check import CheckedProgram
     from streamreasoner.explain.matching import Goal
     from streamreasoner.explain.store import Row, Store
     from streamreasoner.lang.ast import Rule, Span
+    from streamreasoner.program.checked import CheckedProgram
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.aggregates import aggregates, is_lattice
+from streamreasoner.lang.normal_form import aggregates, is_lattice
 from streamreasoner.lang.printer import print_literal, print_rule
 from streamreasoner.plan.aggregation import reductions
 from streamreasoner.plan.loops import looks_up, loops
@@ -21,8 +21,8 @@ from streamreasoner.plan.text import Text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from streamreasoner.analysis.check import CheckedProgram
     from streamreasoner.plan.algebra import Arrangement, DeltaPlan, ProgramPlan, RuleBody
+    from streamreasoner.program.checked import CheckedProgram
 
 
 def explain_plan(checked: CheckedProgram, *, stage: Stage = Stage.ALL) -> str:

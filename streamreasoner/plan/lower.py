@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.aggregates import aggregates, is_lattice
+from streamreasoner.lang.normal_form import aggregates, is_lattice
 from streamreasoner.plan.aggregation import express, lattice, reductions
 from streamreasoner.plan.algebra import Lattice, PlanError, ProgramPlan, StratumPlan
 from streamreasoner.plan.body import body_of
@@ -23,10 +23,10 @@ from streamreasoner.plan.steps import STEPS, incomplete_expression
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from streamreasoner.analysis.check import CheckedProgram
     from streamreasoner.lang import ast
     from streamreasoner.plan.algebra import Reduction, RuleBody
     from streamreasoner.plan.relational import Relation
+    from streamreasoner.program.checked import CheckedProgram
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.aggregates import aggregates, is_lattice
 from streamreasoner.analysis.dependency import unifies
 from streamreasoner.lang.ast import Atom, Constant, Negation
+from streamreasoner.lang.normal_form import aggregates, is_lattice
 from streamreasoner.lang.printer import print_literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from streamreasoner.analysis.check import CheckedProgram
     from streamreasoner.lang.ast import Rule
     from streamreasoner.plan.algebra import Pattern, ProgramPlan
+    from streamreasoner.program.checked import CheckedProgram
 
 
 @dataclass(frozen=True, slots=True)

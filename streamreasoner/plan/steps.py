@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, assert_never
 
-from streamreasoner.analysis.binding import bindings
 from streamreasoner.lang import ast
+from streamreasoner.lang.binding import bindings
 from streamreasoner.plan.algebra import (
     Column,
     Comparison,

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.check import CHECKS
 from streamreasoner.lang.ast import ARITIES, Constant, Prefix, Span, Variable, Wildcard
 from streamreasoner.lang.diagnostic import Diagnostic, refuse, render
 from streamreasoner.lang.parser import read
 from streamreasoner.lang.printer import print_directive
 from streamreasoner.lang.statements import blank
+from streamreasoner.program.checked import CHECKS
 from streamreasoner.shell.command import Fact, Pattern
 from streamreasoner.shell.reading import is_open, is_terminated
 

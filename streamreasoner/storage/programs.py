@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from streamreasoner.collection.programs import ProgramText
 from streamreasoner.errors import StateError
+from streamreasoner.program.text import ProgramText
 from streamreasoner.storage import datafile, layout, log, rows, snapshot
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamreasoner.collection.updates import TraceRows
+from streamreasoner.engine.updates import TraceRows
 from streamreasoner.errors import StateError
 from streamreasoner.storage import datafile, layout, log, sums
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.collection.programs import ProgramText
-    from streamreasoner.collection.updates import TraceRows
+    from streamreasoner.engine.updates import TraceRows
+    from streamreasoner.program.text import ProgramText
 
     File = tuple[pa.Table, dict[str, str]]
     DecodedChanges = tuple[str, Sequence[pa.Array], NDArray[np.int8]]

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from streamreasoner.collection.updates import TRACE_EPOCHS
+from streamreasoner.engine.updates import TRACE_EPOCHS
 from streamreasoner.errors import StateError
 from streamreasoner.storage import commit, layout, log, programs, restore, rows, table
 from streamreasoner.storage.maintain import Maintenance
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from streamreasoner.collection.programs import ProgramText
-    from streamreasoner.collection.updates import TraceRows
+    from streamreasoner.engine.updates import TraceRows
+    from streamreasoner.program.text import ProgramText
     from streamreasoner.rdf.dictionary import TermDictionary
     from streamreasoner.storage.log import Offsets
     from streamreasoner.storage.programs import ProgramsByEpoch

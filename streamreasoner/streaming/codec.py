@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from streamreasoner.collection.updates import Updates
+from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import TermError
 from streamreasoner.rdf.terms import canonical, to_ntriples
 from streamreasoner.streaming import timestamps

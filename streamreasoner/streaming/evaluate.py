@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamreasoner.collection.blocks import filter_blocks
+from streamreasoner.engine.blocks import filter_blocks
 from streamreasoner.errors import EngineError, ProgramError, StateFullError
 from streamreasoner.streaming import output
 from streamreasoner.streaming.attempts import Verdict
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from streamreasoner.api.reasoner import Reasoner
-    from streamreasoner.collection.programs import ProgramText
     from streamreasoner.engine.epoch import EpochResult
+    from streamreasoner.program.text import ProgramText
     from streamreasoner.streaming.codec import Decoded
     from streamreasoner.streaming.output import Message
     from streamreasoner.streaming.ports import DecodedChanges, PipelineObserver

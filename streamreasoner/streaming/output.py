@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamreasoner.collection.blocks import Blocks
+from streamreasoner.engine.blocks import Blocks
 from streamreasoner.streaming import timestamps
 from streamreasoner.streaming.codec import TRIPLE
 from streamreasoner.streaming.envelope import JSON
@@ -22,7 +22,7 @@ from streamreasoner.streaming.envelope import JSON
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from streamreasoner.collection.updates import Changes
+    from streamreasoner.engine.updates import Changes
     from streamreasoner.rdf.dictionary import TermDictionary
     from streamreasoner.streaming.ports import DecodedChanges
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from streamreasoner.collection.programs import ProgramText
-    from streamreasoner.collection.updates import TraceRows
     from streamreasoner.engine.epoch import EpochResult
+    from streamreasoner.engine.updates import TraceRows
+    from streamreasoner.program.text import ProgramText
 
     Offsets = dict[str, dict[str, list[int]]]
     DecodedChanges = tuple[str, Sequence[pa.Array], NDArray[np.int8]]

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner import rulesets
-from streamreasoner.analysis.canonical_text import canonical_text
-from streamreasoner.analysis.change import canonical_program, with_rules, without_rules
-from streamreasoner.analysis.check import check_text
 from streamreasoner.api.reasoner import other_arity
-from streamreasoner.collection.programs import ProgramText
 from streamreasoner.errors import ProgramError, StateError
 from streamreasoner.lang.ast import Import
 from streamreasoner.lang.parser import read
 from streamreasoner.plan.lower import lower
+from streamreasoner.program.checked import check_text
+from streamreasoner.program.edit import canonical_program, with_rules, without_rules
+from streamreasoner.program.text import ProgramText, canonical_text
 from streamreasoner.streaming import timestamps
 from streamreasoner.streaming.control import Operation, read_control
 from streamreasoner.streaming.envelope import append_milliseconds, check_envelopes
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from streamreasoner.analysis.check import CheckedProgram
+    from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.streaming.control import ControlMessage
 
 SOURCE = "program in effect"

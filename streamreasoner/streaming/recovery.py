@@ -23,8 +23,8 @@ from streamreasoner.streaming.program import same_program
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streamreasoner.analysis.check import CheckedProgram
-    from streamreasoner.collection.programs import ProgramText
+    from streamreasoner.program.checked import CheckedProgram
+    from streamreasoner.program.text import ProgramText
     from streamreasoner.streaming.offsets import Checkpoint
     from streamreasoner.streaming.ports import Offsets, Tables
     from streamreasoner.streaming.progress import Marker

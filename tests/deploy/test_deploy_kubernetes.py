@@ -14,9 +14,9 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from streamreasoner.analysis.load import load_program
 from streamreasoner.cli import app
 from streamreasoner.config import load
+from streamreasoner.program.load import load_program
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy" / "kubernetes"

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from streamreasoner.analysis import load_program
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.diagnostic import CATALOGUE, render
+from streamreasoner.program import load_program
 
 FILES = sorted(Path(__file__).parent.glob("*.dl"))
 

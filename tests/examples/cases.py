@@ -13,7 +13,7 @@ if __name__ == "__main__":
 
 from programs.cases import Case, read_epochs
 
-from streamreasoner.analysis.load import load_program
+from streamreasoner.program.load import load_program
 
 FOLDER = Path(__file__).parents[2] / "examples"
 """Where the examples are, one folder each."""

@@ -15,10 +15,10 @@ from examples.cases import FOLDER, read_all
 from examples.independent import RESULTS
 from oracle import derivations, evaluate
 
-from streamreasoner.analysis.load import load_program
 from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.reasoner import Reasoner, Update
 from streamreasoner.config import load
+from streamreasoner.program.load import load_program
 from streamreasoner.streaming.messages import read_any
 
 CASES = read_all()

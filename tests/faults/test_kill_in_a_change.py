@@ -22,7 +22,7 @@ from pipelines import (
 )
 from spark_backend import MARKS_OF_KILLED_PROCESSES
 
-from streamreasoner.analysis import check_text
+from streamreasoner.program import check_text
 from streamreasoner.storage import programs
 
 pytestmark = MARKS_OF_KILLED_PROCESSES

@@ -11,9 +11,9 @@ from pipelines import await_published, changes, fact, net, produce
 from states.write_state import ADDED, RULES, STATES, configuration, make_topics, updates
 from typer.testing import CliRunner
 
-from streamreasoner.analysis import check_text
 from streamreasoner.app import pipeline
 from streamreasoner.cli import app
+from streamreasoner.program import check_text
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),

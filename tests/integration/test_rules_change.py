@@ -26,10 +26,10 @@ from pipelines import (
 from spark_backend import MARKS
 from typer.testing import CliRunner
 
-from streamreasoner.analysis import check_text
 from streamreasoner.app import pipeline
 from streamreasoner.cli import app
 from streamreasoner.errors import BrokerError, ProgramError, StateError
+from streamreasoner.program import check_text
 from streamreasoner.streaming.control import Operation, write_control
 from streamreasoner.streaming.topics import create_topics
 

@@ -8,9 +8,9 @@ import pytest
 from pipelines import committed, new_case
 from typer.testing import CliRunner
 
-from streamreasoner.analysis import check_text
 from streamreasoner.cli import app
 from streamreasoner.errors import ConfigError, ProgramError, StateError, StreamReasonerError
+from streamreasoner.program import check_text
 from streamreasoner.streaming.control import Operation, read_control
 
 

@@ -15,7 +15,6 @@ from oracle import closure, evaluate, total
 from programs.cases import read_all
 from spark_backend import MARKS, THOROUGH, spark_session, stores
 
-from streamreasoner.analysis import check_text
 from streamreasoner.api.reasoner import Store
 from streamreasoner.backends.spark import arranged, files, progress, relation, state
 from streamreasoner.backends.spark.backend import SparkBackend
@@ -23,6 +22,7 @@ from streamreasoner.backends.spark.dictionary import DistributedDictionary
 from streamreasoner.backends.spark.relation import QueryRunner
 from streamreasoner.errors import MultiplicityOverflowError, RecursionLimitError, StateError
 from streamreasoner.plan.algebra import Arrangement
+from streamreasoner.program import check_text
 
 pytestmark = MARKS
 

@@ -30,9 +30,9 @@ from spark_backend import (
 )
 from thorough import THOROUGH
 
-from streamreasoner.analysis import check_text
 from streamreasoner.backends.spark import files, relation
 from streamreasoner.errors import EnvironmentSetupError
+from streamreasoner.program import check_text
 
 pytestmark = MARKS_OF_AN_OWN_JVM
 

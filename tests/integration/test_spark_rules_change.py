@@ -8,13 +8,13 @@ from oracle import closure, evaluate, total
 from spark_backend import BUCKETS, MARKS, spark_session, stores
 from thorough import THOROUGH
 
-from streamreasoner.analysis import check_text
 from streamreasoner.api.reasoner import Store
 from streamreasoner.backends.spark import arranged, relation
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.dictionary import DistributedDictionary
 from streamreasoner.errors import RecursionLimitError, StateError
 from streamreasoner.plan.lower import lower
+from streamreasoner.program import check_text
 
 pytestmark = MARKS
 

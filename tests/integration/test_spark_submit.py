@@ -26,7 +26,7 @@ from pipelines import (
 )
 
 import streamreasoner
-from streamreasoner.analysis import check_text
+from streamreasoner.program import check_text
 from streamreasoner.streaming import session
 from streamreasoner.system import jvm
 

@@ -26,9 +26,9 @@ from pipelines import (
 )
 from spark_backend import MARKS_OF_AN_OWN_JVM
 
-from streamreasoner.analysis import check_text
 from streamreasoner.app import run
 from streamreasoner.backends.columnar import state
+from streamreasoner.program import check_text
 
 pytestmark = MARKS_OF_AN_OWN_JVM
 

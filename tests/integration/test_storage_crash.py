@@ -18,8 +18,8 @@ import sys
 from datetime import UTC, datetime
 import numpy as np
 import pyarrow as pa
-from streamreasoner.collection.programs import ProgramText
-from streamreasoner.collection.updates import TraceRows
+from streamreasoner.program.text import ProgramText
+from streamreasoner.engine.updates import TraceRows
 from streamreasoner.storage import Tables
 
 def rows(predicate, iteration, *args):

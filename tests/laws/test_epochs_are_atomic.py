@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from oracle import evaluate, total
 from strategies import scenarios
 
-from streamreasoner.analysis.load import load_program
-from streamreasoner.collection.updates import TraceRows, Updates
+from streamreasoner.engine.updates import TraceRows, Updates
 from streamreasoner.errors import EngineError, MultiplicityOverflowError, RecursionLimitError
+from streamreasoner.program.load import load_program
 
 
 @given(scenarios(), st.integers(0, 3))

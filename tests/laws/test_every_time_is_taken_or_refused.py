@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streamreasoner.analysis import check_text
+from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.streaming import timestamps
 from streamreasoner.streaming.codec import Codec

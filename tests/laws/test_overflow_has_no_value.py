@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from oracle import evaluate, total
 from strategies import XSD, checked, epochs
 
-from streamreasoner.analysis.check import check_text
+from streamreasoner.program.checked import check_text
 
 NUMBERS = (
     *(f'"{number}"^^<{XSD}integer>' for number in (1, 2, 3, -1, 0, 2**62, 2**63 - 1, 2**63 - 2)),

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from strategies import checked, programs
 
-from streamreasoner.analysis.canonical_text import canonical_text
-from streamreasoner.analysis.change import canonical_program
-from streamreasoner.analysis.load import load_program
 from streamreasoner.plan.lower import lower
+from streamreasoner.program.edit import canonical_program
+from streamreasoner.program.load import load_program
+from streamreasoner.program.text import canonical_text
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(

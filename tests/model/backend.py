@@ -15,9 +15,9 @@ from oracle.aggregates import aggregate
 from model.leaves import NestedLoops
 from model.state import Program, State, difference
 from model.terms import Terms
-from streamreasoner.collection.updates import Changes, TraceRows, check_arity
 from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection, Statistics
+from streamreasoner.engine.updates import Changes, TraceRows, check_arity
 from streamreasoner.plan.aggregation import RESULT
 from streamreasoner.plan.algebra import Age, Column
 from streamreasoner.plan.change import program_change

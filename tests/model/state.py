@@ -11,8 +11,8 @@ from collections import defaultdict
 
 from oracle.aggregates import order
 
-from streamreasoner.collection.updates import MAX_MULTIPLICITY
 from streamreasoner.engine.ports import LAST_ITERATION
+from streamreasoner.engine.updates import MAX_MULTIPLICITY
 from streamreasoner.errors import MultiplicityOverflowError
 
 

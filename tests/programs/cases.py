@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from oracle import closure, derived, evaluate, total
 
-from streamreasoner.analysis.load import load_program
 from streamreasoner.lang.ast import Atom, Constant, Span
 from streamreasoner.lang.parser import parse
 from streamreasoner.lang.printer import print_directive, print_literal
+from streamreasoner.program.load import load_program
 
 if TYPE_CHECKING:
-    from streamreasoner.analysis.check import CheckedProgram
+    from streamreasoner.program.checked import CheckedProgram
 
 _EPOCH = re.compile(r"== epoch: .+ ==")
 _UPDATE = re.compile(r"([+-])(\d*)(?= )")

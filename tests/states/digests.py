@@ -20,8 +20,8 @@ from driver import Driver
 from golden import cases, digest
 
 from streamreasoner import rulesets
-from streamreasoner.analysis.load import load_program
 from streamreasoner.plan.lower import lower
+from streamreasoner.program.load import load_program
 from streamreasoner.state_version import SEMANTICS
 
 FILE = Path(__file__).with_name("semantics.json")

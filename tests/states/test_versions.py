@@ -14,10 +14,10 @@ from driver import Driver
 from storage_builders import PROGRAM, commit_one, open_tables, restored
 from typer.testing import CliRunner
 
-from streamreasoner.analysis import load_program
 from streamreasoner.cli import app
-from streamreasoner.collection.programs import ProgramText
 from streamreasoner.errors import DataError, StateError
+from streamreasoner.program import load_program
+from streamreasoner.program.text import ProgramText
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.state_version import FORMAT, SEMANTICS, StateVersion
 from streamreasoner.storage import Tables, check_version, layout, migrate, unsealed

@@ -16,8 +16,8 @@ from oracle import (
 )
 from strategies import scenarios
 
-from streamreasoner.analysis import check_text
 from streamreasoner.lang.ast import Comparison, Constant, Span
+from streamreasoner.program import check_text
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 SPAN = Span("x", 1, 1, 1, 2, 0, 1)

@@ -15,7 +15,6 @@ from driver import Driver
 from values.executors import Aggregates, Applies, Compares
 from values.tables import XSD
 
-from streamreasoner.analysis import check_text
 from streamreasoner.backends.spark.aggregates import OLD, results
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.columns import (
@@ -29,6 +28,7 @@ from streamreasoner.plan.aggregation import RESULT
 from streamreasoner.plan.algebra import Column, Lattice, Pattern, Reduction
 from streamreasoner.plan.expressions import NEGATE
 from streamreasoner.plan.lower import lower
+from streamreasoner.program import check_text
 from streamreasoner.values.builtins import FUNCTIONS, MONOTONE_AGGREGATES, TESTS
 from streamreasoner.values.comparison import Operator
 

@@ -28,8 +28,8 @@ from streamreasoner.backends.columnar.numbering import Numbering
 from streamreasoner.backends.columnar.parallel import LARGE, Threads
 from streamreasoner.backends.columnar.results import result
 from streamreasoner.backends.columnar.state import State, is_limited_by_addresses
-from streamreasoner.collection.updates import Changes, TraceRows, check_arity
 from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection, Statistics
+from streamreasoner.engine.updates import Changes, TraceRows, check_arity
 from streamreasoner.errors import MultiplicityOverflowError, StateFullError
 from streamreasoner.native.compile import is_cached
 from streamreasoner.plan.algebra import Extend, Filter
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.backends.columnar.compile import FullEvaluation, ProgramTables
-    from streamreasoner.collection.updates import Updates
+    from streamreasoner.engine.updates import Updates
     from streamreasoner.plan.algebra import ProgramPlan
     from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.system.memory import Fill

@@ -56,7 +56,7 @@ from streamreasoner.backends.columnar.layout import (
     WAS_PRESENT,
 )
 from streamreasoner.backends.columnar.slots import insert
-from streamreasoner.collection.updates import MAX_MULTIPLICITY
+from streamreasoner.engine.updates import MAX_MULTIPLICITY
 from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.native.memory import int32_column, int64_column
 

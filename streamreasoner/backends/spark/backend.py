@@ -36,9 +36,9 @@ from streamreasoner.backends.spark.reading import Reading
 from streamreasoner.backends.spark.relation import DifferenceLog, QueryRunner, Relation, total
 from streamreasoner.backends.spark.state import State
 from streamreasoner.backends.spark.terms import Terms
-from streamreasoner.collection.updates import MAX_MULTIPLICITY, Updates, check_arity
 from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.engine.ports import LAST_ITERATION, Statistics
+from streamreasoner.engine.updates import MAX_MULTIPLICITY, Updates, check_arity
 from streamreasoner.errors import MultiplicityOverflowError
 from streamreasoner.plan.algebra import Age
 from streamreasoner.state_version import StateVersion
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 
     from streamreasoner.backends.spark.dictionary import DistributedDictionary
     from streamreasoner.backends.spark.progress import Note
-    from streamreasoner.collection.updates import TraceRows
     from streamreasoner.engine.ports import EpochChanges, Selection
+    from streamreasoner.engine.updates import TraceRows
     from streamreasoner.plan.algebra import Arrangement, Lattice, ProgramPlan
 
 _log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from streamreasoner.backends.spark import rows
 from streamreasoner.backends.spark.columns import ITERATION, MULTIPLICITY, PREDICATE, TRANSITION
 from streamreasoner.backends.spark.patterns import quoted
 from streamreasoner.backends.spark.relation import total
-from streamreasoner.collection.blocks import Blocks
+from streamreasoner.engine.blocks import Blocks
 from streamreasoner.engine.ports import EpochChanges, Statistics
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.backends.spark.relation import QueryRunner, Relation
-    from streamreasoner.collection.updates import Changes, TraceRows
+    from streamreasoner.engine.updates import Changes, TraceRows
     from streamreasoner.plan.algebra import ProgramPlan
 
 T = TypeVar("T")

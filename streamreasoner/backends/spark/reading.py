@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.backends.spark.relation import QueryRunner, Relation
     from streamreasoner.backends.spark.state import State
-    from streamreasoner.collection.updates import TraceRows
+    from streamreasoner.engine.updates import TraceRows
     from streamreasoner.plan.algebra import ProgramPlan
 
 

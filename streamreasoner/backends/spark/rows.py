@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from streamreasoner.backends.spark.columns import ITERATION, MULTIPLICITY, PREDICATE, argument
-from streamreasoner.collection.updates import Changes, TraceRows
+from streamreasoner.engine.updates import Changes, TraceRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

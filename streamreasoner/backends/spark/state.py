@@ -22,7 +22,7 @@ from streamreasoner.backends.spark.columns import (
     fact,
 )
 from streamreasoner.backends.spark.patterns import members
-from streamreasoner.collection.updates import TRACE_EPOCHS
+from streamreasoner.engine.updates import TRACE_EPOCHS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from streamreasoner.analysis.aggregates import is_lattice
 from streamreasoner.analysis.dependency import Through, dependencies
 from streamreasoner.analysis.lattices import lattice_clashes
+from streamreasoner.lang.normal_form import is_lattice
 from streamreasoner.lang.parser import parse
 
 EX = "@prefix ex: <http://example.org/> .\n"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from streamreasoner.analysis import check_text, load_program
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang import limits
 from streamreasoner.plan.algebra import chain
 from streamreasoner.plan.lower import lower
+from streamreasoner.program import check_text, load_program
 
 
 def body(count):

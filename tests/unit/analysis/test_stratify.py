@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from streamreasoner.analysis import check_text
 from streamreasoner.analysis.dependency import Through, dependencies, unifies
-from streamreasoner.analysis.normal_form import normal_form
 from streamreasoner.analysis.stratify import strata, unstratifiable
+from streamreasoner.lang.normal_form import normal_form
 from streamreasoner.lang.parser import parse
+from streamreasoner.program import check_text
 
 EX = "@prefix ex: <http://example.org/> .\n"
 

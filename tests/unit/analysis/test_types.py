@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from streamreasoner.analysis.check import check_text
-from streamreasoner.analysis.kinds import kind_of, kinds_of
+from streamreasoner.analysis.expression_kinds import kind_of, kinds_of
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.parser import parse
+from streamreasoner.program.checked import check_text
 from streamreasoner.values.kinds import ANYTHING, LITERALS, NUMBERS, TEXTS, Kind, described
 
 EX = "@prefix ex: <http://example.org/> .\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streamreasoner.analysis.check import check_text
+from streamreasoner.program.checked import check_text
 
 EX = "@prefix ex: <http://example.org/> .\n"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from driver import Driver
 
-from streamreasoner.analysis import check_text
 from streamreasoner.backends.columnar import layout, state
 from streamreasoner.errors import StateFullError
+from streamreasoner.program import check_text
 
 PATHS = "path(?x, ?y) :- edge(?x, ?y).\npath(?x, ?z) :- path(?x, ?y), path(?y, ?z).\n"
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from streamreasoner import Reasoner, Update
-from streamreasoner.analysis import check_text
 from streamreasoner.api.reasoner import Store
 from streamreasoner.backends.columnar import layout
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.processors import processors
 from streamreasoner.errors import ProgramError
+from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.values.value_columns import Values
 

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import generators, programs
 from benchmarks.peers.dred import DeleteRederive
-from streamreasoner.analysis.load import load_program
+from streamreasoner.program.load import load_program
 
 NONLINEAR = """
 path(?x, ?y) :- edge(?x, ?y) .

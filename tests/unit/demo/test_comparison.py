@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from streamreasoner import Reasoner
-from streamreasoner.analysis import load_program
-from streamreasoner.collection.updates import Updates
 from streamreasoner.demo.change import Change
 from streamreasoner.demo.comparison import compare
 from streamreasoner.demo.university import university
+from streamreasoner.engine.updates import Updates
 from streamreasoner.lang.ast import TRIPLE
+from streamreasoner.program import load_program
 
 
 class Pipeline:

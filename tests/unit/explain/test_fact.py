@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from streamreasoner.analysis import check_text
 from streamreasoner.errors import DataError, ProgramError
 from streamreasoner.explain import Fact, read_fact
+from streamreasoner.program import check_text
 
 PROGRAM = check_text(
     "@prefix ex: <http://example.org/> .\n@prefix : <http://example.org/#> .\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from streamreasoner.analysis import check_text
 from streamreasoner.lang.diagnostic import CATALOGUE
+from streamreasoner.program import check_text
 from streamreasoner.values.builtins import NAMES
 
 DOCS = Path(__file__).parents[3] / "docs"

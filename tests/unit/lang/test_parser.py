@@ -7,7 +7,6 @@ from typing import get_args
 
 import pytest
 
-from streamreasoner.analysis import check
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang import ast
 from streamreasoner.lang.ast import (
@@ -21,6 +20,7 @@ from streamreasoner.lang.ast import (
 )
 from streamreasoner.lang.parser import parse, read
 from streamreasoner.lang.printer import print_expression, print_program, print_rule
+from streamreasoner.program import checked
 from streamreasoner.values.builtins import NAMES
 
 EX = "@prefix ex: <http://example.org/> .\n"
@@ -145,7 +145,7 @@ def test_every_construct_reads_back_as_itself():
     program = parse(path.read_text(encoding="utf-8"), str(path))
 
     assert parse(print_program(program)) == program
-    assert check(program).warnings == ()
+    assert checked(program).warnings == ()
 
 
 def test_the_file_with_everything_has_every_construct():

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram
 
-from streamreasoner.collection.updates import Changes
 from streamreasoner.engine.epoch import EpochResult
 from streamreasoner.engine.ports import Statistics
+from streamreasoner.engine.updates import Changes
 from streamreasoner.metrics import PrometheusObserver, Sources
 from streamreasoner.metrics.histogram import BatchHistogram
 from streamreasoner.rdf.dictionary import Dictionary

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from streamreasoner.analysis import check_text
 from streamreasoner.plan.algebra import (
     Age,
     Arrangement,
@@ -19,6 +18,7 @@ from streamreasoner.plan.algebra import (
     Value,
 )
 from streamreasoner.plan.lower import lower
+from streamreasoner.program import check_text
 from streamreasoner.values.comparison import Operator
 
 EX = "@prefix ex: <http://example.org/> .\n"

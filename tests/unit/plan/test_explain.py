@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from strategies import scenarios
 
-from streamreasoner.analysis import check_text
-from streamreasoner.analysis.load import load_program
 from streamreasoner.lang import limits
 from streamreasoner.plan.explain import explain_plan
 from streamreasoner.plan.lower import lower
 from streamreasoner.plan.stage import Stage
+from streamreasoner.program import check_text
+from streamreasoner.program.load import load_program
 
 EX = "@prefix ex: <http://example.org/> .\n"
 CLOSURE = EX + "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"

@@ -11,7 +11,6 @@ from oracle.arithmetic import numeral
 from strategies import scenarios
 from unit.plan.bags import rows
 
-from streamreasoner.analysis import check_text
 from streamreasoner.lang.ast import Aggregate
 from streamreasoner.plan.algebra import Column, Comparison, Computation, PlanError, RuleBody
 from streamreasoner.plan.body import body_of
@@ -27,6 +26,7 @@ from streamreasoner.plan.relational import (
     Select,
     walk,
 )
+from streamreasoner.program import check_text
 
 EX = "@prefix ex: <http://example.org/> .\n"
 

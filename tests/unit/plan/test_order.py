@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from streamreasoner.analysis import check_text
 from streamreasoner.plan.algebra import Filter
 from streamreasoner.plan.lower import lower
+from streamreasoner.program import check_text
 
 
 def order(text):

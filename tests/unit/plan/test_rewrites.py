@@ -6,7 +6,6 @@ import pytest
 from driver import Driver
 from oracle import evaluate, total
 
-from streamreasoner.analysis import check_text
 from streamreasoner.plan import algebra
 from streamreasoner.plan.algebra import Column, Comparison, Computation
 from streamreasoner.plan.body import body_of
@@ -14,6 +13,7 @@ from streamreasoner.plan.lower import lower, lowered
 from streamreasoner.plan.relational import Extend, Project, walk
 from streamreasoner.plan.rewrite import REWRITES
 from streamreasoner.plan.rewrite.projections import project_negated_wildcards
+from streamreasoner.program import check_text
 
 EX = "@prefix ex: <http://example.org/> .\n"
 INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from streamreasoner.analysis import check_text
 from streamreasoner.api.reasoner import Reasoner
+from streamreasoner.program import check_text
 from streamreasoner.shell.completion import MAX_CANDIDATES, Completions
 from streamreasoner.shell.session import Session
 

@@ -12,8 +12,8 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output.color_depth import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from streamreasoner.analysis import check_text
 from streamreasoner.api.reasoner import Reasoner
+from streamreasoner.program import check_text
 from streamreasoner.shell.line import Line, Tone
 from streamreasoner.shell.prompt import _ShellCompleter, history_file, run_prompt
 from streamreasoner.shell.session import Session

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from transcripts import run
 
-from streamreasoner.analysis import check_text
 from streamreasoner.api.reasoner import Reasoner
+from streamreasoner.program import check_text
 from streamreasoner.shell.script import run_script
 from streamreasoner.shell.session import Session
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from transcripts import run
 
-from streamreasoner.analysis import check_text
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.errors import StreamReasonerError
+from streamreasoner.program import check_text
 from streamreasoner.shell.line import Line, Tone
 from streamreasoner.shell.session import Session
 

@@ -21,8 +21,8 @@ from storage_builders import (
 )
 from thorough import THOROUGH
 
-from streamreasoner.collection.programs import ProgramText
 from streamreasoner.errors import StateError
+from streamreasoner.program.text import ProgramText
 from streamreasoner.storage import layout, maintain
 from streamreasoner.streaming.offsets import Checkpoint
 from streamreasoner.streaming.progress import Marker

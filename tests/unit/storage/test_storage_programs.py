@@ -9,8 +9,8 @@ import pytest
 from deltalake import DeltaTable
 from storage_builders import NOW, PROGRAM, changes, commit_one, offsets, open_tables, terms
 
-from streamreasoner.collection.programs import ProgramText
 from streamreasoner.errors import StateError
+from streamreasoner.program.text import ProgramText
 from streamreasoner.storage import layout, log, maintain, programs
 
 OTHER = ProgramText("other-hash", "r(?x) :- q(?x) .\n", ("q/1", "r/1"))

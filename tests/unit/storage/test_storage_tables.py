@@ -21,7 +21,7 @@ from storage_builders import (
     trace_rows,
 )
 
-from streamreasoner.collection.blocks import Blocks
+from streamreasoner.engine.blocks import Blocks
 from streamreasoner.errors import StateError
 from streamreasoner.storage import layout, log, restore, rows, seal, table
 from streamreasoner.storage.table import Identity

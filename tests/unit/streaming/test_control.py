@@ -8,9 +8,9 @@ import sys
 import pytest
 from control_builders import CONTROL_REASONS, control, messages
 
-from streamreasoner.analysis import check_text
 from streamreasoner.errors import StateError
 from streamreasoner.lang.printer import print_rule
+from streamreasoner.program import check_text
 from streamreasoner.streaming.control import ControlMessage, Operation, read_control, write_control
 from streamreasoner.streaming.program import ProgramInEffect, decide, same_program, stored_text
 from streamreasoner.streaming.rejected import Reason, RejectedError
@@ -183,7 +183,7 @@ def test_a_predicate_keeps_its_arity_for_the_life_of_the_state():
 def test_another_printer_does_not_change_the_program(monkeypatch):
     """Programs are compared as this version reads them, not by their stored hash."""
     before = in_effect()
-    module = sys.modules["streamreasoner.analysis.check"]
+    module = sys.modules["streamreasoner.program.checked"]
     monkeypatch.setattr(module, "print_rule", lambda rule: f"{print_rule(rule)} ")
     again = ProgramInEffect.restored([(-1, before.text)], 8)
 

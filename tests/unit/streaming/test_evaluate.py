@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 import pytest
 from control_builders import APPENDED, control, messages
 
-from streamreasoner.analysis import check_text
 from streamreasoner.api.reasoner import Reasoner, Update, columnar
 from streamreasoner.errors import EngineError
+from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.storage import Tables
 from streamreasoner.streaming.evaluate import Evaluator

@@ -8,7 +8,6 @@ import logging
 import pytest
 from control_builders import control, messages
 
-from streamreasoner.analysis import check_text
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.backends.columnar import layout
 from streamreasoner.errors import (
@@ -18,6 +17,7 @@ from streamreasoner.errors import (
     StateFullError,
     StreamReasonerError,
 )
+from streamreasoner.program import check_text
 from streamreasoner.streaming.attempts import AttemptsFile
 from streamreasoner.streaming.evaluate import Evaluator
 from streamreasoner.streaming.last_resort import LastResort, is_environmental

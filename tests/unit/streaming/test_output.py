@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.collection.blocks import Blocks
-from streamreasoner.collection.updates import Changes
+from streamreasoner.engine.blocks import Blocks
+from streamreasoner.engine.updates import Changes
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.terms import to_ntriples
 from streamreasoner.streaming.output import (

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
-from streamreasoner.analysis import check_text
-from streamreasoner.collection.programs import ProgramText
 from streamreasoner.errors import StateError
+from streamreasoner.program import check_text
+from streamreasoner.program.text import ProgramText
 from streamreasoner.state_version import FORMAT, SEMANTICS, StateVersion
 from streamreasoner.streaming.offsets import Checkpoint
 from streamreasoner.streaming.progress import Marker

@@ -10,7 +10,7 @@ from model import ModelBackend
 from unit.backends.columnar.memory import DENSE, FEW, SPARSE, Memory
 
 from streamreasoner.backends.columnar import compute, derive, journal, layout, probe, settle
-from streamreasoner.collection.updates import Updates
+from streamreasoner.engine.updates import Updates
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 # The eight ids of dense facts.

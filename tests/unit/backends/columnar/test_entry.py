@@ -9,7 +9,7 @@ from model import State
 from unit.backends.columnar.memory import FEW, REGIMES, Memory
 
 from streamreasoner.backends.columnar import entry, fact, journal, layout
-from streamreasoner.collection.updates import MAX_MULTIPLICITY
+from streamreasoner.engine.updates import MAX_MULTIPLICITY
 from streamreasoner.errors import MultiplicityOverflowError
 
 PROGRAMS = {2: "p(?x) :- e(?x, _) .", 4: "p(?a) :- e(?a, _, _, _) ."}

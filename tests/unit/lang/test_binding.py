@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from streamreasoner.analysis.binding import bindings
-from streamreasoner.analysis.check import check_text
 from streamreasoner.errors import ProgramError
+from streamreasoner.lang.binding import bindings
 from streamreasoner.lang.parser import parse
 from streamreasoner.lang.printer import print_expression, print_literal
+from streamreasoner.program.checked import check_text
 
 
 def bound(body, head="p(1)"):

@@ -8,13 +8,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.arity import arities, arity_clashes, unknown_signatures
-from streamreasoner.analysis.canonical_text import common_prefixes
 from streamreasoner.analysis.contradictions import contradictions
 from streamreasoner.analysis.dependency import dependencies
 from streamreasoner.analysis.functions import misused_builtins
-from streamreasoner.analysis.imports import with_imports
 from streamreasoner.analysis.lattices import lattice_clashes
-from streamreasoner.analysis.normal_form import normal_form, too_large
 from streamreasoner.analysis.patterns import invalid_patterns
 from streamreasoner.analysis.safety import unsafe
 from streamreasoner.analysis.sizes import beyond_limits
@@ -29,8 +26,11 @@ from streamreasoner.analysis.warnings import (
 )
 from streamreasoner.lang.ast import Input, Output
 from streamreasoner.lang.diagnostic import in_order, refuse
+from streamreasoner.lang.normal_form import normal_form, too_large
 from streamreasoner.lang.parser import Reading, read
 from streamreasoner.lang.printer import print_literal, print_rule
+from streamreasoner.program.imports import with_imports
+from streamreasoner.program.text import common_prefixes
 from streamreasoner.system.garbage import without_collections
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from streamreasoner.analysis.binding import bindings
 from streamreasoner.lang.ast import (
     QUAD,
     TRIPLE,
@@ -16,6 +15,7 @@ from streamreasoner.lang.ast import (
     Variable,
     Wildcard,
 )
+from streamreasoner.lang.binding import bindings
 from streamreasoner.lang.constants import UNREADABLE
 from streamreasoner.values.builtins import AGGREGATES, FUNCTIONS
 from streamreasoner.values.kinds import (

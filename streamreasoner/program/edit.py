@@ -7,15 +7,15 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.canonical_text import canonical_text
-from streamreasoner.analysis.check import check_all, check_text
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.parser import parse, read
 from streamreasoner.lang.printer import print_rule
+from streamreasoner.program.checked import check_all, check_text
+from streamreasoner.program.text import canonical_text
 
 if TYPE_CHECKING:
-    from streamreasoner.analysis.check import CheckedProgram
     from streamreasoner.lang.ast import Program, Rule
+    from streamreasoner.program.checked import CheckedProgram
 
 
 def with_rules(checked: CheckedProgram, text: str, source: str) -> CheckedProgram:

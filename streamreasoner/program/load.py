@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamreasoner import rulesets
-from streamreasoner.analysis.check import check_text
-from streamreasoner.analysis.sources import read_file, reason
 from streamreasoner.errors import ProgramError
+from streamreasoner.program.checked import check_text
+from streamreasoner.program.imports import read_file, reason
 
 if TYPE_CHECKING:
-    from streamreasoner.analysis.check import CheckedProgram
+    from streamreasoner.program.checked import CheckedProgram
 
 
 def load_program(rules: str | Path) -> CheckedProgram:

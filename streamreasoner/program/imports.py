@@ -1,7 +1,8 @@
 """The files a program is made of. Invariant: each file is read once, however often it is imported.
 
 An import names a packaged ruleset, or a path relative to the importing file. Cyclic imports are
-fine: a program is the set of rules of its files, in any order.
+fine: a program is the set of rules of its files, in any order. Errors are described in words, never
+by an errno.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamreasoner import rulesets
-from streamreasoner.analysis.sources import read_file, reason
+from streamreasoner.lang import limits
 from streamreasoner.lang.ast import Import
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.parser import read
@@ -83,3 +84,29 @@ def _failure(directive: Import, source: str, error: OSError | ValueError) -> Dia
     if close:
         hint = f"did you mean '{Path(directive.name).with_name(close[0])}'? If not, {hint}"
     return Diagnostic("SR222", message, directive.span, hint)
+
+
+def read_file(path: Path) -> str:
+    """Return the text of a rule file, without a byte order mark.
+
+    Raises:
+        OSError: The file cannot be read.
+        ValueError: It is too large or not UTF-8, or the path is invalid; `reason` describes which.
+    """
+    if path.stat().st_size > limits.FILE_BYTES:
+        raise ValueError(
+            f"it has more than {limits.FILE_BYTES:,} bytes; "
+            "put its facts into a file of facts, or its rules into several files"
+        )
+    return path.read_text(encoding="utf-8-sig")
+
+
+def reason(error: OSError | ValueError) -> str:
+    """Return an error of `read_file` as a predicate: `cannot be read: ...`."""
+    match error:
+        case UnicodeDecodeError():
+            return f"is not UTF-8 text (byte {error.start}); save it as UTF-8"
+        case OSError():
+            return f"cannot be read: {error.strerror}"
+        case _:
+            return f"cannot be read: {error}"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from streamreasoner.analysis import check, load_program
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.parser import parse
 from streamreasoner.lang.printer import print_rule
+from streamreasoner.program import checked as check
+from streamreasoner.program import load_program
 
 
 @pytest.fixture

@@ -1,6 +1,10 @@
 """Rules with one head and a conjunctive body. Invariant: they derive the same facts as the text.
 
 `p, q :- a, (b | c) .` is four rules: `p :- a, b`, `p :- a, c`, `q :- a, b` and `q :- a, c`.
+
+A head whose only aggregate is a min or max is a *lattice*: only the best of its facts that agree on
+the other arguments is present. Every other combination of aggregates is computed once the strata
+below are complete.
 """
 
 from __future__ import annotations
@@ -9,13 +13,14 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.ast import Disjunction, Rule
+from streamreasoner.lang.ast import Aggregate, Disjunction, Rule
 from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.values.builtins import MONOTONE_AGGREGATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from streamreasoner.lang.ast import Literal, Program
+    from streamreasoner.lang.ast import Atom, Literal, Program
 
 MAX_RULES = 1_000
 """Maximum number of rules in normal form per rule of the text."""
@@ -82,3 +87,14 @@ def _conjunctions(body: tuple[Literal, ...]) -> tuple[tuple[Literal, ...], ...]:
     return tuple(
         tuple(literal for part in choice for literal in part) for choice in product(*choices)
     )
+
+
+def aggregates(head: Atom) -> tuple[Aggregate, ...]:
+    """Return the aggregates of a head, in the order of its arguments."""
+    return tuple(item for item in head.arguments if isinstance(item, Aggregate))
+
+
+def is_lattice(head: Atom) -> bool:
+    """Whether a head chooses the best of its own facts, so that it may be recursive."""
+    items = aggregates(head)
+    return len(items) == 1 and items[0].function in MONOTONE_AGGREGATES

@@ -1,7 +1,8 @@
-"""A program of many files as one text. Invariant: that text has the same hash and @output."""
+"""A program of many files as one text. Invariant: parsing it gives a program with the same hash."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from streamreasoner.lang.ast import Input, Output
@@ -13,6 +14,27 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Program
 
     _Declaration = TypeVar("_Declaration", Input, Output)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramText:
+    """A program as one text.
+
+    Attributes:
+        hash: SHA-256, in hex, of what determines the state.
+        text: Directives, rules and facts in canonical form, without imports.
+        predicates: `name/arity` of every predicate, hidden ones too, sorted.
+    """
+
+    hash: str
+    text: str
+    predicates: tuple[str, ...]
+
+    @property
+    def arities(self) -> dict[str, int]:
+        """Number of arguments of each predicate."""
+        split = (predicate.rpartition("/") for predicate in self.predicates)
+        return {name: int(arity) for name, _, arity in split}
 
 
 def canonical_text(programs: Sequence[Program]) -> str:

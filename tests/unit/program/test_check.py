@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from streamreasoner import rulesets
-from streamreasoner.analysis import check, check_text, load_program
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.parser import parse
 from streamreasoner.lang.printer import print_literal, print_rule
+from streamreasoner.program import check_text, load_program
+from streamreasoner.program import checked as check
 
 PATH = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), path(?y, ?z) .\n"
 

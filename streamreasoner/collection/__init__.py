@@ -1,1 +1,0 @@
-"""Encoded collections, passed between the codec, the engine, the tables and the sink."""
