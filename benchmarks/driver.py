@@ -18,7 +18,7 @@ from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.engine.fixpoint import fixpoint
 from streamreasoner.engine.updates import Updates
 from streamreasoner.lang.ast import Constant
-from streamreasoner.plan.lower import lower
+from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.load import load_program
 from streamreasoner.values.value_columns import Values
 

@@ -12,7 +12,7 @@ from benchmarks.spark_meter import SETTINGS, Meter
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.dictionary import DistributedDictionary
 from streamreasoner.engine.epoch import Engine
-from streamreasoner.plan.lower import lower
+from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.load import load_program
 from streamreasoner.streaming import session
 from streamreasoner.streaming.lock import StateLock

@@ -11,7 +11,7 @@ from hypothesis import reject
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import RecursionLimitError
-from streamreasoner.plan.lower import lower
+from streamreasoner.plan.lower.lowering import lower
 
 
 class Driver:

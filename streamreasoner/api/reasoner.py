@@ -22,7 +22,7 @@ from streamreasoner.engine.epoch import DEFAULT_RECURSION_LIMIT, Engine, EpochRe
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import DataError, EngineError, ProgramError, TermError
 from streamreasoner.lang.ast import QUAD, TRIPLE, Constant
-from streamreasoner.plan.lower import lower
+from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.edit import with_rules, without_rules
 from streamreasoner.program.load import load_program
 from streamreasoner.rdf.dictionary import Dictionary

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from streamreasoner.plan.stage import Stage
+from streamreasoner.plan.print.stage import Stage
 
 
 def explain_plan(
@@ -15,7 +15,7 @@ def explain_plan(
     stage: Annotated[Stage, typer.Option(help="What to print.")] = Stage.ALL,
 ) -> None:
     """Print the lowered rules, their delta plans and the arrangements these use."""
-    from streamreasoner.plan import explain
+    from streamreasoner.plan.print import plans
     from streamreasoner.program import load_program
 
-    print(explain.explain_plan(load_program(rules), stage=stage), end="")
+    print(plans.explain_plan(load_program(rules), stage=stage), end="")

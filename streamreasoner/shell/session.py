@@ -12,7 +12,7 @@ from streamreasoner.api.reasoner import Update
 from streamreasoner.errors import EngineError, ProgramError
 from streamreasoner.lang.ast import Base, Prefix, Span
 from streamreasoner.lang.printer import print_rule
-from streamreasoner.plan.explain import explain_plan
+from streamreasoner.plan.print.plans import explain_plan
 from streamreasoner.rdf.load import declared_prefixes
 from streamreasoner.shell.changes import changes, totals
 from streamreasoner.shell.command import (

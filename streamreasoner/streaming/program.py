@@ -16,7 +16,7 @@ from streamreasoner.api.reasoner import other_arity
 from streamreasoner.errors import ProgramError, StateError
 from streamreasoner.lang.ast import Import
 from streamreasoner.lang.parser import read
-from streamreasoner.plan.lower import lower
+from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.checked import check_text
 from streamreasoner.program.edit import canonical_program, with_rules, without_rules
 from streamreasoner.program.text import ProgramText, canonical_text

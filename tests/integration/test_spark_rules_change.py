@@ -13,7 +13,7 @@ from streamreasoner.backends.spark import arranged, relation
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.dictionary import DistributedDictionary
 from streamreasoner.errors import RecursionLimitError, StateError
-from streamreasoner.plan.lower import lower
+from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program import check_text
 
 pytestmark = MARKS

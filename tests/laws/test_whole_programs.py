@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from strategies import checked, programs
 
-from streamreasoner.plan.lower import lower
+from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.edit import canonical_program
 from streamreasoner.program.load import load_program
 from streamreasoner.program.text import canonical_text

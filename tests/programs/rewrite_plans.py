@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from programs.cases import read_all
 
-from streamreasoner.plan.explain import explain_plan
+from streamreasoner.plan.print.plans import explain_plan
 
 if __name__ == "__main__":
     cases = read_all()

@@ -9,10 +9,10 @@ import pytest
 from programs.cases import read_all
 
 from streamreasoner.plan import relational
-from streamreasoner.plan.explain import explain_plan
-from streamreasoner.plan.lower import stages
+from streamreasoner.plan.lower.lowering import stages
+from streamreasoner.plan.lower.steps import STEPS
+from streamreasoner.plan.print.plans import explain_plan
 from streamreasoner.plan.rewrite import REWRITES
-from streamreasoner.plan.steps import STEPS
 
 GOLDEN = {name: case for name, case in read_all().items() if (case.folder / "plan.txt").exists()}
 NODES = (

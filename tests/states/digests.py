@@ -20,7 +20,7 @@ from driver import Driver
 from golden import cases, digest
 
 from streamreasoner import rulesets
-from streamreasoner.plan.lower import lower
+from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.load import load_program
 from streamreasoner.state_version import SEMANTICS
 

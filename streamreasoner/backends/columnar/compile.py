@@ -20,9 +20,9 @@ from streamreasoner.backends.columnar.instructions import (
     check_size,
 )
 from streamreasoner.engine.evaluate import evaluate
-from streamreasoner.plan.aggregation import RESULT
 from streamreasoner.plan.algebra import Arrangement, Column, Reduction
-from streamreasoner.plan.change import ProgramChange, program_change
+from streamreasoner.plan.lower.aggregation import RESULT
+from streamreasoner.plan.program_change import ProgramChange, program_change
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

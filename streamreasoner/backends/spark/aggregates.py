@@ -18,8 +18,8 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from streamreasoner.backends.spark.columns import ITERATION, MULTIPLICITY, PREDICATE, argument
 from streamreasoner.backends.spark.patterns import quoted
-from streamreasoner.plan.aggregation import RESULT
 from streamreasoner.plan.algebra import Arrangement, Column, Value
+from streamreasoner.plan.lower.aggregation import RESULT
 from streamreasoner.rdf.terms import to_ntriples
 from streamreasoner.values.order import order_key
 from streamreasoner.values.sums import COUNTING, Sum, aggregate, sum_of, term_of

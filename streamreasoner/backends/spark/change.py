@@ -34,7 +34,7 @@ from streamreasoner.backends.spark.patterns import (
 from streamreasoner.backends.spark.relation import total
 from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.plan.algebra import Age, Delta, Join, Pattern
-from streamreasoner.plan.change import program_change
+from streamreasoner.plan.program_change import program_change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

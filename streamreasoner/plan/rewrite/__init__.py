@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.plan.rewrite.columns import drop_unused_columns
 from streamreasoner.plan.rewrite.computations import defer_computations
-from streamreasoner.plan.rewrite.constants import fold_constants
 from streamreasoner.plan.rewrite.duplicates import drop_duplicates
+from streamreasoner.plan.rewrite.folding import fold_constants
 from streamreasoner.plan.rewrite.projections import project_negated_wildcards
 from streamreasoner.plan.rewrite.scans import restrict_scans
+from streamreasoner.plan.rewrite.unused_columns import drop_unused_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

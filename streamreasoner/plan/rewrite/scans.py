@@ -16,7 +16,7 @@ from streamreasoner.plan.relational import (
     substituted,
     walk,
 )
-from streamreasoner.plan.rewrite.columns import uses
+from streamreasoner.plan.rewrite.unused_columns import uses
 
 if TYPE_CHECKING:
     from streamreasoner.plan.algebra import Operand

@@ -7,7 +7,7 @@ import pytest
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang import limits
 from streamreasoner.plan.algebra import chain
-from streamreasoner.plan.lower import lower
+from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program import check_text, load_program
 
 

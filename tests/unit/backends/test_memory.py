@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 
 from streamreasoner.backends.columnar.backend import ColumnarBackend
-from streamreasoner.plan.lower import lower
+from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.load import load_program
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.values.value_columns import Values

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from streamreasoner.cli import app
 from streamreasoner.errors import ProgramError
-from streamreasoner.plan.explain import explain_plan
-from streamreasoner.plan.lower import lower
+from streamreasoner.plan.lower.lowering import lower
+from streamreasoner.plan.print.plans import explain_plan
 
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"
 

@@ -17,7 +17,7 @@ from streamreasoner.plan.algebra import (
     PlanError,
     Value,
 )
-from streamreasoner.plan.lower import lower
+from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program import check_text
 from streamreasoner.values.comparison import Operator
 

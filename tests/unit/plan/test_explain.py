@@ -9,9 +9,9 @@ from hypothesis import given
 from strategies import scenarios
 
 from streamreasoner.lang import limits
-from streamreasoner.plan.explain import explain_plan
-from streamreasoner.plan.lower import lower
-from streamreasoner.plan.stage import Stage
+from streamreasoner.plan.lower.lowering import lower
+from streamreasoner.plan.print.plans import explain_plan
+from streamreasoner.plan.print.stage import Stage
 from streamreasoner.program import check_text
 from streamreasoner.program.load import load_program
 

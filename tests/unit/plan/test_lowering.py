@@ -13,8 +13,8 @@ from unit.plan.bags import rows
 
 from streamreasoner.lang.ast import Aggregate
 from streamreasoner.plan.algebra import Column, Comparison, Computation, PlanError, RuleBody
-from streamreasoner.plan.body import body_of
-from streamreasoner.plan.lower import lowered, stages
+from streamreasoner.plan.lower.body import body_of
+from streamreasoner.plan.lower.lowering import lowered, stages
 from streamreasoner.plan.relational import (
     Antijoin,
     Incomplete,

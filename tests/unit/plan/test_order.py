@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streamreasoner.plan.algebra import Filter
-from streamreasoner.plan.lower import lower
+from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program import check_text
 
 

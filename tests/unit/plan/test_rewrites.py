@@ -8,8 +8,8 @@ from oracle import evaluate, total
 
 from streamreasoner.plan import algebra
 from streamreasoner.plan.algebra import Column, Comparison, Computation
-from streamreasoner.plan.body import body_of
-from streamreasoner.plan.lower import lower, lowered
+from streamreasoner.plan.lower.body import body_of
+from streamreasoner.plan.lower.lowering import lower, lowered
 from streamreasoner.plan.relational import Extend, Project, walk
 from streamreasoner.plan.rewrite import REWRITES
 from streamreasoner.plan.rewrite.projections import project_negated_wildcards

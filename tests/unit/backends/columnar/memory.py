@@ -21,7 +21,7 @@ from streamreasoner.backends.columnar.fact import find
 from streamreasoner.backends.columnar.slots import LOW
 from streamreasoner.backends.columnar.superaccumulator import DIGITS_DOUBLE
 from streamreasoner.plan.algebra import Lattice, Reduction
-from streamreasoner.plan.lower import lower
+from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.values.value_columns import Values
 

@@ -13,7 +13,7 @@ from unit.backends.columnar.memory import FEW, REGIMES, Memory
 from streamreasoner.backends.columnar import journal, layout, migrate
 from streamreasoner.backends.columnar.compile import compile_program
 from streamreasoner.plan.algebra import Lattice
-from streamreasoner.plan.lower import lower
+from streamreasoner.plan.lower.lowering import lower
 
 # Facts of `e` are in no group, in one or two arrangements, or candidates; some by a constant.
 PROGRAMS = {

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.normal_form import aggregates, is_lattice
-from streamreasoner.plan.aggregation import express, lattice, reductions
 from streamreasoner.plan.algebra import Lattice, PlanError, ProgramPlan, StratumPlan
-from streamreasoner.plan.body import body_of
 from streamreasoner.plan.delta import differentiate
+from streamreasoner.plan.lower.aggregation import express, lattice, reductions
+from streamreasoner.plan.lower.body import body_of
+from streamreasoner.plan.lower.steps import STEPS, incomplete_expression
 from streamreasoner.plan.relational import Antijoin, Project, walk
 from streamreasoner.plan.rewrite import REWRITES
-from streamreasoner.plan.steps import STEPS, incomplete_expression
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from streamreasoner.plan.algebra import Arrangement, DeltaPlan, Node
-    from streamreasoner.plan.text import Text
+    from streamreasoner.plan.print.parts import Text
 
 _INDENT = "  "
 

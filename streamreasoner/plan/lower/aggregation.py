@@ -21,7 +21,7 @@ from streamreasoner.plan.algebra import (
     RuleBody,
     Value,
 )
-from streamreasoner.plan.body import body_of
+from streamreasoner.plan.lower.body import body_of
 from streamreasoner.plan.relational import Project, Reduce, Union
 from streamreasoner.plan.rewrite.projections import constants_tag
 from streamreasoner.values.builtins import MONOTONE_AGGREGATES

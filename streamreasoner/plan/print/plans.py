@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.lang.normal_form import aggregates, is_lattice
 from streamreasoner.lang.printer import print_literal, print_rule
-from streamreasoner.plan.aggregation import reductions
-from streamreasoner.plan.loops import looks_up, loops
-from streamreasoner.plan.lower import lower, lowered, stages
-from streamreasoner.plan.reasons import Reasons
-from streamreasoner.plan.stage import Stage
-from streamreasoner.plan.text import Text
+from streamreasoner.plan.lower.aggregation import reductions
+from streamreasoner.plan.lower.lowering import lower, lowered, stages
+from streamreasoner.plan.print.loops import looks_up, loops
+from streamreasoner.plan.print.parts import Text
+from streamreasoner.plan.print.reasons import Reasons
+from streamreasoner.plan.print.stage import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,0 +1,1 @@
+"""A checked program to plans, rule by rule. Invariant: multiplicities are preserved."""

@@ -1,0 +1,1 @@
+"""Plans as text, for `explain-plan`. Invariant: printing changes nothing."""
