@@ -24,7 +24,7 @@ from streamreasoner.metrics.exporter import Exporter
 from streamreasoner.metrics.observer import PrometheusObserver, Sources
 from streamreasoner.program.load import load_program
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.storage import TERMS, TRACE, Tables, check_version
+from streamreasoner.state import TERMS, TRACE, Tables, check_version
 from streamreasoner.streaming import recovery, session
 from streamreasoner.streaming.attempts import AttemptsFile
 from streamreasoner.streaming.batch import EpochRunner, Parts

@@ -10,7 +10,7 @@ import pyarrow as pa
 from streamreasoner.engine.updates import TraceRows
 from streamreasoner.program.text import ProgramText
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.storage import Tables
+from streamreasoner.state import Tables
 
 APP = "test-application"
 PROGRAM = ProgramText("program-hash", "p(?x) :- q(?x) .\n", ("p/1", "q/1"))

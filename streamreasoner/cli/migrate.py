@@ -13,14 +13,14 @@ def migrate(
     config: Annotated[Path, typer.Option(help="The configuration file (TOML).")],
 ) -> None:
     """Convert the state of a stopped pipeline to the format of this release."""
-    from streamreasoner import storage
     from streamreasoner.config import load
-    from streamreasoner.state_version import FORMAT
+    from streamreasoner.state import migrate as migrate_tables
+    from streamreasoner.state.version import FORMAT
     from streamreasoner.streaming.lock import StateLock
 
     state = load(config).state
     with closing(StateLock(state.directory)):
-        before = storage.migrate(state.tables)
+        before = migrate_tables(state.tables)
     if before == FORMAT:
         print(f"{state.tables} already has format {FORMAT}.")
     else:

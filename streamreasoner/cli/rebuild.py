@@ -24,7 +24,7 @@ def rebuild(
     A new pipeline derives from them under the semantics of this release.
     """
     from streamreasoner.config import load
-    from streamreasoner.storage.migrate import adopt_format
+    from streamreasoner.state.migrate import adopt_format
     from streamreasoner.streaming.lock import StateLock
     from streamreasoner.streaming.offsets import Checkpoint
 
@@ -50,8 +50,8 @@ def _write(state: StateConfig, last: int, into: Path) -> int:
     """Write both files; returns how many facts there are."""
     from streamreasoner.lang.ast import Constant
     from streamreasoner.lang.parser import parse
-    from streamreasoner.storage import PROGRAMS, programs
-    from streamreasoner.storage.asserted import asserted
+    from streamreasoner.state import PROGRAMS, programs
+    from streamreasoner.state.restore import asserted
 
     stored = programs.read(state.tables / PROGRAMS)
     *_, program = (program for epoch, program in stored if epoch <= last)

@@ -107,7 +107,7 @@ def replace(
 def show(config: _Config) -> None:
     """Print the program in effect, with its first epoch and its hash."""
     from streamreasoner.config import load
-    from streamreasoner.storage import programs
+    from streamreasoner.state import programs
 
     epoch, program = programs.read(load(config).state.tables / "programs")[-1]
     since = f"in effect from epoch {epoch} on" if epoch >= 0 else "in effect from the beginning"

@@ -41,7 +41,7 @@ STAGES: Final = ("read", "decode", "evaluate", "store", "publish")
 
 
 class StorageSizes(Protocol):
-    """The part of `streamreasoner.storage.StorageStatistics` that is exported."""
+    """The part of `streamreasoner.state.StorageStatistics` that is exported."""
 
     @property
     def bytes(self) -> int:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.errors import StateError
-from streamreasoner.state_version import FORMAT, SEMANTICS
+from streamreasoner.state.version import FORMAT, SEMANTICS
 from streamreasoner.streaming import offsets, output, timestamps
 from streamreasoner.streaming.envelope import append_milliseconds
 from streamreasoner.streaming.ports import timed

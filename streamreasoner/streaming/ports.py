@@ -103,7 +103,7 @@ def timed(observer: PipelineObserver, stage: str) -> Iterator[None]:
 
 
 class Tables(Protocol):
-    """The durable state of one application; see `streamreasoner.storage.Tables`."""
+    """The durable state of one application; see `streamreasoner.state.Tables`."""
 
     def version(self) -> int | None:
         """The last epoch that every table holds, None before the first."""

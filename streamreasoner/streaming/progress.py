@@ -17,7 +17,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
 from streamreasoner.errors import BrokerError, StateError
-from streamreasoner.state_version import StateVersion
+from streamreasoner.state.version import StateVersion
 from streamreasoner.streaming.claims import Claim, read_claim
 from streamreasoner.streaming.clients import ANSWER_SECONDS, librdkafka, refused_right, unreachable
 from streamreasoner.streaming.topic_checks import admin_client

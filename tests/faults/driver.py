@@ -17,8 +17,8 @@ from pathlib import Path
 from streamreasoner import app
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.config import load
-from streamreasoner.storage import layout
-from streamreasoner.storage.table import Table
+from streamreasoner.state import schemas
+from streamreasoner.state.delta.table import Table
 from streamreasoner.streaming import recovery
 from streamreasoner.streaming.attempts import AttemptsFile
 from streamreasoner.streaming.ports import PipelineObserver
@@ -64,7 +64,7 @@ def die_within_store(epoch, first, last):
         if (
             record.epoch >= epoch
             and self.name == last
-            and {first, last} <= {layout.TRACE, *own(record)}
+            and {first, last} <= {schemas.TRACE, *own(record)}
         ):
             appended.wait()
             die()
@@ -140,9 +140,9 @@ def main():
     observer = DieAfterStage(point, epoch)
     match point:
         case "within-store":
-            die_within_store(epoch, layout.CHANGES, layout.TRACE)
+            die_within_store(epoch, schemas.CHANGES, schemas.TRACE)
         case "without-program":
-            die_within_store(epoch, layout.TRACE, layout.PROGRAMS)
+            die_within_store(epoch, schemas.TRACE, schemas.PROGRAMS)
         case "within-epoch":
             die_within_epoch(observer)
         case "verdict":

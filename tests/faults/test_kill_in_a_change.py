@@ -23,7 +23,7 @@ from pipelines import (
 from spark_backend import MARKS_OF_KILLED_PROCESSES
 
 from streamreasoner.program import check_text
-from streamreasoner.storage import programs
+from streamreasoner.state import programs
 
 pytestmark = MARKS_OF_KILLED_PROCESSES
 

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from streamreasoner.program.text import ProgramText
 from streamreasoner.engine.updates import TraceRows
-from streamreasoner.storage import Tables
+from streamreasoner.state import Tables
 
 def rows(predicate, iteration, *args):
     return TraceRows(predicate, np.array([args]), np.array([iteration]), np.array([1]))

@@ -12,8 +12,8 @@ import pytest
 from deltalake import DeltaTable
 from storage_builders import APP, changes, commit_one, open_tables, restored, trace_rows
 
-from streamreasoner.storage import layout, maintain
-from streamreasoner.storage.table import Identity, Table
+from streamreasoner.state import maintain, schemas
+from streamreasoner.state.delta.table import Identity, Table
 
 SPARK_READER = """
 import json, sys
@@ -75,8 +75,8 @@ def state(tmp_path_factory):
                 changed=[changes("triple", ((term, term, term), 1))],
             )
             if epoch == 29:
-                for name in layout.NAMES:
-                    table = Table(directory / name, name, Identity(APP, layout.LEAST_ARGUMENTS))
+                for name in schemas.NAMES:
+                    table = Table(directory / name, name, Identity(APP, schemas.LEAST_ARGUMENTS))
                     maintain.merge(table, maintain.mergeable(table.files()), 5)
                     table.save()
     return directory

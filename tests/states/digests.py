@@ -22,7 +22,7 @@ from golden import cases, digest
 from streamreasoner import rulesets
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.load import load_program
-from streamreasoner.state_version import SEMANTICS
+from streamreasoner.state.version import SEMANTICS
 
 FILE = Path(__file__).with_name("semantics.json")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from states import digests
 
-from streamreasoner.state_version import SEMANTICS
+from streamreasoner.state.version import SEMANTICS
 
 RENEW = "then renew tests/states/semantics.json: python tests/states/digests.py"
 
@@ -38,7 +38,7 @@ def test_traces_change_with_the_number_only(found):
     assert not changed, (
         f"The traces of {', '.join(changed)} changed, but SEMANTICS is still {SEMANTICS}. States "
         "of earlier releases hold other multiplicities than this release would retract. Raise "
-        f"SEMANTICS in streamreasoner/state_version.py, {RENEW}"
+        f"SEMANTICS in streamreasoner/state/version.py, {RENEW}"
     )
 
 
@@ -49,6 +49,6 @@ def test_plans_change_with_the_number_or_change_no_trace(found):
     assert not changed, (
         f"The plans of {', '.join(changed)} changed, but SEMANTICS is still {SEMANTICS}. If any "
         "program has another trace with the new plans (other strata, rules, hidden predicates or "
-        "conditions), raise SEMANTICS in streamreasoner/state_version.py. If none has (only names "
+        "conditions), raise SEMANTICS in streamreasoner/state/version.py. If none has (only names "
         f"of classes changed), keep it; {RENEW}"
     )

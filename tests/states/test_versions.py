@@ -19,9 +19,10 @@ from streamreasoner.errors import DataError, StateError
 from streamreasoner.program import load_program
 from streamreasoner.program.text import ProgramText
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.state_version import FORMAT, SEMANTICS, StateVersion
-from streamreasoner.storage import Tables, check_version, layout, migrate, unsealed
-from streamreasoner.storage.migrate import set_properties, versions
+from streamreasoner.state import Tables, check_version, migrate, schemas
+from streamreasoner.state.delta import unsealed
+from streamreasoner.state.migrate import set_properties, versions
+from streamreasoner.state.version import FORMAT, SEMANTICS, StateVersion
 
 _ARCHIVE = Path(__file__).with_name("66d5e30.tar.xz")
 """A state of a release without numbers, written by `write_state.py`."""
@@ -51,7 +52,7 @@ def test_new_tables_have_the_numbers_of_the_release(tmp_path):
     check_version(tmp_path)
 
 
-@pytest.mark.parametrize("name", layout.NAMES)
+@pytest.mark.parametrize("name", schemas.NAMES)
 @pytest.mark.parametrize(
     ("other", "advice"),
     [
@@ -121,22 +122,22 @@ def test_a_state_without_numbers_is_refused_until_it_is_migrated(earlier):
     assert terms
 
     # A second time there is nothing to do.
-    before = {name: DeltaTable(tables / name).version() for name in layout.NAMES}
+    before = {name: DeltaTable(tables / name).version() for name in schemas.NAMES}
     assert migrate(tables) == FORMAT
-    assert {name: DeltaTable(tables / name).version() for name in layout.NAMES} == before
+    assert {name: DeltaTable(tables / name).version() for name in schemas.NAMES} == before
 
 
-@pytest.mark.parametrize("done", range(1, len(layout.NAMES)))
+@pytest.mark.parametrize("done", range(1, len(schemas.NAMES)))
 def test_a_migration_that_was_cut_short_is_run_again(earlier, tmp_path, done):
     """After a crash in between a start is refused; a second migration ends the first."""
     whole = tmp_path / "whole"
     shutil.copytree(earlier / TABLES, whole)
     migrate(whole)
     tables = earlier / TABLES
-    for name in layout.NAMES[:done]:
+    for name in schemas.NAMES[:done]:
         unsealed.seal(tables / name)
         set_properties(tables / name, StateVersion(FORMAT, SEMANTICS).properties)
-    unsealed.seal(tables / layout.NAMES[done])
+    unsealed.seal(tables / schemas.NAMES[done])
 
     with pytest.raises(StateError, match="streamreasoner migrate"):
         check_version(tables)
@@ -169,7 +170,7 @@ def test_semantics_are_adopted_where_the_program_derives_the_same(tmp_path, matc
     program = ProgramText("hash", f"p(?x) :- q(?x){condition} .\n", ("p/1", "q/1"))
     with open_tables(tmp_path, program=program) as tables:
         commit_one(tables, 0)
-    for name in layout.NAMES:
+    for name in schemas.NAMES:
         set_properties(tmp_path / name, StateVersion(FORMAT, 1).properties)
 
     if matches:

@@ -112,7 +112,7 @@ WRONG_IMPORTS = {
         "Layers open downwards BROKEN",
     ),
     "neighbours know each other": (
-        "storage/planted.py",
+        "streaming/planted.py",
         "import streamreasoner.metrics",
         "Layers open downwards BROKEN",
     ),
@@ -129,7 +129,7 @@ WRONG_IMPORTS = {
     "Delta Lake leaves its adapter": (
         "streaming/planted.py",
         "import deltalake",
-        "Delta Lake is known to storage BROKEN",
+        "Delta Lake is known to state BROKEN",
     ),
     "a Kafka client leaves its adapter": (
         "metrics/planted.py",

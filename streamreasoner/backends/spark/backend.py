@@ -41,7 +41,7 @@ from streamreasoner.engine.ports import LAST_ITERATION, Statistics
 from streamreasoner.engine.updates import MAX_MULTIPLICITY, Updates, check_arity
 from streamreasoner.errors import MultiplicityOverflowError
 from streamreasoner.plan.algebra import Age
-from streamreasoner.state_version import StateVersion
+from streamreasoner.state.version import StateVersion
 from streamreasoner.system.memory import Fill
 
 if TYPE_CHECKING:

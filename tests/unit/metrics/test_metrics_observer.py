@@ -16,7 +16,7 @@ from streamreasoner.engine.updates import Changes
 from streamreasoner.metrics import PrometheusObserver, Sources
 from streamreasoner.metrics.histogram import BatchHistogram
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.storage import StorageStatistics
+from streamreasoner.state import StorageStatistics
 from streamreasoner.system.memory import Fill
 
 

@@ -13,7 +13,7 @@ from streamreasoner.api.reasoner import Reasoner, Update, columnar
 from streamreasoner.errors import EngineError
 from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.storage import Tables
+from streamreasoner.state import Tables
 from streamreasoner.streaming.evaluate import Evaluator
 from streamreasoner.streaming.ports import Observers
 from streamreasoner.streaming.program import ProgramInEffect, stored_text

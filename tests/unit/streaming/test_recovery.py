@@ -11,7 +11,7 @@ import pytest
 from streamreasoner.errors import StateError
 from streamreasoner.program import check_text
 from streamreasoner.program.text import ProgramText
-from streamreasoner.state_version import FORMAT, SEMANTICS, StateVersion
+from streamreasoner.state.version import FORMAT, SEMANTICS, StateVersion
 from streamreasoner.streaming.offsets import Checkpoint
 from streamreasoner.streaming.progress import Marker
 from streamreasoner.streaming.recovery import Resume, check, check_file, resume

@@ -12,14 +12,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from streamreasoner.errors import StateError
-from streamreasoner.state_version import FORMAT, SEMANTICS, StateVersion
-from streamreasoner.storage import layout, log, programs, snapshot, unsealed
+from streamreasoner.state import programs, schemas
+from streamreasoner.state.delta import log, snapshot, unsealed
+from streamreasoner.state.version import FORMAT, SEMANTICS, StateVersion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from streamreasoner.storage.log import Action
+    from streamreasoner.state.delta.log import Action
 
 
 _AFFECTED: Final = MappingProxyType({2: "matches"})
@@ -34,7 +35,7 @@ def versions(directory: Path) -> dict[str, StateVersion]:
     """
     return {
         name: StateVersion.of_properties(unsealed.read(directory / name).properties)
-        for name in layout.NAMES
+        for name in schemas.NAMES
         if log.exists(directory / name)
     }
 
@@ -76,7 +77,7 @@ def adopt_format(directory: Path) -> int:
     by_table = versions(directory)
     if not by_table:
         raise StateError(f"{directory} holds no state; there is nothing to migrate.")
-    if missing := [name for name in layout.NAMES if name not in by_table]:
+    if missing := [name for name in schemas.NAMES if name not in by_table]:
         raise StateError(f"{directory} has no table {', '.join(missing)}. {log.RESTORE}")
     for name, version in by_table.items():
         version.check_not_newer(f"The table {directory / name}")
@@ -85,7 +86,10 @@ def adopt_format(directory: Path) -> int:
         if version.format < FORMAT:
             set_properties(
                 directory / name,
-                {**layout.NO_FOREIGN_CLEANUP, **StateVersion(FORMAT, version.semantics).properties},
+                {
+                    **schemas.NO_FOREIGN_CLEANUP,
+                    **StateVersion(FORMAT, version.semantics).properties,
+                },
             )
     return min(version.format for version in by_table.values())
 
@@ -103,7 +107,7 @@ def adopt_semantics(directory: Path) -> None:
     by_table = versions(directory)
     oldest = min(version.semantics for version in by_table.values())
     # After a crash the epoch of the last program may be incomplete: the one before is in effect.
-    texts = [program.text for _, program in programs.read(directory / layout.PROGRAMS)[-2:]]
+    texts = [program.text for _, program in programs.read(directory / schemas.PROGRAMS)[-2:]]
     for semantics in range(oldest, SEMANTICS):
         name = _AFFECTED[semantics + 1]
         if any(name in text for text in texts):

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from streamreasoner.storage.layout import PROGRAMS, TERMS, TRACE
-from streamreasoner.storage.migrate import check_version, migrate
-from streamreasoner.storage.tables import StorageStatistics, Tables
+from streamreasoner.state.migrate import check_version, migrate
+from streamreasoner.state.schemas import PROGRAMS, TERMS, TRACE
+from streamreasoner.state.tables import StorageStatistics, Tables
 
 __all__ = [
     "PROGRAMS",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from streamreasoner.state_version import StateVersion
+from streamreasoner.state.version import StateVersion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -19,13 +19,14 @@ import numpy as np
 import pyarrow as pa
 
 from streamreasoner.errors import StateError
-from streamreasoner.storage import datafile, layout, rows, sums
+from streamreasoner.state import consolidate, rows, schemas
+from streamreasoner.state.delta import datafile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streamreasoner.storage.datafile import DataFile
-    from streamreasoner.storage.table import Table
+    from streamreasoner.state.delta.datafile import DataFile
+    from streamreasoner.state.delta.table import Table
 
 EPOCHS_BETWEEN_RUNS: Final = 64
 FILES_BETWEEN_RUNS: Final = 256
@@ -156,9 +157,9 @@ def merge(table: Table, groups: Sequence[Sequence[DataFile]], horizon: int) -> i
 
 
 def _merged(table: Table, files: Sequence[DataFile], horizon: int) -> list[DataFile]:
-    schema = layout.file_schema(table.name, table.identity.max_arity)
+    schema = schemas.file_schema(table.name, table.identity.max_arity)
     merged = pa.concat_tables(datafile.read(table.directory, file, schema.names) for file in files)
-    if table.name == layout.TRACE:
+    if table.name == schemas.TRACE:
         merged = _sum_old(merged, horizon, table.identity.max_arity)
     if not len(merged):
         return []
@@ -171,8 +172,8 @@ def _sum_old(trace: pa.Table, horizon: int, max_arity: int) -> pa.Table:
     if not old.any():
         return trace
     past = trace.filter(pa.array(old))
-    used = [name for name in layout.arg_columns(max_arity) if past.column(name).null_count == 0]
-    keys, multiplicity = sums.consolidate(
+    used = [name for name in schemas.arg_columns(max_arity) if past.column(name).null_count == 0]
+    keys, multiplicity = consolidate.consolidate(
         [past.column(name).to_numpy() for name in (*used, "iteration")],
         past.column("multiplicity").to_numpy(),
     )

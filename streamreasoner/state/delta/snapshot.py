@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from streamreasoner.errors import StateError
-from streamreasoner.storage import checkpoint, log
+from streamreasoner.state.delta import checkpoint, log
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from streamreasoner.storage.checkpoint import Checkpoint
-    from streamreasoner.storage.log import Action, EpochRecord
+    from streamreasoner.state.delta.checkpoint import Checkpoint
+    from streamreasoner.state.delta.log import Action, EpochRecord
 
 READER_VERSION: Final = 1
 WRITER_VERSION: Final = 2

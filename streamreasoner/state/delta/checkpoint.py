@@ -16,15 +16,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamreasoner.errors import StateError
-from streamreasoner.storage import log, seal
-from streamreasoner.storage.log import EpochRecord
+from streamreasoner.state.delta import log, seal
+from streamreasoner.state.delta.log import EpochRecord
 from streamreasoner.system import disk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from streamreasoner.storage.log import Action
+    from streamreasoner.state.delta.log import Action
 
 _SUFFIX: Final = ".checkpoint.parquet"
 _SEAL: Final = ".checkpoint.seal"

@@ -23,7 +23,7 @@ from thorough import THOROUGH
 
 from streamreasoner.errors import StateError
 from streamreasoner.program.text import ProgramText
-from streamreasoner.storage import layout, maintain
+from streamreasoner.state import maintain, schemas
 from streamreasoner.streaming.offsets import Checkpoint
 from streamreasoner.streaming.progress import Marker
 from streamreasoner.streaming.recovery import resume
@@ -41,8 +41,8 @@ def original(tmp_path_factory):
     state = tmp_path_factory.mktemp("state")
     with pytest.MonkeyPatch.context() as patch, open_tables(state / "tables") as tables:
         patch.setattr(maintain, "EPOCHS_BETWEEN_RUNS", 8)
-        patch.setattr(layout, "MAX_OLD_COMMITS", 4)
-        patch.setattr(layout, "MAX_UNUSED_FILES", 4)
+        patch.setattr(schemas, "MAX_OLD_COMMITS", 4)
+        patch.setattr(schemas, "MAX_UNUSED_FILES", 4)
         for epoch in range(LAST + 1):
             rows = [((epoch, 1, 2), 0, 1)]
             if epoch % 3 == 2:

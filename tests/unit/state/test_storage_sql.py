@@ -12,7 +12,7 @@ import duckdb
 import pytest
 from deltalake import DeltaTable
 
-from streamreasoner.storage import migrate
+from streamreasoner.state import migrate
 
 ROOT = Path(__file__).parents[3]
 QUERIES = re.findall(

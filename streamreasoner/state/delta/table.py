@@ -17,8 +17,9 @@ import pyarrow as pa
 from deltalake import Schema
 
 from streamreasoner.errors import StateError
-from streamreasoner.state_version import StateVersion
-from streamreasoner.storage import checkpoint, datafile, layout, log, retention, snapshot
+from streamreasoner.state import schemas
+from streamreasoner.state.delta import checkpoint, datafile, log, retention, snapshot
+from streamreasoner.state.version import StateVersion
 from streamreasoner.system import disk
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
 
-    from streamreasoner.storage.datafile import DataFile
-    from streamreasoner.storage.log import Action, EpochRecord
-    from streamreasoner.storage.snapshot import Snapshot
+    from streamreasoner.state.delta.datafile import DataFile
+    from streamreasoner.state.delta.log import Action, EpochRecord
+    from streamreasoner.state.delta.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Table:
         self.directory = directory
         self.name = name
         self.identity = identity
-        self.schema = layout.schema(name, identity.max_arity)
+        self.schema = schemas.schema(name, identity.max_arity)
         self._newest = current = snapshot.read(directory)
         _check_owner(current, self)
         files = _check_files(current, directory)
@@ -79,7 +80,7 @@ class Table:
     @property
     def partition_columns(self) -> list[str]:
         """Columns that the log holds instead of the data files."""
-        return layout.partition_columns(self.name)
+        return schemas.partition_columns(self.name)
 
     def append(
         self,
@@ -276,7 +277,7 @@ def argument_columns(directory: Path) -> int:
     Raises:
         StateError: The table cannot be read.
     """
-    return layout.argument_count(snapshot.read(directory).columns)
+    return schemas.argument_count(snapshot.read(directory).columns)
 
 
 def rows(directory: Path) -> int:
@@ -296,9 +297,9 @@ def _first_commit(name: str, identity: Identity) -> list[Action]:
         "name": name,
         "description": "Written by streamreasoner; readable by any Delta reader.",
         "format": {"provider": "parquet", "options": {}},
-        "schemaString": Schema.from_arrow(layout.schema(name, identity.max_arity)).to_json(),
-        "partitionColumns": layout.partition_columns(name),
-        "configuration": layout.properties(identity.app_id),
+        "schemaString": Schema.from_arrow(schemas.schema(name, identity.max_arity)).to_json(),
+        "partitionColumns": schemas.partition_columns(name),
+        "configuration": schemas.properties(identity.app_id),
         "createdTime": int(time.time() * 1000),
     }
     protocol = {
@@ -316,7 +317,7 @@ def _refuse_rival(directory: Path) -> Callable[[list[Action]], None]:
 
 
 def _check_owner(current: Snapshot, table: Table) -> None:
-    owner = current.properties.get(layout.APP_ID)
+    owner = current.properties.get(schemas.APP_ID)
     if owner != table.identity.app_id:
         raise StateError(
             f"The table {table.directory} was written with application id {owner!r}, this run has "

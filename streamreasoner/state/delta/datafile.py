@@ -20,14 +20,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streamreasoner.errors import StateError
-from streamreasoner.storage import log, seal
+from streamreasoner.state.delta import log, seal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from streamreasoner.storage.log import Action
-    from streamreasoner.storage.snapshot import Snapshot
+    from streamreasoner.state.delta.log import Action
+    from streamreasoner.state.delta.snapshot import Snapshot
 
 ROW_GROUP_ROWS: Final = 1 << 20
 _SMALL: Final = 1 << 20

@@ -1,4 +1,8 @@
-"""Restore the state from its tables. Invariant: the result does not depend on merges of files."""
+"""Restore the state from its tables. Invariant: the result does not depend on merges of files.
+
+The asserted part of a trace is at iteration 0, whatever the strata, lowering and built-ins were: so
+`asserted` reads tables of any semantics, and evaluates no rule.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +14,20 @@ import pyarrow.compute as pc
 
 from streamreasoner.engine.updates import TraceRows
 from streamreasoner.errors import StateError
-from streamreasoner.storage import datafile, layout, log, sums
+from streamreasoner.state import consolidate, schemas
+from streamreasoner.state.delta import datafile, log, snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from streamreasoner.rdf.dictionary import TermDictionary
-    from streamreasoner.storage.datafile import DataFile
-    from streamreasoner.storage.table import Table
+    from streamreasoner.state.delta.datafile import DataFile
+    from streamreasoner.state.delta.table import Table
+
+    Asserted = tuple[str, list[str], int]
 
 # Rows buffered before they are summed: some hundred megabytes.
 PENDING_ROWS: Final = 1 << 24
@@ -91,7 +99,7 @@ def _block(
     table: Table, files: Sequence[DataFile], before: int, part: int, parts: int
 ) -> TraceRows:
     """The rows of a predicate whose first argument is `part` modulo `parts`."""
-    arguments = layout.arg_columns(table.identity.max_arity)
+    arguments = schemas.arg_columns(table.identity.max_arity)
     arity = 0
     summed: list[NDArray[np.signedinteger]] = []
     pending: list[list[NDArray[np.signedinteger]]] = []
@@ -138,5 +146,53 @@ def _sum(
     if not nonempty:
         return [np.empty(0, np.int32), np.empty(0, np.int64)]
     *keys, multiplicity = (np.concatenate(column) for column in zip(*nonempty, strict=True))
-    keys, multiplicity = sums.consolidate(keys, multiplicity.astype(np.int64, copy=False))
+    keys, multiplicity = consolidate.consolidate(keys, multiplicity.astype(np.int64, copy=False))
     return [*keys, multiplicity]
+
+
+def asserted(directory: Path, before: int) -> Iterator[Asserted]:
+    """Predicate, canonical terms and multiplicity of each asserted fact, including stated ones.
+
+    Args:
+        directory: Directory of the tables, in the format of this release.
+        before: Only epochs below this one are read.
+
+    Raises:
+        StateError: A table is damaged.
+    """
+    texts = _terms(directory / schemas.TERMS)
+    trace = directory / schemas.TRACE
+    arguments = schemas.arg_columns(schemas.argument_count(snapshot.read(trace).columns))
+    by_predicate: dict[str, list[DataFile]] = {}
+    for file in datafile.of_snapshot(trace, snapshot.read(trace)):
+        by_predicate.setdefault(file.predicate, []).append(file)
+    for predicate, files in sorted(by_predicate.items()):
+        parts = [rows for file in files if len(rows := _rows(trace, file, arguments, before))]
+        if not parts:
+            continue
+        rows = pa.concat_tables(parts)
+        used = [rows.column(name) for name in arguments if not rows.column(name).null_count]
+        keys, multiplicities = consolidate.consolidate(
+            [column.to_numpy() for column in used], rows.column("multiplicity").to_numpy()
+        )
+        columns = [texts.take(pa.array(key)).to_pylist() for key in keys]
+        for number, multiplicity in enumerate(multiplicities.tolist()):
+            yield predicate, [column[number] for column in columns], multiplicity
+
+
+def _terms(directory: Path) -> pa.Array:
+    """The terms by id."""
+    files = datafile.of_snapshot(directory, snapshot.read(directory))
+    read = [datafile.read(directory, file, ["id", "term"]) for file in files]
+    if not read:
+        return pa.array([], pa.large_string())
+    rows = pa.concat_tables(read)
+    order = np.argsort(rows.column("id").to_numpy())
+    return rows.column("term").cast(pa.large_string()).take(pa.array(order)).combine_chunks()
+
+
+def _rows(trace: Path, file: DataFile, arguments: Sequence[str], before: int) -> pa.Table:
+    """Rows at iteration 0 of the epochs below `before`."""
+    read = datafile.read(trace, file, [*arguments, "iteration", "epoch", "multiplicity"])
+    mask = pc.and_(pc.equal(read.column("iteration"), 0), pc.less(read.column("epoch"), before))
+    return read.filter(mask)

@@ -11,7 +11,8 @@ from storage_builders import NOW, PROGRAM, changes, commit_one, offsets, open_ta
 
 from streamreasoner.errors import StateError
 from streamreasoner.program.text import ProgramText
-from streamreasoner.storage import layout, log, maintain, programs
+from streamreasoner.state import maintain, programs, schemas
+from streamreasoner.state.delta import log
 
 OTHER = ProgramText("other-hash", "r(?x) :- q(?x) .\n", ("q/1", "r/1"))
 THIRD = ProgramText("third-hash", "s(?x, 1) :- q(?x) .\n", ("q/1", "s/2"))
@@ -45,20 +46,20 @@ def test_merged_files_hold_the_same_programs(tmp_path):
         for epoch in range(10):
             commit_one(tables, epoch, program=(OTHER, THIRD)[epoch % 2])
         before = tables.programs
-        table = tables._tables[layout.PROGRAMS]  # noqa: SLF001 - there is no public way to merge
+        table = tables._tables[schemas.PROGRAMS]  # noqa: SLF001 - there is no public way to merge
         maintain.merge(table, [table.files()], 5)
 
     assert len(DeltaTable(tmp_path / "programs").file_uris()) == 1
     assert programs.read(tmp_path / "programs") == before
 
 
-@pytest.mark.parametrize("kept", [*product((False, True), repeat=len(layout.NAMES))])
+@pytest.mark.parametrize("kept", [*product((False, True), repeat=len(schemas.NAMES))])
 def test_an_epoch_that_changes_the_program_is_complete_in_all_tables(tmp_path, kept):
     """Whichever tables had the epoch at a crash, after the replay each has it exactly once."""
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0)
         commit_change(tables, 1)
-    for name, is_kept in zip(layout.NAMES, kept, strict=True):
+    for name, is_kept in zip(schemas.NAMES, kept, strict=True):
         if not is_kept:
             log.commits(tmp_path / name)[-1][1].unlink()
 
@@ -76,12 +77,12 @@ def test_an_epoch_that_changes_the_program_is_complete_in_all_tables(tmp_path, k
         assert tables.version() == 1
 
     assert programs.read(tmp_path / "programs") == ((-1, PROGRAM), (1, OTHER))
-    for name in (layout.TERMS, layout.CHANGES):
+    for name in (schemas.TERMS, schemas.CHANGES):
         assert DeltaTable(tmp_path / name).to_pyarrow_table().num_rows == 1
 
 
 @pytest.mark.parametrize("program", [None, THIRD])
-@pytest.mark.parametrize("lost", [None, layout.TRACE, layout.PROGRAMS])
+@pytest.mark.parametrize("lost", [None, schemas.TRACE, schemas.PROGRAMS])
 def test_a_replay_that_comes_to_another_program_is_refused(tmp_path, lost, program):
     """The log of `trace` or `programs` has the first attempt's program; the replay must agree."""
     with open_tables(tmp_path) as tables:

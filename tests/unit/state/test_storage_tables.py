@@ -23,8 +23,9 @@ from storage_builders import (
 
 from streamreasoner.engine.blocks import Blocks
 from streamreasoner.errors import StateError
-from streamreasoner.storage import layout, log, restore, rows, seal, table
-from streamreasoner.storage.table import Identity
+from streamreasoner.state import restore, rows, schemas
+from streamreasoner.state.delta import log, seal, table
+from streamreasoner.state.delta.table import Identity
 
 
 def test_new_tables_hold_no_epoch(tmp_path):
@@ -39,7 +40,7 @@ def test_tables_are_plain_delta(tmp_path):
     """Every table has reader version 1, writer version 2, and names its application."""
     open_tables(tmp_path).close()
 
-    for name in layout.NAMES:
+    for name in schemas.NAMES:
         found = DeltaTable(tmp_path / name)
         protocol = found.protocol()
         assert (protocol.min_reader_version, protocol.min_writer_version) == (1, 2)
@@ -239,7 +240,7 @@ def test_ids_are_never_stored_without_their_terms(tmp_path):
     """If `terms` does not get its rows, `trace` does not get the epoch."""
     with open_tables(tmp_path) as tables, open_tables(tmp_path) as other:
         record = log.EpochRecord(0, None, {}, offsets(0))
-        other._tables[layout.TERMS].append([], record)  # noqa: SLF001 - takes the version
+        other._tables[schemas.TERMS].append([], record)  # noqa: SLF001 - takes the version
         with pytest.raises(StateError, match=r"has written epoch 0 to .*terms"):
             commit_one(tables, 0, new_terms=["a"])
     assert len(log.commits(tmp_path / "trace")) == 1

@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamreasoner.errors import StateError
-from streamreasoner.storage import checkpoint, datafile, log, snapshot
+from streamreasoner.state.delta import checkpoint, datafile, log, snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from streamreasoner.storage.snapshot import Snapshot
+    from streamreasoner.state.delta.snapshot import Snapshot
 
 
 def read(table: Path) -> Snapshot:

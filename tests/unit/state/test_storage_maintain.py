@@ -14,9 +14,10 @@ from storage_builders import changes, commit_one, open_tables, restored, trace_r
 from thorough import THOROUGH
 
 from streamreasoner.errors import StateError
-from streamreasoner.storage import layout, log, maintain
-from streamreasoner.storage.datafile import DataFile
-from streamreasoner.storage.table import Identity, Table
+from streamreasoner.state import maintain, schemas
+from streamreasoner.state.delta import log
+from streamreasoner.state.delta.datafile import DataFile
+from streamreasoner.state.delta.table import Identity, Table
 
 EPOCHS = 3000 if THOROUGH else 300
 MOST_FILES = 2000 if EPOCHS > 300 else 1500  # without maintenance there would be 11 per epoch
@@ -83,9 +84,9 @@ def test_a_run_in_the_background_loses_nothing(tmp_path):
         assert found == {"triple": {((epoch, 1, 2), 0): 1 for epoch in range(epochs)}}
         assert len(dictionary) == epochs
         assert tables.statistics().bytes == statistics.bytes
-    for name in layout.NAMES:
+    for name in schemas.NAMES:
         assert len(list((tmp_path / name / "_delta_log").glob("*.checkpoint.parquet"))) >= 1
-    for name in (layout.TERMS, layout.TRACE, layout.CHANGES):
+    for name in (schemas.TERMS, schemas.TRACE, schemas.CHANGES):
         snapshot = DeltaTable(tmp_path / name)
         assert snapshot.to_pyarrow_table().num_rows == epochs
         assert len(snapshot.file_uris()) < epochs
@@ -107,7 +108,7 @@ def test_facts_that_cancelled_leave_no_row(tmp_path):
             row = trace_rows("p", ((7,), 0, 1 if epoch % 2 == 0 else -1))
             commit_one(tables, epoch, trace=[row])
         trace = Table(
-            tmp_path / "trace", "trace", Identity("test-application", layout.LEAST_ARGUMENTS)
+            tmp_path / "trace", "trace", Identity("test-application", schemas.LEAST_ARGUMENTS)
         )
         maintain.merge(trace, [trace.files()], 3)
 
@@ -122,7 +123,7 @@ def test_files_nobody_uses_are_deleted_after_an_hour(tmp_path):
         for epoch in range(4):
             commit_one(tables, epoch)
         trace = Table(
-            tmp_path / "trace", "trace", Identity("test-application", layout.LEAST_ARGUMENTS)
+            tmp_path / "trace", "trace", Identity("test-application", schemas.LEAST_ARGUMENTS)
         )
         orphan, young = (tmp_path / "trace" / f"part-{name}.parquet" for name in ("old", "new"))
         for path in (orphan, young):
@@ -166,7 +167,7 @@ def test_another_remover_is_noticed(tmp_path):
     with open_tables(tmp_path) as tables:
         for epoch in range(4):
             commit_one(tables, epoch)
-        identity = Identity("test-application", layout.LEAST_ARGUMENTS)
+        identity = Identity("test-application", schemas.LEAST_ARGUMENTS)
         ours, theirs = (Table(tmp_path / "trace", "trace", identity) for _ in range(2))
         files = ours.files()
         maintain.merge(theirs, [files], -1)
@@ -178,7 +179,7 @@ def test_another_remover_is_noticed(tmp_path):
 
 def test_a_stalled_writer_does_not_write_into_the_past(tmp_path):
     """Versions that were committed and cleaned up while a process was stalled are not reused."""
-    identity = Identity("test-application", layout.LEAST_ARGUMENTS)
+    identity = Identity("test-application", schemas.LEAST_ARGUMENTS)
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0)
         stalled = Table(tmp_path / "trace", "trace", identity)
@@ -221,7 +222,7 @@ def test_small_epochs_leave_few_files(tmp_path, predicates):
 
 def test_readers_keep_what_they_read_for_some_time(tmp_path, monkeypatch):
     """Files that were merged since a reader began are retained, up to a maximum number."""
-    monkeypatch.setattr(layout, "MAX_UNUSED_FILES", 3)
+    monkeypatch.setattr(schemas, "MAX_UNUSED_FILES", 3)
     with open_tables(tmp_path) as tables:
         trace = tables._tables["trace"]  # noqa: SLF001 - there is no public way to merge
         for epoch in range(5):
@@ -237,7 +238,7 @@ def test_readers_keep_what_they_read_for_some_time(tmp_path, monkeypatch):
 
 def test_old_commits_go_and_the_last_two_checkpoints_stay(tmp_path, monkeypatch):
     """A reader that began with the checkpoint before the last one finds all later commits."""
-    monkeypatch.setattr(layout, "MAX_OLD_COMMITS", 4)
+    monkeypatch.setattr(schemas, "MAX_OLD_COMMITS", 4)
     with open_tables(tmp_path) as tables:
         trace = tables._tables["trace"]  # noqa: SLF001 - there is no public way to checkpoint
         for epoch in range(12):

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from streamreasoner.errors import StateError
-from streamreasoner.storage import seal
+from streamreasoner.state.delta import seal
 from streamreasoner.system import disk
 
 if TYPE_CHECKING:

@@ -15,12 +15,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from streamreasoner.storage import checkpoint, layout, log
+from streamreasoner.state import schemas
+from streamreasoner.state.delta import checkpoint, log
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from streamreasoner.storage.snapshot import Snapshot
+    from streamreasoner.state.delta.snapshot import Snapshot
 
 
 def without_deleted(directory: Path, snapshot: Snapshot) -> Snapshot:
@@ -36,7 +37,7 @@ def without_deleted(directory: Path, snapshot: Snapshot) -> Snapshot:
 
 def delete_files(directory: Path, snapshot: Snapshot) -> None:
     """Delete data files that the newest snapshot does not use and that need not be retained."""
-    old = time.time() - layout.RETENTION_SECONDS
+    old = time.time() - schemas.RETENTION_SECONDS
     used = {unquote(path) for path in snapshot.added}
     removed = {
         unquote(path): entry.get("deletionTimestamp", 0) / 1000
@@ -54,7 +55,7 @@ def delete_files(directory: Path, snapshot: Snapshot) -> None:
             _delete(directory / name)
     merged.sort(reverse=True)
     for position, (moment, name) in enumerate(merged):
-        if position >= layout.MAX_UNUSED_FILES or moment < old:
+        if position >= schemas.MAX_UNUSED_FILES or moment < old:
             _delete(directory / name)
 
 
@@ -64,12 +65,12 @@ def delete_commits(directory: Path) -> None:
     if len(versions) < 2:  # noqa: PLR2004 - the last and the one before
         return
     commits = log.commits(directory)
-    old = time.time() - layout.RETENTION_SECONDS
+    old = time.time() - schemas.RETENTION_SECONDS
     first = versions[-2]
     for version in reversed(versions[:-2]):
         count = sum(version <= number <= versions[-2] for number, _ in commits)
         if (
-            count > layout.MAX_OLD_COMMITS
+            count > schemas.MAX_OLD_COMMITS
             or log.checkpoint_path(directory, first).stat().st_mtime < old
         ):
             break

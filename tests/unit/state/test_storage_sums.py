@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.storage.sums import consolidate
+from streamreasoner.state.consolidate import consolidate
 
 SMALL = st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 2), st.integers(-2, 2))
 WIDE = st.tuples(

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamreasoner.storage import layout
+from streamreasoner.state import schemas
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -38,7 +38,7 @@ def term_files(start: int, terms: pa.Array, epoch: int, max_arity: int) -> list[
     """
     if not len(terms):
         return []
-    schema = layout.file_schema(layout.TERMS, max_arity)
+    schema = schemas.file_schema(schemas.TERMS, max_arity)
     ids = np.arange(start, start + len(terms), dtype=np.int64)
     columns = [
         pa.array(ids),
@@ -93,7 +93,7 @@ def trace_table(
     count, arity = args.shape
     if arity > max_arity:
         raise ValueError(f"A fact has {arity} arguments, the table holds {max_arity}.")
-    schema = layout.file_schema(layout.TRACE, max_arity)
+    schema = schemas.file_schema(schemas.TRACE, max_arity)
     columns = [
         *(pa.array(args[:, position].astype(np.int64)) for position in range(arity)),
         *(pa.nulls(count, pa.int64()) for _ in range(max_arity - arity)),
@@ -116,7 +116,7 @@ def change_files(
         ts: Time of the epoch, with a time zone.
         max_arity: Number of argument columns of `trace`.
     """
-    schema = layout.file_schema(layout.CHANGES, max_arity)
+    schema = schemas.file_schema(schemas.CHANGES, max_arity)
 
     def file(parts: Sequence[pa.Table]) -> File:
         rows = pa.concat_tables(parts)
@@ -142,7 +142,7 @@ def change_files(
 
 def program_files(program: ProgramText, epoch: int) -> list[File]:
     """The row of `programs` of one epoch, as a file to append."""
-    schema = layout.file_schema(layout.PROGRAMS, 0)
+    schema = schemas.file_schema(schemas.PROGRAMS, 0)
     columns = [[epoch], [program.hash], [list(program.predicates)], [program.text]]
     return [(pa.table(columns, schema=schema), {})]
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Self
 
 from streamreasoner.engine.updates import TRACE_EPOCHS
 from streamreasoner.errors import StateError
-from streamreasoner.storage import commit, layout, log, programs, restore, rows, table
-from streamreasoner.storage.maintain import Maintenance
-from streamreasoner.storage.table import Identity, Table
+from streamreasoner.state import commit, programs, restore, rows, schemas
+from streamreasoner.state.delta import log, table
+from streamreasoner.state.delta.table import Identity, Table
+from streamreasoner.state.maintain import Maintenance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from streamreasoner.engine.updates import TraceRows
     from streamreasoner.program.text import ProgramText
     from streamreasoner.rdf.dictionary import TermDictionary
-    from streamreasoner.storage.log import Offsets
-    from streamreasoner.storage.programs import ProgramsByEpoch
-    from streamreasoner.storage.rows import DecodedChanges, File
+    from streamreasoner.state.delta.log import Offsets
+    from streamreasoner.state.programs import ProgramsByEpoch
+    from streamreasoner.state.rows import DecodedChanges, File
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +57,11 @@ class Tables:
     def __init__(self, directory: Path, tables: dict[str, Table], *, trace_epochs: int) -> None:
         self.directory = directory
         self._tables = tables
-        self._record = commit.last_record(tables[layout.TRACE])
+        self._record = commit.last_record(tables[schemas.TRACE])
         self._version = commit.complete_version(tables, self._record)
         self._incomplete = commit.incomplete_epoch(tables, self._version)
-        self._programs = programs.read(tables[layout.PROGRAMS].directory)
-        self._terms = sum(file.rows for file in tables[layout.TERMS].files())
+        self._programs = programs.read(tables[schemas.PROGRAMS].directory)
+        self._terms = sum(file.rows for file in tables[schemas.TERMS].files())
         self._bytes = sum(file.size for each in tables.values() for file in each.files())
         self._maintenance = Maintenance(list(tables.values()), trace_epochs=trace_epochs)
         self._writers = {
@@ -95,20 +96,20 @@ class Tables:
                 another application owns them.
         """
         root = Path(directory)
-        missing = [name for name in layout.NAMES if not log.exists(root / name)]
+        missing = [name for name in schemas.NAMES if not log.exists(root / name)]
         if missing and not create:
             raise StateError(f"{root} holds no state: {', '.join(missing)} do not exist.")
-        width = max(layout.LEAST_ARGUMENTS, max_arity)
-        if layout.TRACE not in missing:
-            width = table.argument_columns(root / layout.TRACE)
+        width = max(schemas.LEAST_ARGUMENTS, max_arity)
+        if schemas.TRACE not in missing:
+            width = table.argument_columns(root / schemas.TRACE)
         identity = Identity(app_id, width)
-        if 0 < len(missing) < len(layout.NAMES):
+        if 0 < len(missing) < len(schemas.NAMES):
             _refuse_lost_tables(root, missing, identity)
         for name in missing:
             table.create(root / name, name, identity)
-        tables = {name: Table(root / name, name, identity) for name in layout.NAMES}
+        tables = {name: Table(root / name, name, identity) for name in schemas.NAMES}
         used = any(each.epoch is not None for each in tables.values())
-        programs.begin(tables[layout.PROGRAMS], program, used=used)
+        programs.begin(tables[schemas.PROGRAMS], program, used=used)
         return cls(root, tables, trace_epochs=trace_epochs)
 
     @staticmethod
@@ -118,7 +119,7 @@ class Tables:
         Raises:
             StateError: It cannot be read.
         """
-        return table.rows(directory / layout.TRACE), table.rows(directory / layout.TERMS)
+        return table.rows(directory / schemas.TRACE), table.rows(directory / schemas.TERMS)
 
     def version(self) -> int | None:
         """The last complete epoch, None before the first."""
@@ -127,7 +128,7 @@ class Tables:
     @property
     def completing_table(self) -> Path:
         """The table whose commit completes an epoch: `trace`, which is written last."""
-        return self.directory / layout.TRACE
+        return self.directory / schemas.TRACE
 
     def has_begun(self, epoch: int) -> bool:
         """Whether any table has rows of an epoch."""
@@ -136,7 +137,7 @@ class Tables:
     @property
     def width(self) -> int:
         """The largest number of arguments a fact can have."""
-        return self._tables[layout.TRACE].identity.max_arity
+        return self._tables[schemas.TRACE].identity.max_arity
 
     @property
     def programs(self) -> ProgramsByEpoch:
@@ -189,9 +190,9 @@ class Tables:
         arity = self.width
         start, new_terms = self._new_terms(*terms)
         files = {
-            layout.TERMS: _unless_empty(rows.term_files(start, new_terms, epoch, arity)),
-            layout.CHANGES: _unless_empty(rows.change_files(changes, epoch, ts, arity)),
-            layout.PROGRAMS: None if program is None else rows.program_files(program, epoch),
+            schemas.TERMS: _unless_empty(rows.term_files(start, new_terms, epoch, arity)),
+            schemas.CHANGES: _unless_empty(rows.change_files(changes, epoch, ts, arity)),
+            schemas.PROGRAMS: None if program is None else rows.program_files(program, epoch),
         }
         last_epochs = {
             name: epoch if new_files is not None else self._tables[name].epoch
@@ -205,8 +206,8 @@ class Tables:
             if new_files is not None
         }
         trace_files = rows.trace_files(trace, epoch, arity)
-        trace_writer, to_trace = self._writers[layout.TRACE], self._tables[layout.TRACE]
-        before = appended.get(layout.TERMS)
+        trace_writer, to_trace = self._writers[schemas.TRACE], self._tables[schemas.TRACE]
+        before = appended.get(schemas.TERMS)
         last = trace_writer.submit(to_trace.append, trace_files, record, before)
         self._bytes += sum(_results([*appended.values(), last]))
         self._terms += len(new_terms)
@@ -219,7 +220,7 @@ class Tables:
         """The input range that an epoch was committed with; None if the log no longer holds it."""
         if self._record is not None and self._record.epoch == epoch:
             return self._record.offsets
-        record = self._tables[layout.TRACE].snapshot().record(epoch)
+        record = self._tables[schemas.TRACE].snapshot().record(epoch)
         return None if record is None else record.offsets
 
     def restore_terms(self, dictionary: TermDictionary) -> None:
@@ -228,7 +229,7 @@ class Tables:
         Raises:
             StateError: The table is damaged, or the dictionary is not empty.
         """
-        restore.restore_terms(self._tables[layout.TERMS], dictionary)
+        restore.restore_terms(self._tables[schemas.TERMS], dictionary)
 
     def restore(self, before: int) -> Iterator[TraceRows]:
         """The trace of the epochs below `before`, in blocks; all rows of a fact are in one block.
@@ -236,7 +237,7 @@ class Tables:
         Raises:
             StateError: The table is damaged.
         """
-        return restore.restore_trace(self._tables[layout.TRACE], before)
+        return restore.restore_trace(self._tables[schemas.TRACE], before)
 
     def maintain_if_due(self) -> bool:
         """Merge, checkpoint and clean up in the background if enough was written.
@@ -257,7 +258,7 @@ class Tables:
         Raises:
             StateError: A data file is damaged.
         """
-        for name in (layout.TERMS, layout.TRACE):
+        for name in (schemas.TERMS, schemas.TRACE):
             self._tables[name].verify()
 
     def statistics(self) -> StorageStatistics:
@@ -309,7 +310,7 @@ def _results(futures: Sequence[Future[int]]) -> list[int]:
 
 
 def _refuse_lost_tables(root: Path, missing: Sequence[str], identity: Identity) -> None:
-    present = [name for name in layout.NAMES if name not in missing]
+    present = [name for name in schemas.NAMES if name not in missing]
     used = [name for name in present if Table(root / name, name, identity).epoch is not None]
     if used:
         raise StateError(

@@ -9,8 +9,9 @@ from deltalake import DeltaTable
 from storage_builders import changes, commit_one, open_tables, restored, trace_rows
 
 from streamreasoner.errors import StateError
-from streamreasoner.storage import layout, log, seal
-from streamreasoner.storage.table import Identity, Table
+from streamreasoner.state import schemas
+from streamreasoner.state.delta import log, seal
+from streamreasoner.state.delta.table import Identity, Table
 
 RAISED = {
     "minReaderVersion": 3,
@@ -87,7 +88,7 @@ def test_files_of_other_programs_get_a_digest(tmp_path):
     DeltaTable(tmp_path / "terms").optimize.compact()
     open_tables(tmp_path).close()
 
-    identity = Identity("test-application", layout.LEAST_ARGUMENTS)
+    identity = Identity("test-application", schemas.LEAST_ARGUMENTS)
     (file,) = Table(tmp_path / "terms", "terms", identity).files()
     path = file.path_in(tmp_path / "terms")
     assert file.digest == seal.digest(path.read_bytes())

@@ -33,13 +33,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.errors import StateError
-from streamreasoner.storage import layout, log
+from streamreasoner.state import schemas
+from streamreasoner.state.delta import log
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from streamreasoner.storage.log import EpochRecord
-    from streamreasoner.storage.table import Table
+    from streamreasoner.state.delta.log import EpochRecord
+    from streamreasoner.state.delta.table import Table
 
 
 def complete_version(tables: Mapping[str, Table], record: EpochRecord | None) -> int | None:
@@ -154,4 +155,4 @@ def _is_ahead(table: Table, version: int | None) -> bool:
 
 
 def _positions(tables: Mapping[str, Table]) -> str:
-    return ", ".join(f"{name}: {tables[name].epoch}" for name in layout.NAMES)
+    return ", ".join(f"{name}: {tables[name].epoch}" for name in schemas.NAMES)

@@ -12,12 +12,13 @@ import pyarrow as pa
 
 from streamreasoner.errors import StateError
 from streamreasoner.program.text import ProgramText
-from streamreasoner.storage import datafile, layout, log, rows, snapshot
+from streamreasoner.state import rows, schemas
+from streamreasoner.state.delta import datafile, log, snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from streamreasoner.storage.table import Table
+    from streamreasoner.state.delta.table import Table
 
     ProgramsByEpoch = tuple[tuple[int, ProgramText], ...]
 
@@ -36,7 +37,7 @@ def read(directory: Path) -> ProgramsByEpoch:
     """
     if not log.exists(directory):
         raise StateError(f"There is no table {directory}: no pipeline has used this state yet.")
-    names = layout.schema(layout.PROGRAMS, 0).names
+    names = schemas.schema(schemas.PROGRAMS, 0).names
     files = datafile.of_snapshot(directory, snapshot.read(directory))
     table_rows = [
         row for file in files for row in datafile.read(directory, file, names).to_pylist()

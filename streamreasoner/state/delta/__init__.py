@@ -1,0 +1,1 @@
+"""Tables in the format of Delta Lake. Invariant: what is read is what was written and sealed."""
