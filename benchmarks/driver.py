@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.peers.case import integers, numbers
-from streamreasoner.backends.columnar import layout
 from streamreasoner.backends.columnar.backend import ColumnarBackend
+from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.engine.fixpoint import fixpoint
 from streamreasoner.engine.updates import Updates
 from streamreasoner.lang.ast import Constant

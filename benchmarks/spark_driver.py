@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from benchmarks.driver import LIMIT, Kernel, digest
 from benchmarks.spark_meter import SETTINGS, Meter
 from streamreasoner.backends.spark.backend import SparkBackend
-from streamreasoner.backends.spark.dictionary import DistributedDictionary
+from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
 from streamreasoner.engine.epoch import Engine
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.load import load_program

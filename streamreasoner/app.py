@@ -18,7 +18,7 @@ from streamreasoner.api.reasoner import Reasoner, Store, columnar
 from streamreasoner.backends.choice import BackendKind, Limit
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.backend import SparkBackend
-from streamreasoner.backends.spark.dictionary import DistributedDictionary
+from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
 from streamreasoner.errors import StateFullError
 from streamreasoner.metrics.exporter import Exporter
 from streamreasoner.metrics.observer import PrometheusObserver, Sources

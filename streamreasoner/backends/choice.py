@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.columnar.state import UNIT_BYTES, arena_units
+from streamreasoner.backends.columnar.arena import UNIT_BYTES, arena_units
 from streamreasoner.system.memory import Fill, physical_memory
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ _njit: Any = numba.njit  # the type stubs lack `_nrt`
 # time of a large load.
 _OPTIONS = {"cache": True, "nogil": True, "_nrt": False}
 _PACKAGE = Path(__file__).parents[1]
-_FOLDERS = (Path(__file__).parent, *_PACKAGE.glob("**/kernels"), _PACKAGE / "backends" / "columnar")
-_SOURCES = [path.stat() for folder in _FOLDERS for path in folder.glob("*.py")]
+_FOLDERS = (Path(__file__).parent, *_PACKAGE.glob("**/kernels"))
+_SOURCES = [path.stat() for folder in _FOLDERS for path in folder.rglob("*.py")]
 _STAMP = max(status.st_mtime for status in _SOURCES), sum(status.st_size for status in _SOURCES)
 
 

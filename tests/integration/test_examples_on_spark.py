@@ -15,7 +15,7 @@ from spark_backend import MARKS
 from thorough import THOROUGH
 
 from streamreasoner.api.nodes import to_ntriples
-from streamreasoner.backends.spark import state
+from streamreasoner.backends.spark.tables import committed
 
 pytestmark = MARKS
 
@@ -47,7 +47,7 @@ def outcome(driver, updates):
 @pytest.mark.parametrize("name", CASES)
 def test_both_backends_agree(name, spark_store, monkeypatch):
     """The changes of every epoch and the final trace are the same."""
-    monkeypatch.setattr(state, "RECENT", RECENT)
+    monkeypatch.setattr(committed, "RECENT", RECENT)
     checked = CASES[name].checked
     columnar, spark = Driver(checked), Driver(checked, store=spark_store())
 

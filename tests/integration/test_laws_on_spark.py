@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, Phase, settings
 from spark_backend import MARKS
 from thorough import THOROUGH
 
-from streamreasoner.backends.spark import relation, state
+from streamreasoner.backends.spark.queries import relation
+from streamreasoner.backends.spark.tables import committed
 
 pytestmark = MARKS
 
@@ -27,7 +28,7 @@ EXAMPLES = settings(
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
 )
 SIZES = (
-    [(state.RECENT, relation.MAX_DRIVER_ROWS)] * 2
+    [(committed.RECENT, relation.MAX_DRIVER_ROWS)] * 2
     + [(40, relation.MAX_DRIVER_ROWS)]
     + [(40, 3)] * THOROUGH
 )
@@ -40,7 +41,7 @@ def new_store(spark_store, monkeypatch):
 
     def make():
         recent, few = next(sizes)
-        monkeypatch.setattr(state, "RECENT", recent)
+        monkeypatch.setattr(committed, "RECENT", recent)
         monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", few)
         return spark_store()
 

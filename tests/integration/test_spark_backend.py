@@ -16,10 +16,13 @@ from programs.cases import read_all
 from spark_backend import MARKS, THOROUGH, spark_session, stores
 
 from streamreasoner.api.reasoner import Store
-from streamreasoner.backends.spark import arranged, files, progress, relation, state
+from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.backend import SparkBackend
-from streamreasoner.backends.spark.dictionary import DistributedDictionary
-from streamreasoner.backends.spark.relation import QueryRunner
+from streamreasoner.backends.spark.epoch import progress
+from streamreasoner.backends.spark.queries import relation
+from streamreasoner.backends.spark.queries.relation import QueryRunner
+from streamreasoner.backends.spark.tables import arranged, committed
+from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
 from streamreasoner.errors import MultiplicityOverflowError, RecursionLimitError, StateError
 from streamreasoner.plan.algebra import Arrangement
 from streamreasoner.program import check_text
@@ -215,7 +218,7 @@ def test_overflows_have_no_value_and_patterns_are_linear(store, monkeypatch, few
 @pytest.mark.parametrize("damage", ["page", "missing"])
 def test_a_damaged_state_is_refused_with_the_way_out(spark, tmp_path, monkeypatch, damage):
     """Pages of the Spark backend's own table are verified; it is a copy, and can be deleted."""
-    monkeypatch.setattr(state, "RECENT", 0)
+    monkeypatch.setattr(committed, "RECENT", 0)
     checked = check_text("q(?x) :- p(?x) .")
     driver = Driver(checked, store=stores(spark, tmp_path)())
     driver.apply([("p", (f"<a:{n}>",), 1) for n in range(50)])
@@ -287,14 +290,14 @@ def sums(table, arrangement, keys=None):
 
 def test_the_last_epochs_are_written_when_they_are_many(spark, tmp_path, monkeypatch):
     """Rows are read from the driver and the table; a start returns the epochs the table lacks."""
-    monkeypatch.setattr(state, "RECENT", 6)
-    monkeypatch.setattr(state, "EPOCHS", 4)
+    monkeypatch.setattr(committed, "RECENT", 6)
+    monkeypatch.setattr(committed, "EPOCHS", 4)
     random_ = random.Random(0)
     runner = QueryRunner(spark, f"file:{tmp_path}/steps")
     names = ("predicate", "a0", "a1", "iteration", "multiplicity", "transition")
 
     def opened():
-        opened_state = state.State(runner, f"file:{tmp_path}/state", int, buckets=2)
+        opened_state = committed.State(runner, f"file:{tmp_path}/state", int, buckets=2)
         opened_state.use(2, PAIRS, "")
         return opened_state
 

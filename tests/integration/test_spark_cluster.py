@@ -30,7 +30,8 @@ from spark_backend import (
 )
 from thorough import THOROUGH
 
-from streamreasoner.backends.spark import files, relation
+from streamreasoner.backends.spark import files
+from streamreasoner.backends.spark.queries import relation
 from streamreasoner.errors import EnvironmentSetupError
 from streamreasoner.program import check_text
 

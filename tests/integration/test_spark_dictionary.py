@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from spark_backend import MARKS, spark_session
 
-from streamreasoner.backends.spark import dictionary as distributed
-from streamreasoner.backends.spark.dictionary import DistributedDictionary
+from streamreasoner.backends.spark.tables import distributed_dictionary as distributed
+from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
 from streamreasoner.errors import StateError
 from streamreasoner.rdf.dictionary import Dictionary
 

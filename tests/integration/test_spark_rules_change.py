@@ -9,9 +9,10 @@ from spark_backend import BUCKETS, MARKS, spark_session, stores
 from thorough import THOROUGH
 
 from streamreasoner.api.reasoner import Store
-from streamreasoner.backends.spark import arranged, relation
 from streamreasoner.backends.spark.backend import SparkBackend
-from streamreasoner.backends.spark.dictionary import DistributedDictionary
+from streamreasoner.backends.spark.queries import relation
+from streamreasoner.backends.spark.tables import arranged
+from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
 from streamreasoner.errors import RecursionLimitError, StateError
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program import check_text

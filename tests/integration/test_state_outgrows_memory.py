@@ -27,7 +27,7 @@ from pipelines import (
 from spark_backend import MARKS_OF_AN_OWN_JVM
 
 from streamreasoner.app import run
-from streamreasoner.backends.columnar import state
+from streamreasoner.backends.columnar import arena
 from streamreasoner.program import check_text
 
 pytestmark = MARKS_OF_AN_OWN_JVM
@@ -62,7 +62,7 @@ def test_a_state_that_outgrows_memory_goes_on_in_spark(  # noqa: PLR0917 - fixtu
     else:
         # The first fact takes less than the share at which `auto` moves; the second does not fit,
         # nor does what the other rules derive from the first.
-        monkeypatch.setattr(state, "ADDRESSABLE_UNITS", 22)
+        monkeypatch.setattr(arena, "ADDRESSABLE_UNITS", 22)
     sent, named = [], []
 
     def backends():

@@ -15,9 +15,9 @@ from driver import Driver
 from values.executors import Aggregates, Applies, Compares
 from values.tables import XSD
 
-from streamreasoner.backends.spark.aggregates import OLD, results
 from streamreasoner.backends.spark.backend import SparkBackend
-from streamreasoner.backends.spark.columns import (
+from streamreasoner.backends.spark.epoch.groups import OLD, results
+from streamreasoner.backends.spark.queries.columns import (
     LATTICE,
     MULTIPLICITY,
     PREDICATE,
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from streamreasoner.api.reasoner import Store
-    from streamreasoner.backends.spark.relation import QueryRunner, Relation
-    from streamreasoner.backends.spark.terms import Terms
+    from streamreasoner.backends.spark.epoch.term_lookup import Terms
+    from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
 
     Fact = tuple[str, tuple[str, ...], int]
     Member = tuple[int, int, int]

@@ -10,24 +10,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.backends.columnar import (
-    derive,
-    fact,
-    ingest,
-    journal,
+from streamreasoner.backends.columnar.arena import State, is_limited_by_addresses
+from streamreasoner.backends.columnar.callbacks import Builtins, weakly
+from streamreasoner.backends.columnar.compiler import Numbering, compile_program
+from streamreasoner.backends.columnar.kernels.epoch import journal, relocate
+from streamreasoner.backends.columnar.kernels.joining import derive
+from streamreasoner.backends.columnar.kernels.records import (
+    fact_record,
     layout,
-    migrate,
-    reduce,
-    scan,
-    settle,
+    pending,
+    select,
     slots,
 )
-from streamreasoner.backends.columnar.builtins import Builtins, weakly
-from streamreasoner.backends.columnar.compile import compile_program
-from streamreasoner.backends.columnar.numbering import Numbering
+from streamreasoner.backends.columnar.kernels.settling import reduce, settle
 from streamreasoner.backends.columnar.parallel import LARGE, Threads
 from streamreasoner.backends.columnar.results import result
-from streamreasoner.backends.columnar.state import State, is_limited_by_addresses
 from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection, Statistics
 from streamreasoner.engine.updates import Changes, TraceRows, check_arity
 from streamreasoner.errors import MultiplicityOverflowError, StateFullError
@@ -39,7 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.backends.columnar.compile import FullEvaluation, ProgramTables
+    from streamreasoner.backends.columnar.compiler import FullEvaluation, ProgramTables
     from streamreasoner.engine.updates import Updates
     from streamreasoner.plan.algebra import ProgramPlan
     from streamreasoner.rdf.dictionary import Dictionary
@@ -80,7 +77,7 @@ class ColumnarBackend:
         if threads is not None:
             self._check(threads.add(relation, arity, cells, updates.multiplicity))
         else:
-            self._check(ingest.add(self._table, relation, arity, cells, updates.multiplicity))
+            self._check(pending.add(self._table, relation, arity, cells, updates.multiplicity))
 
     def adopt(self, plan: ProgramPlan) -> None:
         """Switch to another program; the changes it causes are settled in this epoch."""
@@ -90,14 +87,14 @@ class ColumnarBackend:
         sizes, effects = self._migrate(tables)
         self._use(plan)
         self._extend_values()
-        migrate.journal_converted(self._table, effects)
-        self._state.scalars[layout.CONVERTING] = int((effects == migrate.CONVERTED).any())
+        relocate.journal_converted(self._table, effects)
+        self._state.scalars[layout.CONVERTING] = int((effects == relocate.CONVERTED).any())
         starts, items = _drivers(tables.full_evaluations, sizes)
-        self._check(migrate.evaluate_in_full(self._table, self._values.table, starts, items))
+        self._check(relocate.evaluate_in_full(self._table, self._values.table, starts, items))
         for row in _reductions_only_in(former, plan):
             self._check(reduce.retract_results(self._table, old_table, row))
         del old_arrays  # kept alive until here: `old_table` holds their addresses
-        migrate.touch_changed(self._table)
+        relocate.touch_changed(self._table)
 
     def enter(self, stratum: int) -> int:
         """Start a stratum, with the final changes of lower strata as deltas at iteration 0."""
@@ -188,7 +185,7 @@ class ColumnarBackend:
         abandoned = self._plan
         _, effects = self._migrate(compile_program(plan, self._numbering, self._dictionary.intern))
         self._use(plan)
-        migrate.journal_converted(self._table, effects)
+        relocate.journal_converted(self._table, effects)
         self._check(journal.resettle(self._table, self._values.table))
         for row in _reductions_only_in(plan, abandoned):
             self._check(reduce.rebuild_groups(self._table, self._values.table, row))
@@ -197,19 +194,19 @@ class ColumnarBackend:
         """Migrate the state to another program; returns facts by class and effects by class."""
         old_table, old_arrays = self._state.table.copy(), self._state.arrays()
         new_table, new_scalars = self._state.preview(tables)
-        units = migrate.detach(self._table, new_table)
+        units = relocate.detach(self._table, new_table)
         if self._state.scalars[layout.TOP] + units > self._state.scalars[layout.CAPACITY]:
-            self._check(migrate.attach(self._table))
+            self._check(relocate.attach(self._table))
             self._check(layout.FULL)
         self._state.install(tables)
         classes = len(tables.columns[layout.CLASSES]) // layout.CLASS_WIDTH
         sizes, effects = np.zeros(classes, np.int64), np.zeros(classes, np.int32)
-        migrate.relocate(self._table, old_table, sizes, effects)
-        self._check(migrate.attach(self._table))
-        if (effects == migrate.RELINKED).any():
+        relocate.relocate(self._table, old_table, sizes, effects)
+        self._check(relocate.attach(self._table))
+        if (effects == relocate.RELINKED).any():
             values = self._values
             values.extend()
-            self._check(migrate.restore_winners(self._table, values.table, effects))
+            self._check(relocate.restore_winners(self._table, values.table, effects))
         del old_arrays, new_scalars  # kept alive until here: the tables hold their addresses
         return sizes, effects
 
@@ -227,7 +224,7 @@ class ColumnarBackend:
             relation, arity = self._relation(batch.predicate, batch.args)
             cells = np.ascontiguousarray(batch.args, dtype=np.int32).reshape(-1)
             self._check(
-                ingest.add_trace(
+                pending.add_trace(
                     self._table, relation, arity, cells, batch.iteration, batch.multiplicity
                 )
             )
@@ -238,17 +235,17 @@ class ColumnarBackend:
     def trace(self, predicate: str) -> TraceRows:
         """Every (fact, iteration, multiplicity) of a predicate, in no particular order."""
         relation = self._numbering.relations[predicate]
-        _, trace_rows = scan.count(self._table, relation)
+        _, trace_rows = select.count(self._table, relation)
         rows = _trace_rows(predicate, trace_rows, self._numbering.arities[predicate])
-        scan.read_trace(self._table, relation, rows.args, rows.iteration, rows.multiplicity)
+        select.read_trace(self._table, relation, rows.args, rows.iteration, rows.multiplicity)
         return rows
 
     def facts(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""
         relation = self._numbering.relations[predicate]
-        present, _ = scan.count(self._table, relation)
+        present, _ = select.count(self._table, relation)
         args = _args(present, self._numbering.arities[predicate])
-        scan.read_facts(self._table, relation, args)
+        select.read_facts(self._table, relation, args)
         return args
 
     def select(
@@ -260,17 +257,17 @@ class ColumnarBackend:
         positions = np.array(sorted(bound), np.int32)
         ids = np.array([bound[position] for position in sorted(bound)], np.int32)
         if len(bound) == arity:
-            record = fact.find(self._table, relation, ids, 0)
+            record = fact_record.find(self._table, relation, ids, 0)
             records = np.array([record] if record else [], np.int32)
         else:
             none = np.empty(0, np.int32)
-            count = scan.select(self._table, relation, positions, ids, none)
+            count = select.select(self._table, relation, positions, ids, none)
             records = np.empty(count, np.int32)
-            scan.select(self._table, relation, positions, ids, records)
+            select.select(self._table, relation, positions, ids, records)
         args = _args(len(records), arity)
         times = np.empty((len(records), 3), np.int32)
         sums = np.empty((len(records), 2), np.int64)
-        scan.describe(self._table, records, iteration, args, times, sums)
+        select.describe(self._table, records, iteration, args, times, sums)
         return Selection(args, *times.T, *sums.T)
 
     def statistics(self) -> Statistics:

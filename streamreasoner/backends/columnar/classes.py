@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
-from streamreasoner.backends.columnar import layout
-from streamreasoner.backends.columnar.slots import mix
+from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.records.slots import mix
 from streamreasoner.errors import ProgramError
 
 if TYPE_CHECKING:

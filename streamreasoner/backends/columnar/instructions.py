@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.columnar import layout
-from streamreasoner.backends.columnar.builtins import CODES
+from streamreasoner.backends.columnar.callbacks import CODES
+from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.errors import ProgramError
 from streamreasoner.plan.algebra import (
     Age,

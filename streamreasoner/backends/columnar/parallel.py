@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.backends.columnar import derive, ingest, layout, pending, slots
-from streamreasoner.backends.columnar.processors import processors
-from streamreasoner.native.compile import kernel
-from streamreasoner.native.memory import store_released
+from streamreasoner.backends.columnar.kernels.joining import derive
+from streamreasoner.backends.columnar.kernels.records import layout, pending, slots
+from streamreasoner.system.processors import processors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from streamreasoner.backends.columnar.arrays import Int32s, Int64s
-    from streamreasoner.backends.columnar.state import State
+    from streamreasoner.backends.columnar.arena import State
+    from streamreasoner.backends.columnar.kernels.records.layout import Int32s, Int64s
 
 LARGE = 1 << 16
 """Number of deltas or updates from which a second thread pays off."""
@@ -67,12 +66,12 @@ class Threads:
         return tables.group_units == 0 or tables.lattices_indexed
 
     def add(self, relation: int, arity: int, cells: Int32s, multiplicities: Int64s) -> int:
-        """Like `ingest.add`."""
+        """Like `pending.add`."""
 
         def stage(start: int) -> Callable[[Int64s], int]:
             rows = slice(start, start + CHUNK)
             chunk = cells[start * arity : (start + CHUNK) * arity]
-            return lambda table: ingest.stage(table, relation, arity, chunk, multiplicities[rows])
+            return lambda table: pending.stage(table, relation, arity, chunk, multiplicities[rows])
 
         count = len(multiplicities)
         slots.reserve(self._state.table, layout.FACT_TABLE, layout.FACT_MASK, count)
@@ -112,7 +111,7 @@ class Threads:
             joining = self._pool.submit(chunk, filling) if chunk is not None else None
             try:
                 if full is not None:
-                    status = _accumulate(self._state.table, full)
+                    status = pending.accumulate_beside(self._state.table, full)
             finally:
                 # The caller may roll back next, so the joining thread must be idle.
                 if joining is not None:
@@ -152,11 +151,3 @@ class Threads:
         state[layout.TOP] += _GROUP_CHUNKS * needed
         joining[layout.CAPACITY] = state[layout.TOP]
         return layout.OK
-
-
-@kernel
-def _accumulate(table: Int64s, full: Int64s) -> int:
-    """Accumulate a buffer, then clear BUSY."""
-    status = pending.accumulate(table, full)
-    store_released(table[layout.SCALARS] + 8 * layout.BUSY, 0)
-    return status

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.columnar import layout
-from streamreasoner.backends.columnar.superaccumulator import (
+from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.settling.superaccumulator import (
     DIGITS_DOUBLE,
     read_integer,
 )

@@ -13,11 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from streamreasoner.backends.spark import aggregates, columns, files, relation
-from streamreasoner.backends.spark.aggregates import OLD, RANK
-from streamreasoner.backends.spark.arranged import primary
-from streamreasoner.backends.spark.change import Change, following
-from streamreasoner.backends.spark.columns import (
+from streamreasoner.backends.spark import files
+from streamreasoner.backends.spark.epoch import groups
+from streamreasoner.backends.spark.epoch.full_evaluation import Change, following
+from streamreasoner.backends.spark.epoch.groups import OLD, RANK
+from streamreasoner.backends.spark.epoch.leaves import Leaves
+from streamreasoner.backends.spark.epoch.outcome import SIZES, Outcome
+from streamreasoner.backends.spark.epoch.progress import Progress, digest
+from streamreasoner.backends.spark.epoch.reading import Reading
+from streamreasoner.backends.spark.epoch.term_lookup import Terms
+from streamreasoner.backends.spark.queries import columns, relation
+from streamreasoner.backends.spark.queries.columns import (
     EPOCH,
     ITERATION,
     LATTICE,
@@ -28,14 +34,15 @@ from streamreasoner.backends.spark.columns import (
     argument,
     arguments,
 )
-from streamreasoner.backends.spark.leaves import Leaves
-from streamreasoner.backends.spark.outcome import SIZES, Outcome
-from streamreasoner.backends.spark.patterns import encode, first_that_holds, heads
-from streamreasoner.backends.spark.progress import Progress, digest
-from streamreasoner.backends.spark.reading import Reading
-from streamreasoner.backends.spark.relation import DifferenceLog, QueryRunner, Relation, total
-from streamreasoner.backends.spark.state import State
-from streamreasoner.backends.spark.terms import Terms
+from streamreasoner.backends.spark.queries.patterns import encode, first_that_holds, heads
+from streamreasoner.backends.spark.queries.relation import (
+    DifferenceLog,
+    QueryRunner,
+    Relation,
+    total,
+)
+from streamreasoner.backends.spark.tables.arranged import primary
+from streamreasoner.backends.spark.tables.committed import State
 from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.engine.ports import LAST_ITERATION, Statistics
 from streamreasoner.engine.updates import MAX_MULTIPLICITY, Updates, check_arity
@@ -51,8 +58,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
-    from streamreasoner.backends.spark.dictionary import DistributedDictionary
-    from streamreasoner.backends.spark.progress import Note
+    from streamreasoner.backends.spark.epoch.progress import Note
+    from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
     from streamreasoner.engine.ports import EpochChanges, Selection
     from streamreasoner.engine.updates import TraceRows
     from streamreasoner.plan.algebra import Arrangement, Lattice, ProgramPlan
@@ -409,7 +416,7 @@ class SparkBackend:
         for predicate, arity in self._plan.arities.items():
             yield primary(predicate, arity), _PLAIN
         for number, lattice in enumerate(self._plan.lattices):
-            yield aggregates.group_of_lattice(lattice), number
+            yield groups.group_of_lattice(lattice), number
 
     def _pick_winners(self, lattice: Lattice, candidates: Relation) -> Relation:
         """Changed transitions of candidates: the new winner replaces the former one."""
@@ -418,7 +425,7 @@ class SparkBackend:
         best = f"{lattice.function}_by"
         wins = f"CAST(upto > 0 AND {value} IS NOT DISTINCT FROM winner AS BIGINT)"
         won = f"CAST(before > 0 AND {value} IS NOT DISTINCT FROM former AS BIGINT)"
-        rows = aggregates.with_ranks(self._runner, self._terms, candidates, value)
+        rows = groups.with_ranks(self._runner, self._terms, candidates, value)
         winners = self._runner.query(
             f"SELECT {group},"
             f" {best}({value}, IF(upto > 0, {RANK}, NULL)) AS winner,"
@@ -442,7 +449,7 @@ class SparkBackend:
             )
             if changed.empty:
                 continue
-            group = aggregates.group_of_reduction(reduction)
+            group = groups.group_of_reduction(reduction)
             key = [argument(p) for p in reduction.key]
             touched = changed.distinct(key) if key else changed
             cells = ", ".join(arguments(self._width))
@@ -459,7 +466,7 @@ class SparkBackend:
                 members=members,
             )
             self._add_multiplicities(
-                aggregates.results(
+                groups.results(
                     self._runner,
                     self._terms,
                     reduction,
@@ -626,6 +633,6 @@ def _arrangements(plan: ProgramPlan) -> tuple[Arrangement, ...]:
         for join in delta.joins
         if len(join.key) + len(join.pattern.constants) < len(join.pattern.arguments)
     ]
-    arrangements += map(aggregates.group_of_lattice, plan.lattices)
-    arrangements += [aggregates.group_of_reduction(r) for s in plan.strata for r in s.reductions]
+    arrangements += map(groups.group_of_lattice, plan.lattices)
+    arrangements += [groups.group_of_reduction(r) for s in plan.strata for r in s.reductions]
     return tuple(dict.fromkeys(arrangements))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from driver import Driver
 
-from streamreasoner.backends.columnar import layout, state
+from streamreasoner.backends.columnar import arena
+from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.errors import StateFullError
 from streamreasoner.program import check_text
 
@@ -62,7 +63,7 @@ def test_a_larger_machine_is_advised_only_where_it_helps(monkeypatch, addressabl
     """Where addresses run out before memory does, a larger machine does not help."""
     driver = Driver(check_text(PATHS))
     driver.reasoner.engine._backend._state.scalars[layout.CAPACITY] = 100  # noqa: SLF001
-    monkeypatch.setattr(state, "ADDRESSABLE_UNITS", addressable)
+    monkeypatch.setattr(arena, "ADDRESSABLE_UNITS", addressable)
     with pytest.raises(StateFullError, match=r'of 0\.0 MiB that .*backend = "spark"') as full:
         driver.apply(edges(*((x, x + 1) for x in range(20))))
     assert ("a machine with more memory" in str(full.value)) == larger
@@ -77,5 +78,5 @@ def test_fill_grows_with_the_records():
     fill = driver.reasoner.engine.statistics().fill
 
     assert 0 < empty.ratio < fill.ratio < 1
-    assert fill.limit == empty.limit == state.UNIT_BYTES * state.arena_units()
+    assert fill.limit == empty.limit == arena.UNIT_BYTES * arena.arena_units()
     assert fill.used >= 40 * driver.reasoner.engine.statistics().facts

@@ -9,12 +9,12 @@ import pytest
 
 from streamreasoner import Reasoner, Update
 from streamreasoner.api.reasoner import Store
-from streamreasoner.backends.columnar import layout
 from streamreasoner.backends.columnar.backend import ColumnarBackend
-from streamreasoner.backends.columnar.processors import processors
+from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.errors import ProgramError
 from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.system.processors import processors
 from streamreasoner.values.value_columns import Values
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.backends.columnar import slots
+from streamreasoner.backends.columnar.kernels.records import slots
 
 MASK = 15
 

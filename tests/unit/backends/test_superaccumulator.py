@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.backends.columnar.superaccumulator import (
+from streamreasoner.backends.columnar.kernels.settling.superaccumulator import (
     DIGIT_BITS,
     DIGITS_DOUBLE,
     DIGITS_INTEGER,

@@ -9,7 +9,7 @@ import pytest
 from control_builders import control, messages
 
 from streamreasoner.api.reasoner import Reasoner
-from streamreasoner.backends.columnar import layout
+from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.errors import (
     BrokerError,
     RecursionLimitError,

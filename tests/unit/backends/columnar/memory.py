@@ -15,11 +15,12 @@ from model import Program, Terms
 from strategies import checked
 from thorough import THOROUGH
 
-from streamreasoner.backends.columnar import layout, pending, reduce, settle
 from streamreasoner.backends.columnar.backend import ColumnarBackend
-from streamreasoner.backends.columnar.fact import find
-from streamreasoner.backends.columnar.slots import LOW
-from streamreasoner.backends.columnar.superaccumulator import DIGITS_DOUBLE
+from streamreasoner.backends.columnar.kernels.records import layout, pending
+from streamreasoner.backends.columnar.kernels.records.fact_record import find
+from streamreasoner.backends.columnar.kernels.records.slots import LOW
+from streamreasoner.backends.columnar.kernels.settling import reduce, settle
+from streamreasoner.backends.columnar.kernels.settling.superaccumulator import DIGITS_DOUBLE
 from streamreasoner.plan.algebra import Lattice, Reduction
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.rdf.dictionary import Dictionary

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.backends.columnar.memory import DENSE, FEW, REGIMES, SPARSE, Memory
 
-from streamreasoner.backends.columnar import arrangement, layout
+from streamreasoner.backends.columnar.kernels.records import arrangement, layout
 
 # Joined by one argument, through an array by id; or by several, through the table of groups.
 JOINED = {

@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from model import ModelBackend
 from unit.backends.columnar.memory import DENSE, FEW, SPARSE, Memory
 
-from streamreasoner.backends.columnar import compute, derive, journal, layout, probe, settle
+from streamreasoner.backends.columnar.kernels.epoch import journal
+from streamreasoner.backends.columnar.kernels.joining import compute, derive, probe
+from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.settling import settle
 from streamreasoner.engine.updates import Updates
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from model import State
 from unit.backends.columnar.memory import FEW, REGIMES, Memory
 
-from streamreasoner.backends.columnar import entry, fact, journal, layout
+from streamreasoner.backends.columnar.kernels.epoch import journal
+from streamreasoner.backends.columnar.kernels.records import entry, fact_record, layout
 from streamreasoner.engine.updates import MAX_MULTIPLICITY
 from streamreasoner.errors import MultiplicityOverflowError
 
@@ -73,7 +74,7 @@ def test_a_dropped_record_is_found_no_more_and_used_again(regime, data):
     for choice in data.draw(st.lists(st.integers(0, 13), max_size=30)):
         each, free = pool[choice % len(pool)], int(memory.scalars[layout.TOP])
         if each in present:
-            fact.drop(memory.table, memory.find(each))
+            fact_record.drop(memory.table, memory.find(each))
         else:
             memory.add(each, 0, 1)
             memory.settle(0)

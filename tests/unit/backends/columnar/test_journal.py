@@ -9,7 +9,8 @@ from model import State
 from model.state import difference
 from unit.backends.columnar.memory import FEW, REGIMES, Memory
 
-from streamreasoner.backends.columnar import journal, layout
+from streamreasoner.backends.columnar.kernels.epoch import journal
+from streamreasoner.backends.columnar.kernels.records import layout
 
 # Rollbacks arrange facts of `e`, and commits withdraw them.
 PROGRAMS = {

@@ -9,7 +9,8 @@ from model import State
 from unit.backends.columnar.memory import FEW, REGIMES, Memory
 from unit.backends.columnar.test_settle import settled
 
-from streamreasoner.backends.columnar import journal, layout
+from streamreasoner.backends.columnar.kernels.epoch import journal
+from streamreasoner.backends.columnar.kernels.records import layout
 
 LATTICES = {
     2: "e(?x, min(?v)) :- f(?x, ?v) .",

@@ -10,8 +10,9 @@ from model import State
 from strategies import checked
 from unit.backends.columnar.memory import FEW, REGIMES, Memory
 
-from streamreasoner.backends.columnar import journal, layout, migrate
-from streamreasoner.backends.columnar.compile import compile_program
+from streamreasoner.backends.columnar.compiler import compile_program
+from streamreasoner.backends.columnar.kernels.epoch import journal, relocate
+from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.plan.algebra import Lattice
 from streamreasoner.plan.lower.lowering import lower
 
@@ -40,14 +41,14 @@ def move(memory, text):
     old_table, old_arrays = memory.table.copy(), memory.state.arrays()
     new_table, new_scalars = memory.state.preview(tables)
     top = int(memory.scalars[layout.TOP])
-    units = migrate.detach(memory.table, new_table)
+    units = relocate.detach(memory.table, new_table)
     memory.state.install(tables)
     classes = int(memory.scalars[layout.CLASS_COUNT])
     sizes, effects = np.zeros(classes, np.int64), np.zeros(classes, np.int32)
-    migrate.relocate(memory.table, old_table, sizes, effects)
+    relocate.relocate(memory.table, old_table, sizes, effects)
 
     assert memory.scalars[layout.TOP] <= top + units
-    assert migrate.attach(memory.table) == layout.OK
+    assert relocate.attach(memory.table) == layout.OK
     assert sizes.tolist() == [
         [record.kind for record in memory.records().values()].count(kind) for kind in range(classes)
     ]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from model import State
 from unit.backends.columnar.memory import FEW, REGIMES, Memory
 
-from streamreasoner.backends.columnar import layout, pending
+from streamreasoner.backends.columnar.kernels.records import layout, pending
 
 PROGRAMS = {2: "p(?x) :- e(?x, _) .", 4: "p(?a) :- e(?a, _, _, _) ."}
 

@@ -11,7 +11,8 @@ from model import State
 from oracle.aggregates import aggregate
 from unit.backends.columnar.memory import DENSE, FEW, SPARSE, Memory
 
-from streamreasoner.backends.columnar import journal, layout
+from streamreasoner.backends.columnar.kernels.epoch import journal
+from streamreasoner.backends.columnar.kernels.records import layout
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 TERMS = (

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from model import ModelBackend
 from unit.backends.columnar.memory import FEW, REGIMES, Memory
 
-from streamreasoner.backends.columnar import journal, scan
+from streamreasoner.backends.columnar.kernels.epoch import journal
+from streamreasoner.backends.columnar.kernels.records import select
 
 PROGRAMS = {
     2: "p(?x) :- e(?x, _), f(?x, _) .",
@@ -44,11 +45,11 @@ def test_scans_read_what_is_there(regime, data):
     journal.commit(memory.table)
     model.state.settle_all(memory.program)
     relation, arity = memory.numbering.relations["e"], regime.arity
-    present, rows = scan.count(memory.table, relation)
+    present, rows = select.count(memory.table, relation)
     args = np.empty((present, arity), np.int32)
-    scan.read_facts(memory.table, relation, args)
+    select.read_facts(memory.table, relation, args)
     trace = np.empty((rows, arity), np.int32), np.empty(rows, np.int32), np.empty(rows, np.int64)
-    scan.read_trace(memory.table, relation, *trace)
+    select.read_trace(memory.table, relation, *trace)
 
     assert sorted(args.tolist()) == sorted(model.facts("e").tolist())
     assert {("e", tuple(cells)): {} for cells in trace[0].tolist()}.keys() == {

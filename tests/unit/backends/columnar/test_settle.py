@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from model import State
 from unit.backends.columnar.memory import FEW, REGIMES, Memory
 
-from streamreasoner.backends.columnar import journal, settle
+from streamreasoner.backends.columnar.kernels.epoch import journal
+from streamreasoner.backends.columnar.kernels.settling import settle
 
 # Stratum 1 reads `e`, and only stratum 2 reads `f`.
 PROGRAMS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streamreasoner.backends.spark.datafiles import File, tail
+from streamreasoner.backends.spark.tables.bucket_files import File, tail
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,154 @@
+"""The memory of one reasoner. Invariant: addresses handed to kernels live as long as the state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from streamreasoner.backends.columnar.kernels.records import layout, pending
+from streamreasoner.native.reserved import ReservedColumn, reservable
+from streamreasoner.system.memory import Fill
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from streamreasoner.backends.columnar.callbacks import Builtins
+    from streamreasoner.backends.columnar.compiler import ProgramTables
+
+_ID_LIMIT = (1 << 31) - 1  # facts, entries and nodes are int32
+UNIT_BYTES = 8
+ADDRESSABLE_UNITS = _ID_LIMIT
+"""Units of the arena that int32 can address: 16 GiB, however large the machine."""
+_LEAST_FACT = 24  # bytes of a record without arguments and links
+_LEAST_ENTRY = 16  # bytes of an entry, and of a group with a key
+_FIRST_TABLE_SIZE = 1 << 12
+
+
+def arena_units() -> int:
+    """Number of units in the arena of a new state."""
+    return reservable(UNIT_BYTES, at_most=ADDRESSABLE_UNITS)
+
+
+def is_limited_by_addresses(arena: Fill) -> bool:
+    """Whether an arena has the largest addressable size, so that more memory would not help."""
+    return arena.limit >= UNIT_BYTES * ADDRESSABLE_UNITS
+
+
+class State:
+    """Reserved columns, the tables of a program, and the table of all their addresses.
+
+    Attributes:
+        table: int64 of shape (ADDRESSES,), what kernels are called with.
+        scalars: int64 of shape (SCALAR_COUNT,).
+        tables: The compiled program.
+    """
+
+    def __init__(self, tables: ProgramTables, builtins: Builtins) -> None:
+        units = arena_units()
+        facts = reservable(_LEAST_FACT, at_most=_ID_LIMIT)
+        entries = reservable(_LEAST_ENTRY, at_most=_ID_LIMIT)
+        self._reserved = {
+            layout.ARENA: ReservedColumn(np.int64, units, huge_pages=True),
+            layout.FACT_TABLE: ReservedColumn(np.int64, 4 * facts, huge_pages=True),
+            layout.FACT_TABLE + 1: ReservedColumn(np.int64, 4 * facts, huge_pages=True),
+            layout.GROUP_TABLE: ReservedColumn(np.int64, 4 * entries, huge_pages=True),
+            layout.GROUP_TABLE + 1: ReservedColumn(np.int64, 4 * entries, huge_pages=True),
+            layout.JOURNAL_FACTS: ReservedColumn(np.int64, facts, huge_pages=True),
+            layout.JOURNAL_ENTRIES: ReservedColumn(np.int64, 2 * entries, huge_pages=True),
+            layout.JOURNAL_NEXT: ReservedColumn(np.int32, facts),
+            layout.TOUCHED_NODES: ReservedColumn(np.int64, entries + 1, huge_pages=True),
+            layout.TOUCHED_HEADS: ReservedColumn(np.int32, _ID_LIMIT),
+            layout.DELTAS: ReservedColumn(np.int64, facts, huge_pages=True),
+        }
+        self._indexes: dict[int, ReservedColumn] = {}
+        self.scalars = np.zeros(layout.SCALAR_COUNT, np.int64)
+        self._arrays: dict[int, NDArray[np.int32] | NDArray[np.int64]] = {
+            layout.SCALARS: self.scalars,
+            layout.FREE: np.zeros(layout.MAX_RECORD + 1, np.int32),
+            layout.SCRATCH: np.zeros(layout.SCRATCH_COUNT, np.int32),
+            layout.ARGUMENTS: builtins.arguments,
+            **pending.columns(pending.BATCH),
+        }
+        self.table = np.zeros(layout.ADDRESSES, np.int64)
+        for column, reserved in self._reserved.items():
+            self.table[column] = reserved.address
+        for column, array in self._arrays.items():
+            self.table[column] = array.ctypes.data
+        self.table[layout.CALL] = builtins.address
+        self.scalars[layout.TOP] = layout.FIRST_RECORD
+        self.scalars[layout.CAPACITY] = units
+        self.scalars[layout.FACT_MASK] = _FIRST_TABLE_SIZE - 1
+        self.scalars[layout.GROUP_MASK] = _FIRST_TABLE_SIZE - 1
+        self.scalars[layout.CHANGED_GROUP] = -1
+        self.scalars[layout.UNSETTLED_GROUP] = -1
+        self.scalars[layout.EPOCH] = 1
+        self.scalars[layout.STRATUM_FIELD] = layout.CLASS_STRATUM
+        self.install(tables)
+
+    def install(self, tables: ProgramTables) -> None:
+        """Make kernels read another program; no fact may be touched or journaled."""
+        for grouping in tables.indexed:
+            if grouping not in self._indexes:
+                ids = reservable(4, at_most=_ID_LIMIT)
+                self._indexes[grouping] = ReservedColumn(np.int32, ids)
+        indexes = np.zeros(tables.groupings + 1, np.int64)
+        for grouping, index in self._indexes.items():
+            indexes[grouping] = index.address
+        self._arrays |= tables.columns
+        self._arrays[layout.INITIAL_HEADS] = np.zeros(tables.strata, np.int32)
+        self._arrays[layout.INDEXES] = indexes
+        for column in (layout.INITIAL_HEADS, layout.INDEXES, *tables.columns):
+            self.table[column] = self._arrays[column].ctypes.data
+        self.tables = tables
+        self.scalars[layout.STRATA] = tables.strata
+        self.scalars[layout.CLASS_COUNT] = len(tables.columns[layout.CLASSES]) // layout.CLASS_WIDTH
+        self.scalars[layout.ARRANGEMENT_COUNT] = tables.groupings
+        self.scalars[layout.TRIE_MASK] = tables.trie_mask
+
+    def preview(self, tables: ProgramTables) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The future address table, and its scalars, which must live as long as the table."""
+        table, scalars = self.table.copy(), self.scalars.copy()
+        for column, array in tables.columns.items():
+            table[column] = array.ctypes.data
+        scalars[layout.TRIE_MASK] = tables.trie_mask
+        table[layout.SCALARS] = scalars.ctypes.data
+        return table, scalars
+
+    def arrays(self) -> dict[int, NDArray[np.int32] | NDArray[np.int64]]:
+        """The arrays that the address table points to, except the reserved ones."""
+        return dict(self._arrays)
+
+    @property
+    def units(self) -> NDArray[np.int64]:
+        """The arena, int64 by unit."""
+        arena: NDArray[np.int64] = self._reserved[layout.ARENA].array
+        return arena
+
+    def column(self, column: int) -> NDArray[np.int32] | NDArray[np.int64]:
+        """An array by its column in the address table."""
+        return self._arrays[column]
+
+    def trim(self) -> None:
+        """Return the pages of a large epoch's journal and of outgrown tables to the system."""
+        idle = 1 - self.scalars[layout.FACT_BUFFER]
+        for column in (
+            layout.JOURNAL_FACTS,
+            layout.JOURNAL_ENTRIES,
+            layout.JOURNAL_NEXT,
+            layout.TOUCHED_NODES,
+            layout.DELTAS,
+            layout.FACT_TABLE + int(idle),
+        ):
+            self._reserved[column].clear()
+
+    @property
+    def fill(self) -> Fill:
+        """Fill of the arena, which holds the records of all facts."""
+        top, capacity = (int(self.scalars[which]) for which in (layout.TOP, layout.CAPACITY))
+        return Fill(UNIT_BYTES * top, UNIT_BYTES * capacity)
+
+    def bytes(self, ids: int) -> int:
+        """Memory of facts, groups and their tables, with *ids* terms in the dictionary."""
+        slots = self.scalars[layout.FACT_MASK] + self.scalars[layout.GROUP_MASK] + 2
+        return int(8 * (self.scalars[layout.TOP] + slots)) + 4 * ids * len(self._indexes)

@@ -1,0 +1,355 @@
+"""Compile a program into the tables that kernels read. Invariant: every offset stays in its table.
+
+A program that replaces another is compiled together with the withdrawn rules of its predecessor, so
+that the state distinguishes both while it changes over. Records hold the numbers of relations and
+groupings: a number is assigned once and never changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from streamreasoner.backends.columnar.classes import Classes, ClassQueries
+from streamreasoner.backends.columnar.instructions import (
+    Instructions,
+    Operands,
+    check_arities,
+    check_size,
+)
+from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.engine.evaluate import evaluate
+from streamreasoner.plan.algebra import Arrangement, Column, Lattice, Reduction
+from streamreasoner.plan.lower.aggregation import RESULT
+from streamreasoner.plan.program_change import ProgramChange, program_change
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.backends.columnar.classes import Constants
+    from streamreasoner.backends.columnar.instructions import Fragment
+    from streamreasoner.plan.algebra import Pattern, ProgramPlan, RulePlan
+
+
+Grouping: TypeAlias = Arrangement | Lattice | Reduction
+"""Groups facts by a key: for a join, a lattice or an aggregate."""
+
+
+@dataclass(slots=True)
+class Numbering:
+    """The numbers assigned so far.
+
+    Attributes:
+        relations: Number of each predicate.
+        groupings: Number of each grouping.
+        arities: Arity of every predicate, including those of earlier programs.
+    """
+
+    relations: dict[str, int] = field(default_factory=dict)
+    groupings: dict[Grouping, int] = field(default_factory=dict)
+    arities: dict[str, int] = field(default_factory=dict)
+
+    def add_relations(self, arities: dict[str, int]) -> None:
+        """Number the predicates of a program, in alphabetical order."""
+        for predicate in sorted(arities):
+            self.relations.setdefault(predicate, len(self.relations))
+        self.arities |= arities
+
+    def grouping(self, grouping: Grouping) -> int:
+        """The number of a grouping."""
+        return self.groupings.setdefault(grouping, len(self.groupings))
+
+    @property
+    def indexed(self) -> tuple[int, ...]:
+        """The groupings whose groups are found through an array by id."""
+        return tuple(
+            number
+            for grouping, number in self.groupings.items()
+            if not isinstance(grouping, Reduction) and len(grouping.key) == 1
+        )
+
+
+_FUNCTIONS = {
+    "count": layout.FUNCTION_COUNT,
+    "count distinct": layout.FUNCTION_DISTINCT,
+    "sum": layout.FUNCTION_SUM,
+    "avg": layout.FUNCTION_AVERAGE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FullEvaluation:
+    """A rule to evaluate in full, once, when the program changes.
+
+    Attributes:
+        sign: 1 if the rule is added, -1 if it is withdrawn.
+        stratum: Its stratum, in the program that it belongs to.
+        plans: Number of each of its plans, with the classes of the facts that drive the plan.
+    """
+
+    sign: int
+    stratum: int
+    plans: tuple[tuple[int, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramTables:
+    """The program as the kernels read it.
+
+    Attributes:
+        columns: An array by column of the address table.
+        strata: Number of strata, including the input.
+        groupings: Number of groupings.
+        trie_mask: Mask of the hash table of trie children.
+        indexed: The groupings whose groups are found through an array by id.
+        group_units: The most units that the groups of one fact take if all of them are new.
+        lattices_indexed: Whether the groups of every lattice are found through an array by id.
+        full_evaluations: Rules to evaluate in full.
+    """
+
+    columns: dict[int, NDArray[np.int32] | NDArray[np.int64]]
+    strata: int
+    groupings: int
+    trie_mask: int
+    indexed: tuple[int, ...]
+    group_units: int
+    lattices_indexed: bool
+    full_evaluations: tuple[FullEvaluation, ...]
+
+
+def compile_program(
+    plan: ProgramPlan,
+    numbering: Numbering,
+    intern: Callable[[str], int],
+    before: ProgramPlan | None = None,
+) -> ProgramTables:
+    """Compile every delta plan of a program.
+
+    Args:
+        plan: The program.
+        numbering: Extended with new predicates and groupings.
+        intern: Returns the id of a term in canonical N-Triples syntax.
+        before: The program that it replaces.
+
+    Raises:
+        ProgramError: The program is larger than the kernels' tables allow.
+    """
+    check_arities(plan.arities)
+    numbering.add_relations(plan.arities)
+    change = program_change(before, plan) if before is not None else ProgramChange((), ())
+    reductions = [(s, r) for s, p in enumerate(plan.strata, start=1) for r in p.reductions]
+    used: set[Arrangement] = set()
+
+    def number(arrangement: Arrangement) -> int:
+        used.add(arrangement)
+        return numbering.grouping(arrangement)
+
+    leaves = Instructions(intern, numbering.relations, number)
+    rules = [(s, rule) for s, p in enumerate(plan.strata, start=1) for rule in p.rules]
+    withdrawn = [rule for _, rule in change.withdrawn]
+    plans = [(s, delta) for s, rule in rules for delta in rule.plans]
+    all_plans = [*(delta for _, delta in plans), *(d for rule in withdrawn for d in rule.plans)]
+    fragments = [evaluate(delta, leaves) for delta in all_plans]
+    for delta, fragment in zip(all_plans, fragments, strict=True):
+        check_size(delta, fragment)
+
+    def encode(pattern: Pattern) -> Constants:
+        return tuple((position, intern(term)) for position, term in pattern.constants)
+
+    def heads(program: ProgramPlan | None) -> list[tuple[str, Constants, int]]:
+        strata = program.strata if program is not None else ()
+        numbered = ((n, head) for n, s in enumerate(strata, start=1) for head in s.heads)
+        return list(dict.fromkeys((h.predicate, encode(h), n) for n, h in numbered))
+
+    for lattice in plan.lattices:
+        numbering.grouping(lattice)
+    for _, reduction in reductions:
+        numbering.grouping(reduction)
+    classes = Classes(
+        ClassQueries(
+            arities=numbering.arities,
+            relations=numbering.relations,
+            heads=heads(plan),
+            old_heads=heads(before),
+            arranged=[
+                (a.predicate, tuple((p, intern(term)) for p, term in a.constants), number(a))
+                for a in used
+            ],
+            lattices=[
+                (x.pattern.predicate, encode(x.pattern), (numbering.grouping(x), x))
+                for x in plan.lattices
+            ],
+            driven=[
+                (d.delta.pattern.predicate, encode(d.delta.pattern), (stratum, index))
+                for index, (stratum, d) in enumerate(plans)
+            ],
+            distinguished=[
+                (d.delta.pattern.predicate, encode(d.delta.pattern), None)
+                for d in all_plans[len(plans) :]
+            ],
+            reductions={r.candidates: i for i, (_, r) in enumerate(reductions, start=1)},
+            hidden=plan.hidden | (before.hidden if before is not None else frozenset()),
+            strata=len(plan.strata) + 1,
+            groupings=len(numbering.groupings),
+        )
+    )
+
+    def full_evaluation(sign: int, stratum: int, first: int, rule: RulePlan) -> FullEvaluation:
+        drivers = tuple(
+            (first + i, tuple(classes.matching(d.delta.pattern.predicate, encode(d.delta.pattern))))
+            for i, d in enumerate(rule.plans)
+            if not d.delta.negated
+        )
+        return FullEvaluation(sign, stratum, drivers)
+
+    starts = dict(zip(map(id, (r for _, r in rules)), _starts([r for _, r in rules]), strict=True))
+    operands = Operands()
+    trie_slots = classes.trie_slots()
+    columns = {
+        layout.RELATIONS: _int32(
+            x for p, root in classes.roots.items() for x in (numbering.arities[p], root)
+        ),
+        layout.CLASSES: _int32(x for row in classes.rows for x in row),
+        layout.LINK_OFFSETS: _int32(x for row in classes.link_offsets() for x in row),
+        layout.MEMBERSHIPS: _int32(classes.memberships),
+        layout.ARRANGEMENTS: _arrangements(numbering, operands, reductions),
+        layout.TRIE_NODES: _int32(x for node in classes.nodes for x in node),
+        layout.TRIE_SLOTS: trie_slots,
+        layout.DISPATCH: _int32(classes.dispatch),
+        layout.DISPATCHED: _int32(classes.dispatched),
+        layout.CLASS_SIZES: np.zeros(len(classes.rows), np.int32),
+        layout.CLASS_JOURNALED: np.zeros(2 * len(classes.rows), np.int32),
+        layout.REDUCTIONS: _int32(
+            x
+            for stratum, reduction in reductions
+            for x in (
+                numbering.grouping(reduction),
+                len(reduction.key),
+                _FUNCTIONS[reduction.function],
+                stratum,
+                numbering.relations[reduction.head.predicate],
+                operands.add(_result_codes(reduction, intern)),
+                len(reduction.head.arguments),
+                0,
+            )
+        ),
+        **_plans(fragments, operands),
+    }
+    columns[layout.OPERANDS] = _int32(operands.values)
+    return ProgramTables(
+        columns=columns,
+        strata=len(plan.strata) + 1,
+        groupings=len(numbering.groupings),
+        indexed=numbering.indexed,
+        group_units=_group_units(numbering, classes),
+        lattices_indexed=all(numbering.grouping(x) in numbering.indexed for x in plan.lattices),
+        trie_mask=len(trie_slots) // 2 - 1,
+        full_evaluations=(
+            *(
+                full_evaluation(-1, stratum, len(plans) + start, rule)
+                for (stratum, rule), start in zip(change.withdrawn, _starts(withdrawn), strict=True)
+            ),
+            *(
+                full_evaluation(1, stratum, starts[id(rule)], rule)
+                for stratum, rule in change.added
+            ),
+        ),
+    )
+
+
+def _starts(rules: Sequence[RulePlan]) -> list[int]:
+    """The number of the first plan of each rule."""
+    starts = [0]
+    for rule in rules:
+        starts.append(starts[-1] + len(rule.plans))
+    return starts[:-1]
+
+
+def _plans(
+    fragments: Sequence[Fragment], operands: Operands
+) -> dict[int, NDArray[np.int32] | NDArray[np.int64]]:
+    """The tables of plans and their steps."""
+    plan_rows = np.zeros((max(len(fragments), 1), layout.PLAN_WIDTH), np.int32)
+    step_rows: list[list[int]] = []
+    for row, fragment in zip(plan_rows, fragments, strict=False):
+        assert fragment.head is not None  # noqa: S101 - `project` is the last leaf of every walk
+        relation, cells = fragment.head
+        probe, key, places = fragment.shortcut
+        row[: layout.PLAN_PROBE_HEAD + 1] = [
+            *operands.stage(fragment.start),
+            len(step_rows),
+            len(fragment.steps),
+            relation,
+            operands.add(cells),
+            len(cells),
+            fragment.sign,
+            probe,
+            key,
+            operands.add(places),
+        ]
+        step_rows.extend(
+            [
+                *operands.stage(step.stage),
+                operands.add(step.key),
+                len(step.key),
+                step.kind,
+                step.target,
+                int(step.old),
+                0,
+            ]
+            for step in fragment.steps
+        )
+    return {
+        layout.PLANS: plan_rows.reshape(-1),
+        layout.STEPS: _int32(x for row in step_rows for x in row),
+    }
+
+
+def _arrangements(
+    numbering: Numbering, operands: Operands, reductions: Sequence[tuple[int, Reduction]]
+) -> NDArray[np.int32]:
+    """The key of each grouping, and its reduction if it has one."""
+    rows = {reduction: index for index, (_, reduction) in enumerate(reductions, start=1)}
+    table: list[int] = []
+    for grouping in numbering.groupings:
+        key = grouping.key
+        reduction = rows.get(grouping, 0) if isinstance(grouping, Reduction) else 0
+        table.extend((operands.add(key), len(key), reduction))
+    return _int32(table)
+
+
+def _group_units(numbering: Numbering, classes: Classes) -> int:
+    """The most units that the groups of one fact take if all of them are new."""
+    lengths = {number: len(grouping.key) for grouping, number in numbering.groupings.items()}
+    indexed = frozenset(numbering.indexed)
+    return max(
+        (
+            sum(
+                (layout.GROUP_KEY + lengths[grouping] + 1) // 2
+                for grouping in classes.members(row)
+                if grouping not in indexed
+            )
+            for row in classes.rows
+        ),
+        default=0,
+    )
+
+
+def _result_codes(reduction: Reduction, intern: Callable[[str], int]) -> tuple[int, ...]:
+    """The head of a reduction: key positions, then the length of the key for the result, or ~id."""
+    columns = [a.name for a in reduction.head.arguments if isinstance(a, Column)]
+    group = [name for name in columns if name != RESULT]
+    places = {name: place for place, name in enumerate((*group, RESULT))}
+    return tuple(
+        places[a.name] if isinstance(a, Column) else ~intern(a.term)
+        for a in reduction.head.arguments
+        if a is not None
+    )
+
+
+def _int32(values: Iterable[int]) -> NDArray[np.int32]:
+    return np.array(list(values) or [0], dtype=np.int32)

@@ -1,0 +1,1 @@
+"""The compiled part of the state. Invariant: kernels create no Python objects."""

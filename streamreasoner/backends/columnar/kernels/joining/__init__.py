@@ -1,0 +1,1 @@
+"""Delta plans over the records: lookups, joins and computations."""

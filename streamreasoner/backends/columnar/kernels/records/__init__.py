@@ -1,0 +1,1 @@
+"""Records in the arena: facts, entries, groups, and what finds them."""

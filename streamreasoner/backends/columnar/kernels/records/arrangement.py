@@ -1,0 +1,300 @@
+"""Arrangements: groups of facts with equal key. Invariant: a fact is in its groups iff ARRANGED.
+
+A group is an intrusive doubly linked list: a fact has one pair of link words per arrangement of its
+class. With a key of one argument the list head is in the *index* of the arrangement, an array by id
+(ids are dense); otherwise it is in a group record found by hashing the key.
+
+The candidates of a lattice form groups too; a candidate is in its group unless it is UNLISTED.
+These groups are always records, and the index of a lattice holds their ids.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamreasoner.backends.columnar.kernels.records.fact_record import allocate, release
+from streamreasoner.backends.columnar.kernels.records.layout import (
+    ARENA,
+    ARRANGED,
+    ARRANGED_KEY,
+    ARRANGEMENT_COUNT,
+    ARRANGEMENT_KEY_COUNT,
+    ARRANGEMENT_WIDTH,
+    ARRANGEMENTS,
+    CELLS,
+    CLASS_BITS,
+    CLASS_LATTICE,
+    CLASS_LINK_COUNT,
+    CLASS_LINKS,
+    CLASS_MEMBERSHIPS,
+    CLASS_WIDTH,
+    CLASSES,
+    FULL,
+    GROUP_BUFFER,
+    GROUP_FIRST,
+    GROUP_KEY,
+    GROUP_MASK,
+    GROUP_TABLE,
+    INDEXES,
+    LATTICE_UNITS,
+    LINK_OFFSETS,
+    MEMBERSHIPS,
+    OK,
+    OPERANDS,
+    SCALARS,
+    SCRATCH,
+    UNLISTED,
+)
+from streamreasoner.backends.columnar.kernels.records.slots import LOW, delete, hash_cells, insert
+from streamreasoner.backends.columnar.kernels.records.winners import forget_winners
+from streamreasoner.native.compile import inlined, kernel
+from streamreasoner.native.memory import int32_column, int64_column
+
+if TYPE_CHECKING:
+    from streamreasoner.backends.columnar.kernels.records.layout import Int32s, Int64s
+
+
+@inlined
+def link_offset(table: Int64s, header: int, arrangement: int) -> int:
+    """Word offset of an arrangement's link in a record whose first word is *header*."""
+    scalars = int64_column(table[SCALARS])
+    offsets = int32_column(table[LINK_OFFSETS])
+    return offsets[(header & CLASS_BITS) * scalars[ARRANGEMENT_COUNT] + arrangement]
+
+
+@inlined
+def find_group(
+    table: Int64s, arrangement: int, cells: Int32s, at: int, count: int, tag: int
+) -> int:
+    """The group with this key, or 0."""
+    scalars = int64_column(table[SCALARS])
+    slots = int64_column(table[GROUP_TABLE + scalars[GROUP_BUFFER]])
+    words = int32_column(table[ARENA])
+    mask = scalars[GROUP_MASK]
+    i = tag & mask
+    while True:
+        slot = slots[i]
+        if slot == 0:
+            return 0
+        if ((slot >> 32) & LOW) == tag:
+            group = slot & LOW
+            base = 2 * group
+            if words[base] == arrangement:
+                j = 0
+                while j < count and words[base + GROUP_KEY + j] == cells[at + j]:
+                    j += 1
+                if j == count:
+                    return group
+        i = (i + 1) & mask
+
+
+@inlined
+def find_first(table: Int64s, arrangement: int, cells: Int32s, at: int, count: int) -> int:
+    """The first fact of the group with this key, or 0."""
+    index = int64_column(table[INDEXES])[arrangement]
+    if index != 0:
+        return int32_column(index)[cells[at]]
+    tag = hash_cells(arrangement, cells, at, count)
+    group = find_group(table, arrangement, cells, at, count, tag)
+    if group == 0:
+        return 0
+    return int32_column(table[ARENA])[2 * group + GROUP_FIRST]
+
+
+@inlined
+def _index_id(table: Int64s, arrangement: int, fact: int) -> int:
+    """The id of a fact's group in the arrangement's index."""
+    row = ARRANGEMENT_WIDTH * arrangement
+    position = int32_column(table[OPERANDS])[int32_column(table[ARRANGEMENTS])[row]]
+    return int32_column(table[ARENA])[2 * fact + CELLS + position]
+
+
+@inlined
+def _load_key(table: Int64s, arrangement: int, fact: int) -> tuple[int, int]:
+    """Write a fact's key in an arrangement to the scratch column; returns its length and tag."""
+    words = int32_column(table[ARENA])
+    operands = int32_column(table[OPERANDS])
+    arrangements = int32_column(table[ARRANGEMENTS])
+    scratch = int32_column(table[SCRATCH])
+    start = arrangements[ARRANGEMENT_WIDTH * arrangement]
+    count = arrangements[ARRANGEMENT_WIDTH * arrangement + ARRANGEMENT_KEY_COUNT]
+    for i in range(count):
+        scratch[ARRANGED_KEY + i] = words[2 * fact + CELLS + operands[start + i]]
+    return count, hash_cells(arrangement, scratch, ARRANGED_KEY, count)
+
+
+@inlined
+def group_units(count: int) -> int:
+    """Units of a group with *count* key cells."""
+    return (GROUP_KEY + count + 1) // 2
+
+
+@inlined
+def fields_of(table: Int64s, group: int) -> int:
+    """The unit after the key of a group, where the fields of lattices and reductions start."""
+    row = ARRANGEMENT_WIDTH * int32_column(table[ARENA])[2 * group]
+    return group + group_units(int32_column(table[ARRANGEMENTS])[row + ARRANGEMENT_KEY_COUNT])
+
+
+@kernel
+def group_of(table: Int64s, arrangement: int, fact: int) -> int:
+    """The record of the group with a fact's key, or 0."""
+    index = int64_column(table[INDEXES])[arrangement]
+    if index != 0:
+        return int32_column(index)[_index_id(table, arrangement, fact)]
+    count, tag = _load_key(table, arrangement, fact)
+    return find_group(table, arrangement, int32_column(table[SCRATCH]), ARRANGED_KEY, count, tag)
+
+
+@kernel
+def ensure_group(table: Int64s, arrangement: int, fact: int, extra: int) -> int:
+    """The group with a fact's key, created with *extra* units if missing; 0 if out of memory."""
+    group = group_of(table, arrangement, fact)
+    if group == 0:
+        group = _new_group(table, arrangement, fact, extra)
+    return group
+
+
+@kernel
+def drop_group(table: Int64s, group: int, extra: int) -> None:
+    """Delete a group that has *extra* units after its key."""
+    words = int32_column(table[ARENA])
+    arrangement = words[2 * group]
+    row = ARRANGEMENT_WIDTH * arrangement
+    count = int32_column(table[ARRANGEMENTS])[row + ARRANGEMENT_KEY_COUNT]
+    index = int64_column(table[INDEXES])[arrangement]
+    if index != 0:
+        int32_column(index)[words[2 * group + GROUP_KEY]] = 0
+    else:
+        tag = hash_cells(arrangement, words, 2 * group + GROUP_KEY, count)
+        delete(table, GROUP_TABLE, GROUP_MASK, tag, group)
+    release(table, group, group_units(count) + extra)
+
+
+@kernel
+def _new_group(table: Int64s, arrangement: int, fact: int, extra: int) -> int:
+    count, tag = _load_key(table, arrangement, fact)
+    group = allocate(table, group_units(count) + extra)
+    if group == 0:
+        return 0
+    words = int32_column(table[ARENA])
+    scratch = int32_column(table[SCRATCH])
+    words[2 * group] = arrangement
+    for i in range(count):
+        words[2 * group + GROUP_KEY + i] = scratch[ARRANGED_KEY + i]
+    index = int64_column(table[INDEXES])[arrangement]
+    if index != 0:
+        int32_column(index)[scratch[ARRANGED_KEY]] = group
+    else:
+        insert(table, GROUP_TABLE, GROUP_MASK, tag, group)
+    return group
+
+
+@kernel
+def arrange(table: Int64s, fact: int) -> int:
+    """Add a fact to its group in every arrangement of its class; returns a status."""
+    words = int32_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
+    memberships = int32_column(table[MEMBERSHIPS])
+    row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
+    link = 2 * fact + classes[row + CLASS_LINKS]
+    # Create all groups first: if the arena is full, the fact must be in none of them.
+    first = classes[row + CLASS_MEMBERSHIPS]
+    indexes = int64_column(table[INDEXES])
+    for i in range(classes[row + CLASS_LINK_COUNT]):
+        if indexes[memberships[first + i]] == 0:
+            group = ensure_group(table, memberships[first + i], fact, 0)
+            if group == 0:
+                return FULL
+            words[link + 2 * i + 1] = group
+    for i in range(classes[row + CLASS_LINK_COUNT]):
+        arrangement = memberships[first + i]
+        index = indexes[arrangement]
+        if index != 0:
+            at = _index_id(table, arrangement, fact)
+            _prepend(table, fact, arrangement, link + 2 * i, int32_column(index), at)
+        else:
+            at = 2 * words[link + 2 * i + 1] + GROUP_FIRST
+            _prepend(table, fact, arrangement, link + 2 * i, words, at)
+    words[2 * fact] |= ARRANGED
+    return OK
+
+
+@kernel
+def enlist(table: Int64s, fact: int) -> int:
+    """Add a candidate, present or not, to the group of its lattice; returns a status."""
+    words = int32_column(table[ARENA])
+    row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
+    arrangement = int32_column(table[CLASSES])[row + CLASS_LATTICE] - 1
+    group = ensure_group(table, arrangement, fact, LATTICE_UNITS)
+    if group == 0:
+        return FULL
+    link = 2 * fact + link_offset(table, words[2 * fact], arrangement)
+    _prepend(table, fact, arrangement, link, words, 2 * group + GROUP_FIRST)
+    words[2 * fact] &= ~UNLISTED
+    return OK
+
+
+@inlined
+def _prepend(
+    table: Int64s, fact: int, arrangement: int, link: int, firsts: Int32s, at: int
+) -> None:
+    """Prepend a fact, whose link is word *link* of the arena, to the list at *firsts*[at]."""
+    words = int32_column(table[ARENA])
+    following = firsts[at]
+    words[link] = following
+    words[link + 1] = 0
+    if following != 0:
+        offset = link_offset(table, words[2 * following], arrangement)
+        words[2 * following + offset + 1] = fact
+    firsts[at] = fact
+
+
+@kernel
+def withdraw(table: Int64s, fact: int) -> None:
+    """Remove a fact from all its groups; empty groups are dropped."""
+    words = int32_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
+    memberships = int32_column(table[MEMBERSHIPS])
+    row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
+    link = 2 * fact + classes[row + CLASS_LINKS]
+    first = classes[row + CLASS_MEMBERSHIPS]
+    for i in range(classes[row + CLASS_LINK_COUNT]):
+        _unlink(table, fact, memberships[first + i], link + 2 * i, 0)
+    words[2 * fact] &= ~ARRANGED
+
+
+@kernel
+def delist(table: Int64s, fact: int) -> None:
+    """Remove a candidate from the group of its lattice."""
+    words = int32_column(table[ARENA])
+    row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
+    arrangement = int32_column(table[CLASSES])[row + CLASS_LATTICE] - 1
+    link = 2 * fact + link_offset(table, words[2 * fact], arrangement)
+    if words[link] == 0 and words[link + 1] == 0:
+        forget_winners(table, fields_of(table, group_of(table, arrangement, fact)))
+    _unlink(table, fact, arrangement, link, LATTICE_UNITS)
+    words[2 * fact] |= UNLISTED
+
+
+@kernel
+def _unlink(table: Int64s, fact: int, arrangement: int, link: int, extra: int) -> None:
+    """Remove a fact, whose link is word *link* of the arena, from its group."""
+    words = int32_column(table[ARENA])
+    following = words[link]
+    previous = words[link + 1]
+    if following != 0:
+        offset = link_offset(table, words[2 * following], arrangement)
+        words[2 * following + offset + 1] = previous
+    if previous != 0:
+        offset = link_offset(table, words[2 * previous], arrangement)
+        words[2 * previous + offset] = following
+        return
+    index = int64_column(table[INDEXES])[arrangement]
+    if index != 0 and extra == 0:
+        int32_column(index)[_index_id(table, arrangement, fact)] = following
+        return
+    group = group_of(table, arrangement, fact)
+    words[2 * group + GROUP_FIRST] = following
+    if following == 0:
+        drop_group(table, group, extra)

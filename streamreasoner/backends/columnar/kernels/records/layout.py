@@ -1,0 +1,226 @@
+"""Memory layout shared by kernels and Python. Invariant: these names are its only definition.
+
+A kernel receives one int64 table of addresses. Facts, their further entries and the groups of
+arrangements are records in one arena, addressed in units of 8 bytes, so that an id fits int32 and a
+fact with its entry, arguments and links fills one or two cache lines:
+
+    fact    [class+flags i32 | journal i32] [entry: 2 units] [cells i32 × arity] [links 2 × i32]
+    entry   [multiplicity i60 + flags] [iteration i32 | next entry i32]
+    group   [arrangement i32 | first fact i32] [key i32 …]
+
+A *class* is what the constants of a fact determine: its stratum, the arrangements it belongs to and
+the delta plans it drives.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamreasoner.lang import limits
+
+Int8s: TypeAlias = NDArray[np.int8]
+Int32s: TypeAlias = NDArray[np.int32]
+Int64s: TypeAlias = NDArray[np.int64]
+
+
+# Address table -----------------------------------------------------------------------------------
+SCALARS = 0  # int64, see below
+ARENA = 1  # records
+FACT_TABLE = 2  # int64 slots, two buffers: growing rehashes from one into the other
+GROUP_TABLE = 4
+FREE = 6  # int32: first free record by size in units
+JOURNAL_FACTS = 7  # int64: fact | state before the epoch << 32 | class << 40
+JOURNAL_ENTRIES = 8  # int64 pairs: fact << 32 | entry, multiplicity before; not of new facts
+TOUCHED_NODES = 9  # int64: fact | next node << 32
+TOUCHED_HEADS = 10  # int32 by iteration: first node
+INITIAL_HEADS = 11  # int32 by stratum: first node of iteration 0
+DELTAS = 12  # int64: fact | class << 32
+SCRATCH = 13  # int32
+RELATIONS = 14  # int32 by relation: (arity, root of the trie)
+CLASSES = 15  # int32 rows of CLASS_WIDTH
+LINK_OFFSETS = 16  # int32 by class and arrangement: word of the link in a record, -1 if no member
+MEMBERSHIPS = 17  # int32: arrangements of a class, in the order of a record's links
+ARRANGEMENTS = 18  # int32 rows of ARRANGEMENT_WIDTH by grouping
+TRIE_NODES = 19  # int32 by node: (position or -1, default child or class)
+TRIE_SLOTS = 20  # int64 pairs: node << 32 | constant, child
+DISPATCH = 21  # int32 by class and stratum: (start, length) in DISPATCHED
+DISPATCHED = 22  # int32: plans
+PLANS = 23  # int32 rows of PLAN_WIDTH
+STEPS = 24  # int32 rows of STEP_WIDTH
+OPERANDS = 25  # int32: what plans and arrangements point into
+PENDING_ROWS = 26  # int64: pending additions, see pending
+PENDING_CELLS = 27  # int32: their arguments
+CLASS_SIZES = 28  # int32 by class: number of deltas, while they are sorted
+REDUCTIONS = 29  # int32 rows of REDUCTION_WIDTH
+ARGUMENTS = 30  # int32: arguments of a built-in that Python evaluates
+CALL = 31  # address of the Python function that evaluates it
+INDEXES = 32  # int64 by grouping: address of its index, 0 if it has group records
+JOURNAL_NEXT = 33  # int32: number + 1 of the next fact in the journal of the same class, or 0
+CLASS_JOURNALED = 34  # int32 by class: number + 1 of its first and last fact in the journal, or 0
+ADDRESSES = 35
+
+# Mask, buffer and count of a table are consecutive: `slots.insert` relies on it.
+# Scalars -----------------------------------------------------------------------------------------
+TOP = 0  # first free unit of the arena
+CAPACITY = 1  # units of the arena
+FACT_MASK = 2
+FACT_BUFFER = 3
+FACT_COUNT = 4
+GROUP_MASK = 5
+GROUP_BUFFER = 6
+GROUP_COUNT = 7
+JOURNALED_FACTS = 8
+JOURNALED_ENTRIES = 9
+TOUCHED_COUNT = 10
+ITERATION = 11  # start of the search for the next touched iteration
+LAST_TOUCHED = 12
+DELTA_COUNT = 13
+STRATUM = 14
+STRATA = 15
+ARRANGEMENT_COUNT = 16
+TRIE_MASK = 17
+PRESENT = 18
+ASSERTED = 19
+BELOW_ZERO = 20
+TRACE_ROWS = 21
+BUSY = 22  # 1 while another thread accumulates
+FREE_NODE = 23  # head of the free list of touched nodes
+CHANGED_GROUP = 24  # first of the groups whose aggregate must be recomputed, or -1
+QUIET = 25  # 1 while multiplicities change without touching facts
+STRATUM_FIELD = 26  # stratum field to read of a class: CLASS_STRATUM or CLASS_OLD_STRATUM
+UNSETTLED_GROUP = 27  # fields of the first lattice group to settle, or -1
+EPOCH = 28  # number of the epoch in this process
+CONVERTING = 29  # 1 in an epoch that adds lattices, where facts besides winners are still present
+LISTED = 30  # journaled facts that are in the lists by class
+CLASS_COUNT = 31
+SCALAR_COUNT = 32
+
+# Records -----------------------------------------------------------------------------------------
+NOTHING = 1  # an empty record: stands in for a fact that must be absent, and is
+FIRST_RECORD = 8  # 0 means no record
+MAX_RECORD = 1023  # units of the largest record
+CELLS = 6  # first word of a fact's arguments
+CLASS_BITS = 0xFFFF
+ARRANGED = 1 << 16
+UNLISTED = 1 << 17  # a candidate not yet in the group of its lattice
+MARKED = 1 << 18  # visited, while lattice groups are traversed; moved, while the program changes
+FRESH = 1 << 19  # created in this epoch
+DELTA_SHIFT = 20  # three bits: 0 = none, else the change of the transition + 3
+DELTA_BITS = 7 << DELTA_SHIFT
+DELTA_ZERO = 3
+
+JOURNAL_WORD = 1
+JOURNAL_CLASS_SHIFT = 40  # of a fact in the journal
+
+# An entry's first unit: multiplicity << 4 | flags | transition + 1
+MULTIPLICITY_SHIFT = 4
+TRANSITION_BITS = 3
+TOUCHED = 4
+JOURNALED = 8
+EMPTY_ENTRY = 1  # multiplicity 0, transition 0
+
+# State of a fact before the epoch, in the journal
+WAS_PRESENT = 1
+WAS_ASSERTED = 2
+WAS_BELOW_ZERO = 4
+
+# Sign bit of a journaled fact or entry: the accumulators of reductions include the change.
+ACCOUNTED = -(1 << 63)
+FACT_BITS = (1 << 31) - 1  # of the upper half of a journaled entry
+
+# Groups; those of a reduction hold the result (id + 1) instead of a first fact, and accumulators
+GROUP_FIRST = 1
+GROUP_KEY = 2
+
+# Lattice groups, in units after the key
+LATTICE_WINNERS = 0  # first node of the winners, by ascending iteration
+LATTICE_BEST = 1  # best of the candidates touched at the iteration to settle
+LATTICE_NEXT = 2  # next group to settle, -1 at the end of the list, 0 if not on it
+LATTICE_EPOCH = 3  # epoch of the next two fields
+LATTICE_OLD = 4  # winner, before the epoch, at the last settled iteration
+LATTICE_FLOOR = 5  # all entries of candidates better than this one are touched; 0 if none
+LATTICE_UNITS = 6
+
+# Nodes of a list of winners: words
+WINNER_ITERATION, WINNER_NEXT, WINNER_FACT = range(3)
+WINNER_UNITS = 2
+
+# Accumulators of a reduction, in units after the key
+SUM_NEXT = 0  # next changed group, -1 at the end of the list, 0 if not changed
+SUM_COUNT = 1  # matches, or distinct values
+SUM_DECIMALS = 2  # matches by kind of number; the others are integers
+SUM_DOUBLES = 3
+SUM_POSITIVE, SUM_NEGATIVE, SUM_NAN = 4, 5, 6  # non-finite doubles
+SUM_FINITE = 7  # record of the exact sum of finite doubles, 0 if there is none
+SUM_WHOLE = 8  # digits of the exact sum of whole parts
+SUM_DIGITS = 3  # superaccumulator.DIGITS_INTEGER
+SUM_FRACTION = SUM_WHOLE + SUM_DIGITS  # the same for fractions, in units of 1e-18
+SUM_UNITS = SUM_FRACTION + SUM_DIGITS
+COUNT_UNITS = 2  # a count needs only the first two
+
+# Tables of the program ---------------------------------------------------------------------------
+CLASS_RELATION, CLASS_ARITY, CLASS_UNITS, CLASS_STRATUM = range(4)
+CLASS_LINKS, CLASS_MEMBERSHIPS, CLASS_LINK_COUNT = range(4, 7)
+CLASS_LATTICE = 7  # number of its lattice among the arrangements + 1, or 0
+CLASS_LATTICE_CELL, CLASS_LATTICE_SIGN = range(8, 10)  # cell to compare; 1 for least, -1 greatest
+CLASS_REDUCTION = 10  # the reduction over its facts + 1, or 0
+CLASS_OLD_STRATUM = 11  # its stratum in the previous program
+CLASS_HIDDEN = 12  # 1 if lowering added its predicate
+CLASS_WIDTH = 13
+
+# By grouping: offset of its key in OPERANDS, length of the key, and its reduction + 1, or 0
+ARRANGEMENT_KEY, ARRANGEMENT_KEY_COUNT, ARRANGEMENT_REDUCTION = range(3)
+ARRANGEMENT_WIDTH = 3
+
+REDUCTION_ARRANGEMENT, REDUCTION_KEYS, REDUCTION_FUNCTION, REDUCTION_STRATUM = range(4)
+REDUCTION_HEAD_RELATION, REDUCTION_HEAD, REDUCTION_HEAD_COUNT = range(4, 7)
+REDUCTION_WIDTH = 8
+FUNCTION_COUNT, FUNCTION_DISTINCT, FUNCTION_SUM, FUNCTION_AVERAGE = range(4)
+
+PLAN_BINDS, PLAN_BIND_COUNT, PLAN_CHECKS, PLAN_CHECK_COUNT = range(4)
+PLAN_CONDITIONS, PLAN_CONDITION_COUNT, PLAN_STEPS, PLAN_STEP_COUNT = range(4, 8)
+PLAN_HEAD_RELATION, PLAN_HEAD, PLAN_HEAD_COUNT, PLAN_SIGN = range(8, 12)
+# For a plan that probes one index and has no conditions: the arrangement + 1 (else 0), the key, and
+# the head in terms of the two facts: ~id for a constant, otherwise an argument position of the
+# driving fact or, from MAX_ARITY on, of the match.
+PLAN_PROBE, PLAN_PROBE_KEY, PLAN_PROBE_HEAD = range(12, 15)
+PLAN_WIDTH = 16
+
+STEP_BINDS, STEP_BIND_COUNT, STEP_CHECKS, STEP_CHECK_COUNT = range(4)
+STEP_CONDITIONS, STEP_CONDITION_COUNT, STEP_KEY, STEP_KEY_COUNT = range(4, 8)
+STEP_KIND, STEP_TARGET, STEP_OLD = range(8, 11)
+STEP_WIDTH = 12
+
+PROBE = 0  # walk a group of an arrangement
+LOOKUP = 1  # every argument is bound: find the one fact
+ABSENT = 2  # the same, but the fact must be absent
+
+# Conditions: kind, code, target, number of arguments, arguments; an argument is a slot, or
+# ~id for a constant
+COMPARE = 0  # code: bit set of the comparison results that satisfy it
+COMPUTE = 1  # code: built-in; target: slot for the value
+MATCH = 2  # the same, but the slot must hold that value
+HOLDS = 3  # code: test; target: 1 if it must hold, 0 if it must not
+CONDITION_ARGUMENTS = 4
+
+# Status of a kernel ------------------------------------------------------------------------------
+OK = 0
+OVERFLOW = 1  # a multiplicity left its range
+FULL = 2  # the arena is full
+FAILED = 3  # a built-in raised; see Builtins.failure
+
+# Scratch: bindings and join path of a running plan ------------------------------------------------
+MAX_ARITY = limits.ARGUMENTS
+MAX_VARIABLES = limits.VARIABLES
+MAX_STEPS = limits.ATOMS
+ARRANGED_KEY = 0
+CELLS_OUT = 256
+SLOTS = 512
+FACT_AT = 1024
+ENTRY_AT = 1152
+ITERATION_AT = 1280
+SIGN_AT = 1408
+SCRATCH_COUNT = 1536

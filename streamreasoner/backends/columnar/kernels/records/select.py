@@ -1,0 +1,184 @@
+"""Scans of the whole state. Invariant: they change nothing and visit each fact once.
+
+They read the whole table of facts, so their cost is linear in the state; epochs never call them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamreasoner.backends.columnar.kernels.records.entry import presence
+from streamreasoner.backends.columnar.kernels.records.layout import (
+    ARENA,
+    CELLS,
+    CLASS_BITS,
+    CLASS_RELATION,
+    CLASS_STRATUM,
+    CLASS_WIDTH,
+    CLASSES,
+    FACT_BUFFER,
+    FACT_MASK,
+    FACT_TABLE,
+    MULTIPLICITY_SHIFT,
+    SCALARS,
+    TRANSITION_BITS,
+)
+from streamreasoner.backends.columnar.kernels.records.slots import LOW
+from streamreasoner.native.compile import inlined, kernel
+from streamreasoner.native.memory import int32_column, int64_column, prefetch
+
+if TYPE_CHECKING:
+    from streamreasoner.backends.columnar.kernels.records.layout import Int32s, Int64s
+
+
+@inlined
+def member(slot: int, words: Int32s, classes: Int32s, relation: int) -> int:
+    """The fact in a slot if it belongs to a relation, else 0."""
+    fact = slot & LOW
+    if fact == 0:
+        return 0
+    row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
+    return fact if classes[row + CLASS_RELATION] == relation else 0
+
+
+@kernel
+def count(table: Int64s, relation: int) -> tuple[int, int]:
+    """Number of present facts of a relation, and of rows of its trace."""
+    scalars = int64_column(table[SCALARS])
+    slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
+    present = 0
+    trace_rows = 0
+    for i in range(scalars[FACT_MASK] + 1):
+        fact = member(slots[i], words, classes, relation)
+        if fact == 0:
+            continue
+        present += presence(table, fact)
+        entry = fact + 1
+        while entry != 0:
+            trace_rows += units[entry] >> MULTIPLICITY_SHIFT != 0
+            entry = words[2 * entry + 3]
+    return present, trace_rows
+
+
+@kernel
+def read_facts(table: Int64s, relation: int, args: Int32s) -> None:
+    """Fill in the arguments of the present facts of a relation."""
+    scalars = int64_column(table[SCALARS])
+    slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
+    words = int32_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
+    row = 0
+    for i in range(scalars[FACT_MASK] + 1):
+        fact = member(slots[i], words, classes, relation)
+        if fact == 0 or presence(table, fact) == 0:
+            continue
+        for j in range(args.shape[1]):
+            args[row, j] = words[2 * fact + CELLS + j]
+        row += 1
+
+
+@kernel
+def read_trace(
+    table: Int64s, relation: int, args: Int32s, iterations: Int32s, multiplicities: Int64s
+) -> None:
+    """Fill in the multiplicities of a relation by fact and iteration."""
+    scalars = int64_column(table[SCALARS])
+    slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
+    row = 0
+    for i in range(scalars[FACT_MASK] + 1):
+        fact = member(slots[i], words, classes, relation)
+        if fact == 0:
+            continue
+        entry = fact + 1
+        while entry != 0:
+            multiplicity = units[entry] >> MULTIPLICITY_SHIFT
+            if multiplicity != 0:
+                for j in range(args.shape[1]):
+                    args[row, j] = words[2 * fact + CELLS + j]
+                iterations[row] = words[2 * entry + 2]
+                multiplicities[row] = multiplicity
+                row += 1
+            entry = words[2 * entry + 3]
+
+
+_AHEAD = 16  # slots between prefetching a record and reading it
+
+
+@kernel
+def select(table: Int64s, relation: int, positions: Int32s, ids: Int32s, records: Int32s) -> int:
+    """Fill in the records of a relation that have these ids at these positions, present or not.
+
+    Returns the number of matches; those beyond the length of *records* are only counted.
+    """
+    scalars = int64_column(table[SCALARS])
+    slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
+    words = int32_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
+    mask = scalars[FACT_MASK]
+    count = 0
+    for i in range(mask + 1):
+        prefetch(table[ARENA] + 8 * (slots[(i + _AHEAD) & mask] & LOW))
+        fact = member(slots[i], words, classes, relation)
+        if fact == 0:
+            continue
+        j = 0
+        while j < len(positions) and words[2 * fact + CELLS + positions[j]] == ids[j]:
+            j += 1
+        if j == len(positions):
+            if count < len(records):
+                records[count] = fact
+            count += 1
+    return count
+
+
+@kernel
+def describe(
+    table: Int64s, records: Int32s, iteration: int, args: Int32s, times: Int32s, sums: Int64s
+) -> None:
+    """Fill in arguments, presence and multiplicities of facts at an iteration of their strata.
+
+    *args* gets their arguments; *times* (stratum, present since or -1, present until or -1) and
+    *sums* (multiplicity at iteration 0, sum of all multiplicities).
+    """
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
+    for row in range(len(records)):
+        fact = records[row]
+        for j in range(args.shape[1]):
+            args[row, j] = words[2 * fact + CELLS + j]
+        asserted = 0
+        total = 0
+        present = 0
+        since = -1
+        until = -1
+        entry = fact + 1
+        while entry != 0:
+            multiplicity = units[entry] >> MULTIPLICITY_SHIFT
+            transition = (units[entry] & TRANSITION_BITS) - 1
+            when = words[2 * entry + 2]
+            total += multiplicity
+            if when == 0:
+                asserted = multiplicity
+            if when <= iteration:
+                present += transition
+                if transition > 0:
+                    since = max(since, when)
+            elif transition < 0 and (until < 0 or when < until):
+                until = when
+            entry = words[2 * entry + 3]
+        if present == 0:
+            since = -1
+            until = -1
+        row_class = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
+        times[row, 0] = classes[row_class + CLASS_STRATUM]
+        times[row, 1] = since
+        times[row, 2] = until
+        sums[row, 0] = asserted
+        sums[row, 1] = total

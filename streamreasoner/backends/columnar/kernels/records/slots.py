@@ -1,0 +1,113 @@
+"""An open-addressing hash table of ids. Invariant: a slot is tag << 32 | id, and no id is 0.
+
+Linear probing from the low bits of the 32-bit tag; deletion shifts entries back, so there are no
+tombstones and lookups never slow down (Knuth, TAOCP 3, 6.4, Algorithm R).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamreasoner.backends.columnar.kernels.records.layout import SCALARS
+from streamreasoner.native.compile import inlined, kernel
+from streamreasoner.native.memory import int64_column
+
+if TYPE_CHECKING:
+    from streamreasoner.backends.columnar.kernels.records.layout import Int32s, Int64s
+
+LOW = 0xFFFFFFFF
+_GOLDEN = -7046029254386353131  # 2**64 / golden ratio, as int64
+
+
+@kernel
+def mix(state: int, value: int) -> int:
+    """Fold *value* into a 64-bit hash *state*."""
+    state = (state ^ value) * _GOLDEN
+    return state ^ ((state >> 32) & LOW)
+
+
+@inlined
+def hash_cells(seed: int, cells: Int32s, at: int, count: int) -> int:
+    """32-bit tag of *count* int32 cells under a seed, two cells at a time."""
+    state = (((count << 32) | seed) + 1) * _GOLDEN
+    for i in range(at, at + count - 1, 2):
+        state = mix(state, (cells[i + 1] << 32) | (cells[i] & LOW))
+    if count & 1:
+        state = mix(state, cells[at + count - 1])
+    return mix(state, 1) & LOW
+
+
+@kernel
+def put(slots: Int64s, mask: int, tag: int, identifier: int) -> None:
+    """Add an id that is not in the table."""
+    i = tag & mask
+    while slots[i] != 0:
+        i = (i + 1) & mask
+    slots[i] = (tag << 32) | identifier
+
+
+@kernel
+def rehash(source: Int64s, mask: int, target: Int64s, wide: int) -> None:
+    """Copy every slot into a larger table whose mask is *wide*."""
+    for i in range(wide + 1):
+        target[i] = 0
+    for i in range(mask + 1):
+        slot = source[i]
+        if slot != 0:
+            put(target, wide, (slot >> 32) & LOW, slot & LOW)
+
+
+@kernel
+def remove(slots: Int64s, mask: int, tag: int, identifier: int) -> None:
+    """Remove an id from the table and close the gap."""
+    target = (tag << 32) | identifier
+    gap = tag & mask
+    while slots[gap] != target:
+        gap = (gap + 1) & mask
+    i = gap
+    while True:
+        i = (i + 1) & mask
+        slot = slots[i]
+        if slot == 0:
+            break
+        home = (slot >> 32) & mask
+        if ((i - home) & mask) >= ((i - gap) & mask):
+            slots[gap] = slot
+            gap = i
+    slots[gap] = 0
+
+
+@kernel
+def reserve(table: Int64s, column: int, at: int, count: int) -> None:
+    """Make room for *count* more ids in the table at *column*; see `insert`."""
+    scalars = int64_column(table[SCALARS])
+    mask = scalars[at]
+    wide = mask
+    while 5 * (scalars[at + 2] + count) > 3 * (wide + 1):
+        wide = 2 * wide + 1
+    if wide != mask:
+        source = int64_column(table[column + scalars[at + 1]])
+        rehash(source, mask, int64_column(table[column + 1 - scalars[at + 1]]), wide)
+        scalars[at] = wide
+        scalars[at + 1] = 1 - scalars[at + 1]
+
+
+@kernel
+def insert(table: Int64s, column: int, at: int, tag: int, identifier: int) -> None:
+    """Add an id to the table at *column*; its mask, buffer and count are the scalars from *at*.
+
+    A table that is three fifths full is rehashed into its other buffer first.
+    """
+    scalars = int64_column(table[SCALARS])
+    if 5 * (scalars[at + 2] + 1) > 3 * (scalars[at] + 1):
+        reserve(table, column, at, 1)
+    put(int64_column(table[column + scalars[at + 1]]), scalars[at], tag, identifier)
+    scalars[at + 2] += 1
+
+
+@kernel
+def delete(table: Int64s, column: int, at: int, tag: int, identifier: int) -> None:
+    """Remove an id that `insert` added."""
+    scalars = int64_column(table[SCALARS])
+    remove(int64_column(table[column + scalars[at + 1]]), scalars[at], tag, identifier)
+    scalars[at + 2] -= 1

@@ -1,0 +1,1 @@
+"""From multiplicities to presence: sets, lattices and reductions."""

@@ -1,0 +1,406 @@
+"""Lattices: of the candidates of a group only the best is present.
+
+Invariant: up to the last settled iteration, the winners of a group follow from the multiplicities
+of its candidates, and the stored transitions follow from the winners.
+
+A group is settled at each iteration where one of its candidates is touched. An untouched candidate
+that is present there was present either at the previous iteration, and then is no better than the
+winner there, or at this iteration before the epoch, and then is no better than the old winner. So
+the new winner is the best of these two winners and the touched candidates. All candidates are
+scanned only if one of the two winners is no longer present and no touched candidate beats it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamreasoner.backends.columnar.kernels.records.arrangement import (
+    fields_of,
+    group_of,
+    link_offset,
+)
+from streamreasoner.backends.columnar.kernels.records.entry import (
+    add_delta,
+    entry_at,
+    journal_fact,
+    touch,
+)
+from streamreasoner.backends.columnar.kernels.records.layout import (
+    ARENA,
+    CELLS,
+    CLASS_BITS,
+    CLASS_LATTICE,
+    CLASS_LATTICE_CELL,
+    CLASS_LATTICE_SIGN,
+    CLASS_WIDTH,
+    CLASSES,
+    CONVERTING,
+    EPOCH,
+    FULL,
+    GROUP_FIRST,
+    LATTICE_BEST,
+    LATTICE_EPOCH,
+    LATTICE_FLOOR,
+    LATTICE_NEXT,
+    LATTICE_OLD,
+    MARKED,
+    MULTIPLICITY_SHIFT,
+    OK,
+    SCALARS,
+    TOUCHED,
+    TRANSITION_BITS,
+    UNSETTLED_GROUP,
+    WINNER_FACT,
+    WINNER_ITERATION,
+    WINNER_NEXT,
+)
+from streamreasoner.backends.columnar.kernels.records.winners import (
+    forget_winners,
+    record_winner,
+    winner_before,
+)
+from streamreasoner.native.compile import inlined, kernel
+from streamreasoner.native.memory import int32_column, int64_column
+from streamreasoner.values.kernels.ordering import order
+
+if TYPE_CHECKING:
+    from streamreasoner.backends.columnar.kernels.records.layout import Int64s
+
+_NEVER = 1 << 31
+_END = -1  # end of the list of groups to settle
+
+
+@kernel
+def offer(table: Int64s, values: Int64s, fact: int, iteration: int) -> None:
+    """Enter a touched candidate when its group is settled at an iteration."""
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    upto = 0
+    entry = fact + 1
+    while entry != 0:
+        when = words[2 * entry + 2]
+        if when > iteration:
+            # A change here shifts the sums at all later iterations.
+            if units[entry] & TOUCHED == 0:
+                touch(table, fact, entry)
+        else:
+            upto += units[entry] >> MULTIPLICITY_SHIFT
+            if when == iteration:
+                units[entry] &= ~TOUCHED
+        entry = words[2 * entry + 3]
+    at = fields_of(table, group_of(table, _arrangement(table, fact), fact))
+    if units[at + LATTICE_NEXT] == 0:
+        units[at + LATTICE_NEXT] = scalars[UNSETTLED_GROUP]
+        scalars[UNSETTLED_GROUP] = at
+    best = units[at + LATTICE_BEST]
+    # An absent candidate (negative) represents its group until a present one does.
+    if best == 0:
+        units[at + LATTICE_BEST] = fact if upto > 0 else -fact
+    elif upto > 0 and (best < 0 or _better(table, values, fact, best)):
+        units[at + LATTICE_BEST] = fact
+
+
+@kernel
+def settle_groups(table: Int64s, values: Int64s, iteration: int) -> int:
+    """Settle the groups of the offered candidates at an iteration; returns a status."""
+    scalars = int64_column(table[SCALARS])
+    units = int64_column(table[ARENA])
+    status = OK
+    while scalars[UNSETTLED_GROUP] != _END:
+        at = scalars[UNSETTLED_GROUP]
+        scalars[UNSETTLED_GROUP] = units[at + LATTICE_NEXT]
+        units[at + LATTICE_NEXT] = 0
+        best = units[at + LATTICE_BEST]
+        units[at + LATTICE_BEST] = 0
+        if status == OK:
+            status = _settle_group(table, values, at, abs(best), max(best, 0), iteration)
+    return status
+
+
+@kernel
+def _settle_group(  # noqa: C901 - a sequence of decisions
+    table: Int64s, values: Int64s, at: int, member: int, best: int, iteration: int
+) -> int:
+    """Settle a group, given one of its candidates and the best present touched one, or 0."""
+    scalars = int64_column(table[SCALARS])
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    node, before = winner_before(table, at, iteration)
+    if units[at + LATTICE_EPOCH] != scalars[EPOCH]:
+        units[at + LATTICE_EPOCH] = scalars[EPOCH]
+        units[at + LATTICE_OLD] = before
+        units[at + LATTICE_FLOOR] = 0
+    old_before = units[at + LATTICE_OLD]
+    old = old_before
+    if node != 0 and words[2 * node + WINNER_ITERATION] == iteration:
+        old = words[2 * node + WINNER_FACT]
+        node = words[2 * node + WINNER_NEXT]
+    units[at + LATTICE_OLD] = old
+    lost = False
+    for winner in (before, old):
+        if winner != 0 and winner != best:
+            present = _sum_up_to(table, winner, iteration) > 0
+            if best == 0 or _better(table, values, winner, best):
+                if present:
+                    best = winner
+                else:
+                    lost = True
+    if lost:
+        best = _best(table, values, _first(table, member), _arrangement(table, member), iteration)
+    if old != 0 and best != old and (best == 0 or _better(table, values, old, best)):
+        _touch_contenders(table, values, at, member, best, iteration)
+    if node != 0:
+        _touch_transition(table, node, old)
+    if scalars[CONVERTING] != 0:
+        _clear_others(table, member, best, before, iteration)
+    if not record_winner(table, at, iteration, best, before):
+        return FULL
+    return _change(table, best, before, old, old_before, iteration)
+
+
+@kernel
+def _change(
+    table: Int64s, gainer: int, loser: int, old_gainer: int, old_loser: int, iteration: int
+) -> int:
+    """Store which candidates gain and lose presence at an iteration, and add the deltas."""
+    units = int64_column(table[ARENA])
+    if gainer == loser:
+        gainer = 0
+        loser = 0
+    if old_gainer == old_loser:
+        old_gainer = 0
+        old_loser = 0
+    for candidate in (gainer, loser, old_gainer, old_loser):
+        if candidate == 0:
+            continue
+        entry = entry_at(table, candidate, iteration)
+        if entry == 0:
+            return FULL
+        transition = int(candidate == gainer) - int(candidate == loser)
+        change = transition - ((units[entry] & TRANSITION_BITS) - 1)
+        if change != 0:
+            journal_fact(table, candidate)
+            units[entry] += change
+            add_delta(table, candidate, change)
+    return OK
+
+
+@kernel
+def _clear_others(table: Int64s, member: int, gainer: int, loser: int, iteration: int) -> None:
+    """Clear the presence of facts that were not candidates before."""
+    units = int64_column(table[ARENA])
+    arrangement = _arrangement(table, member)
+    candidate = _first(table, member)
+    while candidate != 0:
+        entry = _entry(table, candidate, iteration)
+        if entry != 0 and candidate != gainer and candidate != loser:
+            change = 1 - (units[entry] & TRANSITION_BITS)
+            if change != 0:
+                journal_fact(table, candidate)
+                units[entry] += change
+                add_delta(table, candidate, change)
+        candidate = _next(table, candidate, arrangement)
+
+
+@kernel
+def _touch_contenders(
+    table: Int64s, values: Int64s, at: int, member: int, best: int, iteration: int
+) -> None:
+    """Touch the later entries of all candidates that may win in place of the old winner.
+
+    Candidates better than the floor are touched already.
+    """
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    floor = units[at + LATTICE_FLOOR]
+    if floor != 0 and best != 0 and not _better(table, values, floor, best):
+        return
+    units[at + LATTICE_FLOOR] = best
+    arrangement = _arrangement(table, member)
+    candidate = _first(table, member)
+    while candidate != 0:
+        if best == 0 or candidate == best or _better(table, values, candidate, best):
+            entry = candidate + 1
+            while entry != 0:
+                if words[2 * entry + 2] > iteration and units[entry] & TOUCHED == 0:
+                    touch(table, candidate, entry)
+                entry = words[2 * entry + 3]
+        candidate = _next(table, candidate, arrangement)
+
+
+@kernel
+def restore_group(  # noqa: C901 - two passes over the candidates
+    table: Int64s, values: Int64s, fact: int
+) -> int:
+    """Derive winners and transitions of a candidate's group from multiplicities; a status.
+
+    The candidates are marked, so that the group is not traversed again for each of them.
+    """
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    if words[2 * fact] & MARKED != 0:
+        return OK
+    arrangement = _arrangement(table, fact)
+    first = _first(table, fact)
+    candidate = first
+    while candidate != 0:
+        words[2 * candidate] |= MARKED
+        entry = candidate + 1
+        while entry != 0:
+            units[entry] = (units[entry] & ~TRANSITION_BITS) | 1
+            entry = words[2 * entry + 3]
+        candidate = _next(table, candidate, arrangement)
+    at = fields_of(table, group_of(table, arrangement, fact))
+    forget_winners(table, at)
+    winner = 0
+    iteration = -1
+    while True:
+        iteration = _following_iteration(table, first, arrangement, iteration)
+        if iteration == _NEVER:
+            return OK
+        best = _best(table, values, first, arrangement, iteration)
+        if not record_winner(table, at, iteration, best, winner):
+            return FULL
+        if best != winner:
+            for candidate, transition in ((winner, -1), (best, 1)):
+                if candidate != 0:
+                    entry = entry_at(table, candidate, iteration)
+                    if entry == 0:
+                        return FULL
+                    units[entry] = (units[entry] & ~TRANSITION_BITS) | (transition + 1)
+            winner = best
+
+
+@kernel
+def unmark_group(table: Int64s, fact: int) -> None:
+    """Clear the marks of a candidate's group."""
+    words = int32_column(table[ARENA])
+    if words[2 * fact] & MARKED == 0:
+        return
+    arrangement = _arrangement(table, fact)
+    candidate = _first(table, fact)
+    while candidate != 0:
+        words[2 * candidate] &= ~MARKED
+        candidate = _next(table, candidate, arrangement)
+
+
+@kernel
+def clear_unsettled_groups(table: Int64s) -> None:
+    """Clear the list of groups to settle."""
+    scalars = int64_column(table[SCALARS])
+    units = int64_column(table[ARENA])
+    while scalars[UNSETTLED_GROUP] != _END:
+        at = scalars[UNSETTLED_GROUP]
+        scalars[UNSETTLED_GROUP] = units[at + LATTICE_NEXT]
+        units[at + LATTICE_NEXT] = 0
+        units[at + LATTICE_BEST] = 0
+
+
+@inlined
+def _touch_transition(table: Int64s, node: int, old: int) -> None:
+    """Touch a candidate with a transition at a later node: its winner, or the one that it ends.
+
+    The nodes after an iteration are those before the epoch, so the one that it ends is the old
+    winner.
+    """
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    candidate = words[2 * node + WINNER_FACT]
+    if candidate == 0:
+        candidate = old
+    entry = _entry(table, candidate, words[2 * node + WINNER_ITERATION])
+    if entry != 0 and units[entry] & TOUCHED == 0:
+        touch(table, candidate, entry)
+
+
+# Candidates --------------------------------------------------------------------------------------
+
+
+@kernel
+def _following_iteration(table: Int64s, first: int, arrangement: int, iteration: int) -> int:
+    """The next iteration at which a candidate of a group has a multiplicity, or _NEVER."""
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    earliest = _NEVER
+    candidate = first
+    while candidate != 0:
+        entry = candidate + 1
+        while entry != 0:
+            if (
+                units[entry] >> MULTIPLICITY_SHIFT != 0
+                and iteration < words[2 * entry + 2] < earliest
+            ):
+                earliest = words[2 * entry + 2]
+            entry = words[2 * entry + 3]
+        candidate = _next(table, candidate, arrangement)
+    return earliest
+
+
+@kernel
+def _best(table: Int64s, values: Int64s, first: int, arrangement: int, iteration: int) -> int:
+    """The best candidate of a group that is present at an iteration, or 0."""
+    best = 0
+    candidate = first
+    while candidate != 0:
+        if _sum_up_to(table, candidate, iteration) > 0 and (
+            best == 0 or _better(table, values, candidate, best)
+        ):
+            best = candidate
+        candidate = _next(table, candidate, arrangement)
+    return best
+
+
+@inlined
+def _sum_up_to(table: Int64s, fact: int, iteration: int) -> int:
+    """The sum of a fact's multiplicities up to and including an iteration."""
+    words = int32_column(table[ARENA])
+    units = int64_column(table[ARENA])
+    total = 0
+    entry = fact + 1
+    while entry != 0:
+        if words[2 * entry + 2] <= iteration:
+            total += units[entry] >> MULTIPLICITY_SHIFT
+        entry = words[2 * entry + 3]
+    return total
+
+
+@inlined
+def _entry(table: Int64s, fact: int, iteration: int) -> int:
+    """The fact's entry for an iteration, or 0."""
+    words = int32_column(table[ARENA])
+    entry = fact + 1
+    while entry != 0 and words[2 * entry + 2] != iteration:
+        entry = words[2 * entry + 3]
+    return entry
+
+
+@inlined
+def _arrangement(table: Int64s, fact: int) -> int:
+    """The grouping number of a candidate's lattice."""
+    row = (int32_column(table[ARENA])[2 * fact] & CLASS_BITS) * CLASS_WIDTH
+    return int32_column(table[CLASSES])[row + CLASS_LATTICE] - 1
+
+
+@inlined
+def _first(table: Int64s, fact: int) -> int:
+    """The first candidate of a candidate's group."""
+    group = group_of(table, _arrangement(table, fact), fact)
+    return int32_column(table[ARENA])[2 * group + GROUP_FIRST]
+
+
+@inlined
+def _next(table: Int64s, candidate: int, arrangement: int) -> int:
+    words = int32_column(table[ARENA])
+    return words[2 * candidate + link_offset(table, words[2 * candidate], arrangement)]
+
+
+@inlined
+def _better(table: Int64s, values: Int64s, candidate: int, other: int) -> bool:
+    words = int32_column(table[ARENA])
+    classes = int32_column(table[CLASSES])
+    row = (words[2 * candidate] & CLASS_BITS) * CLASS_WIDTH
+    cell = CELLS + classes[row + CLASS_LATTICE_CELL]
+    first = words[2 * candidate + cell]
+    second = words[2 * other + cell]
+    return order(values, first, second) == -classes[row + CLASS_LATTICE_SIGN]

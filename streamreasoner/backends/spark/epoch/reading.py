@@ -1,0 +1,150 @@
+"""Queries on the committed state. Invariant: rows of a fact and iteration are summed before use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from streamreasoner.backends.spark.epoch.arrow_tables import args_of, trace_of
+from streamreasoner.backends.spark.epoch.outcome import SIZES
+from streamreasoner.backends.spark.queries import columns
+from streamreasoner.backends.spark.queries.columns import (
+    ITERATION,
+    MULTIPLICITY,
+    STRATUM,
+    TRANSITION,
+    argument,
+    arguments,
+)
+from streamreasoner.backends.spark.queries.relation import total
+from streamreasoner.backends.spark.tables.arranged import primary
+from streamreasoner.engine.ports import Selection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
+    from streamreasoner.backends.spark.tables.committed import State
+    from streamreasoner.engine.updates import TraceRows
+    from streamreasoner.plan.algebra import ProgramPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Answers queries on the state.
+
+    Attributes:
+        runner: Runs the queries.
+        state: The committed state.
+        plan: The program.
+        stratum_of: SQL for the stratum of a fact.
+        width: Number of argument columns.
+    """
+
+    runner: QueryRunner
+    state: State
+    plan: ProgramPlan
+    stratum_of: str
+    width: int
+
+    def trace(self, predicate: str) -> TraceRows:
+        """Every (fact, iteration, multiplicity) of a predicate, in no particular order."""
+        arity = self.plan.arities[predicate]
+        text = f"SELECT * FROM rows WHERE {MULTIPLICITY} != 0"
+        rows = self.runner.query(text, rows=self._rows(predicate))
+        return trace_of(predicate, arity, self.runner.fetch(rows))
+
+    def facts(self, predicate: str) -> NDArray[np.int32]:
+        """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""
+        fact = ", ".join(columns.fact(self.width))
+        present = self.runner.query(
+            f"SELECT {fact} FROM rows GROUP BY {fact} HAVING sum({TRANSITION}) > 0",
+            rows=self._rows(predicate),
+        )
+        return args_of(self.runner.fetch(present), self.plan.arities[predicate])
+
+    def select(self, predicate: str, bound: Mapping[int, int], iteration: int) -> Selection:
+        """The facts of a predicate with these ids at these positions, as of an iteration."""
+        arity = self.plan.arities[predicate]
+        keys = None
+        if 0 in bound:
+            keys = pa.table({argument(p): pa.array([i], pa.int64()) for p, i in bound.items()})
+        conditions = [f"{argument(position)} = {value}" for position, value in bound.items()]
+        matching = self.runner.query(
+            f"SELECT *, {self.stratum_of} AS {STRATUM} FROM rows"
+            f" WHERE {' AND '.join(conditions) or 'true'}",
+            rows=self._rows(predicate, keys),
+        )
+        table = matching.arrow()
+        by_fact: dict[tuple[int, ...], list[tuple[int, int, int, int]]] = {}
+        names = [*arguments(arity), STRATUM, ITERATION, MULTIPLICITY, TRANSITION]
+        for row in zip(*(table[name].to_pylist() for name in names), strict=True):
+            by_fact.setdefault(row[:arity], []).append(row[arity:])
+        return _selection(
+            {args: _state_at(sorted(rows), iteration) for args, rows in by_fact.items()}, arity
+        )
+
+    def sizes(self) -> NDArray[np.int64]:
+        """Size of the state, by a full count, in the order of `SIZES`."""
+        sizes = np.zeros(len(SIZES), np.int64)
+        fact = ", ".join(columns.fact(self.width))
+        for predicate in self.plan.arities:
+            shown = int(predicate not in self.plan.hidden)
+            counted = self.runner.query(
+                f"SELECT count(*) AS facts, {total(f'present * {shown}', 'present')},"
+                f" {total('CAST(asserted > 0 AS INT)', 'asserted')},"
+                f" {total('CAST(below < 0 AS INT)', 'below_zero')}, {total('trace_rows')} FROM"
+                f" (SELECT {total(TRANSITION, 'present')},"
+                f" {total(f'IF({ITERATION} = 0, {MULTIPLICITY}, 0)', 'asserted')},"
+                f" {total(MULTIPLICITY, 'below')},"
+                f" {total(f'CAST({MULTIPLICITY} != 0 AS INT)', 'trace_rows')}"
+                f" FROM rows GROUP BY {fact})",
+                rows=self._rows(predicate),
+            )
+            table = self.runner.fetch(counted)
+            sizes += [table[name][0].as_py() or 0 for name in SIZES]
+        return sizes
+
+    def _rows(self, predicate: str, keys: pa.Table | None = None) -> Relation:
+        """The trace of a predicate with transitions, consolidated."""
+        arity = self.plan.arities[predicate]
+        columns_of_keys = set(keys.column_names if keys is not None else ())
+        names = {p: argument(p) for p in range(arity) if argument(p) in columns_of_keys}
+        parts = self.state.read(primary(predicate, arity), keys, names)
+        rows = (*columns.fact(self.width), ITERATION, MULTIPLICITY, TRANSITION)
+        return self.runner.consolidated(self.runner.union(parts, rows), self.width)
+
+
+def _state_at(
+    rows: Iterable[tuple[int, int, int, int]], iteration: int
+) -> tuple[int, int, int, int, int]:
+    """Stratum, since, until, asserted and total of a fact, from its rows by iteration."""
+    stratum = asserted = total = present = 0
+    since = until = -1
+    for stratum_of_row, at, multiplicity, transition in rows:
+        stratum = stratum_of_row
+        total += multiplicity
+        if at == 0:
+            asserted = multiplicity
+        if at <= iteration:
+            present += transition
+            since = at if transition > 0 else since
+        elif transition < 0 and until < 0:
+            until = at
+    if not present:
+        since = until = -1
+    return stratum, since, until, asserted, total
+
+
+def _selection(
+    states: Mapping[tuple[int, ...], tuple[int, int, int, int, int]], arity: int
+) -> Selection:
+    args = np.array(list(states), np.int32).reshape(len(states), arity)
+    values = np.array(list(states.values()), np.int64).reshape(len(states), 5)
+    times = values[:, :3].astype(np.int32)
+    return Selection(args, *times.T, *values[:, 3:].T)

@@ -1,0 +1,1 @@
+"""Queries that Spark and DuckDB run alike. Invariant: rows are bags."""

@@ -1,0 +1,102 @@
+"""Patterns of facts as conditions on columns. Invariant: tables and frames match alike.
+
+Expressions are SQL text, so that each costs one call to the JVM, however large it is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
+
+from streamreasoner.backends.spark.queries.columns import PREDICATE, argument
+from streamreasoner.plan.algebra import Column as Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pyarrow as pa
+
+    from streamreasoner.plan.algebra import Pattern, ProgramPlan
+
+Constants = tuple[tuple[int, int], ...]
+
+
+def repeated(pattern: Pattern) -> list[tuple[int, int]]:
+    """Pairs of positions that hold the same variable."""
+    first: dict[str, int] = {}
+    pairs = []
+    for position, operand in enumerate(pattern.arguments):
+        if isinstance(operand, Variable) and first.setdefault(operand.name, position) != position:
+            pairs.append((first[operand.name], position))
+    return pairs
+
+
+def places(pattern: Pattern) -> dict[str, int]:
+    """The first position of every variable."""
+    first: dict[str, int] = {}
+    for position, operand in enumerate(pattern.arguments):
+        if isinstance(operand, Variable):
+            first.setdefault(operand.name, position)
+    return first
+
+
+def encode(pattern: Pattern, intern: Callable[[str], int]) -> Constants:
+    """Positions and ids of the constants."""
+    return tuple((position, intern(term)) for position, term in pattern.constants)
+
+
+def heads(plan: ProgramPlan, intern: Callable[[str], int]) -> list[tuple[str, Constants, int]]:
+    """The heads of each stratum, with its number; all other facts come from the input only."""
+    return [
+        (head.predicate, encode(head, intern), number)
+        for number, stratum in enumerate(plan.strata, start=1)
+        for head in stratum.heads
+    ]
+
+
+def condition(predicate: str, constants: Constants) -> str:
+    """SQL that tests whether a row is a fact of a predicate with these constants."""
+    tests = [f"{PREDICATE} = {quoted(predicate)}"]
+    tests += [f"{argument(position)} = {value}" for position, value in constants]
+    return " AND ".join(tests)
+
+
+def quoted(text: str) -> str:
+    """SQL for a string; characters that dialects escape differently are given by code point."""
+    parts = [part for part in re.split(r"(['\\])", text) if part]
+    literals = [f"chr({ord(part)})" if part in "'\\" else f"'{part}'" for part in parts]
+    return f"({' || '.join(literals)})" if len(literals) > 1 else "".join(literals) or "''"
+
+
+def members(table: pa.Table, predicate: str, constants: Constants) -> pa.Table:
+    """The rows of a table that are facts of a predicate with these constants."""
+    mask = pc.equal(table[PREDICATE], predicate)
+    for position, value in constants:
+        mask = pc.and_(mask, pc.equal(table[argument(position)], value))
+    return table.filter(mask)
+
+
+def match_table(table: pa.Table, pattern: Pattern, constants: Constants) -> pa.Table:
+    """The rows of a table that match."""
+    rows = members(table, pattern.predicate, constants)
+    for first, second in repeated(pattern):
+        rows = rows.filter(pc.equal(rows[argument(first)], rows[argument(second)]))
+    return rows
+
+
+def matches(pattern: Pattern, constants: Constants) -> str:
+    """SQL that tests whether a fact matches."""
+    tests = [condition(pattern.predicate, constants)]
+    tests += [f"{argument(first)} = {argument(second)}" for first, second in repeated(pattern)]
+    return " AND ".join(tests)
+
+
+def first_that_holds(choices: Sequence[tuple[str, Constants, int]], otherwise: int) -> str:
+    """SQL for the value of the first (predicate, constants, value) that a row satisfies."""
+    cases = " ".join(
+        f"WHEN {condition(predicate, constants)} THEN {value}"
+        for predicate, constants, value in choices
+    )
+    return f"CASE {cases} ELSE {otherwise} END" if cases else str(otherwise)

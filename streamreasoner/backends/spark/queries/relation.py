@@ -1,0 +1,384 @@
+"""Relations of an epoch. Invariant: only small relations are in the driver; others are in files.
+
+The result of a step is materialized, which cuts its lineage: a small one is collected into an Arrow
+table, a large one is written to Parquet files and read from there. Either way no plan grows with
+the number of iterations, and a lost executor costs one step.
+
+A query over relations that are all in the driver needs no Spark job: DuckDB answers it there. The
+SQL is the same for both engines, so a step is written once.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from streamreasoner.backends.spark import files
+from streamreasoner.backends.spark.queries.columns import (
+    ITERATION,
+    MULTIPLICITY,
+    STRATUM,
+    TRANSITION,
+    fact,
+    schema,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+MAX_DRIVER_ROWS = 10_000
+"""Largest relation in the driver, in rows; larger ones stay in files."""
+_TASKS = 4  # shuffle partitions per core, if rows are many
+_BLOCK = 1_000_000  # rows per file; the driver may read one file at a time
+
+
+def total(expression: str, name: str = "") -> str:
+    """SQL for the sum of an expression, named after it unless a name is given."""
+    return f"CAST(sum({expression}) AS BIGINT) AS {name or expression}"
+
+
+def to_frame(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """A Spark DataFrame of an Arrow table."""
+    # Spark stops reading at an empty batch (ArrowConverters.fromBatchIterator, 4.0), so there must
+    # be none.
+    return spark.createDataFrame(table.combine_chunks())
+
+
+def _cast_to(table: pa.Table, form: pa.Schema) -> pa.Table:
+    """The columns of a schema, cast to its types."""
+    selected = table.select(form.names)
+    return selected if selected.schema.equals(form) else selected.cast(form)
+
+
+class Relation:
+    """Rows of a step, in the driver or in files.
+
+    Attributes:
+        table: The rows, if they are in the driver.
+        path: Files with exactly these rows, if there are any.
+    """
+
+    __slots__ = ("_frame", "_spark", "path", "table")
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        table: pa.Table | None = None,
+        frame: DataFrame | None = None,
+        path: str | None = None,
+    ) -> None:
+        self._spark = spark
+        self.table = table
+        self.path = path
+        self._frame = frame
+
+    @property
+    def frame(self) -> DataFrame:
+        """The rows, for Spark."""
+        if self._frame is None:
+            assert self.table is not None  # noqa: S101 - one of the two is given
+            self._frame = to_frame(self._spark, self.table)
+        return self._frame
+
+    @property
+    def empty(self) -> bool:
+        """Whether the relation is known to have no rows, without reading files."""
+        return self.table is not None and self.table.num_rows == 0
+
+    def arrow(self) -> pa.Table:
+        """All rows at once, through the driver's JVM; call it on small relations only."""
+        return self.frame.toArrow() if self.table is None else self.table
+
+    def where(self, **values: object) -> Relation:
+        """The rows that have these values in these columns."""
+        if self.table is not None:
+            table = self.table
+            for name, value in values.items():
+                table = table.filter(pc.equal(table[name], pa.scalar(value, table[name].type)))
+            return Relation(self._spark, table)
+        frame = self.frame
+        for name, value in values.items():
+            frame = frame.filter(F.col(name) == F.lit(value))
+        return Relation(self._spark, frame=frame)
+
+    def within(self, name: str, values: range) -> Relation:
+        """The rows whose value in a column is in a range."""
+        if self.table is not None:
+            column = self.table[name]
+            inside = pc.and_(pc.greater_equal(column, values.start), pc.less(column, values.stop))
+            return Relation(self._spark, self.table.filter(inside))
+        inside = (F.col(name) >= values.start) & (F.col(name) < values.stop)
+        return Relation(self._spark, frame=self.frame.filter(inside))
+
+    def blocks(self) -> Iterator[pa.Table]:
+        """The rows of a materialized relation, file by file."""
+        if self.table is not None:
+            yield self.table
+            return
+        for file in self.frame.inputFiles():
+            yield self._spark.read.schema(self.frame.schema).parquet(file).toArrow()
+
+    def distinct(self, names: Sequence[str]) -> Relation:
+        """The distinct rows of some columns."""
+        if self.table is not None:
+            return Relation(self._spark, self.table.group_by(list(names)).aggregate([]))
+        return Relation(self._spark, frame=self.frame.select(*names).distinct())
+
+
+class QueryRunner:
+    """Runs the queries of an epoch, in DuckDB or in Spark, and materializes their results.
+
+    Args:
+        spark: The session.
+        directory: For intermediate files; all executors must be able to read and write it.
+
+    Attributes:
+        directory: Where the files are.
+        generations: Folders in it of the previous epoch and of this one.
+        large: Whether a relation of this epoch had many rows; later ones are then expected to.
+        many: Whether Spark is configured for many rows now.
+    """
+
+    def __init__(self, spark: SparkSession, directory: str) -> None:
+        self.spark = spark
+        self.directory = directory
+        self.generations = ("", uuid4().hex)
+        self.large = self.many = False
+        self._duckdb = duckdb.connect(config={"threads": 1})
+
+    def from_table(self, table: pa.Table) -> Relation:
+        """A relation from an Arrow table."""
+        return Relation(self.spark, table)
+
+    def from_frame(self, frame: DataFrame) -> Relation:
+        """A relation from a Spark DataFrame."""
+        return Relation(self.spark, frame=frame)
+
+    def query(self, text: str, **rows: Relation) -> Relation:
+        """Run a query, in the driver if its inputs and its result are small and in the driver.
+
+        Args:
+            text: SQL that means the same to Spark and to DuckDB. Cast sums of integers, whose type
+                differs; make strings with `quoted`.
+            rows: The relations that the query reads, by name.
+        """
+        tables = {name: rel.table for name, rel in rows.items() if rel.table is not None}
+        if len(tables) == len(rows) and max(map(len, tables.values())) <= MAX_DRIVER_ROWS:
+            result = self._in_driver(text, tables)
+            if result.num_rows <= MAX_DRIVER_ROWS:
+                return self.from_table(result)
+        for name, relation in rows.items():
+            relation.frame.createOrReplaceTempView(name)
+        return self.from_frame(self.spark.sql(text))
+
+    def _in_driver(self, text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
+        """The rows of a result, at most one more than `MAX_DRIVER_ROWS`."""
+        for name, table in tables.items():
+            self._duckdb.register(name, table)
+        # A registered table stays until its name is registered again.
+        return self._duckdb.sql(
+            f"SELECT * FROM ({text}) LIMIT {MAX_DRIVER_ROWS + 1}"
+        ).to_arrow_table()
+
+    def consolidated(self, rows: Relation, width: int) -> Relation:
+        """Differences summed by fact and iteration, without zeros."""
+        place = ", ".join((*fact(width), ITERATION))
+        return self.query(
+            f"SELECT * FROM (SELECT {place}, {total(MULTIPLICITY)}, {total(TRANSITION)} FROM rows"
+            f" GROUP BY {place}) WHERE {MULTIPLICITY} != 0 OR {TRANSITION} != 0",
+            rows=rows,
+        )
+
+    def gather(self, relations: Iterable[Relation], names: Sequence[str]) -> Relation:
+        """The union; one job collects the parts that Spark has to read, if they are small."""
+        parts = list(relations)
+        local = [part for part in parts if part.table is not None]
+        remote = self.union((part for part in parts if part.table is None), names)
+        return self.union((*local, self.collect_if_small(remote)), names)
+
+    def checksum(self, table: pa.Table) -> str:
+        """A checksum of rows that does not depend on their order."""
+        names = ", ".join(table.column_names)
+        query = f"SELECT CAST(sum(hash({names})) AS VARCHAR) FROM rows"
+        return str(self._in_driver(query, {"rows": table})[0][0])
+
+    def collect_if_small(self, relation: Relation) -> Relation:
+        """The same rows, in the driver if they are few and no relation of the epoch was large."""
+        if relation.table is not None or self.large:
+            return relation
+        table = self.collect_small(relation.frame)
+        return relation if table is None else self.from_table(table)
+
+    def materialize(self, relation: Relation) -> Relation:
+        """Compute a relation once and cut its lineage."""
+        if relation.table is not None:
+            return relation
+        frame = relation.frame
+        table = None if self.large else self.collect_small(frame)
+        if table is not None:
+            return self.from_table(table)
+        # The first rows of a join cost as much as the join, so from now on results are written
+        # before they are read.
+        written = self.stored(self._write(frame), frame.schema)
+        table = self.collect_small(written.frame)
+        return written if table is None else Relation(self.spark, table, path=written.path)
+
+    def fetch(self, relation: Relation) -> pa.Table:
+        """All rows, through the driver's JVM one file at a time."""
+        if relation.table is not None:
+            return relation.table
+        with self.for_many():
+            written = self.stored(self._write(relation.frame), relation.frame.schema)
+            return pa.concat_tables([written.frame.limit(0).toArrow(), *written.blocks()])
+
+    def stored(self, path: str, form: StructType) -> Relation:
+        """A relation of rows in files."""
+        return Relation(self.spark, frame=self.spark.read.schema(form).parquet(path), path=path)
+
+    def store(self, relation: Relation) -> str:
+        """Write a relation to files unless it is in files; returns a path valid for the epoch."""
+        if relation.path is None:
+            relation.path = self._write(relation.frame)
+        return relation.path
+
+    def _write(self, frame: DataFrame) -> str:
+        path = self._place(uuid4().hex)
+        frame.write.option("maxRecordsPerFile", _BLOCK).parquet(path)
+        return path
+
+    def reachable(self, folder: Path) -> str:
+        """A path at which executors can read a folder of the driver, valid for the epoch."""
+        return files.reachable(self.spark, folder, self._place(folder.name))
+
+    def _place(self, name: str) -> str:
+        """A path for files of this epoch."""
+        return f"{self.directory}/{self.generations[1]}/{name}"
+
+    def collect_small(self, frame: DataFrame) -> pa.Table | None:
+        """The rows of a frame; None if they are many: Spark then plans for many rows."""
+        table = frame.limit(MAX_DRIVER_ROWS + 1).toArrow()
+        if table.num_rows <= MAX_DRIVER_ROWS:
+            return table
+        self.expect_many_rows()
+        return None
+
+    def union(self, relations: Iterable[Relation], names: Sequence[str]) -> Relation:
+        """The union of relations, with these columns."""
+        parts = [relation for relation in relations if not relation.empty]
+        form = schema(names)
+        tables = [_cast_to(part.table, form) for part in parts if part.table is not None]
+        local = pa.concat_tables([form.empty_table(), *tables])
+        frames = [part.frame.select(*names) for part in parts if part.table is None]
+        if not frames:
+            return self.from_table(local)
+        if local.num_rows > 0:
+            frames.append(self.from_table(local).frame)
+        union = frames[0]
+        for frame in frames[1:]:
+            union = union.unionAll(frame)
+        return Relation(self.spark, frame=union)
+
+    def begin(self) -> None:
+        """Begin an epoch, expecting few rows; files of the previous one stay until the next."""
+        self.large = False
+        self._plan_for(many=False)
+        before, last = self.generations
+        if before:
+            files.delete(self.spark, f"{self.directory}/{before}")
+        self.generations = (last, uuid4().hex)
+
+    def resume(self, before: str, epoch: str) -> None:
+        """Continue an epoch of many rows that another process began."""
+        self.generations = before, epoch
+        self.expect_many_rows()
+
+    def expect_many_rows(self) -> None:
+        """Plan for many rows until the epoch ends."""
+        self.large = True
+        self._plan_for(many=True)
+
+    @contextmanager
+    def for_many(self) -> Iterator[None]:
+        """Configure Spark for many rows within this context."""
+        self._plan_for(many=True)
+        try:
+            yield
+        finally:
+            self._plan_for(many=self.large)
+
+    def _plan_for(self, *, many: bool) -> None:
+        """Configure Spark for few rows (no adaptive execution) or for many."""
+        self.many = many
+        # Read each time: executors come and go.
+        tasks = _TASKS * self.spark.sparkContext.defaultParallelism if many else 1
+        self.spark.conf.set("spark.sql.shuffle.partitions", tasks)
+        self.spark.conf.set("spark.sql.adaptive.enabled", many)
+        # Code generation pays off only for many rows.
+        self.spark.conf.set("spark.sql.codegen.wholeStage", many)
+
+
+@dataclass(slots=True)
+class DifferenceLog:
+    """Differences by stratum and iteration, appended step by step.
+
+    Args:
+        runner: Runs the queries.
+        names: The columns.
+    """
+
+    runner: QueryRunner
+    names: tuple[str, ...]
+    _parts: list[tuple[Relation, frozenset[tuple[int, int]]]] = field(default_factory=list)
+
+    def add(self, relation: Relation) -> None:
+        """Append the rows of a step."""
+        if relation.empty:
+            return
+        distinct = relation.distinct((STRATUM, ITERATION))
+        table = distinct.arrow()
+        pairs = zip(table[STRATUM].to_pylist(), table[ITERATION].to_pylist(), strict=True)
+        self._parts.append((relation, frozenset(pairs)))
+
+    def stored(self) -> list[tuple[str, list[tuple[int, int]]]]:
+        """Write all to files; returns their paths, each with its (stratum, iteration) pairs."""
+        return [(self.runner.store(relation), sorted(places)) for relation, places in self._parts]
+
+    def restore(self, parts: Iterable[tuple[str, Iterable[Sequence[int]]]]) -> None:
+        """Load differences that another process stored."""
+        form = from_arrow_schema(schema(self.names))
+        self._parts = [
+            (self.runner.stored(path, form), frozenset((s, i) for s, i in places))
+            for path, places in parts
+        ]
+
+    def select(self, strata: range, iterations: range) -> Relation:
+        """The rows of some strata and iterations."""
+        parts = []
+        for relation, places in self._parts:
+            selected = {(s, i) for s, i in places if s in strata and i in iterations}
+            if selected:
+                if len(selected) < len(places):
+                    relation = relation.within(STRATUM, strata).within(ITERATION, iterations)  # noqa: PLW2901 - a part of it
+                parts.append(relation)
+        return self.runner.union(parts, self.names)
+
+    def everything(self) -> Relation:
+        """All rows."""
+        return self.runner.union((relation for relation, _ in self._parts), self.names)
+
+    def following(self, stratum: int, iteration: int) -> int:
+        """The first later iteration of a stratum that has rows, or -1."""
+        later = (i for _, places in self._parts for s, i in places if s == stratum)
+        return min((i for i in later if i > iteration), default=-1)

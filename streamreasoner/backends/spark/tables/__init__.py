@@ -1,0 +1,1 @@
+"""The Delta tables of the backend. Invariant: the trace can rebuild them."""
