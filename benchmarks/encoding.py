@@ -47,8 +47,8 @@ def main() -> int:
 def measure(path: Path) -> dict[str, Any]:
     """All figures; ours are measured first, so that the peak memory is ours."""
     cold = first_call_seconds()
+    from streamreasoner.io.formats.ntriples import read  # noqa: PLC0415
     from streamreasoner.rdf.dictionary import Dictionary  # noqa: PLC0415  (import is part of use)
-    from streamreasoner.rdf.ntriples import read  # noqa: PLC0415
 
     list(read([LINE], Dictionary()))
     before = peak_bytes()
@@ -91,7 +91,7 @@ def first_call_seconds() -> float:
     code = (
         "import time; started = time.perf_counter()\n"
         "from streamreasoner.rdf.dictionary import Dictionary\n"
-        "from streamreasoner.rdf.ntriples import read\n"
+        "from streamreasoner.io.formats.ntriples import read\n"
         f"list(read([{LINE!r}], Dictionary()))\n"
         "print(time.perf_counter() - started)\n"
     )

@@ -34,8 +34,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import harness
 from benchmarks.driver import Kernel, cpu, updates
+from streamreasoner.io.formats.ntriples import read
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.ntriples import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -34,12 +34,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import harness
 from streamreasoner import app
-from streamreasoner.broker import Broker
 from streamreasoner.config import load
+from streamreasoner.io.formats.ntriples import read
+from streamreasoner.io.kafka.broker import Broker
+from streamreasoner.io.kafka.topics import create_topics
+from streamreasoner.pipeline.observers import NullObserver
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.ntriples import read
-from streamreasoner.streaming.ports import NullObserver
-from streamreasoner.streaming.topics import create_topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

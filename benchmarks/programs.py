@@ -11,8 +11,8 @@ import numpy as np
 from benchmarks import generators, harness
 from benchmarks.peers.case import Case, choose
 from streamreasoner import rulesets
+from streamreasoner.io.formats.ntriples import read
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.ntriples import read
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -43,8 +43,8 @@ from benchmarks.peers.case import checksum
 from benchmarks.spark_driver import CORES, OURS, USUAL, SparkKernel, started
 from benchmarks.spark_meter import Meter
 from streamreasoner.engine.updates import Updates
+from streamreasoner.io.formats.ntriples import read
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.ntriples import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

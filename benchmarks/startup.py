@@ -36,9 +36,9 @@ from kafka import KafkaConsumer, TopicPartition
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import harness
-from streamreasoner.broker import Broker
 from streamreasoner.config import load
-from streamreasoner.streaming.topics import create_topics, produce
+from streamreasoner.io.kafka.broker import Broker
+from streamreasoner.io.kafka.topics import create_topics, produce
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

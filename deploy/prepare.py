@@ -11,9 +11,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from streamreasoner import warmup
+from streamreasoner.io.spark.session import PACKAGES
+from streamreasoner.pipeline import warmup
 from streamreasoner.program.load import load_program
-from streamreasoner.streaming.session import PACKAGES
 from streamreasoner.system import jvm
 
 

@@ -13,38 +13,36 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from streamreasoner import warmup
 from streamreasoner.api.reasoner import Reasoner, Store, columnar
 from streamreasoner.backends.choice import BackendKind, Limit
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
 from streamreasoner.errors import StateFullError
+from streamreasoner.io.kafka.claims import Claim, check_changes, check_claims
+from streamreasoner.io.kafka.lag import Lag
+from streamreasoner.io.kafka.progress_topic import Progress
+from streamreasoner.io.kafka.reread import reread
+from streamreasoner.io.kafka.sink import Sink
+from streamreasoner.io.kafka.topic_checks import admin_client, check_topics
+from streamreasoner.io.kafka.topic_ids import TopicIds
+from streamreasoner.io.spark import session
+from streamreasoner.io.spark.offsets import Checkpoint
+from streamreasoner.io.spark.query import Query
+from streamreasoner.io.spark.source import read_stream
 from streamreasoner.metrics.exporter import Exporter
 from streamreasoner.metrics.observer import PrometheusObserver, Sources
+from streamreasoner.pipeline import recovery, warmup
+from streamreasoner.pipeline.attempts import AttemptsFile
+from streamreasoner.pipeline.batch import EpochRunner, Parts
+from streamreasoner.pipeline.evaluator import Evaluator
+from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
+from streamreasoner.pipeline.last_resort import LastResort
+from streamreasoner.pipeline.lock import StateLock
+from streamreasoner.pipeline.observers import Observers, RejectionLog, SizeMonitor
 from streamreasoner.program.load import load_program
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.state import TERMS, TRACE, Tables, check_version
-from streamreasoner.streaming import recovery, session
-from streamreasoner.streaming.attempts import AttemptsFile
-from streamreasoner.streaming.batch import EpochRunner, Parts
-from streamreasoner.streaming.claims import Claim, check_changes, check_claims
-from streamreasoner.streaming.evaluate import Evaluator
-from streamreasoner.streaming.lag import Lag
-from streamreasoner.streaming.last_resort import LastResort
-from streamreasoner.streaming.lock import StateLock
-from streamreasoner.streaming.offsets import Checkpoint
-from streamreasoner.streaming.ports import Observers
-from streamreasoner.streaming.program import ProgramInEffect, stored_text
-from streamreasoner.streaming.progress import Progress
-from streamreasoner.streaming.query import Query
-from streamreasoner.streaming.rejection_log import RejectionLog
-from streamreasoner.streaming.reread import reread
-from streamreasoner.streaming.sink import Sink
-from streamreasoner.streaming.size_monitor import SizeMonitor
-from streamreasoner.streaming.source import read_stream
-from streamreasoner.streaming.topic_checks import admin_client, check_topics
-from streamreasoner.streaming.topic_ids import TopicIds
 from streamreasoner.system import jvm
 
 if TYPE_CHECKING:
@@ -53,10 +51,10 @@ if TYPE_CHECKING:
 
     from streamreasoner.config import Config
     from streamreasoner.engine.ports import Backend
+    from streamreasoner.pipeline.observers import PipelineObserver
+    from streamreasoner.pipeline.recovery import Resume
     from streamreasoner.plan.algebra import ProgramPlan
     from streamreasoner.program.checked import CheckedProgram
-    from streamreasoner.streaming.ports import PipelineObserver
-    from streamreasoner.streaming.recovery import Resume
 
 _log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from spark_jvm import joined, spark_jvm
 from thorough import PROFILE
 
-from streamreasoner.broker import Broker
+from streamreasoner.io.kafka.broker import Broker
 
 pytest_plugins = ["kernels"]
 

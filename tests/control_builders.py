@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from streamreasoner.streaming.rejected import Reason
+from streamreasoner.io.formats.rejected import Reason
 
 APPENDED = datetime(2026, 3, 1, tzinfo=UTC)
 CONTROL_REASONS = frozenset(

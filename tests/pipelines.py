@@ -24,7 +24,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from spark_jvm import stop_context
 
 from streamreasoner.config import parse
-from streamreasoner.streaming.topics import create_topics
+from streamreasoner.io.kafka.topics import create_topics
 
 DEADLINE_SECONDS = 300
 """The most that a busy machine needs; a passing test does not wait that long."""

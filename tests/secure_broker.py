@@ -15,7 +15,7 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from streamreasoner.broker import Broker
+from streamreasoner.io.kafka.broker import Broker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ from thorough import THOROUGH
 from streamreasoner.api.reasoner import Store
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
-from streamreasoner.streaming import session
-from streamreasoner.streaming.lock import StateLock
+from streamreasoner.io.spark import session
+from streamreasoner.pipeline.lock import StateLock
 from streamreasoner.system import jvm
 
 BUCKETS = 4

@@ -13,8 +13,8 @@ import pytest
 from pyspark import SparkContext
 from pyspark.java_gateway import launch_gateway
 
-from streamreasoner.streaming import session
-from streamreasoner.streaming.lock import StateLock
+from streamreasoner.io.spark import session
+from streamreasoner.pipeline.lock import StateLock
 from streamreasoner.system import jvm
 
 # Settings that must be given when the JVM starts; sessions choose the rest.

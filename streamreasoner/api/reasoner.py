@@ -21,12 +21,12 @@ from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.engine.epoch import DEFAULT_RECURSION_LIMIT, Engine, EpochResult
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import DataError, EngineError, ProgramError, TermError
+from streamreasoner.io.formats.files import load
 from streamreasoner.lang.ast import QUAD, TRIPLE, Constant
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.edit import with_rules, without_rules
 from streamreasoner.program.load import load_program
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.rdf.load import load
 from streamreasoner.values.value_columns import Values
 
 if TYPE_CHECKING:

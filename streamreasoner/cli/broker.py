@@ -24,7 +24,7 @@ def broker(
 
     For trials only: one node, on 127.0.0.1, without replication or access control.
     """
-    from streamreasoner.broker import Broker
+    from streamreasoner.io.kafka.broker import Broker
 
     server = Broker(directory.absolute(), port=port)
     with interruptible(), suppress(KeyboardInterrupt), server as kafka:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 if TYPE_CHECKING:
-    from streamreasoner.streaming.output import Header
+    from streamreasoner.io.codec.encode import Header
 
 
 def consume(
@@ -36,7 +36,7 @@ def consume(
     Without --headers, the reason for each dead letter goes to standard error.
     """
     from streamreasoner.config import load
-    from streamreasoner.streaming.topics import consume as read_topic
+    from streamreasoner.io.kafka.topics import consume as read_topic
 
     kafka = load(config).kafka
     name = topic or kafka.output_topic

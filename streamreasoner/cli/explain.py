@@ -73,8 +73,8 @@ def explain(
     from streamreasoner.explain import Limits, read_fact
     from streamreasoner.explain.message import fact_of_message
     from streamreasoner.explain.printer import ExplanationPrinter
+    from streamreasoner.io.formats.files import declared_prefixes
     from streamreasoner.program.load import load_program
-    from streamreasoner.rdf.load import declared_prefixes
 
     program = load_program(rules)
     more = {**declared_prefixes(facts), **_prefixes(prefix or ())}

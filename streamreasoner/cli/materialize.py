@@ -112,7 +112,7 @@ def _progress(console: Console) -> Progress:
 
 def _print(reasoner: Reasoner, paths: list[Path]) -> None:
     from streamreasoner.explain.fact import prefixes
-    from streamreasoner.rdf.load import declared_prefixes
+    from streamreasoner.io.formats.files import declared_prefixes
     from streamreasoner.shell.facts import FactPrinter, decode_facts, in_order
 
     program = reasoner.program

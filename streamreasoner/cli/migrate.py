@@ -14,9 +14,9 @@ def migrate(
 ) -> None:
     """Convert the state of a stopped pipeline to the format of this release."""
     from streamreasoner.config import load
+    from streamreasoner.pipeline.lock import StateLock
     from streamreasoner.state import migrate as migrate_tables
     from streamreasoner.state.version import FORMAT
-    from streamreasoner.streaming.lock import StateLock
 
     state = load(config).state
     with closing(StateLock(state.directory)):

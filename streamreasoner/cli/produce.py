@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from streamreasoner.cli.formats import Format  # noqa: TC001 - typer reads it
 from streamreasoner.errors import ConfigError
+from streamreasoner.io.formats.names import Format  # noqa: TC001 - typer reads it
 
 _SHOW_EVERY = 1000
 
@@ -41,9 +41,9 @@ def produce(
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from streamreasoner.cli.messages import messages_of
     from streamreasoner.config import load
-    from streamreasoner.streaming.topics import produce as send
+    from streamreasoner.io.codec.transcode import messages_of
+    from streamreasoner.io.kafka.topics import produce as send
 
     kafka = load(config).kafka
     if diff == 0:

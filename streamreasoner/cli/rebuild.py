@@ -24,9 +24,9 @@ def rebuild(
     A new pipeline derives from them under the semantics of this release.
     """
     from streamreasoner.config import load
+    from streamreasoner.io.spark.offsets import Checkpoint
+    from streamreasoner.pipeline.lock import StateLock
     from streamreasoner.state.migrate import adopt_format
-    from streamreasoner.streaming.lock import StateLock
-    from streamreasoner.streaming.offsets import Checkpoint
 
     state = load(config).state
     with closing(StateLock(state.directory)):

@@ -16,7 +16,7 @@ from streamreasoner.errors import ConfigError, ProgramError
 
 if TYPE_CHECKING:
     from streamreasoner.config import Config
-    from streamreasoner.streaming.control import Operation
+    from streamreasoner.pipeline.control import Operation
 
 _TIMEOUT_SECONDS = 60.0
 _NEEDS_WHOLE_PROGRAM = frozenset({"SR211"})
@@ -46,9 +46,9 @@ def add(
 ) -> None:
     """Add the rules of a file to the program."""
     from streamreasoner.config import load
+    from streamreasoner.pipeline.control import Operation
     from streamreasoner.program.checked import check_text
     from streamreasoner.program.load import read_rules
-    from streamreasoner.streaming.control import Operation
 
     text = read_rules(file)
     try:
@@ -72,8 +72,8 @@ def remove(
     """Remove the rules of a file from the program; their text must match the program's."""
     from streamreasoner.config import load
     from streamreasoner.lang.parser import parse
+    from streamreasoner.pipeline.control import Operation
     from streamreasoner.program.load import read_rules
-    from streamreasoner.streaming.control import Operation
 
     text = read_rules(file)
     parse(text, str(file))
@@ -91,9 +91,9 @@ def replace(
     """Replace the program in effect by another, including its imports."""
     from streamreasoner.config import load
     from streamreasoner.lang.diagnostic import render
+    from streamreasoner.pipeline.control import Operation
     from streamreasoner.program.edit import canonical_program
     from streamreasoner.program.load import load_program
-    from streamreasoner.streaming.control import Operation
 
     checked = load_program(program)
     if checked.warnings:
@@ -119,9 +119,9 @@ def _send(
     config: Config, operation: Operation, text: str, file: Path, wait_seconds: float | None
 ) -> None:
     """Send a control message; with *wait_seconds*, wait that long for the outcome."""
-    from streamreasoner.streaming.control import write_control
-    from streamreasoner.streaming.program import why_files_are_refused
-    from streamreasoner.streaming.topics import produce_one
+    from streamreasoner.io.kafka.topics import produce_one
+    from streamreasoner.pipeline.control import write_control
+    from streamreasoner.pipeline.in_effect import why_files_are_refused
 
     topic = config.rules.control_topic
     if topic is None:
@@ -151,8 +151,8 @@ def _send(
 
 
 def _send_and_wait(config: Config, topic: str, value: bytes, wait_seconds: float) -> None:
-    from streamreasoner.streaming.answers import Answers
-    from streamreasoner.streaming.topics import produce_one
+    from streamreasoner.io.kafka.answers import Answers
+    from streamreasoner.io.kafka.topics import produce_one
 
     with Answers(config.kafka, config.pipeline.app_id) as answers:
         offset = produce_one(config.kafka, topic, value)

@@ -25,7 +25,7 @@ def create(
 ) -> None:
     """Create the missing topics of the configuration."""
     from streamreasoner.config import load
-    from streamreasoner.streaming.topics import create_topics
+    from streamreasoner.io.kafka.topics import create_topics
 
     loaded = load(config)
     created = create_topics(loaded.kafka, partitions, replication, loaded.rules.control_topic)

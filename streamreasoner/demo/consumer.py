@@ -16,7 +16,7 @@ from kafka.errors import KafkaError
 
 from streamreasoner.demo.change import Change
 from streamreasoner.errors import BrokerError
-from streamreasoner.streaming.clients import kafka_python
+from streamreasoner.io.kafka.clients import kafka_python
 
 if TYPE_CHECKING:
     import threading

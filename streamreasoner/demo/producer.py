@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamreasoner.demo.university import EventKind, university
-from streamreasoner.streaming.topics import produce
+from streamreasoner.io.kafka.topics import produce
 
 if TYPE_CHECKING:
     import threading

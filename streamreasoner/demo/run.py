@@ -15,8 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamreasoner import app, broker, config, warmup
-from streamreasoner.broker import Broker
+from streamreasoner import app, config
 from streamreasoner.demo.comparison import compare
 from streamreasoner.demo.consumer import read_all
 from streamreasoner.demo.startup import Startup
@@ -29,8 +28,11 @@ from streamreasoner.errors import (
     EnvironmentSetupError,
     StreamReasonerError,
 )
+from streamreasoner.io.kafka import broker
+from streamreasoner.io.kafka.broker import Broker
+from streamreasoner.io.kafka.topics import create_topics
+from streamreasoner.pipeline import warmup
 from streamreasoner.program.load import load_program
-from streamreasoner.streaming.topics import create_topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

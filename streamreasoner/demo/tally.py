@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.streaming.ports import PipelineObserver
+from streamreasoner.pipeline.observers import PipelineObserver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, TypeVar, assert_never
 from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.reasoner import Update
 from streamreasoner.errors import EngineError, ProgramError
+from streamreasoner.io.formats.files import declared_prefixes
 from streamreasoner.lang.ast import Base, Prefix, Span
 from streamreasoner.lang.printer import print_rule
 from streamreasoner.plan.print.plans import explain_plan
-from streamreasoner.rdf.load import declared_prefixes
 from streamreasoner.shell.changes import changes, totals
 from streamreasoner.shell.command import (
     ALIASES,

@@ -18,8 +18,8 @@ from oracle import derivations, evaluate
 from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.reasoner import Reasoner, Update
 from streamreasoner.config import load
+from streamreasoner.io.formats.json import read_any
 from streamreasoner.program.load import load_program
-from streamreasoner.streaming.messages import read_any
 
 CASES = read_all()
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())

@@ -17,12 +17,12 @@ from pathlib import Path
 from streamreasoner import app
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.config import load
+from streamreasoner.io.kafka.sink import Sink
+from streamreasoner.pipeline import recovery
+from streamreasoner.pipeline.attempts import AttemptsFile
+from streamreasoner.pipeline.observers import PipelineObserver
 from streamreasoner.state import schemas
 from streamreasoner.state.delta.table import Table
-from streamreasoner.streaming import recovery
-from streamreasoner.streaming.attempts import AttemptsFile
-from streamreasoner.streaming.ports import PipelineObserver
-from streamreasoner.streaming.sink import Sink
 
 
 def die():

@@ -22,7 +22,7 @@ from pipelines import (
 )
 from thorough import THOROUGH
 
-from streamreasoner.streaming.watchdog import EXIT_CODE
+from streamreasoner.io.spark.watchdog import EXIT_CODE
 
 ENDLESS = 10**9
 GOOD = (1, 2, 3)

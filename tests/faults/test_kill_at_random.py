@@ -24,7 +24,7 @@ from pipelines import (
 )
 from thorough import THOROUGH
 
-from streamreasoner.streaming.offsets import Checkpoint
+from streamreasoner.io.spark.offsets import Checkpoint
 
 KILLS_WITH_JVM = 50 if THOROUGH else 1
 KILLS_ALONE = 450 if THOROUGH else 4

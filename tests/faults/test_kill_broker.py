@@ -20,7 +20,7 @@ from pipelines import (
     triple,
 )
 
-from streamreasoner.broker import Broker
+from streamreasoner.io.kafka.broker import Broker
 
 # Clients of kafka-python drop a connection that a killed broker leaves half open, and do not close
 # its socket.

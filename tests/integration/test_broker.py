@@ -14,8 +14,8 @@ import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from pipelines import spawn
 
-from streamreasoner.broker import Broker
 from streamreasoner.errors import BrokerError, EnvironmentSetupError
+from streamreasoner.io.kafka.broker import Broker
 
 
 def test_a_killed_broker_comes_back_with_its_data(tmp_path):
@@ -60,7 +60,7 @@ def test_the_broker_dies_with_a_killed_starter(tmp_path):
     code = f"""
 import os, sys
 from pathlib import Path
-from streamreasoner.broker import Broker
+from streamreasoner.io.kafka.broker import Broker
 broker = Broker(Path({str(tmp_path)!r}))
 broker.start()
 print(broker.pid, flush=True)

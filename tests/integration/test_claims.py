@@ -11,10 +11,10 @@ from pipelines import committed, new_case, open_transaction, produce
 
 from streamreasoner import streaming
 from streamreasoner.errors import BrokerError, StateError
-from streamreasoner.streaming.claims import Claim, check_changes, check_claims
-from streamreasoner.streaming.output import Outgoing
-from streamreasoner.streaming.progress import Marker, Progress
-from streamreasoner.streaming.sink import Publication, Sink
+from streamreasoner.io.codec.encode import Outgoing
+from streamreasoner.io.kafka.claims import Claim, check_changes, check_claims
+from streamreasoner.io.kafka.progress_topic import Marker, Progress
+from streamreasoner.io.kafka.sink import Publication, Sink
 
 
 @pytest.fixture

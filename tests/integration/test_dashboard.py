@@ -15,7 +15,7 @@ from pipelines import DEADLINE_SECONDS, await_published, new_case, produce, trip
 from prometheus_server import Prometheus, free_port, localised
 
 from streamreasoner.app import pipeline
-from streamreasoner.streaming.session import CONNECTOR
+from streamreasoner.io.spark.session import CONNECTOR
 from streamreasoner.system import jvm
 
 # PySpark leaves it to the garbage collector to close its sockets.

@@ -21,11 +21,11 @@ from secure_broker import PASSWORD, USER, secure_broker
 
 from streamreasoner.app import pipeline
 from streamreasoner.errors import BrokerError
-from streamreasoner.streaming.clients import unreachable
-from streamreasoner.streaming.query import explain_client
-from streamreasoner.streaming.topic_checks import admin_client, check_topics
-from streamreasoner.streaming.topics import consume
-from streamreasoner.streaming.topics import produce as send
+from streamreasoner.io.kafka.clients import unreachable
+from streamreasoner.io.kafka.topic_checks import admin_client, check_topics
+from streamreasoner.io.kafka.topics import consume
+from streamreasoner.io.kafka.topics import produce as send
+from streamreasoner.io.spark.query import explain_client
 
 # PySpark leaves it to the garbage collector to close its sockets and the pipe to its JVM.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")

@@ -8,8 +8,8 @@ from pipelines import await_published, changes, committed, fact, net, new_case, 
 from spark_backend import MARKS
 
 from streamreasoner.app import pipeline
-from streamreasoner.streaming.rejected import Reason
-from streamreasoner.streaming.topics import create_topics
+from streamreasoner.io.formats.rejected import Reason
+from streamreasoner.io.kafka.topics import create_topics
 
 pytestmark = MARKS
 

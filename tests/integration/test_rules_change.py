@@ -29,9 +29,9 @@ from typer.testing import CliRunner
 from streamreasoner.app import pipeline
 from streamreasoner.cli import app
 from streamreasoner.errors import BrokerError, ProgramError, StateError
+from streamreasoner.io.kafka.topics import create_topics
+from streamreasoner.pipeline.control import Operation, write_control
 from streamreasoner.program import check_text
-from streamreasoner.streaming.control import Operation, write_control
-from streamreasoner.streaming.topics import create_topics
 
 pytestmark = MARKS
 

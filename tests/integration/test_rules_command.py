@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from streamreasoner.cli import app
 from streamreasoner.errors import ConfigError, ProgramError, StateError, StreamReasonerError
+from streamreasoner.pipeline.control import Operation, read_control
 from streamreasoner.program import check_text
-from streamreasoner.streaming.control import Operation, read_control
 
 
 @pytest.fixture(scope="module")

@@ -26,8 +26,8 @@ from pipelines import (
 )
 
 import streamreasoner
+from streamreasoner.io.spark import session
 from streamreasoner.program import check_text
-from streamreasoner.streaming import session
 from streamreasoner.system import jvm
 
 # Kafka's client leaves it to the garbage collector to close a socket of its own.

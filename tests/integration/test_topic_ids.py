@@ -11,8 +11,8 @@ from pipelines import await_published, changes, fact, net, new_case, produce, re
 
 from streamreasoner.app import pipeline
 from streamreasoner.errors import StateError
-from streamreasoner.streaming.topic_checks import admin_client, roles
-from streamreasoner.streaming.topic_ids import TopicIds
+from streamreasoner.io.kafka.topic_checks import admin_client, roles
+from streamreasoner.io.kafka.topic_ids import TopicIds
 
 # PySpark leaves it to the garbage collector to close its sockets and the pipe to its JVM.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")

@@ -6,8 +6,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.streaming.envelope import check_envelopes
-from streamreasoner.streaming.rejected import Reason
+from streamreasoner.io.codec.envelope import check_envelopes
+from streamreasoner.io.formats.rejected import Reason
 
 MOST = 10
 KEYS = st.sampled_from(["content-type", "Content-Type", "CONTENT-TYPE", "content-typ", "", "k"])

@@ -9,13 +9,13 @@ import pyarrow as pa
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from streamreasoner.io.codec.decode import Codec
+from streamreasoner.io.formats import timestamps
+from streamreasoner.io.formats.rejected import Reason
+from streamreasoner.io.kafka.dead_letter import dead_letters
+from streamreasoner.pipeline.in_effect import ProgramInEffect, decide, stored_text
 from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.streaming import timestamps
-from streamreasoner.streaming.codec import Codec
-from streamreasoner.streaming.dead_letter import dead_letters
-from streamreasoner.streaming.program import ProgramInEffect, decide, stored_text
-from streamreasoner.streaming.rejected import Reason
 
 FIRST, LAST = (
     int(datetime(*day, tzinfo=UTC).timestamp()) * 1000

@@ -19,9 +19,9 @@ if __name__ == "__main__":
 import pyarrow as pa
 from golden import digest
 
+from streamreasoner.io.codec.decode import Codec
+from streamreasoner.io.kafka.dead_letter import dead_letters
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.streaming.codec import Codec
-from streamreasoner.streaming.dead_letter import dead_letters
 
 FILE = Path(__file__).with_name("decoding.json")
 BATCHES = 40

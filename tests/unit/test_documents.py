@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from streamreasoner import Reasoner, Update, config
-from streamreasoner.streaming.rejected import Reason
+from streamreasoner.io.formats.rejected import Reason
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(

@@ -112,7 +112,7 @@ WRONG_IMPORTS = {
         "Layers open downwards BROKEN",
     ),
     "neighbours know each other": (
-        "streaming/planted.py",
+        "pipeline/planted.py",
         "import streamreasoner.metrics",
         "Layers open downwards BROKEN",
     ),
@@ -124,17 +124,17 @@ WRONG_IMPORTS = {
     "Spark leaves its adapter": (
         "engine/planted.py",
         "import pyspark.sql",
-        "Spark is known to streaming and to its backend BROKEN",
+        "Spark is known to its source and its backend BROKEN",
     ),
     "Delta Lake leaves its adapter": (
-        "streaming/planted.py",
+        "pipeline/planted.py",
         "import deltalake",
         "Delta Lake is known to state BROKEN",
     ),
     "a Kafka client leaves its adapter": (
         "metrics/planted.py",
         "import confluent_kafka",
-        "Kafka clients are known to streaming, the broker and the demo BROKEN",
+        "Kafka clients are known to io.kafka and the demo BROKEN",
     ),
     "numba leaves the kernels": (
         "engine/planted.py",

@@ -8,7 +8,7 @@ from streamreasoner.backends import choice
 from streamreasoner.backends.choice import BackendKind, Limit
 from streamreasoner.engine.ports import Statistics
 from streamreasoner.native import reserved
-from streamreasoner.streaming.size_monitor import SizeMonitor
+from streamreasoner.pipeline.observers import SizeMonitor
 from streamreasoner.system.memory import Fill, physical_memory
 
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from streamreasoner.cli.formats import Format
-from streamreasoner.cli.messages import messages_of
+from streamreasoner.io.codec.transcode import messages_of
+from streamreasoner.io.formats.names import Format
 
 EX = "http://example.org/"
 TRIPLE = {"s": f"<{EX}a>", "p": f"<{EX}p>", "o": f"<{EX}b>", "diff": -1}

@@ -22,11 +22,11 @@ from storage_builders import (
 from thorough import THOROUGH
 
 from streamreasoner.errors import StateError
+from streamreasoner.io.kafka.progress_topic import Marker
+from streamreasoner.io.spark.offsets import Checkpoint
+from streamreasoner.pipeline.recovery import resume
 from streamreasoner.program.text import ProgramText
 from streamreasoner.state import maintain, schemas
-from streamreasoner.streaming.offsets import Checkpoint
-from streamreasoner.streaming.progress import Marker
-from streamreasoner.streaming.recovery import resume
 
 STEP = 64 if THOROUGH else 0
 FILES = 30

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from unit.rdf.kernels.headers import SmallDictionary, memory
 
 from streamreasoner.errors import DataError
+from streamreasoner.io.formats.lines import triples
 from streamreasoner.rdf.kernels import hash_table, line_scanner
-from streamreasoner.rdf.lines import triples
 
 # Some begin like others.
 SUBJECTS = st.sampled_from((b"<urn:a>", b"<urn:ab>", b"_:b", b"_:bc"))

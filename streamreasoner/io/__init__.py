@@ -1,0 +1,1 @@
+"""Into the reasoner and out of it: formats, Kafka, Spark. Invariant: nothing here evaluates."""

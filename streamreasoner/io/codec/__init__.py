@@ -1,0 +1,1 @@
+"""A batch of messages to encoded updates, and changes to messages."""

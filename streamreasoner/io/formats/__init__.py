@@ -1,0 +1,1 @@
+"""One format a file: bytes to updates, and back. Invariant: every mistake has a place."""

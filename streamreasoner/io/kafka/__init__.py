@@ -1,0 +1,1 @@
+"""Kafka: topics, consumers, the transactional sink. Invariant: what it says names the remedy."""

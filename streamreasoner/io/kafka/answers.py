@@ -1,0 +1,126 @@
+"""The outcome of a message. Invariant: an answer comes from a published epoch.
+
+An epoch's dead letters and its marker become visible together, so a message within the range of a
+marker was applied unless a dead letter for it is visible by then.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import KafkaError
+
+from streamreasoner.errors import BrokerError, StreamReasonerError
+from streamreasoner.io.kafka.clients import kafka_python, unreachable
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from kafka.consumer.fetcher import ConsumerRecord
+
+    from streamreasoner.config import KafkaConfig
+
+_POLL_MS = 200
+
+
+class _Range(msgspec.Struct):
+    """The input range in a marker."""
+
+    offsets: dict[str, dict[str, list[int]]]
+
+
+class Answers:
+    """Outcomes of messages sent after construction: `with Answers(...) as answers`.
+
+    Args:
+        kafka: Cluster and topics.
+        app_id: Application id of the pipeline.
+
+    Raises:
+        BrokerError: Kafka does not answer.
+    """
+
+    def __init__(self, kafka: KafkaConfig, app_id: str) -> None:
+        self._kafka = kafka
+        self._key = app_id.encode()
+        try:
+            self._consumer = KafkaConsumer(
+                **kafka_python(kafka), isolation_level="read_committed", enable_auto_commit=False
+            )
+            self._partitions = [
+                TopicPartition(topic, number)
+                for topic in (kafka.dead_letter_topic, kafka.progress_topic)
+                for number in sorted(self._consumer.partitions_for_topic(topic) or ())
+            ]
+            self._consumer.assign(self._partitions)
+            for partition, end in self._consumer.end_offsets(self._partitions).items():
+                self._consumer.seek(partition, end)
+        except KafkaError as error:
+            raise unreachable(kafka, error) from None
+        self._letters: list[dict[str, bytes]] = []
+        self._marker: _Range | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._consumer.close()
+
+    def why_rejected(self, topic: str, offset: int, timeout: float) -> str | None:
+        """Wait for the epoch of a message of partition 0; returns why it was rejected, else None.
+
+        Args:
+            topic: Topic of the message.
+            offset: Its offset.
+            timeout: Seconds to wait.
+
+        Raises:
+            BrokerError: Kafka cannot be read.
+            StreamReasonerError: The timeout has passed.
+        """
+        deadline = time.monotonic() + timeout
+        try:
+            while not self._is_published(topic, offset):
+                if time.monotonic() >= deadline:
+                    raise StreamReasonerError(
+                        f"The pipeline has not read offset {offset} of {topic} within {timeout:g} "
+                        "s. Check that it runs, or wait longer with --timeout. The message "
+                        "stays in the topic and will be read in order."
+                    )
+                self._read()
+            self._read_to_the_end()
+        except KafkaError as error:
+            raise BrokerError(f"Cannot read from Kafka: {error}.") from None
+        origin = {"topic": topic.encode(), "partition": b"0", "offset": str(offset).encode()}
+        for letter in self._letters:
+            if origin.items() <= letter.items():
+                return f"{letter['class'].decode()}: {letter['reason'].decode()}"
+        return None
+
+    def _is_published(self, topic: str, offset: int) -> bool:
+        if self._marker is None:
+            return False
+        _, after = self._marker.offsets.get(topic, {}).get("0", (0, 0))
+        return offset < after
+
+    def _read(self) -> None:
+        for partition, messages in self._consumer.poll(timeout_ms=_POLL_MS).items():
+            for message in cast("list[ConsumerRecord]", messages):
+                if partition.topic == self._kafka.dead_letter_topic:
+                    self._letters.append(dict(message.headers))
+                elif message.key == self._key:
+                    self._marker = msgspec.json.decode(message.value, type=_Range)
+
+    def _read_to_the_end(self) -> None:
+        ends = self._consumer.end_offsets(self._partitions)
+        while any(self._consumer.position(partition) < end for partition, end in ends.items()):
+            self._read()

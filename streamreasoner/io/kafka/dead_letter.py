@@ -1,0 +1,47 @@
+"""Rejected input -> messages for the dead-letter topic.
+
+Invariant: a dead letter has the key, the value and the headers of the original, byte for byte,
+followed by the headers reason, class, topic, partition and offset.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamreasoner.io.codec.encode import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from streamreasoner.io.formats.rejected import Rejected
+
+# With its headers, a longer value may exceed a topic's default limit of 1,048,588 bytes.
+LONGEST_VALUE = 1_000_000
+
+
+def dead_letters(batch: pa.Table, rejected: Sequence[Rejected]) -> Iterator[Message]:
+    """One message per rejected row; a value over `LONGEST_VALUE` is truncated, with a header.
+
+    Args:
+        batch: Columns topic, partition, offset, key, value and headers.
+        rejected: Rejected rows.
+    """
+    # Without the timestamp, which may be out of Python's range.
+    batch = batch.select(["topic", "partition", "offset", "key", "value", "headers"])
+    rows = batch.take([rejection.row for rejection in rejected]).to_pylist() if rejected else []
+    for rejection, row in zip(rejected, rows, strict=True):
+        value = row["value"]
+        headers = [(header["key"], header["value"]) for header in row["headers"] or ()]
+        headers += [
+            ("reason", rejection.detail.encode()),
+            ("class", rejection.reason.value.encode()),
+            ("topic", row["topic"].encode()),
+            ("partition", str(row["partition"]).encode()),
+            ("offset", str(row["offset"]).encode()),
+        ]
+        if value is not None and len(value) > LONGEST_VALUE:
+            headers.append(("cut-from-bytes", str(len(value)).encode()))
+            value = value[:LONGEST_VALUE]
+        yield Message(value, row["key"], headers)

@@ -1,0 +1,186 @@
+"""The progress topic: each application's last published batch and its claims to output topics.
+
+Invariant: the marker of the last visible epoch is the last record with its application's key.
+
+Applications may share the topic. Kafka shows no committed record that is behind an open transaction
+of any of them, and a transaction that was just committed may still count as open.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import OffsetSpec
+
+from streamreasoner.errors import BrokerError, StateError
+from streamreasoner.io.kafka.claims import Claim, read_claim
+from streamreasoner.io.kafka.clients import ANSWER_SECONDS, librdkafka, refused_right, unreachable
+from streamreasoner.io.kafka.topic_checks import admin_client
+from streamreasoner.state.version import StateVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from confluent_kafka import Message
+
+    from streamreasoner.config import KafkaConfig
+
+# Kafka ends a transaction after 15 minutes, unless `transaction.max.timeout.ms` is larger.
+_MAX_OPEN_SECONDS = 16 * 60
+_POLL_SECONDS = 0.05
+_log = logging.getLogger(__name__)
+
+
+class Marker(msgspec.Struct, frozen=True):
+    """The record on the progress topic: the last published batch of one application.
+
+    Attributes:
+        batch: Its id, which is its epoch.
+        offsets: Its input range: topic -> partition -> [first, next].
+        program_hash: Hash of the canonical program that evaluated it.
+        format: Format of its state; a marker without one has the oldest.
+        semantics: Semantics of its state.
+    """
+
+    batch: int
+    offsets: dict[str, dict[str, list[int]]]
+    program_hash: str
+    format: int = StateVersion().format
+    semantics: int = StateVersion().semantics
+
+    @property
+    def version(self) -> StateVersion:
+        """The version of the state it belongs to."""
+        return StateVersion(self.format, self.semantics)
+
+
+class Progress:
+    """Reads the markers of one application and the claims of all, without fencing.
+
+    Args:
+        kafka: Cluster and topics.
+        app_id: Application id, the key of its markers.
+    """
+
+    def __init__(self, kafka: KafkaConfig, app_id: str) -> None:
+        self._kafka = kafka
+        self._app_id = app_id
+        self._last: bytes | None = None
+        self._next_offset = 0
+        self._claims: list[Claim] = []
+        self._consumer = Consumer(
+            librdkafka(
+                kafka,
+                group_id=f"{app_id}-progress",
+                isolation_level="read_committed",
+                enable_auto_commit=False,
+                enable_partition_eof=True,
+                auto_offset_reset="earliest",
+                # How long Kafka holds a fetch before it reports the end of the partition.
+                fetch_wait_max_ms=10,
+            )
+        )
+
+    def read(self) -> None:
+        """Read on to the end of the visible records.
+
+        Raises:
+            BrokerError: Kafka does not answer or refuses.
+        """
+        # The end of a partition is reported once for each assignment.
+        self._consumer.assign([TopicPartition(self._kafka.progress_topic, 0, self._next_offset)])
+        for message in self._visible():
+            key, value = message.key(), message.value()
+            if key == self._app_id.encode():
+                self._last = value
+            elif (claim := read_claim(key, value)) is not None:
+                self._claims.append(claim)
+
+    def read_all(self) -> None:
+        """Read on to the end of the topic, and wait for the open transactions before it.
+
+        Raises:
+            BrokerError: Kafka does not answer or refuses, or a transaction is not ended.
+        """
+        end, started, waiting = self._end(), time.monotonic(), False
+        self.read()
+        while self._next_offset < end:
+            waited = time.monotonic() - started
+            if waited > _MAX_OPEN_SECONDS:
+                raise BrokerError(
+                    f"A transaction on the topic {self._kafka.progress_topic} "
+                    f"(kafka.progress_topic) has been open for {waited:.0f} s and hides later "
+                    "records. Find it with Kafka's command `kafka-transactions.sh find-hanging` "
+                    "and abort it."
+                )
+            if waited > 1 and not waiting:
+                waiting = True
+                _log.info(
+                    "Waiting for an open transaction on %s, probably of another application that "
+                    "shares the topic.",
+                    self._kafka.progress_topic,
+                )
+            time.sleep(_POLL_SECONDS)
+            self.read()
+
+    @property
+    def claims(self) -> Sequence[Claim]:
+        """The claims of all applications, oldest first."""
+        return self._claims
+
+    def marker(self) -> Marker | None:
+        """The last marker of this application, None before the first.
+
+        Raises:
+            StateError: The record is not a marker.
+        """
+        if self._last is None:
+            return None
+        try:
+            return msgspec.json.decode(self._last, type=Marker)
+        except msgspec.DecodeError as error:
+            raise StateError(
+                f"The record of {self._app_id} on {self._kafka.progress_topic} is not a "
+                f"valid marker: {error}."
+            ) from None
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._consumer.close()
+
+    def _visible(self) -> Iterator[Message]:
+        """The records from the next offset to the end, or to an open transaction."""
+        while True:
+            message = self._consumer.poll(ANSWER_SECONDS)
+            if message is None:
+                raise unreachable(self._kafka, f"reading {self._kafka.progress_topic}")
+            error, offset = message.error(), message.offset() or 0
+            if error is None:
+                self._next_offset = offset + 1
+                yield message
+            elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
+                self._next_offset = offset
+                return
+            else:
+                raise refused_right(self._kafka, error) or BrokerError(
+                    f"Cannot read the topic {self._kafka.progress_topic}: {error.str()}."
+                )
+
+    def _end(self) -> int:
+        """The offset behind the last record, visible or not."""
+        partition = TopicPartition(self._kafka.progress_topic, 0)
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        admin = admin_client(self._kafka)  # a client that is dropped does not answer
+        answers = admin.list_offsets({partition: latest}, request_timeout=ANSWER_SECONDS)
+        try:
+            end: int = answers[partition].result().offset
+        except KafkaException as error:
+            cause = error.args[0]
+            raise (
+                refused_right(self._kafka, cause) or unreachable(self._kafka, cause.str())
+            ) from None
+        return end

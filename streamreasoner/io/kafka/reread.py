@@ -1,0 +1,107 @@
+"""Reads a batch that Spark cannot read, with another client. Invariant: the same messages.
+
+Spark counts time in microseconds, and its Kafka source fails on a timestamp that does not fit. Such
+a message would end the query at every restart.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import pyarrow as pa
+from confluent_kafka import Consumer, KafkaError, TopicPartition
+
+from streamreasoner.errors import BrokerError
+from streamreasoner.io.kafka.clients import ANSWER_SECONDS, librdkafka, unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from confluent_kafka import Message
+
+    from streamreasoner.config import KafkaConfig
+    from streamreasoner.io.codec.encode import Header
+    from streamreasoner.state.delta.log import Offsets
+
+_SCHEMA = pa.schema(
+    {
+        "topic": pa.string(),
+        "partition": pa.int32(),
+        "offset": pa.int64(),
+        "timestamp": pa.timestamp("ms", "UTC"),
+        "key": pa.binary(),
+        "value": pa.binary(),
+        "headers": pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
+    }
+)
+
+
+def reread(kafka: KafkaConfig, group: str, offsets: Offsets) -> pa.Table:
+    """The committed messages of a range of offsets, with the columns of `source.COLUMNS`.
+
+    Args:
+        kafka: Cluster and options.
+        group: Consumer group id; nothing is committed.
+        offsets: topic -> partition -> [first, next].
+
+    Raises:
+        BrokerError: Kafka does not answer or refuses.
+    """
+    consumer = Consumer(
+        librdkafka(
+            kafka,
+            group_id=group,
+            isolation_level="read_committed",
+            enable_auto_commit=False,
+            enable_partition_eof=True,
+            auto_offset_reset="error",
+        )
+    )
+    try:
+        rows = [
+            _row(message)
+            for topic, partitions in offsets.items()
+            for partition, (first, after) in partitions.items()
+            for message in _messages(kafka, consumer, topic, int(partition), first, after)
+        ]
+    finally:
+        consumer.close()
+    return pa.Table.from_pylist(rows, _SCHEMA)
+
+
+def _messages(  # noqa: PLR0917 - a partition and its range
+    kafka: KafkaConfig, consumer: Consumer, topic: str, partition: int, first: int, after: int
+) -> Iterator[Message]:
+    if first == after:
+        return
+    consumer.assign([TopicPartition(topic, partition, first)])
+    while True:
+        message = consumer.poll(ANSWER_SECONDS)
+        if message is None:
+            raise unreachable(kafka, f"reading {topic}")
+        error = message.error()
+        if error is not None:
+            # Transaction markers fill the rest of the range.
+            if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
+                return
+            raise BrokerError(f"Cannot read the topic {topic}: {error.str()}.")
+        offset = message.offset()
+        assert offset is not None  # noqa: S101 - None only before sending
+        if offset < after:
+            yield message
+        if offset >= after - 1:
+            return
+
+
+def _row(message: Message) -> dict[str, object]:
+    _, timestamp = message.timestamp()
+    headers = cast("list[Header] | None", message.headers())
+    return {
+        "topic": message.topic(),
+        "partition": message.partition(),
+        "offset": message.offset(),
+        "timestamp": timestamp,
+        "key": message.key(),
+        "value": message.value(),
+        "headers": headers and [{"key": key, "value": value} for key, value in headers],
+    }

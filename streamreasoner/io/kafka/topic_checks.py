@@ -1,0 +1,131 @@
+"""Requirements on topics. Invariant: a topic that does not fit its role is refused.
+
+| topic       | partitions | cleanup.policy |
+|-------------|------------|----------------|
+| input       | any        | any            |
+| control     | 1          | any            |
+| output      | any        | any            |
+| dead-letter | any        | any            |
+| progress    | 1          | compact        |
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
+
+from streamreasoner.errors import BrokerError
+from streamreasoner.io.kafka.clients import (
+    ANSWER_SECONDS,
+    librdkafka,
+    refused_option,
+    refused_right,
+    unreachable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from concurrent.futures import Future
+
+    from confluent_kafka.admin import TopicDescription
+
+    from streamreasoner.config import KafkaConfig
+
+
+def admin_client(kafka: KafkaConfig) -> AdminClient:
+    """A client to describe topics.
+
+    Raises:
+        ConfigError: A client option is refused.
+        BrokerError: The client cannot be created.
+    """
+    try:
+        return AdminClient(librdkafka(kafka))
+    except KafkaException as error:
+        raise (refused_option(error) or BrokerError(str(error.args[0]))) from None
+
+
+def roles(kafka: KafkaConfig, control_topic: str | None) -> dict[str, str]:
+    """The topics of a pipeline, each with the configuration key that names it."""
+    keys = dict.fromkeys(kafka.input_topics, "kafka.input_topics")
+    keys[kafka.output_topic] = "kafka.output_topic"
+    keys[kafka.dead_letter_topic] = "kafka.dead_letter_topic"
+    keys[kafka.progress_topic] = "kafka.progress_topic"
+    if control_topic is not None:
+        keys[control_topic] = "rules.control_topic"
+    return keys
+
+
+def check_topics(admin: AdminClient, kafka: KafkaConfig, control_topic: str | None) -> None:
+    """Check that the brokers answer and that every topic of the pipeline fits its role.
+
+    Args:
+        admin: The client.
+        kafka: Cluster and names.
+        control_topic: Topic of control messages, None if there is none.
+
+    Raises:
+        BrokerError: A broker or topic is missing; names the command that creates topics.
+    """
+    keys = roles(kafka, control_topic)
+    answers = admin.describe_topics(TopicCollection(list(keys)), request_timeout=ANSWER_SECONDS)
+    topics = {name: description(kafka, answer) for name, answer in answers.items()}
+    missing = [f"{name} ({keys[name]})" for name, answer in topics.items() if answer is None]
+    if missing:
+        noun = "topic" if len(missing) == 1 else "topics"
+        raise BrokerError(
+            f"Kafka at {kafka.bootstrap_servers} has no {noun} {', '.join(missing)}. "
+            "Create with: streamreasoner topics create --config FILE"
+        )
+    _check_single(kafka.progress_topic, "the last published batch", keys, topics)
+    if control_topic is not None:
+        _check_single(control_topic, "the order of changes of the program", keys, topics)
+    _check_compacted(admin, kafka)
+
+
+def description(kafka: KafkaConfig, answer: Future[TopicDescription]) -> TopicDescription | None:
+    """Kafka's description of a topic, None if it does not exist.
+
+    Raises:
+        BrokerError: Kafka does not answer or refuses.
+    """
+    try:
+        return answer.result()
+    except KafkaException as error:
+        cause = error.args[0]
+        if cause.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            return None
+        raise (refused_right(kafka, cause) or unreachable(kafka, cause.str())) from None
+
+
+def _check_single(
+    name: str, what: str, keys: Mapping[str, str], topics: Mapping[str, TopicDescription | None]
+) -> None:
+    topic = topics[name]
+    partitions = 0 if topic is None else len(topic.partitions)
+    if partitions != 1:
+        raise BrokerError(
+            f"The topic {name} ({keys[name]}) has {partitions} partitions; it must have 1, or "
+            f"{what} is undefined."
+        )
+
+
+def _check_compacted(admin: AdminClient, kafka: KafkaConfig) -> None:
+    resource = ConfigResource(ResourceType.TOPIC, kafka.progress_topic)
+    try:
+        answer = admin.describe_configs([resource], request_timeout=ANSWER_SECONDS)
+        policy = answer[resource].result()["cleanup.policy"].value
+    except KafkaException as error:
+        # The user may lack the permission to describe; a lost marker is still refused at the start.
+        logging.getLogger(__name__).warning(
+            "Cannot check whether %s is compacted: %s.", kafka.progress_topic, error.args[0].str()
+        )
+        return
+    if policy != "compact":
+        raise BrokerError(
+            f"The topic {kafka.progress_topic} (kafka.progress_topic) has cleanup.policy={policy}; "
+            "it must be compact, or Kafka deletes the record of the last published batch."
+        )

@@ -1,0 +1,187 @@
+"""Kafka client of the command line. Invariant: an existing topic is never changed."""
+
+from __future__ import annotations
+
+import logging
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError
+
+from streamreasoner.errors import BrokerError
+from streamreasoner.io.codec.encode import Message
+from streamreasoner.io.kafka.clients import ANSWER_SECONDS, kafka_python, unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator
+
+    from streamreasoner.config import KafkaConfig
+
+# A derived fact joins terms of several messages, and a dead letter adds headers to a full one.
+_LARGE = {"max.message.bytes": str(8 * 1024 * 1024)}
+_PROGRESS = {
+    "cleanup.policy": "compact",
+    # Small segments: compaction skips the active one, and every start reads the topic.
+    "segment.bytes": str(4 * 1024 * 1024),
+    "segment.ms": str(60 * 60 * 1000),
+    "min.cleanable.dirty.ratio": "0.1",
+}
+# kafka-python logs every lost connection; real failures raise exceptions.
+logging.getLogger("kafka").setLevel(logging.CRITICAL)
+
+
+def create_topics(
+    kafka: KafkaConfig, partitions: int, replication: int, control_topic: str | None = None
+) -> dict[str, bool]:
+    """Create the missing topics of a pipeline; maps each topic to whether it was created.
+
+    Args:
+        kafka: Cluster and names.
+        partitions: Of input and output topics; the others have one.
+        replication: Copies of each topic.
+        control_topic: Topic of control messages, None if there is none.
+
+    Raises:
+        BrokerError: Kafka does not answer or refuses.
+    """
+    plan: dict[str, tuple[int, dict[str, str]]]
+    plan = dict.fromkeys(kafka.input_topics, (partitions, {}))
+    plan[kafka.output_topic] = (partitions, _LARGE)
+    plan[kafka.dead_letter_topic] = (1, _LARGE)
+    plan[kafka.progress_topic] = (1, _PROGRESS)
+    if control_topic is not None:
+        plan[control_topic] = (1, {})
+    created: dict[str, bool] = {}
+    with _explain_unreachable(kafka):
+        admin = KafkaAdminClient(**_bounded(kafka))
+    try:
+        for name, (count, configs) in plan.items():
+            topic = {
+                "num_partitions": count,
+                "replication_factor": replication,
+                "configs": configs,
+            }
+            try:
+                admin.create_topics({name: topic}, wait_for_metadata=True)
+                created[name] = True
+            except TopicAlreadyExistsError:
+                created[name] = False
+            except KafkaError as error:
+                raise BrokerError(
+                    f"Kafka refuses to create the topic {name}: {_reason(error)}"
+                ) from None
+    finally:
+        admin.close()
+    return created
+
+
+def produce(
+    kafka: KafkaConfig, topic: str, messages: Iterable[tuple[bytes | None, bytes]]
+) -> Iterator[int]:
+    """Send messages (key, value); yields the number sent so far; all are delivered at the end.
+
+    Raises:
+        BrokerError: Kafka does not answer, lacks the topic or refuses a message.
+    """
+    with _producer(kafka, topic) as producer:
+        last = None
+        for count, (key, value) in enumerate(messages, start=1):
+            last = producer.send(topic, value=value, key=key)
+            if last.failed():
+                break
+            yield count
+        producer.flush()
+        if last is not None:
+            last.get(ANSWER_SECONDS)
+
+
+def produce_one(kafka: KafkaConfig, topic: str, value: bytes) -> int:
+    """Send one message to a topic of one partition; returns its offset.
+
+    Raises:
+        BrokerError: Kafka does not answer, lacks the topic or refuses the message.
+    """
+    with _producer(kafka, topic) as producer:
+        offset: int = producer.send(topic, value=value).get(ANSWER_SECONDS).offset
+        return offset
+
+
+@contextmanager
+def _producer(kafka: KafkaConfig, topic: str) -> Iterator[KafkaProducer]:
+    with _explain_unreachable(kafka):
+        producer = KafkaProducer(
+            **kafka_python(kafka),
+            linger_ms=20,
+            batch_size=131_072,
+            acks="all",
+            max_block_ms=int(ANSWER_SECONDS * 1000),
+        )
+    try:
+        try:
+            producer.partitions_for(topic)
+        except KafkaTimeoutError:
+            raise _no_topic(kafka, topic) from None
+        yield producer
+    except KafkaError as error:
+        raise BrokerError(f"Kafka refused a message for {topic}: {_reason(error)}") from None
+    finally:
+        producer.close()
+
+
+def consume(
+    kafka: KafkaConfig, topic: str, *, from_beginning: bool
+) -> Generator[Message, None, None]:
+    """Committed messages of a topic, without end.
+
+    Raises:
+        BrokerError: Kafka does not answer or lacks the topic.
+    """
+    with _explain_unreachable(kafka):
+        consumer = KafkaConsumer(
+            **kafka_python(kafka),
+            isolation_level="read_committed",
+            enable_auto_commit=False,
+            auto_offset_reset="earliest" if from_beginning else "latest",
+        )
+    try:
+        numbers = consumer.partitions_for_topic(topic)
+        if not numbers:
+            raise _no_topic(kafka, topic)
+        partitions = [TopicPartition(topic, number) for number in sorted(numbers)]
+        consumer.assign(partitions)
+        if from_beginning:
+            consumer.seek_to_beginning(*partitions)
+        for message in consumer:
+            yield Message(message.value, message.key, message.headers)
+    except KafkaError as error:
+        raise BrokerError(f"Cannot read from Kafka: {_reason(error)}") from None
+    finally:
+        consumer.close()
+
+
+def _reason(error: KafkaError) -> str:
+    """The message of the broker or client, without the request it refers to."""
+    text = str(error)
+    match = re.search(r"error_message='([^']*)'", text)
+    return match[1] if match else f"{text.rstrip('.')}."
+
+
+def _no_topic(kafka: KafkaConfig, topic: str) -> BrokerError:
+    return BrokerError(
+        f"Kafka at {kafka.bootstrap_servers} has no topic {topic}. "
+        "Create with: streamreasoner topics create --config FILE"
+    )
+
+
+@contextmanager
+def _explain_unreachable(kafka: KafkaConfig) -> Iterator[None]:
+    try:
+        yield
+    except KafkaError as error:
+        raise unreachable(kafka, error) from None
+
+
+def _bounded(kafka: KafkaConfig) -> dict[str, object]:
+    return {**kafka_python(kafka), "request_timeout_ms": int(ANSWER_SECONDS * 1000)}

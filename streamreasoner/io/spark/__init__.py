@@ -1,0 +1,1 @@
+"""Spark Structured Streaming as the source of batches."""

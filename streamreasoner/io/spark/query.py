@@ -1,0 +1,268 @@
+"""The streaming query: passes Spark's batches on until it is stopped.
+
+Invariant: once `stop` is called, the current batch is finished and no further one begins.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException, StreamingQueryException
+
+from streamreasoner.errors import (
+    BrokerError,
+    EnvironmentSetupError,
+    StateError,
+    StreamReasonerError,
+)
+from streamreasoner.io.spark.offsets import Checkpoint
+from streamreasoner.io.spark.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from streamreasoner.state.delta.log import Offsets
+
+_POLL_SECONDS = 0.5
+_COMMIT_SECONDS = 10.0
+# Raised for a Kafka timestamp that does not fit Spark's.
+_TIME_TOO_LARGE = "java.lang.ArithmeticException"
+_LOGIN = """\
+Check sasl.mechanism in kafka.options, and the user name and password of sasl.jaas.config in \
+kafka.consumer_options."""
+_CERTIFICATE = """\
+Set ssl.truststore.location in kafka.consumer_options to the certificate of the authority that \
+signed the broker's, and ssl.truststore.type to its format, such as PEM."""
+_RIGHTS = """\
+Give the user Read on input and control topics, and on groups that begin with \
+spark-kafka-source-."""
+# Exceptions of Kafka's Java client. The other clients have connected by then.
+_REFUSALS = {
+    "SaslAuthenticationException": _LOGIN,
+    "LoginException": _LOGIN,
+    "SslAuthenticationException": _CERTIFICATE,
+    "SSLHandshakeException": _CERTIFICATE,
+    "TopicAuthorizationException": _RIGHTS,
+    "GroupAuthorizationException": _RIGHTS,
+}
+_log = logging.getLogger(__name__)
+
+
+class BatchRunner(Protocol):
+    """Runs the batches that Spark delivers."""
+
+    @property
+    def next(self) -> int:
+        """The batch that `run` expects."""
+
+    def range(self, epoch: int) -> Offsets:
+        """Input range of a batch that is planned."""
+
+    def run(self, batch: pa.Table, epoch: int, keep_alive: Callable[[], None]) -> None:
+        """Run one batch; calls *keep_alive* when it should not count as stuck yet."""
+
+    def check_topics(self) -> None:
+        """Raise a StateError if a topic problem may be why Spark cannot read."""
+
+
+class BatchObserver(Protocol):
+    """Is told of each batch."""
+
+    def batch_started(self, epoch: int, rows: int) -> None:
+        """A batch of `rows` messages begins."""
+
+    def stage(self, name: str, seconds: float) -> None:
+        """A stage has taken this long."""
+
+    def batch_finished(self, epoch: int, seconds: float) -> None:
+        """The batch is done."""
+
+
+class _StopRequestedError(Exception):
+    """Ends a query between two batches."""
+
+
+class Query:
+    """A running query.
+
+    Args:
+        stream: The input.
+        runner: Runs each batch.
+        reread: Reads a range of offsets that Spark cannot read.
+        observer: Notified when a batch begins and ends.
+        batch_timeout: Seconds after which a batch counts as stuck.
+    """
+
+    def __init__(
+        self,
+        stream: DataFrame,
+        runner: BatchRunner,
+        reread: Callable[[Offsets], pa.Table],
+        observer: BatchObserver,
+        batch_timeout: float,
+    ) -> None:
+        self._stream = stream
+        self._runner = runner
+        self._reread = reread
+        self._observer = observer
+        self._watchdog = Watchdog(batch_timeout)
+        self._batch = threading.Lock()
+        self._wake = threading.Event()
+        self._stopping = False
+        self._error: BaseException | None = None
+        self._query: StreamingQuery | None = None
+        self._checkpoint: Path | None = None
+
+    def start(self, name: str, checkpoint: Path, trigger_interval: float) -> None:
+        """Start the query.
+
+        Args:
+            name: Name of the query.
+            checkpoint: Directory of Spark's checkpoint.
+            trigger_interval: Seconds from one batch to the next; 0 for as soon as possible.
+        """
+        self._checkpoint = checkpoint
+        self._query = (
+            self._stream.writeStream.queryName(name)
+            # An explicitly local path, whatever Hadoop's default file system is.
+            .option("checkpointLocation", f"file:{checkpoint.absolute()}")
+            .trigger(processingTime=f"{int(trigger_interval * 1000)} milliseconds")
+            .foreachBatch(self._on_batch)
+            .start()
+        )
+
+    def stop(self) -> None:
+        """Ask the query to end after the current batch; returns at once."""
+        self._stopping = True
+        self._wake.set()
+
+    def wait(self) -> None:
+        """Return when the query has ended because of `stop`.
+
+        Raises:
+            StreamReasonerError: It ended because of an error.
+        """
+        query = self._query
+        if query is None:
+            return
+        try:
+            while query.isActive and not self._wake.wait(_POLL_SECONDS):
+                pass
+            if self._error is None and self._stopping:
+                self._await_commit()
+                query.stop()
+                return
+            query.awaitTermination()
+        except StreamingQueryException as error:
+            if self._stopping and isinstance(self._error, _StopRequestedError):
+                return
+            raise self._explain(error) from error
+        except (Py4JError, OSError) as error:
+            # A batch that Spark delivered still uses tables and sink: wait for it.
+            with self._batch:
+                self._stopping = True
+            raise EnvironmentSetupError(
+                "Spark's Java process has died: it crashed, was killed or ran out of memory. "
+                "Nothing is lost. Restart the process; if it recurs, see spark.log in the "
+                "state directory."
+            ) from error
+        finally:
+            self._watchdog.close()
+
+    def _on_batch(self, frame: DataFrame, epoch: int) -> None:
+        with self._batch:
+            try:
+                if self._stopping:
+                    raise _StopRequestedError  # noqa: TRY301 - an error ends the query in Spark too
+                with self._watchdog.guard(epoch) as restart_clock:
+                    self._run(frame, epoch, restart_clock)
+            except BaseException as error:
+                self._error = error
+                self._wake.set()
+                raise
+
+    def _run(self, frame: DataFrame, epoch: int, restart_clock: Callable[[], None]) -> None:
+        def keep_alive() -> None:
+            if self._stopping:
+                raise _StopRequestedError
+            restart_clock()
+
+        start = time.perf_counter()
+        batch = self._read(frame, epoch)
+        self._observer.batch_started(epoch, len(batch))
+        self._observer.stage("read", time.perf_counter() - start)
+        self._runner.run(batch, epoch, keep_alive)
+        self._observer.batch_finished(epoch, time.perf_counter() - start)
+
+    def _read(self, frame: DataFrame, epoch: int) -> pa.Table:
+        try:
+            return frame.toArrow()
+        except (Py4JError, PySparkException) as error:
+            if _TIME_TOO_LARGE not in str(error):
+                raise
+        _log.warning(
+            "Batch %d has a message whose Kafka timestamp is too large for Spark; reading it "
+            "with another client.",
+            epoch,
+        )
+        return self._reread(self._runner.range(epoch))
+
+    def _await_commit(self) -> None:
+        """Let Spark commit the last batch, so a restart need not repeat it."""
+        assert self._checkpoint is not None  # noqa: S101 - set by start
+        with self._batch:
+            last = self._runner.next - 1
+        deadline = time.monotonic() + _COMMIT_SECONDS
+        while Checkpoint.read(self._checkpoint).committed < last and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    def _explain(self, error: StreamingQueryException) -> StreamReasonerError:
+        if isinstance(self._error, StreamReasonerError):
+            return self._error
+        with suppress(BrokerError):
+            try:
+                self._runner.check_topics()
+            except StateError as cause:
+                return cause
+        if (client_error := explain_client(str(self._error))) is not None:
+            return client_error
+        if self._error is not None:
+            _log.debug("The batch failed.", exc_info=self._error)
+            kind = type(self._error).__name__
+            return StreamReasonerError(
+                f"Batch {self._runner.next} failed, and nothing of it is lost: {kind}: "
+                f"{_brief(str(self._error))}. Set log.level to debug for a stack trace and "
+                "report it."
+            )
+        return explain_client(str(error)) or BrokerError(f"Spark ended the query: {_cause(error)}")
+
+
+def explain_client(text: str) -> BrokerError | None:
+    """Why Kafka refuses Spark's client, from Java's message; None for any other message."""
+    for exception, advice in _REFUSALS.items():
+        match = re.search(rf"{exception}: ([^\n]*)", text)
+        if match is not None:
+            return BrokerError(f"Kafka refuses Spark's client: {match[1].rstrip('.')}. {advice}")
+    return None
+
+
+def _cause(error: StreamingQueryException) -> str:
+    """The innermost cause, without Java's stack trace."""
+    return _brief(str(error).split("JVM stacktrace")[0])
+
+
+def _brief(text: str) -> str:
+    """The first three lines of a message, joined."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " ".join(lines[:3])

@@ -1,0 +1,336 @@
+"""The Spark session: classic mode, tuned for small batches.
+
+Invariant: a JVM that this process starts does not outlive it, holds the state lock while it lives,
+and listens on loopback only unless executors are remote. Under spark-submit the JVM already runs,
+and its settings take precedence.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from streamreasoner.errors import EnvironmentSetupError
+from streamreasoner.io.spark import launch
+from streamreasoner.system import jvm
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from py4j.java_gateway import JavaGateway
+
+    from streamreasoner.system.class_data import ClassData
+
+# Version 4.0.0 has the complete set of connector jars; it runs on every 4.0.x.
+CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
+DELTA = "io.delta:delta-spark_2.13:4.0.1"
+LOCAL_FILES = "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0"
+PACKAGES = f"{CONNECTOR},{DELTA},{LOCAL_FILES}"
+"""The modules that a session needs, in the form that `--packages` takes."""
+# Java 24 removed the security manager, which Hadoop's client still uses.
+NEWEST_JAVA = 23
+
+_LOG_LINES = 15
+# A JVM that records its classes writes the archive when it exits.
+_EXIT_SECONDS = 120.0
+_FLAGS = (
+    "-XX:-UsePerfData",
+    # Without LOCAL_FILES Hadoop runs chmod for each file; VFORK needs no helper process.
+    "-Djdk.lang.Process.launchMechanism=VFORK",
+    f"-Dlog4j2.configurationFile=file:{Path(__file__).with_name('log4j2.properties')}",
+)
+
+# Compiler and collector compete with the driver for few cores, so use cheap ones. The optimizing
+# compiler pays off only where Spark joins, not where it just passes messages on.
+_LOCAL_FLAGS = ("-XX:+UseSerialGC",)
+_FLAGS_WITHOUT_DELTA = ("-XX:TieredStopAtLevel=1",)
+
+_FILE_SYSTEM = "spark.hadoop.fs.file.impl"
+_RAW_LOCAL_FILES = "org.apache.hadoop.fs.RawLocalFileSystem"
+
+_LOOPBACK = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+
+_TUNING = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    "spark.sql.streaming.pollingDelay": "1ms",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.sql.streaming.numRecentProgressUpdates": "2",
+    # Safe with a single driver only, which the state lock and the transactional id ensure.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.FileSystemBasedCheckpointFileManager"
+    ),
+    # Avoids the checksum file that LocalFileSystem writes for each checkpoint file.
+    _FILE_SYSTEM: _RAW_LOCAL_FILES,
+    # Batches are bounded by the number of messages and by the driver's memory.
+    "spark.driver.maxResultSize": "0",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.locality.wait": "0s",
+    # Otherwise PySpark inspects the call stack for every column of a plan.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+}
+
+
+WITH_DELTA = {
+    "spark.jars.packages": PACKAGES,
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # The log of one table is small; reading it with 50 tasks takes seconds.
+    "spark.databricks.delta.snapshotPartitions": "1",
+    # Pages are written with checksums; verify them on read.
+    "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
+}
+"""Settings of a session whose Spark reads and writes Delta tables."""
+
+WITH_REMOTE_FILES = {_FILE_SYSTEM: "org.apache.hadoop.fs.LocalFileSystem"}
+"""Settings of a session whose state is at an address: S3A buffers in files of this class only."""
+
+# Settings that cannot change once the JVM runs.
+_FIXED_AT_LAUNCH = re.compile(
+    r"spark\.(master|submit\..*|jars(\..*)?|driver\.(memory|cores|extra.*|default.*|log\..*))"
+)
+_CLASSES = {
+    CONNECTOR: "org.apache.spark.sql.kafka010.KafkaSourceProvider",
+    DELTA: "io.delta.sql.DeltaSparkSessionExtension",
+    LOCAL_FILES: "com.globalmentor.apache.hadoop.fs.NakedLocalFileSystem",
+}
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A running Spark session and what is needed to stop it.
+
+    Attributes:
+        spark: The session.
+    """
+
+    spark: SparkSession
+    _gateway: JavaGateway
+    _temporary: Path | None = None
+    _class_data: ClassData | None = None
+
+    def stop(self) -> None:
+        """Stop Spark, and its JVM unless spark-submit owns it."""
+        with suppress(Py4JError, OSError):
+            self.spark.stop()
+        if self._temporary is None:
+            return
+        with suppress(Py4JError, OSError):
+            self._gateway.shutdown()
+        # PySpark would reuse this closed gateway for the next session of the process.
+        SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
+        process: subprocess.Popen[bytes] = self._gateway.proc
+        if process.stdin is not None:
+            process.stdin.close()
+        if self._class_data is not None and self._class_data.recording:
+            _log.info(
+                "Writing an archive of Spark's classes, which halves the time of later starts."
+            )
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_EXIT_SECONDS)
+        process.kill()
+        code = process.wait()
+        if self._class_data is not None:
+            self._class_data.close(exited=code == 0)
+        shutil.rmtree(self._temporary, ignore_errors=True)
+
+
+def start(
+    app_id: str,
+    directory: Path,
+    options: Mapping[str, str],
+    lock_descriptor: int,
+    process_group: jvm.ProcessGroup,
+) -> Session:
+    """Start Spark; downloads the connector's jars once.
+
+    Args:
+        app_id: Name of the application.
+        directory: Where the JVM's log and temporary files go.
+        options: `spark.*` settings; they override those chosen here, spark-submit's override them.
+        lock_descriptor: The state lock, which the JVM inherits.
+        process_group: The JVM's process group; closing it aborts a start in progress.
+
+    Raises:
+        EnvironmentSetupError: Java is missing or too old, or Spark does not start.
+    """
+    # Executors evaluate built-ins in Python, with this interpreter's packages.
+    os.environ.setdefault("PYSPARK_PYTHON", options.get("spark.pyspark.python", sys.executable))
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_not_from_py4j)
+    session = (
+        _join(app_id, options)
+        if submitted()
+        else _launch(app_id, directory, options, lock_descriptor, process_group)
+    )
+    try:
+        _check_classes(session.spark, options)
+    except EnvironmentSetupError:
+        session.stop()
+        raise
+    return session
+
+
+def submitted() -> bool:
+    """Whether spark-submit started this process, and with it a JVM."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def check_java() -> None:
+    """Check that Spark supports the installed Java; under spark-submit it already runs.
+
+    Raises:
+        EnvironmentSetupError: Java is missing or too old.
+    """
+    if not submitted():
+        jvm.java(newest=NEWEST_JAVA)
+
+
+def _join(app_id: str, options: Mapping[str, str]) -> Session:
+    """A session in spark-submit's JVM, whose settings take precedence."""
+    gateway = launch_gateway()  # type: ignore[no-untyped-call]
+    conf = SparkConf(_jvm=gateway.jvm)
+    late = [
+        name
+        for name, value in options.items()
+        if _FIXED_AT_LAUNCH.fullmatch(name) and WITH_DELTA.get(name) != value != conf.get(name)
+    ]
+    if late:
+        _log.warning("Under spark-submit these spark.options have no effect: %s.", ", ".join(late))
+    settings = {"spark.app.name": app_id, **_defaults(conf.get("spark.master", ""))}
+    for name, value in {**settings, **options}.items():
+        if not _FIXED_AT_LAUNCH.fullmatch(name):
+            conf.setIfMissing(name, value)
+    try:
+        return Session(SparkSession(_context(conf, gateway)), gateway)
+    except Py4JError as error:
+        raise EnvironmentSetupError("Spark does not start. See the log of spark-submit.") from error
+
+
+def _launch(
+    app_id: str,
+    directory: Path,
+    options: Mapping[str, str],
+    lock_descriptor: int,
+    process_group: jvm.ProcessGroup,
+) -> Session:
+    """A session in a new JVM."""
+    java = jvm.java(newest=NEWEST_JAVA)
+    os.environ.setdefault("JAVA_HOME", str(Path(java).resolve().parent.parent))
+    # A killed JVM leaves its temporary files here; the next start removes them.
+    temporary = directory / "tmp"
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    master = options.get("spark.master", "local[2]")
+    flags = [*_FLAGS]
+    if _local(master):
+        flags += _LOCAL_FLAGS
+        if not _with_delta(options):
+            flags += _FLAGS_WITHOUT_DELTA
+    settings = {
+        "spark.local.dir": str(temporary),
+        "spark.master": master,
+        "spark.app.name": app_id,
+        "spark.jars.packages": f"{CONNECTOR},{LOCAL_FILES}",
+        "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": " ".join((*flags, f'"-Djava.io.tmpdir={temporary}"')),
+        **_defaults(master),
+        **options,
+    }
+    how = launch.directly(java, settings, temporary) if _local(master) else None
+    if how is None:
+        how = launch.by_scripts(settings)
+    conf = SparkConf(loadDefaults=False).setAll(list(how.settings.items()))
+    log_file = directory / "spark.log"
+    with log_file.open("wb") as log:
+        try:
+            gateway = launch.start(how, temporary, log, lock_descriptor, process_group.id)
+            context = _context(conf, gateway)
+        except (PySparkRuntimeError, Py4JError, OSError) as error:
+            if how.class_data is not None:
+                how.class_data.close(exited=False)
+            raise EnvironmentSetupError(
+                f"Spark does not start. The end of {log_file}:\n{tail(log_file)}"
+            ) from error
+    return Session(SparkSession(context), gateway, temporary, how.class_data)
+
+
+def _local(master: str) -> bool:
+    """Whether executors are threads of the driver's JVM."""
+    return master.startswith("local")
+
+
+def _with_delta(options: Mapping[str, str]) -> bool:
+    """Whether the session reads and writes Delta tables."""
+    return "spark.sql.extensions" in options
+
+
+def _defaults(master: str) -> dict[str, str]:
+    """The settings chosen here; remote executors must be able to reach the driver."""
+    return {**_TUNING, **(_LOOPBACK if _local(master) else {})}
+
+
+def _check_classes(spark: SparkSession, options: Mapping[str, str]) -> None:
+    """Refuse a Spark without the required jars, before the first batch fails."""
+    for module in [CONNECTOR] + [DELTA] * _with_delta(options):
+        if not _has(spark.sparkContext._gateway, module):  # noqa: SLF001 - PySpark exposes no gateway
+            raise EnvironmentSetupError(
+                f"Spark runs without {module}. Add it to --packages of spark-submit, or to "
+                "spark.jars.packages in spark.options if spark-submit is not used, or list its "
+                "jars in spark.jars."
+            )
+
+
+def _context(conf: SparkConf, gateway: JavaGateway) -> SparkContext:
+    """A context that writes local files without running chmod for each, if the jar is there."""
+    if (
+        conf.get(_FILE_SYSTEM) == _RAW_LOCAL_FILES
+        and _local(conf.get("spark.master", ""))
+        and _has(gateway, LOCAL_FILES)
+    ):
+        conf.set(_FILE_SYSTEM, _CLASSES[LOCAL_FILES])
+    return SparkContext(conf=conf, gateway=gateway)
+
+
+def _has(gateway: JavaGateway, module: str) -> bool:
+    """Whether a module's jar is on the class path."""
+    loader = gateway.jvm.Thread.currentThread().getContextClassLoader()
+    return loader.getResource(f"{_CLASSES[module].replace('.', '/')}.class") is not None
+
+
+def _is_not_from_py4j(record: logging.LogRecord) -> bool:
+    """Whether a record is not Py4J's, which logs lost connections to the root logger."""
+    return record.module != "java_gateway"
+
+
+def tail(log_file: Path) -> str:
+    """The last lines of a log, without blank lines and stack frames."""
+    lines = [
+        line
+        for line in log_file.read_text(errors="replace").splitlines()
+        if line.strip() and not line.lstrip().startswith("at ")
+    ]
+    return "\n".join(lines[-_LOG_LINES:])

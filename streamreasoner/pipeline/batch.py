@@ -1,0 +1,203 @@
+"""One batch = one epoch: decode, evaluate, then the durable steps.
+
+1. Append the epoch to the Delta tables, with the epoch as transaction version.
+2. Publish changes, dead letters and the marker in one Kafka transaction.
+3. Return, so that Spark commits the batch.
+
+Invariant: a batch that runs again, after a crash at any point, leaves tables and topics as if it
+had run once: evaluation is deterministic, step 1 skips tables that have the epoch, and step 2 is
+skipped if the marker names the epoch.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from streamreasoner.errors import StateError
+from streamreasoner.io.codec import encode
+from streamreasoner.io.codec.envelope import append_milliseconds
+from streamreasoner.io.formats import timestamps
+from streamreasoner.io.kafka.progress_topic import Marker
+from streamreasoner.io.kafka.sink import Publication
+from streamreasoner.io.spark import offsets
+from streamreasoner.pipeline.observers import timed
+from streamreasoner.state.version import FORMAT, SEMANTICS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyarrow as pa
+
+    from streamreasoner.io.kafka.sink import Sink
+    from streamreasoner.io.kafka.topic_ids import TopicIds
+    from streamreasoner.io.spark.offsets import Checkpoint
+    from streamreasoner.pipeline.evaluator import Evaluated
+    from streamreasoner.pipeline.last_resort import LastResort
+    from streamreasoner.pipeline.observers import PipelineObserver
+    from streamreasoner.pipeline.recovery import Resume
+    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.state.delta.log import Offsets
+    from streamreasoner.state.tables import Tables
+
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The components that an epoch passes through, in this order.
+
+    Attributes:
+        checkpoint: Gives the range of a batch.
+        topics: Checks that the input topics are still those on record.
+        evaluation: Turns messages into changes.
+        dictionary: Maps ids to terms.
+        tables: Durable step 1.
+        sink: Durable step 2.
+        observer: Notified of every stage.
+    """
+
+    checkpoint: Checkpoint
+    topics: TopicIds
+    evaluation: LastResort
+    dictionary: TermDictionary
+    tables: Tables
+    sink: Sink
+    observer: PipelineObserver
+
+
+class EpochRunner:
+    """Runs batches one after the other.
+
+    Args:
+        parts: The components that an epoch passes through.
+        resume: Where an earlier process stopped.
+    """
+
+    def __init__(self, parts: Parts, resume: Resume) -> None:
+        self._parts = parts
+        self._next = resume.before
+        self._published = resume.published
+        self._previous = resume.previous
+
+    @property
+    def position(self) -> Offsets | None:
+        """Input range of the last finished epoch, None before the first; thread-safe."""
+        return self._previous
+
+    def range(self, epoch: int) -> Offsets:
+        """Input range of a batch that is planned."""
+        return self._parts.checkpoint.range(epoch)
+
+    @property
+    def next(self) -> int:
+        """The epoch that `run` expects."""
+        return self._next
+
+    def run(self, batch: pa.Table, epoch: int, keep_alive: Callable[[], None]) -> None:
+        """Run one batch through all durable steps.
+
+        Args:
+            batch: Messages with the columns of `source.COLUMNS`, in any order.
+            epoch: Spark's batch id.
+            keep_alive: Called before each trial of a batch that fails.
+
+        Raises:
+            StreamReasonerError: The batch failed; the process must exit and may be restarted.
+        """
+        parts = self._parts
+        # Request the ids after the batch was read; the answer arrives during evaluation.
+        confirm_topics = parts.topics.ask()
+        batch = offsets.in_order(batch)
+        try:
+            current = self._checked_range(batch, epoch)
+        except StateError:
+            # A topic that was deleted and created again explains offsets that do not fit.
+            confirm_topics()
+            raise
+
+        def before_trial() -> None:
+            # Do not blame messages that came from a recreated topic.
+            confirm_topics()
+            keep_alive()
+
+        evaluated = parts.evaluation.evaluate(batch, epoch, current, before_trial)
+        confirm_topics()
+        self._store(evaluated, current)
+        self._publish(evaluated, current, batch)
+        # 3. Return: Spark writes its commit log and plans the next batch.
+        self._previous, self._next = current, epoch + 1
+        if evaluated.new_program is not None:
+            _log.info(
+                "The program %s is in effect from epoch %d on, in place of %s.",
+                evaluated.program.hash,
+                epoch,
+                evaluated.before.hash,
+            )
+            parts.observer.program(evaluated.program.hash)
+        parts.tables.maintain_if_due()
+
+    def check_topics(self) -> None:
+        """Raise an error if a topic problem may be why Spark cannot read.
+
+        Raises:
+            StateError: A topic was deleted or created again.
+            BrokerError: Kafka does not answer.
+        """
+        self._parts.topics.check()
+
+    def _checked_range(self, batch: pa.Table, epoch: int) -> Offsets:
+        """The range of a batch; checks that it follows the one before and holds every row."""
+        current = self.range(epoch)
+        if self._previous is not None:
+            offsets.check_follows(epoch, self._previous, current)
+        offsets.check_within(epoch, batch, current)
+        return current
+
+    def _store(self, evaluated: Evaluated, current: Offsets) -> None:
+        """Durable step 1: append to the tables that do not have the epoch."""
+        parts = self._parts
+        stored = parts.tables.terms_stored
+        with timed(parts.observer, "store"):
+            parts.tables.commit(
+                evaluated.epoch,
+                timestamps.instant(evaluated.ts),
+                (stored, parts.dictionary.terms(stored, len(parts.dictionary))),
+                evaluated.result.trace,
+                evaluated.changes,
+                current,
+                evaluated.new_program,
+            )
+
+    def _publish(self, evaluated: Evaluated, current: Offsets, batch: pa.Table) -> None:
+        """Durable step 2: one transaction, skipped if the marker records it as committed."""
+        parts, epoch = self._parts, evaluated.epoch
+        if epoch <= self._published:
+            return
+        with timed(parts.observer, "publish"):
+            published = parts.sink.publish(
+                Publication(
+                    changes=(
+                        encode.encode_changes(changes, evaluated.ts, epoch)
+                        for changes in evaluated.changes
+                    ),
+                    headers=encode.headers(epoch),
+                    dead_letters=evaluated.dead_letters(),
+                    marker=Marker(epoch, current, evaluated.program.hash, FORMAT, SEMANTICS),
+                )
+            )
+        self._published = epoch
+        if evaluated.applied or evaluated.rejected_control:
+            parts.observer.control_messages(evaluated.applied, evaluated.rejected_control)
+        latencies = time.time() - append_milliseconds(batch).astype(np.float64) / 1000
+        parts.observer.published(
+            published,
+            Counter(rejected.reason.value for rejected in evaluated.rejected),
+            latencies,
+        )

@@ -1,0 +1,103 @@
+"""Control messages. Invariant: a value is one change of the program, or has one rejection reason.
+
+The program depends on the order of the messages, so their topic has one partition.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from enum import Enum
+from typing import Annotated, Any
+
+import msgspec
+
+from streamreasoner.io.formats.json import holds_nul, read_object, wrong_type
+from streamreasoner.io.formats.rejected import Reason, RejectedError
+
+# `<name>` is reserved for rulesets among the texts of a program.
+_SOURCE = r"^[^<>\x00-\x1f]*$"
+_MAX_CHARACTERS = 200
+
+
+class Operation(Enum):
+    """How the rules of a message change the program in effect."""
+
+    ADD = "add"
+    REMOVE = "remove"
+    REPLACE = "replace"
+
+
+class ControlMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`{"operation": ..., "rules": ..., "source": ...}`.
+
+    Attributes:
+        operation: Whether to add the rules, remove them, or make them the whole program.
+        rules: A text in the rule language, with its own prefixes.
+        source: Name of the text in diagnostics.
+    """
+
+    operation: Operation
+    rules: str
+    source: Annotated[
+        str, msgspec.Meta(min_length=1, max_length=_MAX_CHARACTERS, pattern=_SOURCE)
+    ] = "control message"
+
+
+_FIELDS = ControlMessage.__struct_fields__
+_decode = msgspec.json.Decoder(ControlMessage).decode
+
+
+def read_control(value: bytes) -> ControlMessage:
+    """The control message in one value.
+
+    Raises:
+        RejectedError: The value is not a control message.
+    """
+    try:
+        message = _decode(value)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise _rejection(read_object(value)) from None
+    if holds_nul((message.rules,)):
+        raise RejectedError(Reason.NUL, "The rules contain the character NUL.")
+    return message
+
+
+def write_control(operation: Operation, rules: str, source: str) -> bytes:
+    """The value of a control message, without the source if that is not a valid name."""
+    fields = {"operation": operation.value, "rules": rules, "source": source}
+    try:
+        return msgspec.json.encode(msgspec.convert(fields, ControlMessage))
+    except msgspec.ValidationError:
+        return msgspec.json.encode(ControlMessage(operation, rules))
+
+
+def _rejection(fields: dict[str, Any]) -> RejectedError:
+    for name in fields:
+        if name not in _FIELDS:
+            return RejectedError(
+                Reason.UNKNOWN_FIELD,
+                f"Unknown field {name[:60]!r}; the fields are {', '.join(_FIELDS)}.",
+            )
+    for name in ("operation", "rules"):
+        if name not in fields:
+            return RejectedError(
+                Reason.MISSING_FIELD,
+                f"The field {name} is missing; operation and rules are required.",
+            )
+    for name, value in fields.items():
+        if not isinstance(value, str):
+            return wrong_type(name, value, "a string")
+    operations = [operation.value for operation in Operation]
+    if fields["operation"] not in operations:
+        close = get_close_matches(fields["operation"], operations, 1)
+        guess = f" Did you mean {close[0]}?" if close else ""
+        return RejectedError(
+            Reason.UNKNOWN_OPERATION,
+            f"The operation is {fields['operation'][:60]!r}; it must be one of "
+            f"{', '.join(operations)}.{guess}",
+        )
+    return wrong_type(
+        "source",
+        fields["source"],
+        f"a name of 1 to {_MAX_CHARACTERS} characters without < and >",
+    )

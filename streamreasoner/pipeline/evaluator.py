@@ -1,0 +1,250 @@
+"""Evaluates a batch as an epoch, in memory. Invariant: a replay gives the same result.
+
+Control messages are applied first: the resulting program is in effect from the beginning of the
+epoch, so updates in the same batch are decoded and evaluated with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamreasoner.engine.blocks import filter_blocks
+from streamreasoner.errors import EngineError, ProgramError, StateFullError
+from streamreasoner.io.codec import encode
+from streamreasoner.io.codec.decode import Codec
+from streamreasoner.io.codec.envelope import append_milliseconds
+from streamreasoner.io.formats.rejected import Reason, Rejected
+from streamreasoner.io.kafka.dead_letter import dead_letters
+from streamreasoner.pipeline.attempts import Verdict
+from streamreasoner.pipeline.in_effect import Decision, decide
+from streamreasoner.pipeline.observers import timed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from streamreasoner.api.reasoner import Reasoner
+    from streamreasoner.engine.epoch import EpochResult
+    from streamreasoner.io.codec.decode import Decoded
+    from streamreasoner.io.codec.encode import Message
+    from streamreasoner.pipeline.in_effect import ProgramInEffect
+    from streamreasoner.pipeline.observers import PipelineObserver
+    from streamreasoner.program.text import ProgramText
+    from streamreasoner.state.rows import DecodedChanges
+
+EVERYTHING = Verdict()
+"""Leaves out nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """An evaluated epoch, not yet durable.
+
+    Attributes:
+        epoch: The epoch.
+        result: The engine's result.
+        changes: The changes to publish, decoded.
+        ts: Its event time, milliseconds since 1970.
+        program: The program in effect from this epoch on.
+        before: The program before it.
+        applied: Number of control messages that were applied.
+        rejected_control: Number of control messages that were rejected.
+        rejections: Tables of messages with their rejected rows.
+    """
+
+    epoch: int
+    result: EpochResult
+    changes: Iterable[DecodedChanges]
+    ts: int
+    program: ProgramText
+    before: ProgramText
+    applied: int
+    rejected_control: int
+    rejections: tuple[tuple[pa.Table, Sequence[Rejected]], ...]
+
+    @property
+    def new_program(self) -> ProgramText | None:
+        """The program, if this epoch changed it."""
+        return None if self.program == self.before else self.program
+
+    @property
+    def rejected(self) -> tuple[Rejected, ...]:
+        """All rejected rows."""
+        return tuple(chain.from_iterable(rows for _, rows in self.rejections))
+
+    def dead_letters(self) -> Iterator[Message]:
+        """The rejected messages, control messages first."""
+        return chain.from_iterable(dead_letters(batch, rows) for batch, rows in self.rejections)
+
+
+class Evaluator:
+    """Runs batches through control messages, codec and engine, in sequence.
+
+    Args:
+        reasoner: The state; it runs `program`.
+        program: The program in effect.
+        control_topic: Topic of control messages, None if there is none.
+        max_message_bytes: Longest value that is read.
+        closure: Whether to publish the changes of all facts, or of derived facts only.
+        observer: Notified of the time that decoding and evaluating take.
+        may_move: Whether a full state moves to Spark, which evaluates the epoch again.
+    """
+
+    def __init__(  # noqa: PLR0917 - in the order of use
+        self,
+        reasoner: Reasoner,
+        program: ProgramInEffect,
+        control_topic: str | None,
+        max_message_bytes: int,
+        closure: bool,  # noqa: FBT001 - named by the caller
+        observer: PipelineObserver,
+        *,
+        may_move: bool = False,
+    ) -> None:
+        self._reasoner = reasoner
+        self._program = program
+        self._control_topic = control_topic
+        self._max_bytes = max_message_bytes
+        self._closure = closure
+        self._observer = observer
+        self._may_move = may_move
+
+    @property
+    def program(self) -> ProgramInEffect:
+        """The program in effect."""
+        return self._program
+
+    def evaluate(self, batch: pa.Table, epoch: int, verdict: Verdict = EVERYTHING) -> Evaluated:
+        """Evaluate a batch as one epoch.
+
+        Args:
+            batch: Messages with the columns of `source.COLUMNS`, in the order of a replay.
+            epoch: Its epoch.
+            verdict: What to leave out.
+
+        Raises:
+            EngineError: The epoch failed, with and without its control messages.
+            StateFullError: The state is full and may move.
+        """
+        before = self._program
+        control, messages = self.split(batch)
+        decision = self.decide(control)
+        messages, left_out, rejected = _leave_out(messages, verdict)
+        if verdict.program_refused is not None:
+            decision = decision.withdrawn(before, verdict.program_refused)
+        try:
+            decoded, result = self._attempt(decision.program, messages, epoch)
+        except (EngineError, ProgramError) as error:
+            moves = self._may_move and isinstance(error, StateFullError)
+            if moves or decision.program is before:
+                raise
+            decision = decision.withdrawn(before, str(error))
+            decoded, result = self._attempt(before, messages, epoch)
+        self._program = decision.program
+        self._observer.epoch_evaluated(result)
+        if decoded.event_time is not None:
+            self._observer.event_time(decoded.event_time)
+        return Evaluated(
+            epoch=epoch,
+            result=result,
+            changes=self._selected(result, before, decision.program),
+            ts=_event_time(decoded, control, decision),
+            program=decision.program.text,
+            before=before.text,
+            applied=len(decision.applied),
+            rejected_control=len(decision.rejected),
+            rejections=(
+                (control, decision.rejected),
+                (messages, decoded.rejected),
+                (left_out, rejected),
+            ),
+        )
+
+    def rehearse(self, program: ProgramInEffect, messages: pa.Table) -> None:
+        """Find out whether an epoch of these updates fails, and roll it back.
+
+        Args:
+            program: The program of the epoch: the one in effect, or the result of `decide`.
+            messages: Updates, in the order of a replay.
+
+        Raises:
+            EngineError: It fails. Other errors are possible.
+        """
+        decoded = self._codec(program).decode(messages)
+        changed = None if program is self._program else program.checked
+        self._reasoner.rehearse(decoded.updates, changed)
+
+    def decide(self, control: pa.Table) -> Decision:
+        """The outcome of control messages."""
+        return decide(self._program, control, self._max_bytes)
+
+    def split(self, batch: pa.Table) -> tuple[pa.Table, pa.Table]:
+        """The control messages, and the updates."""
+        if self._control_topic is None:
+            return batch.slice(0, 0), batch
+        is_control = pc.equal(batch.column("topic"), self._control_topic)
+        return batch.filter(is_control), batch.filter(pc.invert(is_control))
+
+    def _attempt(
+        self, program: ProgramInEffect, messages: pa.Table, epoch: int
+    ) -> tuple[Decoded, EpochResult]:
+        reasoner = self._reasoner
+        with timed(self._observer, "decode"):
+            decoded = self._codec(program).decode(messages)
+        with timed(self._observer, "evaluate"):
+            if program is self._program:
+                return decoded, reasoner.engine.apply(epoch, decoded.updates)
+            return decoded, reasoner.adopt(program.checked, epoch, decoded.updates)
+
+    def _codec(self, program: ProgramInEffect) -> Codec:
+        return Codec(self._reasoner.dictionary, program.checked.arities, self._max_bytes)
+
+    def _selected(
+        self, result: EpochResult, before: ProgramInEffect, program: ProgramInEffect
+    ) -> Iterable[DecodedChanges]:
+        """Changes to publish: those of @output predicates, or all if none are declared.
+
+        With a new program, also those of the old program's outputs, so readers see what the change
+        retracts.
+        """
+        outputs = [set(each.checked.outputs) for each in (before, program)]
+        changes = result.closure if self._closure else result.derived
+        if all(outputs):
+            published = set.union(*outputs)
+            changes = filter_blocks(changes, lambda each: each.predicate in published)
+        return encode.decode_changes(changes, self._reasoner.dictionary)
+
+
+def _leave_out(
+    messages: pa.Table, verdict: Verdict
+) -> tuple[pa.Table, pa.Table, tuple[Rejected, ...]]:
+    """The messages to evaluate, those left out, and the reason for each of the latter."""
+    why = {
+        (message.topic, message.partition, message.offset): message.why
+        for message in verdict.left_out
+    }
+    if not why:
+        return messages, messages.slice(0, 0), ()
+    columns = (messages.column(name).to_pylist() for name in ("topic", "partition", "offset"))
+    places = list(zip(*columns, strict=True))
+    is_left_out = pa.array([place in why for place in places], pa.bool_())
+    reasons = (
+        f"The epoch fails with this message: {why[place]}" for place in places if place in why
+    )
+    return (
+        messages.filter(pc.invert(is_left_out)),
+        messages.filter(is_left_out),
+        tuple(Rejected(row, Reason.EPOCH_FAILED, reason) for row, reason in enumerate(reasons)),
+    )
+
+
+def _event_time(decoded: Decoded, control: pa.Table, decision: Decision) -> int:
+    """Largest event time of applied messages; a control message has its Kafka timestamp."""
+    times = [] if decoded.event_time is None else [decoded.event_time]
+    if decision.applied:
+        times += append_milliseconds(control)[list(decision.applied)].tolist()
+    return max(times, default=0)

@@ -1,0 +1,160 @@
+"""The events of a pipeline and what observes them. Invariant: no content of a message is logged."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from streamreasoner.engine.epoch import EpochResult
+
+
+# Each method has a body: to type checkers, one of a docstring alone is abstract in a protocol.
+class PipelineObserver(Protocol):
+    """The events of a pipeline; a subclass overrides those that it observes, the others do nothing.
+
+    Called on the thread that does the work; must not raise and must not block.
+    """
+
+    def batch_started(self, epoch: int, rows: int) -> None:
+        """A batch of `rows` messages begins."""
+        del epoch, rows
+
+    def stage(self, name: str, seconds: float) -> None:
+        """A stage has taken this long: `read`, `decode`, `evaluate`, `store` or `publish`."""
+        del name, seconds
+
+    def epoch_evaluated(self, result: EpochResult) -> None:
+        """The engine has applied the epoch; nothing of it is durable yet."""
+        del result
+
+    def published(
+        self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]
+    ) -> None:
+        """The epoch's transaction is committed.
+
+        Args:
+            changes: Changes written to the output topic.
+            rejected: Messages written to the dead-letter topic, by reason class.
+            latencies: Seconds from Kafka's timestamp of each input message to the commit.
+        """
+        del changes, rejected, latencies
+
+    def program(self, program_hash: str) -> None:
+        """This program is in effect: called at the start and after each change of program.
+
+        Args:
+            program_hash: Hash of the program.
+        """
+        del program_hash
+
+    def control_messages(self, applied: int, rejected: int) -> None:
+        """Control messages were applied, or rejected to the dead-letter topic."""
+        del applied, rejected
+
+    def event_time(self, ts: int) -> None:
+        """The largest event time of the batch, in milliseconds since 1970-01-01 UTC."""
+        del ts
+
+    def batch_finished(self, epoch: int, seconds: float) -> None:
+        """All durable steps of the batch are done."""
+        del epoch, seconds
+
+
+_EVENTS = tuple(name for name in vars(PipelineObserver) if not name.startswith("_"))
+
+
+class Observers(PipelineObserver):
+    """Several observers as one: what is called on it is called on each of them, in their order."""
+
+    def __init__(self, *observers: PipelineObserver) -> None:
+        for event in _EVENTS:
+            setattr(self, event, partial(_tell, observers, event))
+
+
+def _tell(
+    observers: Iterable[PipelineObserver], event: str, *arguments: object, **named: object
+) -> None:
+    for observer in observers:
+        getattr(observer, event)(*arguments, **named)
+
+
+@contextmanager
+def timed(observer: PipelineObserver, stage: str) -> Iterator[None]:
+    """Report how long a stage takes; a stage that fails is not reported."""
+    start = time.perf_counter()
+    yield
+    observer.stage(stage, time.perf_counter() - start)
+
+
+SUMMARY_SECONDS = 60.0
+_log = logging.getLogger(__name__)
+
+
+class RejectionLog(PipelineObserver):
+    """Logs how many messages went to the dead-letter topic, and why.
+
+    Args:
+        dead_letter_topic: Name of the topic, for the log.
+        every: Least seconds between summaries.
+    """
+
+    def __init__(self, dead_letter_topic: str, every: float = SUMMARY_SECONDS) -> None:
+        self._topic = dead_letter_topic
+        self._every = every
+        self._reported: set[str] = set()
+        self._pending: Counter[str] = Counter()
+        self._last = time.monotonic()
+
+    def published(
+        self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]
+    ) -> None:
+        """Log a new class at once, and a summary when due."""
+        del changes, latencies
+        self._pending.update(rejected)
+        is_due = time.monotonic() >= self._last + self._every
+        if self._pending and (is_due or not self._reported.issuperset(rejected)):
+            _log.warning(
+                "Rejected: %s. For the reasons, see the headers of the messages on %s: "
+                "streamreasoner consume --topic %s --from-beginning --headers "
+                "--config CONFIG.",
+                ", ".join(f"{count} {name}" for name, count in sorted(self._pending.items())),
+                self._topic,
+                self._topic,
+            )
+            self._reported.update(rejected)
+            self._pending.clear()
+            self._last = time.monotonic()
+
+
+class SizeMonitor(PipelineObserver):
+    """Stops the query when the state exceeds its size limit, checked after each batch.
+
+    Attributes:
+        exceeded: Whether the state has become too large.
+
+    Args:
+        exceeds: Returns whether the state is too large.
+        stop: Ends the query after the current batch.
+    """
+
+    def __init__(self, exceeds: Callable[[], bool], stop: Callable[[], None]) -> None:
+        self._exceeds = exceeds
+        self._stop = stop
+        self.exceeded = False
+
+    def batch_finished(self, epoch: int, seconds: float) -> None:
+        """Stop the query if the state is too large."""
+        del epoch, seconds
+        if self._exceeds():
+            self.exceeded = True
+            self._stop()

@@ -1,0 +1,198 @@
+"""Where a start resumes. Invariant: a state that no crash explains is refused before anything runs.
+
+Batch b is recorded in this order: Spark plans it (`offsets/b`), the tables take it
+(durable step 1), the marker records it (2), Spark commits it (3, `commits/b`). A crash may occur
+between any two, so at a start
+
+    committed <= marker <= tables <= planned <= committed + 1
+
+and the batch after the committed one runs again, with its planned range and the program that was in
+effect before it.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from streamreasoner.errors import StateError
+from streamreasoner.io.spark.offsets import check_follows
+from streamreasoner.pipeline.in_effect import same_program
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from streamreasoner.io.kafka.progress_topic import Marker
+    from streamreasoner.io.spark.offsets import Checkpoint
+    from streamreasoner.program.checked import CheckedProgram
+    from streamreasoner.program.text import ProgramText
+    from streamreasoner.state.delta.log import Offsets
+    from streamreasoner.state.tables import Tables
+
+    Programs = tuple[tuple[int, ProgramText], ...]
+
+_log = logging.getLogger(__name__)
+_ADVICE = (
+    "Restore the state directory, the checkpoint and the topics from the same point in time, or "
+    "start from scratch: delete the state directory and the checkpoint and choose "
+    "another pipeline.app_id."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Where and with what to resume.
+
+    Attributes:
+        before: The first epoch to run; the state holds the epochs below it.
+        published: The last epoch whose changes are visible, -1 if none.
+        previous: Input range of the epoch below `before`, None at the first start.
+        programs: The programs introduced by epochs below `before`, oldest first; the last is in
+            effect.
+    """
+
+    before: int
+    published: int
+    previous: Offsets | None
+    programs: Programs
+
+
+def check(marker: Marker | None, tables: Tables, checkpoint: Checkpoint) -> None:
+    """Refuse a state that cannot be resumed, whatever was published after this marker.
+
+    Markers only advance, so this needs no fencing, and a process refused here does not disturb a
+    running one of the same application.
+
+    Raises:
+        StateError: Checkpoint, tables and progress topic disagree; says how, with the remedy.
+    """
+    if marker is not None:
+        # Older numbers are from before the state was migrated or rebuilt.
+        marker.version.check_not_newer(f"The marker of epoch {marker.batch} on the progress topic")
+    published, stored = _published(marker), _stored(tables)
+    if not checkpoint.committed <= stored <= checkpoint.planned or published > stored:
+        raise _disagree(published, tables, checkpoint)
+    if marker is not None:
+        _, stored_program = _until(tables.programs, published)[-1]
+        if marker.program_hash != stored_program.hash:
+            raise StateError(
+                f"Epoch {published} was published by another rule program (hash "
+                f"{marker.program_hash[:12]}) than the stored one ({stored_program.hash[:12]}). "
+                f"{_ADVICE}"
+            )
+    _check_ranges(marker, tables, checkpoint, stored)
+
+
+def resume(marker: Marker | None, tables: Tables, checkpoint: Checkpoint) -> Resume:
+    """Reconcile checkpoint, tables and progress topic.
+
+    Args:
+        marker: The last marker, read after every earlier process was fenced.
+        tables: The tables.
+        checkpoint: Spark's checkpoint.
+
+    Raises:
+        StateError: They disagree; says how, with the remedy.
+    """
+    check(marker, tables, checkpoint)
+    committed, published = checkpoint.committed, _published(marker)
+    if published < committed:
+        raise _disagree(published, tables, checkpoint)
+    previous = tables.offsets(committed) if committed >= 0 else None
+    return Resume(checkpoint.next, published, previous, programs_before(tables, checkpoint))
+
+
+def programs_before(tables: Tables, checkpoint: Checkpoint) -> Programs:
+    """The programs introduced by epochs below the next one, oldest first."""
+    return _until(tables.programs, checkpoint.committed)
+
+
+def check_file(
+    programs: Sequence[tuple[int, ProgramText]],
+    current: tuple[int, ProgramText],
+    configured: CheckedProgram,
+    path: object,
+) -> None:
+    """Compare the configured program with those that the state has had.
+
+    Args:
+        programs: All of the state, including that of a replayed epoch.
+        current: The program in effect, with its first epoch.
+        configured: The program that the configuration names.
+        path: Its name or path in the configuration.
+
+    Raises:
+        StateError: The state never had the configured program.
+    """
+    epoch, in_effect = current
+    effective = f"program {in_effect.hash[:12]}"
+    effective += f" of epoch {epoch}" if epoch >= 0 else " that the state began with"
+    if same_program(in_effect, configured):
+        return
+    if not any(same_program(program, configured) for _, program in programs):
+        raise StateError(
+            f"The state belongs to another program: the {effective} is in effect, and that of "
+            f"rules.program ({path}, hash {configured.hash[:12]}) never was. Set rules.program to "
+            "the one that the state began with, and change it while the pipeline runs, through "
+            "rules.control_topic: streamreasoner rules replace FILE --config CONFIG. Or start from "
+            "scratch with another pipeline.app_id and state.directory."
+        )
+    _log.warning(
+        "The %s is in effect, not that of rules.program (%s, hash %s). To see it, run: "
+        "streamreasoner rules show --config CONFIG. To change it, run: streamreasoner rules "
+        "replace FILE --config CONFIG.",
+        effective,
+        path,
+        configured.hash[:12],
+    )
+
+
+def _published(marker: Marker | None) -> int:
+    return -1 if marker is None else marker.batch
+
+
+def _stored(tables: Tables) -> int:
+    version = tables.version()
+    return -1 if version is None else version
+
+
+def _disagree(published: int, tables: Tables, checkpoint: Checkpoint) -> StateError:
+    return StateError(
+        f"Checkpoint, tables and progress topic do not belong together: Spark has planned "
+        f"batch {_batch(checkpoint.planned)} and committed {_batch(checkpoint.committed)} "
+        f"({checkpoint.directory}), the last in the tables is {_batch(_stored(tables))} "
+        f"({tables.completing_table}), the last published is {_batch(published)}. {_ADVICE}"
+    )
+
+
+def _until(programs: Sequence[tuple[int, ProgramText]], last: int) -> Programs:
+    return tuple((epoch, program) for epoch, program in programs if epoch <= last)
+
+
+def _check_ranges(
+    marker: Marker | None, tables: Tables, checkpoint: Checkpoint, stored: int
+) -> None:
+    """Compare ranges too: a new checkpoint counts batches from 0 again, over other data."""
+    if marker is not None:
+        _check_same(marker.batch, "the progress topic", marker.offsets, checkpoint)
+    for epoch in {stored, checkpoint.committed} - {-1}:
+        stored_range = tables.offsets(epoch)
+        if stored_range is not None:
+            _check_same(epoch, "the tables", stored_range, checkpoint)
+    previous = tables.offsets(checkpoint.committed) if checkpoint.committed >= 0 else None
+    if previous is not None and checkpoint.planned > checkpoint.committed:
+        check_follows(checkpoint.planned, previous, checkpoint.range(checkpoint.planned))
+
+
+def _check_same(epoch: int, where: str, recorded: Offsets, checkpoint: Checkpoint) -> None:
+    planned = checkpoint.range(epoch)
+    if planned != recorded:
+        raise StateError(
+            f"Epoch {epoch} covers the offsets {recorded} according to {where}, but {planned} "
+            f"according to the checkpoint {checkpoint.directory}. {_ADVICE}"
+        )
+
+
+def _batch(number: int) -> str:
+    return "none" if number < 0 else str(number)

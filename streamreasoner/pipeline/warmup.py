@@ -1,0 +1,61 @@
+"""Runs every kernel of an epoch once. Invariant: only temporary state is used.
+
+The first start on a machine compiles the kernels, so no batch waits for it. This takes about as
+long as starting Spark and runs in parallel to it.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from streamreasoner.api.reasoner import Reasoner
+from streamreasoner.errors import EngineError
+from streamreasoner.io.codec.decode import Codec
+from streamreasoner.lang.ast import TRIPLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streamreasoner.program.checked import CheckedProgram
+
+_ITERATIONS = 100
+_MESSAGES = (
+    b'{"s":"<a:B>","p":"<http://www.w3.org/2000/01/rdf-schema#subClassOf>","o":"<a:C>","diff":%d}',
+    b'{"s":"<a:x>","p":"<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>","o":"<a:B>","diff":%d}',
+    b'{"s":"<a:x>","p":"<a:name>","o":"\\"x\\"@EN","diff":%d}',
+)
+
+
+def prepare(program: CheckedProgram) -> None:
+    """Compile the kernels, or load them from the cache, by running them on a few facts."""
+    # A program that does not converge on them will fail, with its message, in a real epoch.
+    with suppress(EngineError):
+        _run(program)
+
+
+def _run(program: CheckedProgram) -> None:
+    reasoner = Reasoner(program, recursion_limit=_ITERATIONS)
+    codec = Codec(reasoner.dictionary, program.arities, max_message_bytes=1024)
+    for epoch, batch in enumerate(_batches()):
+        result = reasoner.engine.apply(epoch, codec.decode(batch).updates)
+        for changes in result.derived:
+            reasoner.dictionary.decode(changes.args[:, 0])
+    reasoner.dictionary.terms(0, len(reasoner.dictionary))
+    reasoner.engine.statistics()
+    Reasoner(program, recursion_limit=_ITERATIONS).engine.restore(
+        [reasoner.engine.trace(TRIPLE)], before=2
+    )
+
+
+def _batches() -> Iterator[pa.Table]:
+    for diff in (1, -1):
+        yield pa.table(
+            {
+                "value": pa.array([message % diff for message in _MESSAGES], pa.binary()),
+                "timestamp": pa.array([0] * len(_MESSAGES), pa.timestamp("us", "UTC")),
+                "headers": pa.nulls(len(_MESSAGES)),
+            }
+        )

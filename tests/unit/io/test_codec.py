@@ -1,0 +1,242 @@
+"""The codec: every row of a batch is one update or one rejection."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamreasoner.io.codec.decode import Codec
+from streamreasoner.io.formats.rejected import Reason
+from streamreasoner.rdf.dictionary import Dictionary
+
+INTEGER = "http://www.w3.org/2001/XMLSchema#integer"
+APPENDED = datetime(2026, 3, 1, tzinfo=UTC)
+APPENDED_MS = int(APPENDED.timestamp() * 1000)
+GOOD = {"s": "<http://e/s>", "p": "<http://e/p>", "o": "<http://e/o>", "diff": 1}
+
+
+def batch(values, headers=None):
+    """A batch as the source returns it."""
+    header = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+    encoded = [
+        value if value is None or isinstance(value, bytes) else json.dumps(value).encode()
+        for value in values
+    ]
+    return pa.table(
+        {
+            "value": pa.array(encoded, pa.binary()),
+            "timestamp": pa.array([APPENDED] * len(values), pa.timestamp("us", "UTC")),
+            "headers": pa.array(headers or [None] * len(values), header),
+        }
+    )
+
+
+class Decoding:
+    """Decodes with its own dictionary and returns terms."""
+
+    def __init__(self, arities=None, limit=1000):
+        self.dictionary = Dictionary()
+        self.codec = Codec(self.dictionary, arities or {"edge": 2, "flag": 0}, limit)
+
+    def __call__(self, *values, headers=None):
+        """Updates as (predicate, terms, diff) and rejections as (row, reason)."""
+        decoded = self.codec.decode(batch(values, headers))
+        updates = [
+            (one.predicate, tuple(self.dictionary.decode(args).to_pylist()), int(diff))
+            for one in decoded.updates
+            for args, diff in zip(one.args, one.multiplicity, strict=True)
+        ]
+        return updates, [(one.row, one.reason) for one in decoded.rejected]
+
+    def event_time(self, *values):
+        """The event time of a batch."""
+        return self.codec.decode(batch(values)).event_time
+
+
+def test_both_shapes():
+    """Triples and facts decode alike; JSON numbers and booleans become typed literals."""
+    updates, rejected = Decoding()(
+        GOOD,
+        {"predicate": "edge", "args": [3, True], "diff": -2},
+        {"predicate": "flag", "args": [], "diff": 1},
+    )
+    assert rejected == []
+    assert updates == [
+        ("triple", ("<http://e/s>", "<http://e/p>", "<http://e/o>"), 1),
+        ("edge", (f'"3"^^<{INTEGER}>', '"true"^^<http://www.w3.org/2001/XMLSchema#boolean>'), -2),
+        ("flag", (), 1),
+    ]
+
+
+def test_a_triple_may_be_written_as_a_fact():
+    """`triple` is a predicate like any other, with the same rules for subject and predicate."""
+    good = {"predicate": "triple", "args": ["<http://e/s>", "<http://e/p>", 1.5], "diff": 1}
+    bad = {"predicate": "triple", "args": [1, "<http://e/p>", 1], "diff": 1}
+    updates, rejected = Decoding()(good, bad)
+    double = '"1.5E0"^^<http://www.w3.org/2001/XMLSchema#double>'
+    assert updates == [("triple", ("<http://e/s>", "<http://e/p>", double), 1)]
+    assert rejected == [(1, Reason.SUBJECT_KIND)]
+
+
+def test_quads_are_checked_like_triples():
+    """A quad's subject and graph are not literals, and its predicate is an IRI."""
+
+    def quad(*args):
+        return {"predicate": "quad", "args": args, "diff": 1}
+
+    s, p, g = "<http://e/s>", "<http://e/p>", "_:g"
+    updates, rejected = Decoding({"quad": 4})(
+        quad(s, p, 1, g),
+        quad(1, p, s, g),
+        quad(s, g, s, g),
+        quad(s, p, s, "g"),
+        quad(s, p, s),
+        quad(s, p, s, '"g"'),
+    )
+    assert updates == [("quad", (s, p, f'"1"^^<{INTEGER}>', g), 1)]
+    assert rejected == [
+        (1, Reason.SUBJECT_KIND),
+        (2, Reason.PREDICATE_KIND),
+        (3, Reason.NOT_A_TERM),
+        (4, Reason.WRONG_ARITY),
+        (5, Reason.GRAPH_KIND),
+    ]
+
+
+def test_terms_are_canonicalised():
+    """Two spellings of a term are one term."""
+    updates, _ = Decoding()(
+        {**GOOD, "o": r'"\u00e9"@EN'},
+        {**GOOD, "o": '"é"@en'},
+        {**GOOD, "o": f'"x"^^<{INTEGER[:-7]}string>'},
+    )
+    assert [args[2] for _, args, _ in updates] == ['"é"@en', '"é"@en', '"x"']
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ({**GOOD, "s": "_:"}, Reason.INVALID_BLANK_NODE),
+        ({**GOOD, "p": "<p>"}, Reason.INVALID_IRI),
+        ({**GOOD, "o": '"x'}, Reason.INVALID_LITERAL),
+        ({**GOOD, "o": "x"}, Reason.NOT_A_TERM),
+        ({**GOOD, "diff": 0}, Reason.DIFF_ZERO),
+        ({**GOOD, "ts": "today"}, Reason.BAD_TIMESTAMP),
+        ({**GOOD, "o": '"a\0"'}, Reason.NUL),
+        (b"x" * 1001, Reason.OVERSIZED),
+        ({"predicate": "nope", "args": [], "diff": 1}, Reason.UNKNOWN_PREDICATE),
+    ],
+)
+def test_a_bad_row_does_not_affect_others(value, reason):
+    """The rows around a rejected one are updates."""
+    updates, rejected = Decoding()(GOOD, value, {**GOOD, "diff": 7})
+    assert [diff for *_, diff in updates] == [1, 7]
+    assert rejected == [(1, reason)]
+
+
+def test_an_escaped_backslash_before_u0000_is_not_nul():
+    """Two backslashes in N-Triples are one; what follows is no escape."""
+    updates, rejected = Decoding()({**GOOD, "o": r'"a\\u0000"'})
+    assert rejected == []
+    assert updates[0][1][2] == r'"a\\u0000"'
+
+
+def test_a_number_of_any_length_is_read_or_rejected():
+    """Python refuses to print integers of over 4300 digits; the codec handles them."""
+    message = b'{"predicate":"edge","args":["<http://e/a>",%s],"diff":1}'
+    updates, rejected = Decoding(limit=10_000)(
+        message % (b"1" * 4000), message % (b"1" * 5000), message % b"1e999", message % b"-0"
+    )
+    assert [row for row, _ in rejected] == [1, 2]
+    assert {reason for _, reason in rejected} == {Reason.NUMBER_OUT_OF_RANGE}
+    assert [args[1] for _, args, _ in updates] == [
+        f'"{"1" * 4000}"^^<{INTEGER}>',
+        f'"0"^^<{INTEGER}>',
+    ]
+
+
+def test_content_types():
+    """No content type, or JSON with any parameter and case, is read; others are rejected."""
+    headers = [
+        [{"key": "Content-Type", "value": value}]
+        for value in (
+            b"application/json",
+            b"Application/JSON; charset=utf-8",
+            b"text/plain",
+            b"\xff",
+            None,
+        )
+    ]
+    _, rejected = Decoding()(*[GOOD] * 6, headers=[*headers, None])
+    assert rejected == [(row, Reason.CONTENT_TYPE) for row in (2, 3, 4)]
+
+
+def test_event_time_is_the_latest_of_accepted_rows():
+    """Rejected rows are ignored; rows without a time use Kafka's timestamp."""
+    decode = Decoding()
+    early, late = "2025-01-01T00:00:00Z", "2027-01-01T00:00:00.123456789+01:00"
+    assert decode.event_time({**GOOD, "ts": early}) == 1735689600000
+    assert decode.event_time({**GOOD, "ts": early}, {**GOOD, "ts": late}) == 1798758000123
+    assert decode.event_time({**GOOD, "ts": 5}, {**GOOD, "ts": late, "diff": 0}) == 5
+    assert decode.event_time(GOOD, {**GOOD, "ts": early}) == APPENDED_MS
+    assert decode.event_time({**GOOD, "diff": 0}) is None
+    assert decode.event_time() is None
+
+
+def test_an_empty_batch_has_no_updates():
+    """Spark runs batches without rows when only transaction markers arrived."""
+    assert Decoding()() == ([], [])
+
+
+values = st.one_of(
+    st.binary(max_size=40),
+    st.none(),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "s": st.sampled_from(["<http://e/s>", "_:b", '"x"', "<s>", 1]),
+            "p": st.sampled_from(["<http://e/p>", "_:b", "<p>", None]),
+            "o": st.sampled_from(["<http://e/o>", '"x"@en', '"x', True]),
+            "predicate": st.sampled_from(["edge", "flag", "triple", "nope", 1]),
+            "args": st.lists(
+                st.sampled_from(["<http://e/a>", 1, 1.5, True, None, "a"]), max_size=3
+            ),
+            "diff": st.sampled_from([1, -1, 5, 0, 10**7, 1.0, "1", True]),
+            "ts": st.sampled_from(["2026-01-01T00:00:00Z", "2026-01-01", 5, None, 10**17, 1.5]),
+            "extra": st.just(1),
+        },
+    ),
+)
+
+
+@given(st.lists(values, max_size=12))
+def test_every_row_counts_once(rows):
+    """Each row is one update or one rejection, alone or among others."""
+    together, rejected = Decoding()(*rows)
+    assert len(together) + len(rejected) == len(rows)
+    alone = [Decoding()(row) for row in rows]
+    assert sorted(together) == sorted(update for updates, _ in alone for update in updates)
+    assert dict(rejected) == {
+        row: reason for row, (_, refused) in enumerate(alone) for _, reason in refused
+    }
+
+
+@given(st.lists(values, max_size=12))
+def test_the_same_batch_gives_the_same_ids(rows):
+    """A replay of a batch on the same dictionary, or on a new one, gives the same ids."""
+    decode, other = Decoding(), Decoding()
+    first = decode.codec.decode(batch(rows)).updates
+    for again in (
+        decode.codec.decode(batch(rows)).updates,
+        other.codec.decode(batch(rows)).updates,
+    ):
+        assert [one.predicate for one in first] == [one.predicate for one in again]
+        for one, two in zip(first, again, strict=True):
+            np.testing.assert_array_equal(one.args, two.args)
+            np.testing.assert_array_equal(one.multiplicity, two.multiplicity)

@@ -1,0 +1,51 @@
+"""Ranges of input: no gap, no overlap, no row outside."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from streamreasoner.errors import StateError
+from streamreasoner.io.spark.offsets import check_follows, check_within, in_order, range_of
+
+
+def test_a_new_partition_begins_at_zero():
+    """Partitions may be added to a topic while the pipeline runs."""
+    positions = range_of({"in": {"0": 5}}, {"in": {"1": 2, "0": 7}})
+    assert positions == {"in": {"0": [5, 7], "1": [0, 2]}}
+    check_follows(1, {"in": {"0": [0, 5]}}, positions)
+
+
+@pytest.mark.parametrize("start", [4, 6])
+def test_gaps_and_overlaps_are_refused(start):
+    """A range begins where the previous one ended."""
+    with pytest.raises(StateError, match=r"partition 0 of topic in.*ended at 5"):
+        check_follows(3, {"in": {"0": [0, 5]}}, {"in": {"0": [start, 9]}})
+
+
+def test_a_partition_that_vanished_is_refused():
+    """A recreated topic has fewer partitions or offsets."""
+    with pytest.raises(StateError, match="partition 1"):
+        check_follows(3, {"in": {"0": [0, 5], "1": [0, 1]}}, {"in": {"0": [5, 9]}})
+
+
+def rows(*positions):
+    """A batch of (topic, partition, offset)."""
+    topics, partitions, offsets = zip(*positions, strict=True)
+    return pa.table({"topic": topics, "partition": partitions, "offset": offsets})
+
+
+def test_rows_outside_their_range_are_refused():
+    """Rows must be in the checkpoint's range; transaction markers may leave gaps in it."""
+    span = {"a": {"0": [5, 9]}, "b": {"1": [0, 3]}}
+    check_within(1, rows(("a", 0, 5), ("a", 0, 8), ("b", 1, 1)), span)
+    for bad in (("a", 0, 4), ("a", 0, 9), ("a", 1, 5), ("c", 0, 0)):
+        with pytest.raises(StateError, match="outside its range"):
+            check_within(1, rows(("a", 0, 5), bad), span)
+
+
+def test_rows_are_sorted():
+    """By topic, partition and offset, in whatever order tasks finish."""
+    unsorted = [("b", 0, 1), ("a", 1, 0), ("a", 0, 10), ("a", 0, 9)]
+    ordered = in_order(rows(*unsorted))
+    assert list(zip(*ordered.to_pydict().values(), strict=True)) == sorted(unsorted)

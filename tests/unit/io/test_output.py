@@ -1,0 +1,99 @@
+"""Changes as JSON, in a form that the codec reads."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamreasoner.engine.blocks import Blocks
+from streamreasoner.engine.updates import Changes
+from streamreasoner.io.codec.encode import decode_changes, encode_changes, encode_updates
+from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.rdf.terms import to_ntriples
+
+TS = 1767225600123
+terms = st.text(max_size=8).map(to_ntriples)
+
+
+def changes_of(predicate, rows, dictionary):
+    """Changes of one predicate, all +1."""
+    ids = [[dictionary.intern(term) for term in row] for row in rows]
+    arity = len(rows[0])
+    return Changes(
+        predicate,
+        np.array(ids, np.int32).reshape(len(rows), arity),
+        np.ones(len(rows), np.int8),
+    )
+
+
+@given(st.lists(st.tuples(terms, terms, terms), min_size=1, max_size=5), st.text(min_size=1))
+def test_json_holds_the_terms(rows, predicate):
+    """The JSON decodes to the terms and predicates, whatever characters they contain."""
+    dictionary = Dictionary()
+    for name, read in (
+        ("triple", lambda fields: (fields["s"], fields["p"], fields["o"])),
+        (predicate, lambda fields: (fields.get("predicate"), *fields.get("args", ()))),
+    ):
+        if name == "triple" and predicate == "triple":
+            continue
+        [decoded] = decode_changes([changes_of(name, rows, dictionary)], dictionary)
+        outgoing = encode_changes(decoded, TS, 7)
+        ordered = sorted(rows, key=lambda row: [dictionary.intern(term) for term in row])
+        expected = ordered if name == "triple" else [(name, *row) for row in ordered]
+        messages = [json.loads(value) for value in outgoing.values]
+        assert [read(message) for message in messages] == expected
+        assert [message["diff"] for message in messages] == [1] * len(rows)
+        assert {message["ts"] for message in messages} == {"2026-01-01T00:00:00.123Z"}
+        assert {message["epoch"] for message in messages} == {7}
+        assert outgoing.keys == [row[0].encode() for row in ordered]
+
+
+def test_a_fact_without_arguments_has_no_key():
+    """`rain` has an empty list of arguments and goes to any partition."""
+    outgoing = encode_changes(("rain", [], np.array([-1], np.int8)), 0, 1)
+    assert outgoing.keys == [None]
+    assert json.loads(outgoing.values[0]) == {
+        "predicate": "rain", "args": [], "diff": -1, "ts": "1970-01-01T00:00:00.000Z", "epoch": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("diff", [1, -1, 12])
+def test_updates_are_input(diff):
+    """`produce` sends updates of triples with the chosen diff."""
+    columns = [
+        pa.array([one], pa.large_string()) for one in ("<http://e/s>", "<http://e/p>", '"x"')
+    ]
+    outgoing = encode_updates(columns, diff)
+    assert json.loads(outgoing.values[0]) == {
+        "s": "<http://e/s>", "p": "<http://e/p>", "o": '"x"', "diff": diff,
+    }  # fmt: skip
+
+
+def test_order_does_not_depend_on_the_engine():
+    """Changes are sorted by predicate and ids, whatever order the engine returns."""
+    dictionary = Dictionary()
+    dictionary.encode(pa.array(["<a:0>", "<a:1>", "<a:2>"], pa.large_string()))
+    rows = np.array([[2, 1], [1, 2], [1, 1]], np.int32)
+    signs = np.array([1, -1, 1], np.int8)
+    one, two = Changes("b", rows, signs), Changes("a", rows[::-1], signs[::-1])
+    for order in ([one, two], [two, one]):
+        decoded = decode_changes(order, dictionary)
+        assert [predicate for predicate, _, _ in decoded] == ["a", "b"]
+        for _, columns, multiplicity in decoded:
+            assert columns[0].to_pylist() == ["<a:1>", "<a:1>", "<a:2>"]
+            assert columns[1].to_pylist() == ["<a:1>", "<a:2>", "<a:1>"]
+            assert multiplicity.tolist() == [1, -1, 1]
+
+
+def test_blocks_are_decoded_on_iteration():
+    """Blocks are decoded one at a time, on every iteration."""
+    dictionary = Dictionary()
+    one, two = (changes_of(name, [(term,)], dictionary) for name, term in ("bx", "ay"))
+    decoded = decode_changes(Blocks(lambda: iter([one, two])), dictionary)
+    for _ in range(2):
+        assert [predicate for predicate, _, _ in decoded] == ["b", "a"]
