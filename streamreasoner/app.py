@@ -30,8 +30,6 @@ from streamreasoner.io.spark import session
 from streamreasoner.io.spark.offsets import Checkpoint
 from streamreasoner.io.spark.query import Query
 from streamreasoner.io.spark.source import read_stream
-from streamreasoner.metrics.exporter import Exporter
-from streamreasoner.metrics.observer import PrometheusObserver, Sources
 from streamreasoner.pipeline import recovery, warmup
 from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.pipeline.batch import EpochRunner, Parts
@@ -42,6 +40,8 @@ from streamreasoner.pipeline.lock import StateLock
 from streamreasoner.pipeline.observers import Observers, RejectionLog, SizeMonitor
 from streamreasoner.program.load import load_program
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.server.http import Exporter
+from streamreasoner.server.metrics import PrometheusObserver, Sources
 from streamreasoner.state import TERMS, TRACE, Tables, check_version
 from streamreasoner.system import jvm
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.program.load import load_program
+from streamreasoner.shell.execute import Session
 from streamreasoner.shell.script import run_script
-from streamreasoner.shell.session import Session
 
 
 def run(rules, script, *files, keep_going=False):

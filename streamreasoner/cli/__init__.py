@@ -12,19 +12,20 @@ from typing import Annotated
 import typer
 
 import streamreasoner
-from streamreasoner.cli import rules, topics
-from streamreasoner.cli.broker import broker
-from streamreasoner.cli.check import check
-from streamreasoner.cli.consume import consume
-from streamreasoner.cli.demo import demo
-from streamreasoner.cli.explain import explain
-from streamreasoner.cli.explain_plan import explain_plan
-from streamreasoner.cli.materialize import materialize
-from streamreasoner.cli.migrate import migrate
-from streamreasoner.cli.produce import produce
-from streamreasoner.cli.rebuild import rebuild
-from streamreasoner.cli.run import run
-from streamreasoner.cli.shell import shell
+from streamreasoner.cli.messaging import topics
+from streamreasoner.cli.messaging.broker import broker
+from streamreasoner.cli.messaging.consume import consume
+from streamreasoner.cli.messaging.produce import produce
+from streamreasoner.cli.offline.check import check
+from streamreasoner.cli.offline.explain import explain
+from streamreasoner.cli.offline.explain_plan import explain_plan
+from streamreasoner.cli.offline.materialize import materialize
+from streamreasoner.cli.offline.shell import shell
+from streamreasoner.cli.operation import rules
+from streamreasoner.cli.operation.demo import demo
+from streamreasoner.cli.operation.migrate import migrate
+from streamreasoner.cli.operation.rebuild import rebuild
+from streamreasoner.cli.operation.run import run
 from streamreasoner.errors import StreamReasonerError
 
 _INTERRUPTED = 130

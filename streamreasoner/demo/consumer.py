@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
-from streamreasoner.demo.change import Change
+from streamreasoner.demo.tally import Change
 from streamreasoner.errors import BrokerError
 from streamreasoner.io.kafka.clients import kafka_python
 

@@ -15,8 +15,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from streamreasoner.demo.history import History, spark
-from streamreasoner.demo.names import sentence
+from streamreasoner.demo.ontology import sentence
 from streamreasoner.demo.report import summary_lines, verdict_lines
 from streamreasoner.demo.university import EventKind
 
@@ -25,11 +24,53 @@ if TYPE_CHECKING:
 
     from rich.console import ConsoleOptions, RenderableType, RenderResult
 
-    from streamreasoner.demo.change import Change
-    from streamreasoner.demo.comparison import Verdict
     from streamreasoner.demo.producer import Announcement
-    from streamreasoner.demo.tally import Snapshot
+    from streamreasoner.demo.tally import Change, Snapshot
+    from streamreasoner.demo.verdict import Verdict
     from streamreasoner.demo.view import Step, Summary
+
+
+_SECONDS = 120
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+class History:
+    """Rates and latencies of each of the last seconds.
+
+    Attributes:
+        updates: Updates sent per second.
+        changes: Derived changes received per second.
+        medians: Median latencies in milliseconds.
+    """
+
+    def __init__(self) -> None:
+        self.updates: deque[float] = deque(maxlen=_SECONDS)
+        self.changes: deque[float] = deque(maxlen=_SECONDS)
+        self.medians: deque[float] = deque(maxlen=_SECONDS)
+        self._last: tuple[float, int, int] | None = None
+
+    def add(self, snapshot: Snapshot, elapsed: float) -> None:
+        """Record the totals; each series grows by one value per second."""
+        received = snapshot.plus + snapshot.minus
+        if self._last is None:
+            self._last = (elapsed, snapshot.updates_in, received)
+        then, updates, changes = self._last
+        if elapsed - then < 1:
+            return
+        self._last = (elapsed, snapshot.updates_in, received)
+        self.updates.append((snapshot.updates_in - updates) / (elapsed - then))
+        self.changes.append((received - changes) / (elapsed - then))
+        recent = snapshot.recent
+        self.medians.append(float(np.median(recent)) * 1000 if len(recent) else 0.0)
+
+
+def spark(series: Sequence[float], width: int) -> str:
+    """The last values as bars; a square-root scale keeps small ones visible beside a burst."""
+    shown = list(series)[-width:]
+    highest = max(shown, default=0.0) or 1.0
+    steps = len(_BARS) - 1
+    return "".join(_BARS[round((max(value, 0.0) / highest) ** 0.5 * steps)] for value in shown)
+
 
 _REFRESHES = 5
 _SPARK_WIDTH = 28

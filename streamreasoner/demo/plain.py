@@ -10,9 +10,9 @@ from streamreasoner.demo.report import status, summary_lines, verdict_lines
 from streamreasoner.demo.university import EventKind
 
 if TYPE_CHECKING:
-    from streamreasoner.demo.comparison import Verdict
     from streamreasoner.demo.producer import Announcement
     from streamreasoner.demo.tally import Snapshot
+    from streamreasoner.demo.verdict import Verdict
     from streamreasoner.demo.view import Step, Summary
 
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.demo.comparison import Verdict
     from streamreasoner.demo.tally import Snapshot
+    from streamreasoner.demo.verdict import Verdict
     from streamreasoner.demo.view import Summary
 
 

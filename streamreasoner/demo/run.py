@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamreasoner import app, config
-from streamreasoner.demo.comparison import compare
 from streamreasoner.demo.consumer import read_all
-from streamreasoner.demo.startup import Startup
-from streamreasoner.demo.stream import Stream
+from streamreasoner.demo.stream import Stream, background
 from streamreasoner.demo.tally import Tally
-from streamreasoner.demo.view import Summary
+from streamreasoner.demo.verdict import compare
+from streamreasoner.demo.view import Step, Summary
 from streamreasoner.errors import (
     BrokerError,
     ConfigError,
@@ -35,11 +34,52 @@ from streamreasoner.pipeline import warmup
 from streamreasoner.program.load import load_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
 
     from streamreasoner.config import Config
     from streamreasoner.demo.stream import Options
     from streamreasoner.demo.view import View
+
+
+class Startup:
+    """Times the steps of the startup, measured from the start of the process.
+
+    Args:
+        view: Notified of each step.
+    """
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._process_start = _process_start()
+
+    def elapsed(self) -> float:
+        """Seconds since the process began."""
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - self._process_start
+
+    @contextmanager
+    def step(self, what: str) -> Iterator[None]:
+        """Show a step and measure its duration."""
+        began = self.elapsed()
+        self._view.step(Step(what, began))
+        yield
+        self._view.step(Step(what, began, self.elapsed() - began))
+
+    def in_background(self, what: str, work: Callable[[], None]) -> Future[None]:
+        """Run a step on another thread."""
+
+        def run() -> None:
+            with self.step(what):
+                work()
+
+        return background(what, run)
+
+
+def _process_start() -> float:
+    """When this process began, in seconds since the machine booted; see proc_pid_stat(5)."""
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    return int(fields[19]) / os.sysconf("SC_CLK_TCK")
+
 
 _RULES = "rho-df"
 _PARTITIONS = 3

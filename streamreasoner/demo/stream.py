@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from streamreasoner.demo.background import background
 from streamreasoner.demo.consumer import follow
 from streamreasoner.demo.producer import Producer
 from streamreasoner.errors import BrokerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Future
     from pathlib import Path
     from typing import Self
 
@@ -24,6 +22,23 @@ if TYPE_CHECKING:
     from streamreasoner.config import KafkaConfig
     from streamreasoner.demo.tally import Tally
     from streamreasoner.demo.view import View
+
+
+def background(name: str, work: Callable[[], None]) -> Future[None]:
+    """Run *work* on a daemon thread, which does not keep the process alive after a failure."""
+    done: Future[None] = Future()
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - it is raised where the future's result is read
+            done.set_exception(error)
+        else:
+            done.set_result(None)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return done
+
 
 _POLL_SECONDS = 0.2
 _SETTLE_SECONDS = 120.0

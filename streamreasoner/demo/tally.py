@@ -22,8 +22,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.api.reasoner import Reasoner
-    from streamreasoner.demo.change import Change
     from streamreasoner.engine.epoch import EpochResult
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A fact and how its multiplicity or its presence changes.
+
+    Attributes:
+        fact: Subject, predicate and object in N-Triples syntax.
+        diff: Its signed multiplicity.
+        epoch: The epoch that derived it; -1 for input.
+    """
+
+    fact: tuple[str, ...]
+    diff: int
+    epoch: int
+
 
 _LATEST = 100
 _RECENT_SECONDS = 10.0

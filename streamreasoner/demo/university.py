@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from streamreasoner.demo.names import short
-from streamreasoner.demo.schema import SCHEMA, TYPE, name
+from streamreasoner.demo.ontology import SCHEMA, TYPE, name, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from streamreasoner.demo.schema import Triple
+    from streamreasoner.demo.ontology import Triple
 
 _DEPARTMENTS = ("Physics", "Informatics", "History", "Biology", "Linguistics")
 _FIRST_NAMES = (

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from streamreasoner.demo.comparison import Verdict
     from streamreasoner.demo.producer import Announcement
     from streamreasoner.demo.tally import Snapshot
+    from streamreasoner.demo.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)

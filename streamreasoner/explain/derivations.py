@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from streamreasoner.explain.matching import Match, Source
-    from streamreasoner.explain.rules import RuleGroup, Rules
+    from streamreasoner.explain.rule_groups import RuleGroup, Rules
     from streamreasoner.explain.store import Row, Rows, Store
     from streamreasoner.lang.ast import Rule
 

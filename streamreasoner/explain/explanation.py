@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.explain.document import absence_json, proof_json
-from streamreasoner.explain.dot import absence_dot, proof_dot
 from streamreasoner.explain.fact import prefixes
 from streamreasoner.explain.missing import AbsenceSearch
-from streamreasoner.explain.printer import ExplanationPrinter
 from streamreasoner.explain.proof import Proof
-from streamreasoner.explain.rules import Rules
-from streamreasoner.explain.search import ProofSearch
+from streamreasoner.explain.prove import ProofSearch
+from streamreasoner.explain.render.document import absence_json, proof_json
+from streamreasoner.explain.render.dot import absence_dot, proof_dot
+from streamreasoner.explain.render.prefixed import ExplanationPrinter
+from streamreasoner.explain.render.tree import absence_text, proof_text
+from streamreasoner.explain.rule_groups import Rules
 from streamreasoner.explain.store import Store
-from streamreasoner.explain.text import absence_text, proof_text
 
 if TYPE_CHECKING:
     from streamreasoner.explain.proof import Absence, Fact, Limits

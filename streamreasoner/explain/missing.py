@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.explain.ground import Bindings
     from streamreasoner.explain.matching import Match, Part
-    from streamreasoner.explain.rules import RuleGroup, Rules
+    from streamreasoner.explain.rule_groups import RuleGroup, Rules
     from streamreasoner.explain.store import Row, Store
     from streamreasoner.lang.ast import Expression, Literal, Rule
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from streamreasoner.shell.execute import Session
 from streamreasoner.shell.prompt import run_prompt
 from streamreasoner.shell.script import run_script
-from streamreasoner.shell.session import Session
 
 __all__ = ["Session", "run_prompt", "run_script"]

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from streamreasoner.lang.ast import Constant, Span
 from streamreasoner.lang.printer import print_expression
 from streamreasoner.shell.command import ALIASES, CATALOGUE, ArgumentKind
-from streamreasoner.shell.reading import first_word
+from streamreasoner.shell.inputs import first_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from streamreasoner.shell.session import Session
+    from streamreasoner.shell.execute import Session
 
 MAX_TERMS = 10_000
 """Number of terms offered, the oldest in the dictionary; more would cause a noticeable delay."""

@@ -26,7 +26,7 @@ from streamreasoner.shell.command import (
     ShowTrace,
     Simple,
 )
-from streamreasoner.shell.reading import first_word, is_blank
+from streamreasoner.shell.inputs import first_word, is_blank
 from streamreasoner.shell.syntax import (
     read_facts,
     read_pattern,

@@ -20,8 +20,8 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 
 from streamreasoner.errors import StreamReasonerError
 from streamreasoner.shell.completion import Completions
+from streamreasoner.shell.inputs import first_word, is_complete
 from streamreasoner.shell.line import Line, Tone, error_lines
-from streamreasoner.shell.reading import first_word, is_complete
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.input import Input
     from prompt_toolkit.output import Output
 
-    from streamreasoner.shell.session import Session
+    from streamreasoner.shell.execute import Session
 
 _STYLES = {
     Tone.PLAIN: "",

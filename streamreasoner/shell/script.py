@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.errors import StreamReasonerError
+from streamreasoner.shell.inputs import inputs
 from streamreasoner.shell.line import error_lines
-from streamreasoner.shell.reading import inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from streamreasoner.shell.session import Session
+    from streamreasoner.shell.execute import Session
 
 PROMPT = "> "
 

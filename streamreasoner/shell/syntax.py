@@ -18,7 +18,7 @@ from streamreasoner.lang.printer import print_directive
 from streamreasoner.lang.statements import blank
 from streamreasoner.program.checked import CHECKS
 from streamreasoner.shell.command import Fact, Pattern
-from streamreasoner.shell.reading import is_open, is_terminated
+from streamreasoner.shell.inputs import is_open, is_terminated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

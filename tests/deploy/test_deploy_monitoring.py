@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 from prometheus_server import binary, localised
 
-from streamreasoner.metrics import PrometheusObserver
+from streamreasoner.server import PrometheusObserver
 
 ROOT = Path(__file__).parents[2]
 GRAFANA = ROOT / "deploy" / "grafana"

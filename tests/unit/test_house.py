@@ -113,7 +113,7 @@ WRONG_IMPORTS = {
     ),
     "neighbours know each other": (
         "pipeline/planted.py",
-        "import streamreasoner.metrics",
+        "import streamreasoner.server",
         "Layers open downwards BROKEN",
     ),
     "a module has no place": (

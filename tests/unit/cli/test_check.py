@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import typer
 
-from streamreasoner.cli.check import check
+from streamreasoner.cli.offline.check import check
 
 
 def test_a_correct_program_gives_one_line(capsys):

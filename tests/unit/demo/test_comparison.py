@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from streamreasoner import Reasoner
-from streamreasoner.demo.change import Change
-from streamreasoner.demo.comparison import compare
+from streamreasoner.demo.tally import Change
 from streamreasoner.demo.university import university
+from streamreasoner.demo.verdict import compare
 from streamreasoner.engine.updates import Updates
 from streamreasoner.lang.ast import TRIPLE
 from streamreasoner.program import load_program

@@ -7,8 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from streamreasoner.demo.change import Change
-from streamreasoner.demo.tally import Tally
+from streamreasoner.demo.tally import Change, Tally
 from streamreasoner.engine.epoch import EpochResult
 
 FACT = ("<a:x>", "<a:p>", "<a:y>")

@@ -9,7 +9,7 @@ from itertools import islice
 
 import pytest
 
-from streamreasoner.demo.schema import SCHEMA, TYPE
+from streamreasoner.demo.ontology import SCHEMA, TYPE
 from streamreasoner.demo.university import EventKind, university
 from streamreasoner.rdf.terms import canonical
 from streamreasoner.rdf.vocabulary import RDFS

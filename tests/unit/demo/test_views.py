@@ -8,17 +8,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from streamreasoner.demo.change import Change
-from streamreasoner.demo.comparison import Comparison, Verdict
-from streamreasoner.demo.dashboard import Dashboard
-from streamreasoner.demo.history import History, spark
-from streamreasoner.demo.names import sentence, short
+from streamreasoner.demo.dashboard import Dashboard, History, spark
+from streamreasoner.demo.ontology import TYPE, name, sentence, short
 from streamreasoner.demo.plain import PlainView
 from streamreasoner.demo.producer import Announcement
 from streamreasoner.demo.report import conclusion, percentiles, verdict_lines
-from streamreasoner.demo.schema import TYPE, name
-from streamreasoner.demo.tally import Snapshot
+from streamreasoner.demo.tally import Change, Snapshot
 from streamreasoner.demo.university import EventKind
+from streamreasoner.demo.verdict import Comparison, Verdict
 from streamreasoner.demo.view import Step, Summary
 
 EQUAL = Verdict(3, 0.001, (Comparison("output", 5, 5, ()), Comparison("trace", 9, 9, ())))

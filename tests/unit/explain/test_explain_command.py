@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from streamreasoner.cli import app
-from streamreasoner.cli.explain import explain
+from streamreasoner.cli.offline.explain import explain
 from streamreasoner.errors import DataError, ProgramError
 from streamreasoner.explain import Limits
 

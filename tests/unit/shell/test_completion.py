@@ -7,7 +7,7 @@ import pytest
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.program import check_text
 from streamreasoner.shell.completion import MAX_CANDIDATES, Completions
-from streamreasoner.shell.session import Session
+from streamreasoner.shell.execute import Session
 
 RULES = """@prefix ex: <http://example.org/> .
 path(?x, ?y) :- edge(?x, ?y) .

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.shell.reading import first_word, inputs, is_complete
+from streamreasoner.shell.inputs import first_word, inputs, is_complete
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from transcripts import run
 
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.program import check_text
+from streamreasoner.shell.execute import Session
 from streamreasoner.shell.script import run_script
-from streamreasoner.shell.session import Session
 
 RULES = "path(?x, ?y) :- edge(?x, ?y) ."
 

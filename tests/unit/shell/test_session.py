@@ -8,8 +8,8 @@ from transcripts import run
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.errors import StreamReasonerError
 from streamreasoner.program import check_text
+from streamreasoner.shell.execute import Session
 from streamreasoner.shell.line import Line, Tone
-from streamreasoner.shell.session import Session
 
 PATHS = """@prefix ex: <http://example.org/> .
 path(?x, ?y) :- edge(?x, ?y) .

@@ -22,7 +22,7 @@ from streamreasoner.errors import EnvironmentSetupError
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from streamreasoner.metrics.observer import PrometheusObserver
+    from streamreasoner.server.metrics import PrometheusObserver
 
 TEXT: Final = "text/plain; charset=utf-8"
 CLIENT_SECONDS: Final = 10.0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from streamreasoner.metrics.exporter import Exporter
-from streamreasoner.metrics.health import Health
-from streamreasoner.metrics.observer import PrometheusObserver, Sources
+from streamreasoner.server.health import Health
+from streamreasoner.server.http import Exporter
+from streamreasoner.server.metrics import PrometheusObserver, Sources
 
 __all__ = ["Exporter", "Health", "PrometheusObserver", "Sources"]

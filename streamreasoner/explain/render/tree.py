@@ -18,8 +18,8 @@ from streamreasoner.explain.proof import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streamreasoner.explain.printer import ExplanationPrinter
     from streamreasoner.explain.proof import Absence, Attempt, Failure, Proof, Step
+    from streamreasoner.explain.render.prefixed import ExplanationPrinter
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from streamreasoner.api.reasoner import Reasoner
-from streamreasoner.demo.names import sentence
+from streamreasoner.demo.ontology import sentence
 from streamreasoner.engine.updates import Updates
 from streamreasoner.lang.ast import TRIPLE
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.demo.change import Change
+    from streamreasoner.demo.tally import Change
 
 Fact = tuple[str, ...]
 

@@ -19,8 +19,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from streamreasoner.metrics.health import Health
-from streamreasoner.metrics.histogram import BatchHistogram
+from streamreasoner.server.health import Health
+from streamreasoner.server.histogram import BatchHistogram
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -64,7 +64,7 @@ def materialize(
     from rich.console import Console
 
     from streamreasoner.api.reasoner import Reasoner
-    from streamreasoner.cli.closure import GENERALIZED, write_closure
+    from streamreasoner.cli.offline.closure import GENERALIZED, write_closure
     from streamreasoner.program.load import load_program
 
     if trace and output is None:

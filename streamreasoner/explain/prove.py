@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.explain.derivations import RuleMatch
     from streamreasoner.explain.proof import Fact, Limits
-    from streamreasoner.explain.rules import Rules
+    from streamreasoner.explain.rule_groups import Rules
     from streamreasoner.explain.store import Row, Store
 
 

@@ -9,7 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from streamreasoner.errors import EnvironmentSetupError
-from streamreasoner.metrics import Exporter, PrometheusObserver
+from streamreasoner.server import Exporter, PrometheusObserver
 
 
 def _get(exporter, path, method="GET", **headers):

@@ -32,10 +32,10 @@ from streamreasoner.shell.command import (
     Simple,
 )
 from streamreasoner.shell.facts import FactPrinter, fact_of
+from streamreasoner.shell.inputs import is_blank
 from streamreasoner.shell.line import Line, Tone, count, lines
+from streamreasoner.shell.listing import Queries
 from streamreasoner.shell.parse import parse
-from streamreasoner.shell.queries import Queries
-from streamreasoner.shell.reading import is_blank
 from streamreasoner.shell.syntax import Scope, relocated, rule_warnings
 
 if TYPE_CHECKING:

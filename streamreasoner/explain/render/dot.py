@@ -19,8 +19,8 @@ from streamreasoner.explain.proof import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from streamreasoner.explain.printer import ExplanationPrinter
     from streamreasoner.explain.proof import Absence, Proof, Step
+    from streamreasoner.explain.render.prefixed import ExplanationPrinter
 
 _HEADER = (
     "digraph explanation {",

@@ -13,9 +13,9 @@ from prometheus_client import CollectorRegistry, Histogram
 from streamreasoner.engine.epoch import EpochResult
 from streamreasoner.engine.ports import Statistics
 from streamreasoner.engine.updates import Changes
-from streamreasoner.metrics import PrometheusObserver, Sources
-from streamreasoner.metrics.histogram import BatchHistogram
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.server import PrometheusObserver, Sources
+from streamreasoner.server.histogram import BatchHistogram
 from streamreasoner.state import StorageStatistics
 from streamreasoner.system.memory import Fill
 

@@ -18,8 +18,8 @@ from streamreasoner.explain.proof import (
 )
 
 if TYPE_CHECKING:
-    from streamreasoner.explain.printer import ExplanationPrinter
     from streamreasoner.explain.proof import Absence, Attempt, Proof, Step
+    from streamreasoner.explain.render.prefixed import ExplanationPrinter
     from streamreasoner.lang.ast import Rule, Span
 
 

@@ -1,15 +1,39 @@
 """The schema of the university. Invariant: each amendment is one edge that facts depend on.
 
-A small schema modelled on LUBM's univ-bench, deep enough for chains of derivations.
+A small schema modelled on LUBM's univ-bench, deep enough for chains of derivations. Two terms of
+the demo never have the same short name.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from streamreasoner.rdf import vocabulary
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
 UNIVERSITY = "http://example.org/university#"
+_NAMESPACES = ((UNIVERSITY, ""), (vocabulary.RDF, "rdf:"), (vocabulary.RDFS, ""))
+
+
+def short(term: str) -> str:
+    """A canonical term without the namespaces of the demo."""
+    if term == f"<{vocabulary.RDF_TYPE}>":
+        return "a"
+    for namespace, prefix in _NAMESPACES:
+        if term.startswith(f"<{namespace}"):
+            return f"{prefix}{term[len(namespace) + 1 : -1]}"
+    return term
+
+
+def sentence(terms: Sequence[str]) -> str:
+    """A fact as one line."""
+    return " ".join(short(term) for term in terms)
+
+
 TYPE = f"<{vocabulary.RDF_TYPE}>"
 
 Triple = tuple[str, str, str]

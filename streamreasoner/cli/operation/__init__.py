@@ -1,0 +1,1 @@
+"""Commands that run a pipeline or change its state."""

@@ -1,0 +1,1 @@
+"""Explanations as text, JSON and graphs. Invariant: rendering finds nothing out."""
