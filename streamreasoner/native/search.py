@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from streamreasoner.native.addresses import load_byte, load_word, trailing_zeros
 from streamreasoner.native.compile import kernel
-from streamreasoner.native.memory import load_byte, load_word, trailing_zeros
 
 _ONES = np.uint64(0x0101010101010101)
 _HIGHS = np.uint64(0x8080808080808080)

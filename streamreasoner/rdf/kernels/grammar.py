@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from streamreasoner.native.addresses import load_byte
 from streamreasoner.native.compile import kernel
-from streamreasoner.native.memory import load_byte
 from streamreasoner.rdf.vocabulary import RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING
 
 QUOTE = ord('"')

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamreasoner.native.compile import kernel
-from streamreasoner.native.memory import (
+from streamreasoner.native.addresses import (
     copy_bytes,
     int64_column,
     load_byte,
@@ -29,6 +28,7 @@ from streamreasoner.native.memory import (
     signed,
     uint64_column,
 )
+from streamreasoner.native.compile import kernel
 
 # Positions in the header.
 ARENA = 0

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from streamreasoner.native.addresses import int64_column, load_byte
 from streamreasoner.native.compile import kernel
-from streamreasoner.native.memory import int64_column, load_byte
 from streamreasoner.native.search import find_byte, find_either
 from streamreasoner.rdf.kernels.grammar import (
     AT,

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamreasoner.native.addresses import copy_bytes, int64_column, load_byte, signed
 from streamreasoner.native.compile import kernel
-from streamreasoner.native.memory import copy_bytes, int64_column, load_byte, signed
 from streamreasoner.rdf.kernels.grammar import is_canonical
 from streamreasoner.rdf.kernels.hash_table import (
     ABSENT,

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.native.memory import (
+from streamreasoner.native.addresses import (
     float64_column,
     int8_column,
     int64_column,
     load_byte,
     signed,
 )
+from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.rdf.kernels.grammar import BACKSLASH, GREATER, QUOTE
 from streamreasoner.rdf.kernels.hash_table import ARENA, STARTS
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.native.memory import (
+from streamreasoner.native.addresses import (
     float64_column,
     int8_column,
     int32_column,
     int64_column,
     signed,
 )
+from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.rdf.kernels.hash_table import FULL, add, find, hash_term
 from streamreasoner.values.kernels.comparing import (
     DOUBLE,

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.native.compile import kernel
-from streamreasoner.native.memory import (
+from streamreasoner.native.addresses import (
     float64_column,
     int8_column,
     int64_column,
@@ -21,6 +20,7 @@ from streamreasoner.native.memory import (
     load_word,
     signed,
 )
+from streamreasoner.native.compile import kernel
 from streamreasoner.rdf.kernels.grammar import LESS, QUOTE
 from streamreasoner.values.kernels.comparing import (
     DOUBLE,

@@ -74,8 +74,8 @@ from streamreasoner.backends.columnar.kernels.settling.reduce import (
     withdraw_matches,
 )
 from streamreasoner.backends.columnar.kernels.settling.settle import clear_class_lists, clear_deltas
+from streamreasoner.native.addresses import int32_column, int64_column, prefetch
 from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.native.memory import int32_column, int64_column, prefetch
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.kernels.records.layout import Int8s, Int32s, Int64s

@@ -59,8 +59,8 @@ from streamreasoner.backends.columnar.kernels.records.layout import (
 from streamreasoner.backends.columnar.kernels.records.pending import flush
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.settling.lattice import restore_group, unmark_group
+from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.native.memory import int32_column, int64_column
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.kernels.records.layout import Int32s, Int64s

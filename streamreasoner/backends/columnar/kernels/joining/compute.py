@@ -19,8 +19,8 @@ from streamreasoner.backends.columnar.kernels.records.layout import (
     SCRATCH,
     SLOTS,
 )
+from streamreasoner.native.addresses import call, int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.native.memory import call, int32_column, int64_column
 from streamreasoner.rdf.kernels.hash_table import FULL
 from streamreasoner.values.kernels.comparing import WHOLE, compare
 from streamreasoner.values.kernels.integers import intern_integer, is_integer

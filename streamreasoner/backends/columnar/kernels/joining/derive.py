@@ -94,8 +94,8 @@ from streamreasoner.backends.columnar.kernels.records.layout import (
 )
 from streamreasoner.backends.columnar.kernels.records.pending import UNKNOWN, flush, push
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
+from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.native.memory import int32_column, int64_column
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.kernels.records.layout import Int64s

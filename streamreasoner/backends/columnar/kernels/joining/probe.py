@@ -39,8 +39,8 @@ from streamreasoner.backends.columnar.kernels.records.layout import (
     TRANSITION_BITS,
 )
 from streamreasoner.backends.columnar.kernels.records.pending import UNKNOWN, push
+from streamreasoner.native.addresses import int32_column, int64_column, prefetch
 from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.native.memory import int32_column, int64_column, prefetch
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.kernels.records.layout import Int64s

@@ -47,8 +47,8 @@ from streamreasoner.backends.columnar.kernels.records.layout import (
 )
 from streamreasoner.backends.columnar.kernels.records.slots import LOW, delete, hash_cells, insert
 from streamreasoner.backends.columnar.kernels.records.winners import forget_winners
+from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.native.memory import int32_column, int64_column
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.kernels.records.layout import Int32s, Int64s

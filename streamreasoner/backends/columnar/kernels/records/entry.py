@@ -57,8 +57,8 @@ from streamreasoner.backends.columnar.kernels.records.layout import (
 )
 from streamreasoner.backends.columnar.kernels.records.slots import insert
 from streamreasoner.engine.updates import MAX_MULTIPLICITY
+from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.native.memory import int32_column, int64_column
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.kernels.records.layout import Int32s, Int64s

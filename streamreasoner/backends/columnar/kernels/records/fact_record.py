@@ -27,8 +27,8 @@ from streamreasoner.backends.columnar.kernels.records.layout import (
     TRIE_SLOTS,
 )
 from streamreasoner.backends.columnar.kernels.records.slots import LOW, delete, hash_cells, mix
+from streamreasoner.native.addresses import int32_column, int64_column, prefetch
 from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.native.memory import int32_column, int64_column, prefetch
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.kernels.records.layout import Int32s, Int64s

@@ -33,14 +33,14 @@ from streamreasoner.backends.columnar.kernels.records.layout import (
     SCALARS,
 )
 from streamreasoner.backends.columnar.kernels.records.slots import reserve
-from streamreasoner.native.compile import kernel
-from streamreasoner.native.memory import (
+from streamreasoner.native.addresses import (
     int32_column,
     int64_column,
     load_acquired,
     store_released,
     yield_processor,
 )
+from streamreasoner.native.compile import kernel
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.kernels.records.layout import Int32s, Int64s

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.kernels.records.layout import SCALARS
+from streamreasoner.native.addresses import int64_column
 from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.native.memory import int64_column
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.kernels.records.layout import Int32s, Int64s

@@ -16,8 +16,8 @@ from streamreasoner.backends.columnar.kernels.records.layout import (
     WINNER_NEXT,
     WINNER_UNITS,
 )
+from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.native.memory import int32_column, int64_column
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.kernels.records.layout import Int64s

@@ -59,8 +59,8 @@ from streamreasoner.backends.columnar.kernels.records.winners import (
     record_winner,
     winner_before,
 )
+from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.native.memory import int32_column, int64_column
 from streamreasoner.values.kernels.ordering import order
 
 if TYPE_CHECKING:

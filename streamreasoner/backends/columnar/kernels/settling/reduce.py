@@ -85,8 +85,7 @@ from streamreasoner.backends.columnar.kernels.settling.superaccumulator import (
     add,
     add_double,
 )
-from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.native.memory import (
+from streamreasoner.native.addresses import (
     call,
     float64_column,
     int8_column,
@@ -94,6 +93,7 @@ from streamreasoner.native.memory import (
     int64_column,
     signed,
 )
+from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.rdf.kernels.hash_table import FULL as DICTIONARY_FULL
 from streamreasoner.values.kernels.comparing import DOUBLE, FRACTION, KIND, WHOLE
 from streamreasoner.values.kernels.integers import intern_integer

@@ -43,8 +43,8 @@ from streamreasoner.backends.columnar.kernels.records.layout import (
 )
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.settling.lattice import offer, settle_groups
+from streamreasoner.native.addresses import int32_column, int64_column, prefetch
 from streamreasoner.native.compile import kernel
-from streamreasoner.native.memory import int32_column, int64_column, prefetch
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.kernels.records.layout import Int64s

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamreasoner.native.addresses import double_bits, double_of_bits, multiply_high
 from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.native.memory import double_bits, double_of_bits, multiply_high
 
 if TYPE_CHECKING:
     from streamreasoner.backends.columnar.kernels.records.layout import Int64s
