@@ -3,7 +3,7 @@
 No expression mixes the two, because numba converts int64 + uint64 to float64.
 """
 
-# ruff: noqa: ANN001, ANN201, ANN202, ARG001  (types are in memory.pyi)
+# ruff: noqa: ANN001, ANN201, ANN202, ARG001  (types are in addresses.pyi)
 
 from __future__ import annotations
 

@@ -82,11 +82,11 @@ def test_executors_take_the_package_that_they_are_given(spark):
     """They import built-ins from the archive, and neither numba nor its kernels."""
 
     def imported(_):
-        built_ins = importlib.import_module("streamreasoner.rdf.functions")
+        built_ins = importlib.import_module("streamreasoner.values.builtins")
         return f"{built_ins.__file__} {'numba' in sys.modules}"
 
     [row] = spark.range(1).select(F.udf(imported)("id").alias("imported")).collect()
-    assert re.search(r"package\.zip/streamreasoner/rdf/functions/__init__\.py False$", row.imported)
+    assert re.search(r"package\.zip/streamreasoner/values/builtins\.py False$", row.imported)
 
 
 def test_few_rows_go_through_the_driver(spark, tmp_path):

@@ -132,7 +132,7 @@ WRONG_IMPORTS = {
         "Delta Lake is known to state BROKEN",
     ),
     "a Kafka client leaves its adapter": (
-        "metrics/planted.py",
+        "server/planted.py",
         "import confluent_kafka",
         "Kafka clients are known to io.kafka and the demo BROKEN",
     ),
