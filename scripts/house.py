@@ -37,6 +37,8 @@ HISTORY = re.compile(
 EMPTY_NAME = re.compile(r"(?<=[a-z])(Manager|Helper|Util|Utils|Base|Impl)$")
 MOCKS = frozenset({"mock", "unittest.mock", "pytest_mock"})
 LEAST_WORDS = 5
+KERNEL_FOLDERS = frozenset({"kernels", "native"})
+MOST_MODULES = 12
 
 
 def no_markers(path: Path, text: str) -> Iterator[tuple[int, str]]:
@@ -109,6 +111,55 @@ def no_mocks(path: Path, text: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, "Use the real thing, or a fake that implements the port."
 
 
+def kernels_stand_alone(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """A change of what is compiled invalidates its cache, which looks at these folders only."""
+    if path.suffix != ".py" or "streamreasoner" not in path.parts:
+        return
+    tree = ast.parse(text)
+    compiled = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and {"kernel", "inlined"} & {ast.unparse(each) for each in node.decorator_list}
+    ]
+    if not KERNEL_FOLDERS & {*path.parts}:
+        for node in compiled:
+            yield node.lineno, f"'{node.name}' is compiled: move it below a folder 'kernels'."
+    elif compiled or "kernels" in path.parts:
+        # Imports at the top level; those for type checkers stand in an `if`.
+        for statement in tree.body:
+            if (
+                isinstance(statement, ast.ImportFrom)
+                and str(statement.module).startswith("streamreasoner")
+                and not KERNEL_FOLDERS & {*str(statement.module).split(".")}
+            ):
+                yield (
+                    statement.lineno,
+                    f"{statement.module} is compiled in, but no part of the cache's stamp.",
+                )
+
+
+def native_names_nothing_above(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """A path in a string is an import that no linter sees."""
+    if path.suffix != ".py" or "native" not in path.parts:
+        return
+    above = {"backends", "engine", "plan", "program", "analysis", "lang", "values", "rdf", "io"}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            named = above & {*re.split(r"[/.]", node.value)}
+            if named:
+                yield node.lineno, f"'{node.value}' names {', '.join(sorted(named))}."
+
+
+def folders_have_rooms(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """A newcomer reads a folder at a glance."""
+    del text
+    if path.name == "__init__.py" and "streamreasoner" in path.parts:
+        count = sum(1 for _ in path.parent.glob("*.py")) - 1
+        if count > MOST_MODULES:
+            yield 1, f"{count} modules in one folder: give it rooms of at most {MOST_MODULES}."
+
+
 RULES: tuple[Rule, ...] = (
     no_markers,
     no_machine,
@@ -117,6 +168,9 @@ RULES: tuple[Rule, ...] = (
     docstrings_say_something,
     names_mean_something,
     no_mocks,
+    kernels_stand_alone,
+    native_names_nothing_above,
+    folders_have_rooms,
 )
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from streamreasoner.shell.command import Pattern
     from streamreasoner.shell.syntax import Scope
 
-MAX_MULTIPLICITY = 1_000_000_000
+MAX_REPETITIONS = 1_000_000_000
 """Maximum of `* N`, so that no sum of typed updates overflows a multiplicity."""
 
 _PATTERN_COMMANDS: Mapping[str, Callable[[Pattern], Command]] = MappingProxyType(
@@ -91,10 +91,8 @@ def _queue(text: str, start: int, scope: Scope, sign: int) -> QueueUpdates:
     multiplicity = 1
     if times is not None:
         multiplicity = int(times[1])
-        if not 1 <= multiplicity <= MAX_MULTIPLICITY:
-            raise CommandError(
-                f"Cannot repeat {multiplicity} times; use 1 to {MAX_MULTIPLICITY:,}."
-            )
+        if not 1 <= multiplicity <= MAX_REPETITIONS:
+            raise CommandError(f"Cannot repeat {multiplicity} times; use 1 to {MAX_REPETITIONS:,}.")
         text = text[: times.start()] + " " * len(times[0]) + text[times.end() :]
     return QueueUpdates(read_facts(text, start, scope), sign * multiplicity)
 

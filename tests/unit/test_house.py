@@ -22,6 +22,21 @@ PLANTED = {
     "a module without a docstring": ("x.py", "X = 1\n", 1),
     "a docstring that repeats the name": ("x.py", '"""The x module."""\n', 1),
     "an empty name": ("x.py", '"""A module that does one thing."""\nclass FactManager: ...\n', 2),
+    "a kernel outside its folder": (
+        "streamreasoner/engine/x.py",
+        '"""A module that does one thing."""\n@kernel\ndef f(): ...\n',
+        3,
+    ),
+    "a constant that is compiled in from above": (
+        "streamreasoner/rdf/kernels/x.py",
+        '"""A module that does one thing."""\nfrom streamreasoner.lang import limits\n',
+        2,
+    ),
+    "native naming a package above it": (
+        "streamreasoner/native/x.py",
+        '"""A module that does one thing."""\nFOLDER = "backends/columnar"\n',
+        2,
+    ),
     "a mock": ("x.py", '"""A module that does one thing."""\nfrom unittest import mock\n', 2),
 }
 
@@ -35,12 +50,26 @@ def test_the_repository_keeps_its_house_rules() -> None:
 def test_a_planted_violation_is_found(name: str, tmp_path: Path) -> None:
     """Each house rule finds a violation of it, in the file and line where it stands."""
     file, text, line = PLANTED[name]
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / file).write_text(text, encoding="utf-8")
 
     found = list(house.violations(tmp_path))
 
     assert len(found) == 1
     assert found[0].startswith(f"{file}:{line}: ")
+
+
+def test_a_folder_without_rooms_is_found(tmp_path: Path) -> None:
+    """A folder of more than twelve modules is reported."""
+    folder = tmp_path / "streamreasoner" / "engine"
+    folder.mkdir(parents=True)
+    for number in range(13):
+        (folder / f"m{number}.py").write_text('"""A module that does one thing."""\n')
+    (folder / "__init__.py").write_text('"""A folder that has many modules."""\n')
+
+    assert [each.split(":")[0] for each in house.violations(tmp_path)] == [
+        "streamreasoner/engine/__init__.py"
+    ]
 
 
 def test_the_lock_files_hold_every_pinned_requirement() -> None:

@@ -11,6 +11,7 @@ from weakref import WeakMethod
 
 import numpy as np
 
+from streamreasoner.backends.columnar.kernels.records.layout import FAILURE, NO_VALUE, REDUCE
 from streamreasoner.plan.expressions import COPY, NEGATE
 from streamreasoner.values import builtins
 from streamreasoner.values.builtins import FUNCTIONS, MAX_ARGUMENTS, TESTS
@@ -32,12 +33,6 @@ NAMES = (
 )  # fmt: skip
 CODES = {name: code for code, name in enumerate(NAMES)}
 _FIRST_TEST = len(NAMES) - len(TESTS)
-
-NO_VALUE = -1
-FAILURE = -2
-
-REDUCE = -1
-"""The code that requests the result of a reduction group; the other argument is the group."""
 
 
 def weakly(method: Callable[..., T]) -> Callable[..., T]:

@@ -14,9 +14,9 @@ import msgspec
 
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 
-MAX_MULTIPLICITY = 1_000_000
+MAX_DIFF = 1_000_000
 
-Diff = Annotated[int, msgspec.Meta(ge=-MAX_MULTIPLICITY, le=MAX_MULTIPLICITY)]
+Diff = Annotated[int, msgspec.Meta(ge=-MAX_DIFF, le=MAX_DIFF)]
 Argument = str | int | float | bool
 
 
@@ -154,10 +154,10 @@ def _wrong_types(fields: dict[str, Any]) -> RejectedError:
     diff = fields["diff"]
     if isinstance(diff, bool) or not isinstance(diff, int):
         return wrong_type("diff", diff, "an integer")
-    if abs(diff) > MAX_MULTIPLICITY:
+    if abs(diff) > MAX_DIFF:
         return RejectedError(
             Reason.DIFF_OUT_OF_RANGE,
-            f"diff is {_shown(diff)}; it must be from -{MAX_MULTIPLICITY} to {MAX_MULTIPLICITY}.",
+            f"diff is {_shown(diff)}; it must be from -{MAX_DIFF} to {MAX_DIFF}.",
         )
     return wrong_type("ts", fields.get("ts"), "an ISO 8601 string or integer milliseconds")
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from streamreasoner.native.addresses import load_byte
 from streamreasoner.native.compile import kernel
-from streamreasoner.rdf.vocabulary import RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING
 
 QUOTE = ord('"')
 BACKSLASH = ord("\\")
@@ -64,8 +63,12 @@ def _classes() -> np.ndarray:
 _CLASSES = _classes()
 # Datatypes that canonical literals do not contain: omitted, or only valid with a language tag.
 _HIDDEN_DATATYPES = tuple(
-    np.frombuffer(f"<{iri}>".encode(), dtype=np.uint8)
-    for iri in (XSD_STRING, RDF_LANG_STRING, RDF_DIR_LANG_STRING)
+    np.frombuffer(f"<http://www.w3.org/{name}>".encode(), dtype=np.uint8)
+    for name in (
+        "2001/XMLSchema#string",
+        "1999/02/22-rdf-syntax-ns#langString",
+        "1999/02/22-rdf-syntax-ns#dirLangString",
+    )
 )
 _XSD_STRING, _LANG_STRING, _DIR_LANG_STRING = _HIDDEN_DATATYPES
 

@@ -11,7 +11,9 @@ from streamreasoner import Reasoner, Update
 from streamreasoner.api.reasoner import Store
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.engine.updates import MAX_MULTIPLICITY
 from streamreasoner.errors import ProgramError
+from streamreasoner.lang import limits
 from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.system.processors import processors
@@ -146,6 +148,14 @@ LIMITS = {
         ("near", 1),
     ),
 }
+
+
+def test_the_kernels_have_the_limits_of_the_language():
+    """Kernels compile these numbers in, so their folder defines them itself."""
+    assert layout.MAX_ARITY == limits.ARGUMENTS
+    assert layout.MAX_VARIABLES == limits.VARIABLES
+    assert layout.MAX_STEPS == limits.ATOMS
+    assert layout.MAX_MULTIPLICITY == MAX_MULTIPLICITY
 
 
 @pytest.mark.parametrize("limit", LIMITS)

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.columnar.callbacks import FAILURE, NO_VALUE
 from streamreasoner.backends.columnar.kernels.records.layout import (
     ARGUMENTS,
     CALL,
     COMPARE,
     COMPUTE,
     CONDITION_ARGUMENTS,
+    FAILURE,
     HOLDS,
+    NO_VALUE,
     OPERANDS,
     SCRATCH,
     SLOTS,

@@ -40,6 +40,7 @@ from streamreasoner.backends.columnar.kernels.records.layout import (
     JOURNALED_ENTRIES,
     JOURNALED_FACTS,
     LAST_TOUCHED,
+    MAX_MULTIPLICITY,
     MULTIPLICITY_SHIFT,
     OK,
     OVERFLOW,
@@ -56,7 +57,6 @@ from streamreasoner.backends.columnar.kernels.records.layout import (
     WAS_PRESENT,
 )
 from streamreasoner.backends.columnar.kernels.records.slots import insert
-from streamreasoner.engine.updates import MAX_MULTIPLICITY
 from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
 

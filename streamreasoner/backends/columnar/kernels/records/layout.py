@@ -19,12 +19,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from streamreasoner.lang import limits
-
 Int8s: TypeAlias = NDArray[np.int8]
 Int32s: TypeAlias = NDArray[np.int32]
 Int64s: TypeAlias = NDArray[np.int64]
 
+
+# Compiled in, so defined here; tests compare them with the limits of the language and the engine.
+MAX_MULTIPLICITY = 1 << 58
 
 # Address table -----------------------------------------------------------------------------------
 SCALARS = 0  # int64, see below
@@ -212,10 +213,15 @@ OVERFLOW = 1  # a multiplicity left its range
 FULL = 2  # the arena is full
 FAILED = 3  # a built-in raised; see Builtins.failure
 
+# Results of a call of Python ----------------------------------------------------------------------
+NO_VALUE = -1
+FAILURE = -2
+REDUCE = -1  # the code that requests the result of a group; the other argument is the group
+
 # Scratch: bindings and join path of a running plan ------------------------------------------------
-MAX_ARITY = limits.ARGUMENTS
-MAX_VARIABLES = limits.VARIABLES
-MAX_STEPS = limits.ATOMS
+MAX_ARITY = 250  # arguments of an atom
+MAX_VARIABLES = 250  # variables of a rule
+MAX_STEPS = 100  # atoms of a body
 ARRANGED_KEY = 0
 CELLS_OUT = 256
 SLOTS = 512

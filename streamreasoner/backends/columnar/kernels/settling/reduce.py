@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.columnar.callbacks import FAILURE, REDUCE
 from streamreasoner.backends.columnar.kernels.records.arrangement import (
     drop_group,
     ensure_group,
@@ -36,6 +35,7 @@ from streamreasoner.backends.columnar.kernels.records.layout import (
     FACT_MASK,
     FACT_TABLE,
     FAILED,
+    FAILURE,
     FRESH,
     FULL,
     FUNCTION_COUNT,
@@ -54,6 +54,7 @@ from streamreasoner.backends.columnar.kernels.records.layout import (
     OK,
     OPERANDS,
     QUIET,
+    REDUCE,
     REDUCTION_ARRANGEMENT,
     REDUCTION_FUNCTION,
     REDUCTION_HEAD,
