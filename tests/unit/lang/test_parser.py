@@ -20,7 +20,7 @@ from streamreasoner.lang.ast import (
 )
 from streamreasoner.lang.parser import parse, read
 from streamreasoner.lang.printer import print_expression, print_program, print_rule
-from streamreasoner.program import checked
+from streamreasoner.program import check
 from streamreasoner.values.builtins import NAMES
 
 EX = "@prefix ex: <http://example.org/> .\n"
@@ -145,7 +145,7 @@ def test_every_construct_reads_back_as_itself():
     program = parse(path.read_text(encoding="utf-8"), str(path))
 
     assert parse(print_program(program)) == program
-    assert checked(program).warnings == ()
+    assert check(program).warnings == ()
 
 
 def test_the_file_with_everything_has_every_construct():

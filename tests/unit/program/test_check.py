@@ -8,8 +8,7 @@ from streamreasoner import rulesets
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.parser import parse
 from streamreasoner.lang.printer import print_literal, print_rule
-from streamreasoner.program import check_text, load_program
-from streamreasoner.program import checked as check
+from streamreasoner.program import check, check_text, load_program
 
 PATH = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), path(?y, ?z) .\n"
 

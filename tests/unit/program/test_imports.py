@@ -7,8 +7,7 @@ import pytest
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.parser import parse
 from streamreasoner.lang.printer import print_rule
-from streamreasoner.program import checked as check
-from streamreasoner.program import load_program
+from streamreasoner.program import check, load_program
 
 
 @pytest.fixture
