@@ -9,9 +9,9 @@ import pytest
 from kafka import KafkaProducer
 from pipelines import committed, new_case, open_transaction, produce
 
-from streamreasoner import streaming
 from streamreasoner.errors import BrokerError, StateError
 from streamreasoner.io.codec.encode import Outgoing
+from streamreasoner.io.kafka import progress_topic
 from streamreasoner.io.kafka.claims import Claim, check_changes, check_claims
 from streamreasoner.io.kafka.progress_topic import Marker, Progress
 from streamreasoner.io.kafka.sink import Publication, Sink
@@ -137,7 +137,7 @@ def test_records_behind_an_open_transaction_are_waited_for(case, caplog):
 
 def test_a_transaction_that_does_not_end_is_named(case, monkeypatch):
     """The message has the command that finds it."""
-    monkeypatch.setattr(streaming.progress, "_MAX_OPEN_SECONDS", 0.5)
+    monkeypatch.setattr(progress_topic, "_MAX_OPEN_SECONDS", 0.5)
     with (
         open_transaction(case, case.kafka.progress_topic),
         closing(Progress(case.kafka, "first")) as progress,
