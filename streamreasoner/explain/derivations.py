@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from streamreasoner.engine.ports import LAST_ITERATION
 from streamreasoner.explain.ground import computed, conditions, operand, value
 from streamreasoner.explain.matching import MatchSearch, schedule
-from streamreasoner.explain.proof import Absent, Condition, Fact
+from streamreasoner.explain.proof import Absent, Condition
 from streamreasoner.lang.ast import Aggregate, Atom, Negation
+from streamreasoner.query.facts import Fact
 from streamreasoner.values.numbers import number
 from streamreasoner.values.sums import aggregate
 

@@ -17,9 +17,10 @@ from streamreasoner.explain.rule_groups import Rules
 from streamreasoner.explain.store import Store
 
 if TYPE_CHECKING:
-    from streamreasoner.explain.proof import Absence, Fact, Limits
+    from streamreasoner.explain.proof import Absence, Limits
     from streamreasoner.explain.store import State
     from streamreasoner.program.checked import CheckedProgram
+    from streamreasoner.query.facts import Fact
     from streamreasoner.rdf.dictionary import TermDictionary
 
 

@@ -8,11 +8,11 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from streamreasoner.errors import DataError
-from streamreasoner.explain.proof import Fact
 from streamreasoner.lang.ast import Constant, Prefix, Span, Variable, Wildcard, bracketed
 from streamreasoner.lang.diagnostic import Diagnostic, refuse
 from streamreasoner.lang.parser import read
 from streamreasoner.lang.printer import print_directive
+from streamreasoner.query.facts import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -25,8 +25,8 @@ from streamreasoner.values.comparison import Operator, compare
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from streamreasoner.explain.proof import Fact
     from streamreasoner.lang.ast import Expression, Literal
+    from streamreasoner.query.facts import Fact
 
     Bindings = Mapping[str, str]
 

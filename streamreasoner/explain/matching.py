@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from streamreasoner.explain.ground import Bindings
-    from streamreasoner.explain.proof import Fact
     from streamreasoner.explain.store import Row, Store
     from streamreasoner.lang.ast import Expression, Literal, Rule
+    from streamreasoner.query.facts import Fact
 
     Source = Callable[[str, Mapping[int, str], frozenset[int]], Sequence[Row]]
     """Facts for the positive atoms: predicate, known terms, positions of the atom's constants."""

@@ -34,7 +34,6 @@ from streamreasoner.explain.proof import (
     Absent,
     Attempt,
     Condition,
-    Fact,
     Failure,
     FailureKind,
 )
@@ -51,6 +50,7 @@ from streamreasoner.lang.ast import (
     children,
 )
 from streamreasoner.lang.binding import bindings as bindings_of
+from streamreasoner.query.facts import Fact
 from streamreasoner.values.builtins import TESTS
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from streamreasoner.lang.ast import Aggregate, Atom, Expression, Literal, Rule, Span
+    from streamreasoner.query.facts import Fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +27,6 @@ class Limits:
     depth: int | None = 50
     size: int | None = 1000
     matches: int = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A predicate and canonical terms."""
-
-    predicate: str
-    arguments: tuple[str, ...]
 
 
 # Why a fact is present ---------------------------------------------------------------------------

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from streamreasoner.explain.derivations import RuleMatch
-    from streamreasoner.explain.proof import Fact, Limits
+    from streamreasoner.explain.proof import Limits
     from streamreasoner.explain.rule_groups import Rules
     from streamreasoner.explain.store import Row, Store
+    from streamreasoner.query.facts import Fact
 
 
 class ProofSearch:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamreasoner.explain.matching import goal_for
-from streamreasoner.explain.proof import Competition, Fact
+from streamreasoner.explain.proof import Competition
 from streamreasoner.lang.ast import Aggregate, Constant
 from streamreasoner.lang.normal_form import aggregates, is_lattice
+from streamreasoner.query.facts import Fact
 from streamreasoner.values.order import order_key
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.shell.facts import fact_of, sort_key
+from streamreasoner.query.facts import sort_key
+from streamreasoner.shell.facts import fact_of
 from streamreasoner.shell.line import Line, Tone, count
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.api.reasoner import Diff, Update
     from streamreasoner.engine.epoch import EpochResult
-    from streamreasoner.shell.command import Fact
+    from streamreasoner.query.facts import Fact
     from streamreasoner.shell.facts import FactPrinter
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from streamreasoner.errors import StreamReasonerError
 
 if TYPE_CHECKING:
-    from streamreasoner.lang.ast import Prefix, Term
+    from streamreasoner.lang.ast import Prefix
+    from streamreasoner.query.facts import Fact, FactPattern
 
 
 class CommandError(StreamReasonerError):
@@ -95,22 +96,6 @@ ALIASES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """A predicate and canonical terms."""
-
-    predicate: str
-    terms: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """Facts of a predicate; `arguments` are Constant, Variable or Wildcard; None matches all."""
-
-    predicate: str
-    arguments: tuple[Term, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class QueueUpdates:
     """`insert` and `remove`: facts to queue as updates, all with the same multiplicity."""
 
@@ -129,21 +114,21 @@ class Load:
 class ListFacts:
     """`list`: the present facts that match."""
 
-    pattern: Pattern
+    pattern: FactPattern
 
 
 @dataclass(frozen=True, slots=True)
 class CountFacts:
     """`count`: the number of facts that match."""
 
-    pattern: Pattern
+    pattern: FactPattern
 
 
 @dataclass(frozen=True, slots=True)
 class ShowTrace:
     """`trace`: the multiplicities of the facts that match."""
 
-    pattern: Pattern
+    pattern: FactPattern
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from streamreasoner.api.reasoner import Diff, Reasoner
-    from streamreasoner.shell.command import Command, Fact
+    from streamreasoner.query.facts import Fact
+    from streamreasoner.shell.command import Command
 
 _Result = TypeVar("_Result")
 
@@ -134,7 +135,7 @@ class Session:
             case ShowTrace(pattern):
                 return self._limited(*self._queries.trace(pattern))
             case Explain(fact):
-                terms = map(from_ntriples, fact.terms)
+                terms = map(from_ntriples, fact.arguments)
                 return lines(self.reasoner.explain(fact.predicate, *terms).text())
             case AddRules():
                 return self._add(command)
@@ -256,7 +257,7 @@ class Session:
 
 
 def _update(fact: Fact, multiplicity: int) -> Update:
-    return Update(fact.predicate, tuple(map(from_ntriples, fact.terms)), multiplicity)
+    return Update(fact.predicate, tuple(map(from_ntriples, fact.arguments)), multiplicity)
 
 
 def _updates(number: int) -> str:

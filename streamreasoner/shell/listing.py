@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import TRIPLE, Atom, walk
 from streamreasoner.lang.printer import print_rule
-from streamreasoner.shell.facts import decode_facts, in_order, matching, sort_key
+from streamreasoner.query.facts import decode_facts, in_order, matching, sort_key
 from streamreasoner.shell.line import Line, Tone, count
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.lang.ast import Rule
-    from streamreasoner.shell.command import Fact, Pattern
+    from streamreasoner.query.facts import Fact, FactPattern
     from streamreasoner.shell.facts import FactPrinter
 
 _MEBIBYTE = 1 << 20
@@ -35,18 +35,18 @@ class Queries:
     reasoner: Reasoner
     printer: FactPrinter
 
-    def count(self, pattern: Pattern) -> list[Line]:
+    def count(self, pattern: FactPattern) -> list[Line]:
         """The number of present facts that match."""
         return [_facts(len(self._ids(pattern)))]
 
-    def facts(self, pattern: Pattern, limit: int | None) -> tuple[list[Line], str, int]:
+    def facts(self, pattern: FactPattern, limit: int | None) -> tuple[list[Line], str, int]:
         """The present facts that match, up to a limit, and their number as text and number."""
         found = in_order(self._ids(pattern), self.reasoner.dictionary)
         facts = self._decode(pattern, found[:limit])
         lines = [Line(self.printer.text(fact)) for fact in facts]
         return lines, _facts(len(found)).text, len(found)
 
-    def trace(self, pattern: Pattern) -> tuple[list[Line], str]:
+    def trace(self, pattern: FactPattern) -> tuple[list[Line], str]:
         """The multiplicities, by iteration, of the facts that match, present or not."""
         rows = self.reasoner.engine.trace(pattern.predicate)
         mask = matching(pattern, rows.args, self.reasoner.dictionary)
@@ -115,11 +115,11 @@ class Queries:
             lines.append(Line(f"memory of facts: {numbers.bytes / _MEBIBYTE:,.1f} MiB"))
         return lines
 
-    def _ids(self, pattern: Pattern) -> NDArray[np.int32]:
+    def _ids(self, pattern: FactPattern) -> NDArray[np.int32]:
         args = self.reasoner.engine.facts(pattern.predicate)
         return args[matching(pattern, args, self.reasoner.dictionary)]
 
-    def _decode(self, pattern: Pattern, args: NDArray[np.int32]) -> list[Fact]:
+    def _decode(self, pattern: FactPattern, args: NDArray[np.int32]) -> list[Fact]:
         return decode_facts(pattern.predicate, args, self.reasoner.dictionary)
 
 

@@ -37,13 +37,13 @@ from streamreasoner.shell.syntax import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from streamreasoner.shell.command import Pattern
+    from streamreasoner.query.facts import FactPattern
     from streamreasoner.shell.syntax import Scope
 
 MAX_REPETITIONS = 1_000_000_000
 """Maximum of `* N`, so that no sum of typed updates overflows a multiplicity."""
 
-_PATTERN_COMMANDS: Mapping[str, Callable[[Pattern], Command]] = MappingProxyType(
+_PATTERN_COMMANDS: Mapping[str, Callable[[FactPattern], Command]] = MappingProxyType(
     {"list": ListFacts, "count": CountFacts, "trace": ShowTrace}
 )
 _TIMES = re.compile(r"(?<=[)\]])\s*\*\s*([0-9]+)(?=\s*\.?\s*(?:(?:\#|//|%)[^\n]*)?\s*$)")

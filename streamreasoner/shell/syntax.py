@@ -17,7 +17,7 @@ from streamreasoner.lang.parser import read
 from streamreasoner.lang.printer import print_directive
 from streamreasoner.lang.statements import blank
 from streamreasoner.program.checked import CHECKS
-from streamreasoner.shell.command import Fact, Pattern
+from streamreasoner.query.facts import Fact, FactPattern
 from streamreasoner.shell.inputs import is_open, is_terminated
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def read_facts(text: str, start: int, scope: Scope) -> tuple[Fact, ...]:
     )
 
 
-def read_pattern(text: str, start: int, scope: Scope) -> Pattern:
+def read_pattern(text: str, start: int, scope: Scope) -> FactPattern:
     """The predicate, or the atom of constants, variables and wildcards, from an offset.
 
     Raises:
@@ -84,7 +84,7 @@ def read_pattern(text: str, start: int, scope: Scope) -> Pattern:
         if name[1] not in scope.arities:
             span = _span(text, *name.span(1))
             raise refuse([_unknown_predicate(name[1], span, scope)], {SOURCE: text})
-        return Pattern(name[1])
+        return FactPattern(name[1])
     program = _statements(text, start, scope)
     head, *others = [head for rule in program.rules for head in rule.heads]
     arguments = tuple(
@@ -104,7 +104,7 @@ def read_pattern(text: str, start: int, scope: Scope) -> Pattern:
     diagnostics += _check_head(head, scope)
     if diagnostics:
         raise _error_of(diagnostics, text, scope)
-    return Pattern(head.predicate, arguments)
+    return FactPattern(head.predicate, arguments)
 
 
 def read_prefix(text: str, scope: Scope) -> Prefix:

@@ -113,7 +113,8 @@ def _progress(console: Console) -> Progress:
 def _print(reasoner: Reasoner, paths: list[Path]) -> None:
     from streamreasoner.explain.fact import prefixes
     from streamreasoner.io.formats.files import declared_prefixes
-    from streamreasoner.shell.facts import FactPrinter, decode_facts, in_order
+    from streamreasoner.query.facts import decode_facts, in_order
+    from streamreasoner.shell.facts import FactPrinter
 
     program = reasoner.program
     printer = FactPrinter({**declared_prefixes(paths), **prefixes(program)})

@@ -13,9 +13,9 @@ from streamreasoner.explain.proof import (
     Aggregation,
     Condition,
     Derivation,
-    Fact,
     Proved,
 )
+from streamreasoner.query.facts import Fact
 
 if TYPE_CHECKING:
     from streamreasoner.explain.proof import Absence, Attempt, Proof, Step

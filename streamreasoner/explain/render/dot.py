@@ -12,9 +12,9 @@ from streamreasoner.explain.proof import (
     Aggregation,
     Condition,
     Derivation,
-    Fact,
     Proved,
 )
+from streamreasoner.query.facts import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

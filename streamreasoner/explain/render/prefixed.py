@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamreasoner.explain.ground import atom_of
-from streamreasoner.explain.proof import Absent, Condition, Fact
+from streamreasoner.explain.proof import Absent, Condition
 from streamreasoner.lang.ast import (
     Atom,
     Call,
@@ -15,6 +15,7 @@ from streamreasoner.lang.ast import (
     Negation,
 )
 from streamreasoner.lang.printer import print_expression, print_literal, print_rule
+from streamreasoner.query.facts import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

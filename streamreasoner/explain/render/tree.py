@@ -10,7 +10,6 @@ from streamreasoner.explain.proof import (
     Aggregation,
     Condition,
     Derivation,
-    Fact,
     FailureKind,
     Proved,
 )
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.explain.proof import Absence, Attempt, Failure, Proof, Step
     from streamreasoner.explain.render.prefixed import ExplanationPrinter
+    from streamreasoner.query.facts import Fact
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,16 @@ import pytest
 
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.ast import Base, Constant, Prefix, Span, Variable
+from streamreasoner.query.facts import Fact, FactPattern
 from streamreasoner.shell.command import (
     AddRules,
     CommandError,
     DeclarePrefix,
     DropRule,
     Explain,
-    Fact,
     Help,
     ListFacts,
     Load,
-    Pattern,
     QueueUpdates,
     Simple,
 )
@@ -59,8 +58,8 @@ def edge(x, y):
             "insert [ex:a, a, ex:B].",
             QueueUpdates((Fact("triple", (f"<{EX}a>", RDF_TYPE, f"<{EX}B>")),), 1),
         ),
-        ("list path", ListFacts(Pattern("path"))),
-        ("list path. % all", ListFacts(Pattern("path"))),
+        ("list path", ListFacts(FactPattern("path"))),
+        ("list path. % all", ListFacts(FactPattern("path"))),
         ("explain edge(1, 2)", Explain(edge(1, 2))),
         ("why-not edge(1, 2)", Explain(edge(1, 2))),
         ("load a.csv", Load("a.csv")),
@@ -83,7 +82,7 @@ def test_a_pattern_keeps_its_variables():
     command = parse("list path(ex:a, ?x).", SCOPE)
 
     assert command == ListFacts(
-        Pattern("path", (Constant(f"<{EX}a>", NOWHERE), Variable("x", NOWHERE)))
+        FactPattern("path", (Constant(f"<{EX}a>", NOWHERE), Variable("x", NOWHERE)))
     )
 
 

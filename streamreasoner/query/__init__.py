@@ -1,0 +1,1 @@
+"""Questions about the facts of one epoch. Invariant: a question changes nothing."""

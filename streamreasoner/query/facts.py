@@ -1,0 +1,86 @@
+"""Facts that match a pattern, in order. Invariant: the order is deterministic.
+
+Facts are sorted by predicate, then argument by argument in the total order of terms: numbers by
+value, strings by their characters. Rows of term ids are int32 of shape (n, arity).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from streamreasoner.lang.ast import Constant, Variable
+from streamreasoner.values.order import order_key
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from streamreasoner.lang.ast import Term
+    from streamreasoner.rdf.dictionary import TermDictionary
+
+_CACHED_KEYS = 1 << 16
+_key_of_term = lru_cache(maxsize=_CACHED_KEYS)(order_key)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A predicate and canonical terms."""
+
+    predicate: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FactPattern:
+    """Facts of a predicate; `arguments` are Constant, Variable or Wildcard; None matches all."""
+
+    predicate: str
+    arguments: tuple[Term, ...] | None = None
+
+
+def sort_key(fact: Fact) -> tuple[str, tuple[bytes, ...]]:
+    """Sort key of a fact."""
+    return fact.predicate, tuple(map(_key_of_term, fact.arguments))
+
+
+def decode_facts(predicate: str, args: NDArray[np.int32], dictionary: TermDictionary) -> list[Fact]:
+    """Facts of rows of term ids, in the same order."""
+    distinct, positions = np.unique(args, return_inverse=True)
+    terms = cast("list[str]", dictionary.decode(distinct).to_pylist())
+    rows = cast("list[list[int]]", positions.reshape(args.shape).tolist())
+    return [Fact(predicate, tuple(terms[i] for i in row)) for row in rows]
+
+
+def in_order(args: NDArray[np.int32], dictionary: TermDictionary) -> NDArray[np.int32]:
+    """Rows of term ids of one predicate, in the order of `sort_key`.
+
+    Each distinct term is compared once, whatever the number of rows.
+    """
+    if not args.size:
+        return args
+    distinct, positions = np.unique(args, return_inverse=True)
+    keys = [_key_of_term(term) for term in dictionary.decode(distinct).to_pylist()]
+    ranks = np.empty(len(keys), np.int64)
+    ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
+    return args[np.lexsort(ranks[positions.reshape(args.shape)].T[::-1])]
+
+
+def matching(
+    pattern: FactPattern, args: NDArray[np.int32], dictionary: TermDictionary
+) -> NDArray[np.bool_]:
+    """Which rows of term ids match a pattern: bool of shape (n,)."""
+    mask = np.ones(len(args), dtype=np.bool_)
+    first: dict[str, int] = {}
+    for position, argument in enumerate(pattern.arguments or ()):
+        match argument:
+            case Constant(term):
+                term_id = dictionary.find(term)
+                mask &= args[:, position] == (-1 if term_id is None else term_id)
+            case Variable(name):
+                mask &= args[:, position] == args[:, first.setdefault(name, position)]
+            case _:
+                pass
+    return mask
