@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from streamreasoner.errors import StreamReasonerError
 
 if TYPE_CHECKING:
-    from streamreasoner.api.reasoner import Diff, Reasoner, Update
+    from streamreasoner.api.reasoner import Reasoner
+    from streamreasoner.api.updates import Diff, Update
 
 __all__ = ["Diff", "Reasoner", "StreamReasonerError", "Update", "__version__"]
 

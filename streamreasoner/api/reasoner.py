@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
-from operator import index
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
@@ -17,12 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from streamreasoner.api.nodes import from_ntriples, to_ntriples
+from streamreasoner.api.updates import Diff, Update, check_predicate, checked
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.engine.epoch import DEFAULT_RECURSION_LIMIT, Engine, EpochResult
 from streamreasoner.engine.updates import Updates
-from streamreasoner.errors import DataError, EngineError, ProgramError, TermError
+from streamreasoner.errors import EngineError, ProgramError
 from streamreasoner.io.formats.files import load
-from streamreasoner.lang.ast import QUAD, TRIPLE, Constant
+from streamreasoner.lang.ast import TRIPLE, Constant
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.edit import with_rules, without_rules
 from streamreasoner.program.load import load_program
@@ -44,64 +44,7 @@ if TYPE_CHECKING:
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.rdf.dictionary import TermDictionary
 
-_INT64 = 1 << 63
-_KINDS = {"<": "an IRI", "_": "a blank node", '"': "a literal"}
-_POSITIONS = ("subject", "predicate", "object", "graph")
-_ALLOWED = ("<_", "<", '<_"', "<_")
 NO_PREDICATES: Mapping[str, int] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """A fact and the change of its multiplicity.
-
-    Attributes:
-        predicate: Name of the predicate; triples are facts of `triple`.
-        args: rdflib terms, or Python values for plain literals, numbers and booleans.
-        multiplicity: Positive to assert, negative to retract.
-    """
-
-    predicate: str
-    args: tuple[PythonTerm, ...]
-    multiplicity: int = 1
-
-    @classmethod
-    def triple(
-        cls,
-        subject: PythonTerm,
-        predicate: PythonTerm,
-        object_: PythonTerm,
-        multiplicity: int = 1,
-    ) -> Update:
-        """An update of a triple."""
-        return cls(TRIPLE, (subject, predicate, object_), multiplicity)
-
-
-@dataclass(frozen=True, slots=True)
-class Diff:
-    """What one epoch changed.
-
-    Attributes:
-        epoch: Logical time of the epoch, counted from 0.
-        changes: Facts that became present (+1) or absent (-1), asserted and derived alike.
-        derived: The same for the derived facts: those present without being asserted.
-        iterations: Iterations that the epoch touched, summed over strata.
-    """
-
-    epoch: int
-    changes: tuple[Update, ...]
-    derived: tuple[Update, ...]
-    iterations: int
-
-    @property
-    def present(self) -> tuple[Update, ...]:
-        """The facts that became present."""
-        return tuple(change for change in self.changes if change.multiplicity > 0)
-
-    @property
-    def absent(self) -> tuple[Update, ...]:
-        """The facts that became absent."""
-        return tuple(change for change in self.changes if change.multiplicity < 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +155,7 @@ class Reasoner:
             DataError: The file cannot be read, or its facts do not fit the program.
         """
         for facts in load(path, self.dictionary.local, header=header):
-            self._check(facts.predicate, facts.args.shape[1], f"{path}: ")
+            check_predicate(facts.predicate, facts.args.shape[1], self.program.arities, f"{path}: ")
             ones = np.ones(len(facts.args), np.int64)
             yield Updates(facts.predicate, self.dictionary.resolve(facts.args), ones)
 
@@ -290,12 +233,12 @@ class Reasoner:
 
         In a set, facts with the terms 1, 1.0 and true would be one: Python's values are equal.
         """
-        self._check(predicate, None)
+        check_predicate(predicate, None, self.program.arities)
         return list(self._decode(self.engine.facts(predicate)))
 
     def trace(self, predicate: str = TRIPLE) -> list[tuple[tuple[PythonTerm, ...], int, int]]:
         """Every (arguments, iteration, multiplicity) of a predicate, in any order."""
-        self._check(predicate, None)
+        check_predicate(predicate, None, self.program.arities)
         rows = self.engine.trace(predicate)
         return list(
             zip(
@@ -325,7 +268,7 @@ class Reasoner:
         if isinstance(fact, str) and ("(" in fact or "[" in fact):
             target = read_fact(fact, self.program)
         else:
-            self._check(fact, len(args))
+            check_predicate(fact, len(args), self.program.arities)
             target = Fact(fact, tuple(to_ntriples(term) for term in args))
         return explain(self.program, self.engine, self.dictionary, target, limits or Limits())
 
@@ -357,36 +300,14 @@ class Reasoner:
 
     def _encode(self, updates: Iterable[Update]) -> Iterator[Updates]:
         # Encode runs of one predicate, so that terms get ids in the order of the input.
-        checked = (self._checked(position, update) for position, update in enumerate(updates))
-        for predicate, run in groupby(checked, key=lambda row: row[0]):
+        arities = self.program.arities
+        rows_of = (
+            checked(update, arities, f"updates[{position}]: ")
+            for position, update in enumerate(updates)
+        )
+        for predicate, run in groupby(rows_of, key=lambda row: row[0]):
             rows = list(run)
             yield self._rows(predicate, [row[1] for row in rows], [row[2] for row in rows])
-
-    def _checked(self, position: int, update: Update) -> tuple[str, list[str], int]:
-        """Predicate, canonical terms and multiplicity of an update.
-
-        Raises:
-            DataError: The update is not a valid fact of the program.
-        """
-        where = f"updates[{position}]: "
-        if not isinstance(update, Update):
-            raise DataError(f"{where}Expected an `Update`, got {type(update).__name__}.")
-        if not isinstance(update.args, tuple | list):
-            raise DataError(
-                f"{where}The arguments must be a tuple, got {type(update.args).__name__}."
-            )
-        self._check(update.predicate, len(update.args), where)
-        try:
-            terms = [to_ntriples(term) for term in update.args]
-        except TermError as error:
-            raise DataError(f"{where}{error}") from None
-        for name, term, allowed in zip(_POSITIONS, terms, _ALLOWED, strict=False):
-            if update.predicate in {TRIPLE, QUAD} and term[0] not in allowed:
-                kinds = " or ".join(_KINDS[start] for start in allowed)
-                raise DataError(
-                    f"{where}The {name} of a {update.predicate} must be {kinds}, not {term}."
-                )
-        return update.predicate, terms, _multiplicity(update.multiplicity, where)
 
     def _rows(
         self,
@@ -409,37 +330,11 @@ class Reasoner:
         rows = cast("list[list[int]]", positions.reshape(args.shape).tolist())
         return [tuple(terms[i] for i in row) for row in rows]
 
-    def _check(self, predicate: str, arity: int | None, where: str = "") -> None:
-        arities = self.program.arities
-        if not isinstance(predicate, str):
-            name = type(predicate).__name__
-            raise DataError(f"{where}The name of a predicate must be a str, got {name}.")
-        if predicate not in arities:
-            known = ", ".join(f"{name}/{n}" for name, n in sorted(arities.items()))
-            raise DataError(f"{where}The program has no predicate '{predicate}'; it has {known}.")
-        if arity is not None and arity != arities[predicate]:
-            raise DataError(
-                f"{where}'{predicate}' has {arities[predicate]} arguments in the program,"
-                f" not {arity}."
-            )
-
 
 def _text(rules: str) -> str:
     if not isinstance(rules, str):
         raise ProgramError(f"Rules to add or remove must be a str, got {type(rules).__name__}.")
     return rules
-
-
-def _multiplicity(number: object, where: str) -> int:
-    try:
-        multiplicity = index(number)  # type: ignore[arg-type]
-    except TypeError:
-        raise DataError(f"{where}The multiplicity must be an integer, not {number!r}.") from None
-    if multiplicity == 0 or not -_INT64 <= multiplicity < _INT64:
-        raise DataError(
-            f"{where}The multiplicity must be a non-zero 64-bit integer, not {multiplicity}."
-        )
-    return multiplicity
 
 
 def other_arity(predicate: str, arity: int, known: int) -> str:

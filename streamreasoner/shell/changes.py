@@ -11,7 +11,7 @@ from streamreasoner.shell.line import Line, Tone, count
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from streamreasoner.api.reasoner import Diff, Update
+    from streamreasoner.api.updates import Diff, Update
     from streamreasoner.engine.epoch import EpochResult
     from streamreasoner.query.facts import Fact
     from streamreasoner.shell.facts import FactPrinter

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from streamreasoner.api.nodes import from_ntriples
-from streamreasoner.api.reasoner import Update
+from streamreasoner.api.updates import Update
 from streamreasoner.errors import EngineError, ProgramError
 from streamreasoner.io.formats.files import declared_prefixes
 from streamreasoner.lang.ast import Base, Prefix, Span
@@ -41,7 +41,8 @@ from streamreasoner.shell.syntax import Scope, relocated, rule_warnings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from streamreasoner.api.reasoner import Diff, Reasoner
+    from streamreasoner.api.reasoner import Reasoner
+    from streamreasoner.api.updates import Diff
     from streamreasoner.query.facts import Fact
     from streamreasoner.shell.command import Command
 

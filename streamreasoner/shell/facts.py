@@ -13,7 +13,7 @@ from streamreasoner.query.facts import Fact
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from streamreasoner.api.reasoner import Update
+    from streamreasoner.api.updates import Update
 
 _NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
 

@@ -16,7 +16,8 @@ from examples.independent import RESULTS
 from oracle import derivations, evaluate
 
 from streamreasoner.api.nodes import from_ntriples
-from streamreasoner.api.reasoner import Reasoner, Update
+from streamreasoner.api.reasoner import Reasoner
+from streamreasoner.api.updates import Update
 from streamreasoner.config import load
 from streamreasoner.io.formats.json import read_any
 from streamreasoner.program.load import load_program

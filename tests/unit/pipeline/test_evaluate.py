@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 import pytest
 from control_builders import APPENDED, control, messages
 
-from streamreasoner.api.reasoner import Reasoner, Update, columnar
+from streamreasoner.api.reasoner import Reasoner, columnar
+from streamreasoner.api.updates import Update
 from streamreasoner.errors import EngineError
 from streamreasoner.pipeline.evaluator import Evaluator
 from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text

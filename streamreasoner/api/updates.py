@@ -1,0 +1,138 @@
+"""What a reasoner takes and returns: updates and differences.
+
+Invariant: an update that was checked is a fact of the program, of canonical terms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import index
+from typing import TYPE_CHECKING
+
+from streamreasoner.api.nodes import to_ntriples
+from streamreasoner.errors import DataError, TermError
+from streamreasoner.lang.ast import QUAD, TRIPLE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from streamreasoner.api.nodes import PythonTerm
+
+_INT64 = 1 << 63
+_KINDS = {"<": "an IRI", "_": "a blank node", '"': "a literal"}
+_POSITIONS = ("subject", "predicate", "object", "graph")
+_ALLOWED = ("<_", "<", '<_"', "<_")
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """A fact and the change of its multiplicity.
+
+    Attributes:
+        predicate: Name of the predicate; triples are facts of `triple`.
+        args: rdflib terms, or Python values for plain literals, numbers and booleans.
+        multiplicity: Positive to assert, negative to retract.
+    """
+
+    predicate: str
+    args: tuple[PythonTerm, ...]
+    multiplicity: int = 1
+
+    @classmethod
+    def triple(
+        cls,
+        subject: PythonTerm,
+        predicate: PythonTerm,
+        object_: PythonTerm,
+        multiplicity: int = 1,
+    ) -> Update:
+        """An update of a triple."""
+        return cls(TRIPLE, (subject, predicate, object_), multiplicity)
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """What one epoch changed.
+
+    Attributes:
+        epoch: Logical time of the epoch, counted from 0.
+        changes: Facts that became present (+1) or absent (-1), asserted and derived alike.
+        derived: The same for the derived facts: those present without being asserted.
+        iterations: Iterations that the epoch touched, summed over strata.
+    """
+
+    epoch: int
+    changes: tuple[Update, ...]
+    derived: tuple[Update, ...]
+    iterations: int
+
+    @property
+    def present(self) -> tuple[Update, ...]:
+        """The facts that became present."""
+        return tuple(change for change in self.changes if change.multiplicity > 0)
+
+    @property
+    def absent(self) -> tuple[Update, ...]:
+        """The facts that became absent."""
+        return tuple(change for change in self.changes if change.multiplicity < 0)
+
+
+def checked(update: Update, arities: Mapping[str, int], where: str) -> tuple[str, list[str], int]:
+    """Predicate, canonical terms and multiplicity of an update.
+
+    Args:
+        update: The update.
+        arities: Arities of the program's predicates.
+        where: Begins every message.
+
+    Raises:
+        DataError: The update is not a valid fact of the program.
+    """
+    if not isinstance(update, Update):
+        raise DataError(f"{where}Expected an `Update`, got {type(update).__name__}.")
+    if not isinstance(update.args, tuple | list):
+        raise DataError(f"{where}The arguments must be a tuple, got {type(update.args).__name__}.")
+    check_predicate(update.predicate, len(update.args), arities, where)
+    try:
+        terms = [to_ntriples(term) for term in update.args]
+    except TermError as error:
+        raise DataError(f"{where}{error}") from None
+    for name, term, allowed in zip(_POSITIONS, terms, _ALLOWED, strict=False):
+        if update.predicate in {TRIPLE, QUAD} and term[0] not in allowed:
+            kinds = " or ".join(_KINDS[start] for start in allowed)
+            raise DataError(
+                f"{where}The {name} of a {update.predicate} must be {kinds}, not {term}."
+            )
+    return update.predicate, terms, _multiplicity(update.multiplicity, where)
+
+
+def check_predicate(
+    predicate: str, arity: int | None, arities: Mapping[str, int], where: str = ""
+) -> None:
+    """Check that a program has a predicate, of this arity if one is given.
+
+    Raises:
+        DataError: It has not.
+    """
+    if not isinstance(predicate, str):
+        name = type(predicate).__name__
+        raise DataError(f"{where}The name of a predicate must be a str, got {name}.")
+    if predicate not in arities:
+        known = ", ".join(f"{name}/{n}" for name, n in sorted(arities.items()))
+        raise DataError(f"{where}The program has no predicate '{predicate}'; it has {known}.")
+    if arity is not None and arity != arities[predicate]:
+        raise DataError(
+            f"{where}'{predicate}' has {arities[predicate]} arguments in the program, not {arity}."
+        )
+
+
+def _multiplicity(number: object, where: str) -> int:
+    try:
+        multiplicity = index(number)  # type: ignore[arg-type]
+    except TypeError:
+        raise DataError(f"{where}The multiplicity must be an integer, not {number!r}.") from None
+    if multiplicity == 0 or not -_INT64 <= multiplicity < _INT64:
+        raise DataError(
+            f"{where}The multiplicity must be a non-zero 64-bit integer, not {multiplicity}."
+        )
+    return multiplicity
