@@ -11,6 +11,7 @@ from streamreasoner.engine.updates import TraceRows
 from streamreasoner.program.text import ProgramText
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.state import Tables
+from streamreasoner.state.record import EpochRecord
 
 APP = "test-application"
 PROGRAM = ProgramText("program-hash", "p(?x) :- q(?x) .\n", ("p/1", "q/1"))
@@ -48,11 +49,16 @@ def offsets(epoch):
     return {"input": {"0": [epoch * 10, epoch * 10 + 10]}}
 
 
+def record(epoch, program=PROGRAM):
+    """The record of an epoch, with the program in effect."""
+    return EpochRecord(epoch, offsets(epoch), program.hash)
+
+
 def commit_one(tables, epoch, *, trace=None, new_terms=(), changed=(), program=None):
     """Commit an epoch, by default with one trace row."""
     rows = [trace_rows("triple", ((epoch, 1, 2), 0, 1))] if trace is None else trace
     added = (tables.terms_stored, terms(*new_terms))
-    tables.commit(epoch, NOW, added, rows, changed, offsets(epoch), program)
+    tables.commit(record(epoch, program or PROGRAM), NOW, added, rows, changed, program)
 
 
 def restored(tables, before):

@@ -23,10 +23,10 @@ from streamreasoner.errors import StateError
 from streamreasoner.io.codec import encode
 from streamreasoner.io.codec.envelope import append_milliseconds
 from streamreasoner.io.formats import timestamps
-from streamreasoner.io.kafka.progress_topic import Marker
 from streamreasoner.io.kafka.sink import Publication
 from streamreasoner.io.spark import offsets
 from streamreasoner.pipeline.observers import timed
+from streamreasoner.state.record import EpochRecord
 from streamreasoner.state.version import FORMAT, SEMANTICS
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from streamreasoner.pipeline.observers import PipelineObserver
     from streamreasoner.pipeline.recovery import Resume
     from streamreasoner.rdf.dictionary import TermDictionary
-    from streamreasoner.state.delta.log import Offsets
+    from streamreasoner.state.record import Offsets
     from streamreasoner.state.tables import Tables
 
 
@@ -129,8 +129,9 @@ class EpochRunner:
 
         evaluated = parts.evaluation.evaluate(batch, epoch, current, before_trial)
         confirm_topics()
-        self._store(evaluated, current)
-        self._publish(evaluated, current, batch)
+        record = EpochRecord(epoch, current, evaluated.program.hash, FORMAT, SEMANTICS)
+        self._store(evaluated, record)
+        self._publish(evaluated, record, batch)
         # 3. Return: Spark writes its commit log and plans the next batch.
         self._previous, self._next = current, epoch + 1
         if evaluated.new_program is not None:
@@ -160,24 +161,23 @@ class EpochRunner:
         offsets.check_within(epoch, batch, current)
         return current
 
-    def _store(self, evaluated: Evaluated, current: Offsets) -> None:
+    def _store(self, evaluated: Evaluated, record: EpochRecord) -> None:
         """Durable step 1: append to the tables that do not have the epoch."""
         parts = self._parts
         stored = parts.tables.terms_stored
         with timed(parts.observer, "store"):
             parts.tables.commit(
-                evaluated.epoch,
+                record,
                 timestamps.instant(evaluated.ts),
                 (stored, parts.dictionary.terms(stored, len(parts.dictionary))),
                 evaluated.result.trace,
                 evaluated.changes,
-                current,
                 evaluated.new_program,
             )
 
-    def _publish(self, evaluated: Evaluated, current: Offsets, batch: pa.Table) -> None:
+    def _publish(self, evaluated: Evaluated, record: EpochRecord, batch: pa.Table) -> None:
         """Durable step 2: one transaction, skipped if the marker records it as committed."""
-        parts, epoch = self._parts, evaluated.epoch
+        parts, epoch = self._parts, record.epoch
         if epoch <= self._published:
             return
         with timed(parts.observer, "publish"):
@@ -189,7 +189,7 @@ class EpochRunner:
                     ),
                     headers=encode.headers(epoch),
                     dead_letters=evaluated.dead_letters(),
-                    marker=Marker(epoch, current, evaluated.program.hash, FORMAT, SEMANTICS),
+                    marker=record,
                 )
             )
         self._published = epoch

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.pipeline.attempts import AttemptsFile
     from streamreasoner.pipeline.evaluator import Evaluated, Evaluator
-    from streamreasoner.state.delta.log import Offsets
+    from streamreasoner.state.record import Offsets
 
 _ENVIRONMENT = (
     StateError,

@@ -23,11 +23,10 @@ from streamreasoner.pipeline.in_effect import same_program
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streamreasoner.io.kafka.progress_topic import Marker
     from streamreasoner.io.spark.offsets import Checkpoint
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.program.text import ProgramText
-    from streamreasoner.state.delta.log import Offsets
+    from streamreasoner.state.record import EpochRecord, Offsets
     from streamreasoner.state.tables import Tables
 
     Programs = tuple[tuple[int, ProgramText], ...]
@@ -58,7 +57,7 @@ class Resume:
     programs: Programs
 
 
-def check(marker: Marker | None, tables: Tables, checkpoint: Checkpoint) -> None:
+def check(marker: EpochRecord | None, tables: Tables, checkpoint: Checkpoint) -> None:
     """Refuse a state that cannot be resumed, whatever was published after this marker.
 
     Markers only advance, so this needs no fencing, and a process refused here does not disturb a
@@ -69,22 +68,22 @@ def check(marker: Marker | None, tables: Tables, checkpoint: Checkpoint) -> None
     """
     if marker is not None:
         # Older numbers are from before the state was migrated or rebuilt.
-        marker.version.check_not_newer(f"The marker of epoch {marker.batch} on the progress topic")
+        marker.version.check_not_newer(f"The marker of epoch {marker.epoch} on the progress topic")
     published, stored = _published(marker), _stored(tables)
     if not checkpoint.committed <= stored <= checkpoint.planned or published > stored:
         raise _disagree(published, tables, checkpoint)
     if marker is not None:
         _, stored_program = _until(tables.programs, published)[-1]
-        if marker.program_hash != stored_program.hash:
+        if marker.program != stored_program.hash:
             raise StateError(
                 f"Epoch {published} was published by another rule program (hash "
-                f"{marker.program_hash[:12]}) than the stored one ({stored_program.hash[:12]}). "
+                f"{marker.program[:12]}) than the stored one ({stored_program.hash[:12]}). "
                 f"{_ADVICE}"
             )
     _check_ranges(marker, tables, checkpoint, stored)
 
 
-def resume(marker: Marker | None, tables: Tables, checkpoint: Checkpoint) -> Resume:
+def resume(marker: EpochRecord | None, tables: Tables, checkpoint: Checkpoint) -> Resume:
     """Reconcile checkpoint, tables and progress topic.
 
     Args:
@@ -148,8 +147,8 @@ def check_file(
     )
 
 
-def _published(marker: Marker | None) -> int:
-    return -1 if marker is None else marker.batch
+def _published(marker: EpochRecord | None) -> int:
+    return -1 if marker is None else marker.epoch
 
 
 def _stored(tables: Tables) -> int:
@@ -171,11 +170,11 @@ def _until(programs: Sequence[tuple[int, ProgramText]], last: int) -> Programs:
 
 
 def _check_ranges(
-    marker: Marker | None, tables: Tables, checkpoint: Checkpoint, stored: int
+    marker: EpochRecord | None, tables: Tables, checkpoint: Checkpoint, stored: int
 ) -> None:
     """Compare ranges too: a new checkpoint counts batches from 0 again, over other data."""
     if marker is not None:
-        _check_same(marker.batch, "the progress topic", marker.offsets, checkpoint)
+        _check_same(marker.epoch, "the progress topic", marker.offsets, checkpoint)
     for epoch in {stored, checkpoint.committed} - {-1}:
         stored_range = tables.offsets(epoch)
         if stored_range is not None:

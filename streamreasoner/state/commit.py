@@ -39,11 +39,11 @@ from streamreasoner.state.delta import log
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from streamreasoner.state.delta.log import EpochRecord
     from streamreasoner.state.delta.table import Table
+    from streamreasoner.state.record import Offsets, TableRecord
 
 
-def complete_version(tables: Mapping[str, Table], record: EpochRecord | None) -> int | None:
+def complete_version(tables: Mapping[str, Table], record: TableRecord | None) -> int | None:
     """The last epoch that every table holds, given the last record of `trace`.
 
     Raises:
@@ -93,7 +93,7 @@ def check_epoch(epoch: int, version: int | None, incomplete: int | None) -> None
         raise ValueError(f"Epoch {epoch} is negative; version is {version}.")
 
 
-def check_replay(record: EpochRecord, offsets: log.Offsets) -> None:
+def check_replay(record: TableRecord, offsets: Offsets) -> None:
     """Refuse a replay that read different input from the first attempt.
 
     Raises:
@@ -126,7 +126,7 @@ def check_program(epoch: int, stored: str | None, program: str | None) -> None:
         )
 
 
-def last_record(trace: Table) -> EpochRecord | None:
+def last_record(trace: Table) -> TableRecord | None:
     """The record of the last epoch in `trace`.
 
     Raises:

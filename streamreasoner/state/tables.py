@@ -17,6 +17,7 @@ from streamreasoner.state import commit, programs, restore, rows, schemas
 from streamreasoner.state.delta import log, table
 from streamreasoner.state.delta.table import Identity, Table
 from streamreasoner.state.maintain import Maintenance
+from streamreasoner.state.record import TableRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from streamreasoner.engine.updates import TraceRows
     from streamreasoner.program.text import ProgramText
     from streamreasoner.rdf.dictionary import TermDictionary
-    from streamreasoner.state.delta.log import Offsets
     from streamreasoner.state.programs import ProgramsByEpoch
+    from streamreasoner.state.record import EpochRecord, Offsets
     from streamreasoner.state.rows import DecodedChanges, File
 
 
@@ -154,35 +155,34 @@ class Tables:
 
     def commit(  # noqa: PLR0917  # the order in which an epoch is made
         self,
-        epoch: int,
+        record: EpochRecord,
         ts: datetime,
         terms: tuple[int, pa.LargeStringArray],
         trace: Iterable[TraceRows],
         changes: Iterable[DecodedChanges],
-        offsets: Offsets,
         program: ProgramText | None = None,
     ) -> None:
         """Durable step 1: append one epoch to all tables; returns when it is durable.
 
         Args:
-            epoch: Larger than every epoch before, or the one that is being replayed.
+            record: The record of an epoch that follows all others, or of the one that is being
+                replayed.
             ts: Time of the epoch, with a time zone; a column of `changes`.
             terms: Id of the first term, and the terms from that id on. Terms that the table has
                 already are skipped.
             trace: Signed differences of the trace, with the engine's ids and iterations.
             changes: Decoded changes, see `rows.change_files`.
-            offsets: Input range: topic -> partition -> offsets, stored with the epoch.
             program: The program from this epoch on, if it changes.
 
         Raises:
             StateError: The epoch does not follow the last one, another process writes to the
                 tables, or they cannot be written. The process must restart.
         """
-        new_hash = None if program is None else program.hash
+        epoch, new_hash = record.epoch, None if program is None else program.hash
         commit.check_epoch(epoch, self._version, self._incomplete)
         if self._record is not None and self._record.epoch == epoch:
-            commit.check_replay(self._record, offsets)
-            commit.check_program(epoch, self._record.program, new_hash)
+            commit.check_replay(self._record, record.offsets)
+            commit.check_program(epoch, self._record.new_program, new_hash)
         elif epoch in dict(self._programs):
             commit.check_program(epoch, dict(self._programs)[epoch].hash, new_hash)
         if self._version is not None and epoch <= self._version:
@@ -199,19 +199,19 @@ class Tables:
             for name, new_files in files.items()
         }
         latest = {name: number for name, number in last_epochs.items() if number is not None}
-        record = log.EpochRecord(epoch, self._version, latest, offsets, new_hash)
+        stored = TableRecord(epoch, self._version, latest, record.offsets, new_hash)
         appended = {
-            name: self._writers[name].submit(self._tables[name].append, new_files, record)
+            name: self._writers[name].submit(self._tables[name].append, new_files, stored)
             for name, new_files in files.items()
             if new_files is not None
         }
         trace_files = rows.trace_files(trace, epoch, arity)
         trace_writer, to_trace = self._writers[schemas.TRACE], self._tables[schemas.TRACE]
         before = appended.get(schemas.TERMS)
-        last = trace_writer.submit(to_trace.append, trace_files, record, before)
+        last = trace_writer.submit(to_trace.append, trace_files, stored, before)
         self._bytes += sum(_results([*appended.values(), last]))
         self._terms += len(new_terms)
-        self._version, self._incomplete, self._record = epoch, None, record
+        self._version, self._incomplete, self._record = epoch, None, stored
         self._commits += 1
         if program is not None:
             self._programs = tuple((dict(self._programs) | {epoch: program}).items())

@@ -81,7 +81,7 @@ def die_within_publish(epoch):
     publish = Sink.publish
 
     def cut(self, publication):
-        if publication.marker.batch >= epoch:
+        if publication.marker.epoch >= epoch:
             commit = self._producer
             self._producer = Uncommitted(commit)
         publish(self, publication)

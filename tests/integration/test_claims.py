@@ -13,8 +13,9 @@ from streamreasoner.errors import BrokerError, StateError
 from streamreasoner.io.codec.encode import Outgoing
 from streamreasoner.io.kafka import progress_topic
 from streamreasoner.io.kafka.claims import Claim, check_changes, check_claims
-from streamreasoner.io.kafka.progress_topic import Marker, Progress
+from streamreasoner.io.kafka.progress_topic import Progress
 from streamreasoner.io.kafka.sink import Publication, Sink
+from streamreasoner.state.record import EpochRecord
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def publish(case, app_id, epochs=1, changes_of_each=1):
     for epoch in range(epochs):
         keys = [f"{epoch} {number}".encode() for number in range(changes_of_each)]
         changes = [Outgoing(keys, [b"{}"] * len(keys))]
-        sink.publish(Publication(changes, [], [], Marker(epoch, {}, "hash")))
+        sink.publish(Publication(changes, [], [], EpochRecord(epoch, {}, "hash")))
     sink.close()
     # A commit returns before its changes are visible; the next start waits until they are.
     sink = Sink(case.kafka, app_id, 60)
@@ -108,7 +109,7 @@ def test_claims_are_on_the_progress_topic(case):
     publish(case, "first")
     with closing(Progress(case.kafka, "first")) as progress:
         progress.read_all()
-        assert progress.marker() == Marker(0, {}, "hash")
+        assert progress.marker() == EpochRecord(0, {}, "hash")
         assert progress.claims == [claim]
         sink = Sink(case.kafka, "second", 60)
         sink.start()
@@ -131,7 +132,7 @@ def test_records_behind_an_open_transaction_are_waited_for(case, caplog):
             timer.start()
             progress.read_all()
             timer.join()
-        assert progress.marker() == Marker(0, {}, "hash")
+        assert progress.marker() == EpochRecord(0, {}, "hash")
     assert "Waiting for an open transaction" in caplog.text
 
 

@@ -21,6 +21,7 @@ import pyarrow as pa
 from streamreasoner.program.text import ProgramText
 from streamreasoner.engine.updates import TraceRows
 from streamreasoner.state import Tables
+from streamreasoner.state.record import EpochRecord
 
 def rows(predicate, iteration, *args):
     return TraceRows(predicate, np.array([args]), np.array([iteration]), np.array([1]))
@@ -33,10 +34,10 @@ with Tables.open(sys.argv[1], "test-application", program, 3, trace_epochs=5) as
         term = pa.array([f"<http://example.org/t{epoch}>"], pa.large_string())
         known = tables.terms_stored
         tables.commit(
-            epoch, datetime.now(UTC), (known, term[known - epoch:]),
+            EpochRecord(epoch, {"input": {"0": [epoch, epoch + 1]}}, program.hash),
+            datetime.now(UTC), (known, term[known - epoch:]),
             [rows("p", 0, epoch), rows("q", 1, epoch, epoch)],
             [("p", [term], np.array([1], np.int8))],
-            {"input": {"0": [epoch, epoch + 1]}},
         )
         print(epoch, flush=True)
         tables.maintain_if_due()

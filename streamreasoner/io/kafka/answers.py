@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, cast
 
-import msgspec
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
 from streamreasoner.errors import BrokerError, StreamReasonerError
 from streamreasoner.io.kafka.clients import kafka_python, unreachable
+from streamreasoner.state.record import EpochRecord
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -25,12 +25,6 @@ if TYPE_CHECKING:
     from streamreasoner.config import KafkaConfig
 
 _POLL_MS = 200
-
-
-class _Range(msgspec.Struct):
-    """The input range in a marker."""
-
-    offsets: dict[str, dict[str, list[int]]]
 
 
 class Answers:
@@ -62,7 +56,7 @@ class Answers:
         except KafkaError as error:
             raise unreachable(kafka, error) from None
         self._letters: list[dict[str, bytes]] = []
-        self._marker: _Range | None = None
+        self._marker: EpochRecord | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -118,7 +112,7 @@ class Answers:
                 if partition.topic == self._kafka.dead_letter_topic:
                     self._letters.append(dict(message.headers))
                 elif message.key == self._key:
-                    self._marker = msgspec.json.decode(message.value, type=_Range)
+                    self._marker = EpochRecord.from_marker(message.value)
 
     def _read_to_the_end(self) -> None:
         ends = self._consumer.end_offsets(self._partitions)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from streamreasoner.config import KafkaConfig
-    from streamreasoner.state.delta.log import Offsets
+    from streamreasoner.state.record import Offsets
 
 _ANSWER_SECONDS = 1.0
 

@@ -20,7 +20,7 @@ from streamreasoner.errors import BrokerError, StateError
 from streamreasoner.io.kafka.claims import Claim, read_claim
 from streamreasoner.io.kafka.clients import ANSWER_SECONDS, librdkafka, refused_right, unreachable
 from streamreasoner.io.kafka.topic_checks import admin_client
-from streamreasoner.state.version import StateVersion
+from streamreasoner.state.record import EpochRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,29 +33,6 @@ if TYPE_CHECKING:
 _MAX_OPEN_SECONDS = 16 * 60
 _POLL_SECONDS = 0.05
 _log = logging.getLogger(__name__)
-
-
-class Marker(msgspec.Struct, frozen=True):
-    """The record on the progress topic: the last published batch of one application.
-
-    Attributes:
-        batch: Its id, which is its epoch.
-        offsets: Its input range: topic -> partition -> [first, next].
-        program_hash: Hash of the canonical program that evaluated it.
-        format: Format of its state; a marker without one has the oldest.
-        semantics: Semantics of its state.
-    """
-
-    batch: int
-    offsets: dict[str, dict[str, list[int]]]
-    program_hash: str
-    format: int = StateVersion().format
-    semantics: int = StateVersion().semantics
-
-    @property
-    def version(self) -> StateVersion:
-        """The version of the state it belongs to."""
-        return StateVersion(self.format, self.semantics)
 
 
 class Progress:
@@ -132,7 +109,7 @@ class Progress:
         """The claims of all applications, oldest first."""
         return self._claims
 
-    def marker(self) -> Marker | None:
+    def marker(self) -> EpochRecord | None:
         """The last marker of this application, None before the first.
 
         Raises:
@@ -141,7 +118,7 @@ class Progress:
         if self._last is None:
             return None
         try:
-            return msgspec.json.decode(self._last, type=Marker)
+            return EpochRecord.from_marker(self._last)
         except msgspec.DecodeError as error:
             raise StateError(
                 f"The record of {self._app_id} on {self._kafka.progress_topic} is not a "

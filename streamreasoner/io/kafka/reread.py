@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.config import KafkaConfig
     from streamreasoner.io.codec.encode import Header
-    from streamreasoner.state.delta.log import Offsets
+    from streamreasoner.state.record import Offsets
 
 _SCHEMA = pa.schema(
     {

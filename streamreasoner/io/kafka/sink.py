@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from streamreasoner.config import KafkaConfig
     from streamreasoner.io.codec.encode import Header, Message, Outgoing
     from streamreasoner.io.kafka.claims import Claim
-    from streamreasoner.io.kafka.progress_topic import Marker
+    from streamreasoner.state.record import EpochRecord
 
 _INIT_SECONDS = 60.0
 # Above the client's default of 1 MB: the topic's limit decides.
@@ -40,13 +40,13 @@ class Publication:
         changes: Changes for the output topic, one item per predicate.
         headers: Headers of every change, in addition to the application id.
         dead_letters: Rejected messages for the dead-letter topic.
-        marker: Records that the epoch is published.
+        marker: The record of the epoch, for the progress topic.
     """
 
     changes: Iterable[Outgoing]
     headers: list[Header]
     dead_letters: Iterable[Message]
-    marker: Marker
+    marker: EpochRecord
 
 
 class Sink:
@@ -122,12 +122,12 @@ class Sink:
                 self._produce(
                     self._kafka.dead_letter_topic, letter.value, letter.key, letter.headers
                 )
-            marker = msgspec.json.encode(publication.marker)
+            marker = publication.marker.to_marker()
             self._produce(self._kafka.progress_topic, marker, self._app_id.encode(), [])
             # librdkafka bounds the commit by the transaction timeout; a shorter wait loses it.
             producer.commit_transaction(-1)
         except KafkaException as error:
-            raise self._error(f"publish epoch {publication.marker.batch}", error) from None
+            raise self._error(f"publish epoch {publication.marker.epoch}", error) from None
         return published
 
     def close(self) -> None:

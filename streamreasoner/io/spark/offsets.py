@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from streamreasoner.state.delta.log import Offsets
+    from streamreasoner.state.record import Offsets
 
     Ends = dict[str, dict[str, int]]
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from streamreasoner.state.delta.log import Offsets
+    from streamreasoner.state.record import Offsets
 
 _POLL_SECONDS = 0.5
 _COMMIT_SECONDS = 10.0

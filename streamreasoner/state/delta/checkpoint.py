@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from streamreasoner.errors import StateError
 from streamreasoner.state.delta import log, seal
-from streamreasoner.state.delta.log import EpochRecord
+from streamreasoner.state.record import TableRecord
 from streamreasoner.system import disk
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Checkpoint:
 
     version: int
     actions: tuple[Action, ...]
-    records: tuple[EpochRecord, ...]
+    records: tuple[TableRecord, ...]
 
 
 BEGINNING: Final = Checkpoint(-1, (), ())
@@ -112,7 +112,7 @@ def versions(table: Path, *, sealed: bool = True) -> list[int]:
 
 
 def write(
-    table: Path, version: int, actions: Iterable[Action], records: Sequence[EpochRecord]
+    table: Path, version: int, actions: Iterable[Action], records: Sequence[TableRecord]
 ) -> None:
     """Write a checkpoint durably, so that the commits up to it may be deleted.
 
@@ -162,7 +162,7 @@ def newest(table: Path) -> Checkpoint:
     note = json.loads(text)
     if seal.digest(data) != note["checkpoint"]:
         raise StateError(_damage_message(table, version, log.checkpoint_path(table, version)))
-    records = tuple(map(EpochRecord.from_json, note["records"]))
+    records = tuple(map(TableRecord.from_json, note["records"]))
     return Checkpoint(version, _actions(data), records)
 
 

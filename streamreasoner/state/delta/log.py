@@ -14,15 +14,15 @@ import os
 import time
 import uuid
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from streamreasoner.errors import StateError
 from streamreasoner.state.delta import seal
+from streamreasoner.state.record import TableRecord
 from streamreasoner.system import disk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
 RECORD_KEY: Final = "streamreasoner"
@@ -41,54 +41,7 @@ class UnsealedError(StateError):
     """A log written by a release without digests, or one whose digests are damaged."""
 
 
-Offsets = dict[str, dict[str, list[int]]]
 Action = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class EpochRecord:
-    """What the commit of one epoch records about the epoch.
-
-    Attributes:
-        epoch: The epoch, equal to the version of the application's transaction in that commit.
-        previous: The epoch before it, None for the first.
-        latest: The last epoch with rows in each table other than `trace`; tables that have had no
-            rows are left out.
-        offsets: Input read by the epoch: topic -> partition -> [first, next].
-        program: Hash of the program that took effect in this epoch, None if it did not change.
-    """
-
-    epoch: int
-    previous: int | None
-    latest: Mapping[str, int]
-    offsets: Offsets
-    program: str | None = None
-
-    def to_json(self) -> str:
-        """The record as JSON, a value in the commit's `commitInfo`."""
-        return json.dumps(
-            {
-                "epoch": self.epoch,
-                "previous": self.previous,
-                "latest": dict(self.latest),
-                "offsets": self.offsets,
-                "program": self.program,
-            }
-        )
-
-    @staticmethod
-    def from_json(text: str) -> EpochRecord:
-        """Inverse of `to_json`."""
-        fields = json.loads(text)
-        # Commits without a seal name only the tables with rows of their own epoch.
-        own = dict.fromkeys(fields.get("requires", ()), fields["epoch"])
-        return EpochRecord(
-            epoch=fields["epoch"],
-            previous=fields["previous"],
-            latest=fields.get("latest", own),
-            offsets=fields["offsets"],
-            program=fields["program"],
-        )
 
 
 def directory_of(table: Path) -> Path:
@@ -160,7 +113,7 @@ def commit(
             temporary.unlink()
 
 
-def commit_info(operation: str, record: EpochRecord | None = None) -> Action:
+def commit_info(operation: str, record: TableRecord | None = None) -> Action:
     """The `commitInfo` action; it comes first, because it holds the digest of the commit."""
     information = {
         seal.KEY: seal.BLANK,
@@ -217,12 +170,12 @@ def unsealed(path: Path) -> str:
     )
 
 
-def epoch_record(actions: Iterable[Action]) -> EpochRecord | None:
+def epoch_record(actions: Iterable[Action]) -> TableRecord | None:
     """The epoch record of a commit, None if it belongs to no epoch."""
     for action in actions:
         text = action.get("commitInfo", {}).get(RECORD_KEY)
         if text is not None:
-            return EpochRecord.from_json(text)
+            return TableRecord.from_json(text)
     return None
 
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from streamreasoner.state.delta.checkpoint import Checkpoint
-    from streamreasoner.state.delta.log import Action, EpochRecord
+    from streamreasoner.state.delta.log import Action
+    from streamreasoner.state.record import TableRecord
 
 READER_VERSION: Final = 1
 WRITER_VERSION: Final = 2
@@ -49,7 +50,7 @@ class Snapshot:
     transactions: Mapping[str, Action]
     added: Mapping[str, Action]
     removed: Mapping[str, Action]
-    records: tuple[EpochRecord, ...]
+    records: tuple[TableRecord, ...]
 
     @property
     def properties(self) -> Mapping[str, str]:
@@ -67,7 +68,7 @@ class Snapshot:
         transaction = self.transactions.get(app_id)
         return None if transaction is None else int(transaction["version"])
 
-    def record(self, epoch: int) -> EpochRecord | None:
+    def record(self, epoch: int) -> TableRecord | None:
         """The record of one of the last epochs, None if the log no longer holds it."""
         return next((record for record in self.records if record.epoch == epoch), None)
 
@@ -198,7 +199,7 @@ class _Replay:
         self._removed = {} if start is None else {**start.removed}
 
     def result(
-        self, version: int, checkpoint_version: int, records: tuple[EpochRecord, ...]
+        self, version: int, checkpoint_version: int, records: tuple[TableRecord, ...]
     ) -> Snapshot:
         if self._protocol is None or self._metadata is None:
             raise StateError(
@@ -280,6 +281,6 @@ def _refuse_lost_end(table: Path, start: int, newest: int, *, sealed: bool) -> N
     )
 
 
-def _records(commits: Iterable[list[Action]]) -> tuple[EpochRecord, ...]:
+def _records(commits: Iterable[list[Action]]) -> tuple[TableRecord, ...]:
     records = (log.epoch_record(actions) for actions in commits)
     return tuple(record for record in records if record is not None)

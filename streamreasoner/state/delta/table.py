@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from streamreasoner.state.delta.datafile import DataFile
-    from streamreasoner.state.delta.log import Action, EpochRecord
+    from streamreasoner.state.delta.log import Action
     from streamreasoner.state.delta.snapshot import Snapshot
+    from streamreasoner.state.record import TableRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class Table:
     def append(
         self,
         files: Iterable[tuple[pa.Table, dict[str, str]]],
-        record: EpochRecord,
+        record: TableRecord,
         before: Future[int] | None = None,
     ) -> int:
         """Append the rows of one epoch durably, as one commit that carries the record.

@@ -18,6 +18,7 @@ from streamreasoner.pipeline.observers import Observers
 from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.state import Tables
+from streamreasoner.state.record import EpochRecord
 
 RULES = """
 path(?x, ?y) :- edge(?x, ?y) .
@@ -65,12 +66,11 @@ class Process:
         evaluated = self.evaluate(epoch, updates, changes)
         terms = self.reasoner.dictionary
         self.tables.commit(
-            epoch,
+            EpochRecord(epoch, {"in": {"0": [epoch, epoch + 1]}}, evaluated.program.hash),
             NOW,
             (0, terms.terms(0, len(terms))),
             evaluated.result.trace,
             evaluated.changes,
-            {"in": {"0": [epoch, epoch + 1]}},
             evaluated.new_program,
         )
         return evaluated

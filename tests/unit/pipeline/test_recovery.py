@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-import msgspec
 import pytest
 
 from streamreasoner.errors import StateError
-from streamreasoner.io.kafka.progress_topic import Marker
 from streamreasoner.io.spark.offsets import Checkpoint
 from streamreasoner.pipeline.recovery import Resume, check, check_file, resume
 from streamreasoner.program import check_text
 from streamreasoner.program.text import ProgramText
-from streamreasoner.state.version import FORMAT, SEMANTICS, StateVersion
+from streamreasoner.state.record import EpochRecord
+from streamreasoner.state.version import FORMAT, SEMANTICS
 
 HASH = "h" * 64
 PROGRAM = ProgramText(HASH, "p(?x) :- q(?x) .\n", ("p/1", "q/1"))
@@ -61,7 +60,7 @@ def checkpoint(directory, planned, committed):
 
 def marker(batch, program=HASH, shift=0):
     """The marker of a batch, None before the first."""
-    return None if batch < 0 else Marker(batch, span(batch, shift), program)
+    return None if batch < 0 else EpochRecord(batch, span(batch, shift), program)
 
 
 @pytest.mark.parametrize("batch", [0, 3])
@@ -181,19 +180,12 @@ def test_a_marker_of_a_newer_release_is_refused(tmp_path, number):
     """A higher version is not of this state; a lower one is from before a migration."""
     spark = checkpoint(tmp_path, 3, 2)
     current = {"format": FORMAT, "semantics": SEMANTICS}
-    older = Marker(2, span(2), HASH, **{**current, number: current[number] - 1})
-    newer = Marker(2, span(2), HASH, **{**current, number: current[number] + 1})
+    older = EpochRecord(2, span(2), HASH, **{**current, number: current[number] - 1})
+    newer = EpochRecord(2, span(2), HASH, **{**current, number: current[number] + 1})
 
     assert resume(older, StoredTables(3), spark).before == 3
     with pytest.raises(StateError, match=rf"marker of epoch 2.*has {number} .*at least as new"):
         resume(newer, StoredTables(3), spark)
-
-
-def test_a_marker_without_a_version_has_the_oldest():
-    """Early releases wrote markers without a version."""
-    old = {"batch": 2, "offsets": span(2), "program_hash": HASH}
-
-    assert msgspec.json.decode(json.dumps(old), type=Marker).version == StateVersion(0, 1)
 
 
 @pytest.mark.parametrize(("table_shift", "marker_shift"), [(1, 0), (0, 1)])

@@ -22,11 +22,11 @@ from storage_builders import (
 from thorough import THOROUGH
 
 from streamreasoner.errors import StateError
-from streamreasoner.io.kafka.progress_topic import Marker
 from streamreasoner.io.spark.offsets import Checkpoint
 from streamreasoner.pipeline.recovery import resume
 from streamreasoner.program.text import ProgramText
 from streamreasoner.state import maintain, schemas
+from streamreasoner.state.record import EpochRecord
 
 STEP = 64 if THOROUGH else 0
 FILES = 30
@@ -80,7 +80,7 @@ def start(state):
     with open_tables(state / "tables") as tables:
         found, dictionary = restored(tables, LAST + 1)
         checkpoint = Checkpoint.read(state / "checkpoint")
-        marker = Marker(LAST, offsets(LAST), OTHER.hash)
+        marker = EpochRecord(LAST, offsets(LAST), OTHER.hash)
         point = resume(marker, tables, checkpoint)
         # A batch that is not in Spark's commit log is replayed, and changes nothing.
         assert point.before in {LAST, LAST + 1}

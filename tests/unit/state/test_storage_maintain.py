@@ -18,6 +18,7 @@ from streamreasoner.state import maintain, schemas
 from streamreasoner.state.delta import log
 from streamreasoner.state.delta.datafile import DataFile
 from streamreasoner.state.delta.table import Identity, Table
+from streamreasoner.state.record import TableRecord
 
 EPOCHS = 3000 if THOROUGH else 300
 MOST_FILES = 2000 if EPOCHS > 300 else 1500  # without maintenance there would be 11 per epoch
@@ -190,7 +191,7 @@ def test_a_stalled_writer_does_not_write_into_the_past(tmp_path):
             log.commit_path(tmp_path / "trace", version).unlink()
 
         with pytest.raises(StateError, match="another process has been writing"):
-            stalled.append([], log.EpochRecord(1, 0, {}, {}))
+            stalled.append([], TableRecord(1, 0, {}, {}, None))
 
 
 @pytest.mark.parametrize("predicates", [1, 8])

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 from deltalake import DeltaTable
-from storage_builders import NOW, PROGRAM, changes, commit_one, offsets, open_tables, terms
+from storage_builders import NOW, PROGRAM, changes, commit_one, open_tables, record, terms
 
 from streamreasoner.errors import StateError
 from streamreasoner.program.text import ProgramText
@@ -66,12 +66,11 @@ def test_an_epoch_that_changes_the_program_is_complete_in_all_tables(tmp_path, k
     with open_tables(tmp_path) as tables:
         assert tables.version() == (1 if all(kept) else 0)
         tables.commit(
-            1,
+            record(1, OTHER),
             NOW,
             (0, terms("a")),
             [],
             [changes("p", (("a",), 1))],
-            offsets(1),
             OTHER,
         )
         assert tables.version() == 1

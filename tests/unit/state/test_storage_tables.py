@@ -16,6 +16,7 @@ from storage_builders import (
     commit_one,
     offsets,
     open_tables,
+    record,
     restored,
     terms,
     trace_rows,
@@ -26,6 +27,7 @@ from streamreasoner.errors import StateError
 from streamreasoner.state import restore, rows, schemas
 from streamreasoner.state.delta import log, seal, table
 from streamreasoner.state.delta.table import Identity
+from streamreasoner.state.record import EpochRecord, TableRecord
 
 
 def test_new_tables_hold_no_epoch(tmp_path):
@@ -52,7 +54,7 @@ def test_an_epoch_survives_reopening(tmp_path):
     """The next process reads what was committed: version, offsets, terms and trace."""
     with open_tables(tmp_path) as tables:
         tables.commit(
-            0,
+            record(0),
             NOW,
             (0, terms("a", "b", "c")),
             [
@@ -60,7 +62,6 @@ def test_an_epoch_survives_reopening(tmp_path):
                 trace_rows("edge", ((2, 0), 1, 5)),
             ],
             [changes("triple", (("a", "b", "c"), 1))],
-            offsets(0),
         )
 
     with open_tables(tmp_path, create=False) as tables:
@@ -144,12 +145,11 @@ def test_many_rows_are_several_files(tmp_path, monkeypatch):
     names = "abcde"
     with open_tables(tmp_path) as tables:
         tables.commit(
-            0,
+            record(0),
             NOW,
             (0, terms(*names)),
             Blocks(lambda: [trace_rows("p", ((i,), 0, 1)) for i in range(len(names))]),
             Blocks(lambda: [changes("p", ((name,), 1)) for name in names]),
-            offsets(0),
         )
         assert restored(tables, 1)[0] == {"p": {((i,), 0): 1 for i in range(len(names))}}
     for name, files in (("trace", 3), ("changes", 3)):
@@ -176,12 +176,11 @@ def test_replaying_a_complete_epoch_changes_nothing(tmp_path):
         with open_tables(tmp_path) as tables:
             for _ in range(2):
                 tables.commit(
-                    0,
+                    record(0),
                     NOW,
                     (0, terms("a")),
                     [trace_rows("p", ((0,), 0, 1))],
                     [changes("p", (("a",), 1))],
-                    offsets(0),
                 )
 
     for name in ("terms", "trace", "changes"):
@@ -219,12 +218,11 @@ def test_a_crash_between_appends_is_completed_by_the_replay(tmp_path, written):
         known = len(dictionary)
         ids = dictionary.encode(terms("b"))
         tables.commit(
-            1,
+            record(1),
             NOW,
             (known, dictionary.terms(known, len(dictionary))),
             [trace_rows("p", ((int(ids[0]),), 0, 1))],
             [changes("p", (("b",), 1))],
-            offsets(1),
         )
         assert tables.version() == 1
 
@@ -239,8 +237,8 @@ def test_a_crash_between_appends_is_completed_by_the_replay(tmp_path, written):
 def test_ids_are_never_stored_without_their_terms(tmp_path):
     """If `terms` does not get its rows, `trace` does not get the epoch."""
     with open_tables(tmp_path) as tables, open_tables(tmp_path) as other:
-        record = log.EpochRecord(0, None, {}, offsets(0))
-        other._tables[schemas.TERMS].append([], record)  # noqa: SLF001 - takes the version
+        first = TableRecord(0, None, {}, offsets(0), None)
+        other._tables[schemas.TERMS].append([], first)  # noqa: SLF001 - takes the version
         with pytest.raises(StateError, match=r"has written epoch 0 to .*terms"):
             commit_one(tables, 0, new_terms=["a"])
     assert len(log.commits(tmp_path / "trace")) == 1
@@ -263,7 +261,7 @@ def test_a_replay_with_other_input_is_refused(tmp_path):
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0)
         with pytest.raises(StateError, match="checkpoint does not belong"):
-            tables.commit(0, NOW, (0, terms()), [], [], offsets(7))
+            tables.commit(EpochRecord(0, offsets(7), PROGRAM.hash), NOW, (0, terms()), [], [])
 
 
 def test_two_writers_do_not_both_write(tmp_path):
@@ -358,12 +356,12 @@ def test_tables_that_are_two_epochs_apart_are_refused(tmp_path):
 def test_terms_that_the_table_has_are_skipped(tmp_path):
     """Given terms may begin at any id; a gap is refused."""
     with open_tables(tmp_path) as tables:
-        tables.commit(0, NOW, (0, terms("a", "b")), [], [], offsets(0))
-        tables.commit(1, NOW, (0, terms("a", "b", "c")), [], [], offsets(1))
+        tables.commit(record(0), NOW, (0, terms("a", "b")), [], [])
+        tables.commit(record(1), NOW, (0, terms("a", "b", "c")), [], [])
         assert tables.terms_stored == 3
         assert restored(tables, 2)[1].terms(0, 3) == terms("a", "b", "c")
         with pytest.raises(StateError, match="begin at id 5"):
-            tables.commit(2, NOW, (5, terms("f")), [], [], offsets(2))
+            tables.commit(record(2), NOW, (5, terms("f")), [], [])
 
 
 def test_a_dictionary_that_is_not_empty_is_refused(tmp_path):

@@ -37,6 +37,7 @@ from streamreasoner.backends.spark.queries.relation import to_frame
 from streamreasoner.backends.spark.tables.bucket_files import DataFiles
 from streamreasoner.errors import StateError
 from streamreasoner.plan.algebra import Arrangement
+from streamreasoner.state.record import read_spark_note, write_spark_note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -291,7 +292,7 @@ class ArrangedTable:
             .drop(_ORDER)
             .write.format("delta")
             .partitionBy(ARRANGEMENT, BUCKET)
-            .option("userMetadata", f"{epoch} {self._meaning}")
+            .option("userMetadata", write_spark_note(epoch, self._meaning))
             .options(**_PROPERTIES)
         )
 
@@ -332,8 +333,9 @@ class ArrangedTable:
         if not files.exists(self._spark, f"{self._path}/_delta_log"):
             return 0
         commits = self._spark.sql(f"DESCRIBE HISTORY delta.`{self._path}` LIMIT 2").collect()
-        notes = [(row.version, *row.userMetadata.split()) for row in commits if row.userMetadata]
-        epochs = {int(epoch): (version, meaning) for version, epoch, meaning in reversed(notes)}
+        noted = [row for row in reversed(commits) if row.userMetadata]
+        notes = [(row.version, *read_spark_note(row.userMetadata)) for row in noted]
+        epochs = {epoch: (version, meaning) for version, epoch, meaning in notes}
         last = max((epoch for epoch in epochs if epoch < before), default=-1)
         version, meaning = epochs.get(last, (0, None))
         if meaning != self._meaning or max(epochs) > before:

@@ -1,0 +1,101 @@
+"""Records of epochs, as they are stored. Invariant: what any release wrote is read.
+
+| record | stored in | as |
+|---|---|---|
+| `EpochRecord` | the progress topic, with the published changes | marker |
+| `TableRecord` | commits of the Delta tables, and seals of their checkpoints | JSON |
+| epoch and meaning | commits of the Spark backend's state, which is built from the trace | note |
+
+Keys have the names of the first release, and readers ignore those that they do not know.
+"""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+
+from streamreasoner.state.version import StateVersion
+
+Offsets = dict[str, dict[str, list[int]]]
+"""Input that an epoch read: topic -> partition -> [first, next]."""
+
+
+class EpochRecord(
+    msgspec.Struct, frozen=True, rename={"epoch": "batch", "program": "program_hash"}
+):
+    """What both durable steps record of an epoch.
+
+    Attributes:
+        epoch: Its number, equal to Spark's batch id.
+        offsets: Its input range.
+        program: Hash of the program in effect: the one that it changed to, if it changed it.
+        format: Format of the state; a marker without one has the oldest.
+        semantics: Semantics of the state.
+    """
+
+    epoch: int
+    offsets: Offsets
+    program: str
+    format: int = StateVersion().format
+    semantics: int = StateVersion().semantics
+
+    @property
+    def version(self) -> StateVersion:
+        """The version of the state it belongs to."""
+        return StateVersion(self.format, self.semantics)
+
+    def to_marker(self) -> bytes:
+        """The record as the value of a message."""
+        return msgspec.json.encode(self)
+
+    @staticmethod
+    def from_marker(value: bytes) -> EpochRecord:
+        """Inverse of `to_marker`.
+
+        Raises:
+            msgspec.DecodeError: The value is not a marker.
+        """
+        return msgspec.json.decode(value, type=EpochRecord)
+
+
+class TableRecord(msgspec.Struct, frozen=True, rename={"new_program": "program"}):
+    """What a table's commit records of its epoch; see `state.commit`.
+
+    Attributes:
+        epoch: The epoch, equal to the version of the application's transaction in that commit.
+        previous: The epoch before it, None for the first.
+        latest: The last epoch with rows in each table other than `trace`; tables that have had no
+            rows are left out.
+        offsets: Its input range.
+        new_program: Hash of the program that took effect in this epoch, None if it did not change.
+    """
+
+    epoch: int
+    previous: int | None
+    latest: dict[str, int]
+    offsets: Offsets
+    new_program: str | None
+
+    def to_json(self) -> str:
+        """The record as JSON, a value in the commit's `commitInfo`."""
+        return json.dumps(msgspec.to_builtins(self))
+
+    @staticmethod
+    def from_json(text: str) -> TableRecord:
+        """Inverse of `to_json`."""
+        fields = json.loads(text)
+        # Commits without a seal name only the tables with rows of their own epoch.
+        own = dict.fromkeys(fields.get("requires", ()), fields["epoch"])
+        return msgspec.convert({"latest": own, **fields}, TableRecord)
+
+
+def write_spark_note(epoch: int, meaning: str) -> str:
+    """A note of the last epoch that a state has, and of what its rows depend on, as one word."""
+    return f"{epoch} {meaning}"
+
+
+def read_spark_note(note: str) -> tuple[int, str]:
+    """Inverse of `write_spark_note`."""
+    epoch, meaning = note.split()
+    return int(epoch), meaning
