@@ -7,6 +7,7 @@ StreamReasonerError
 ├── DataError            a file of facts cannot be read
 ├── EngineError          an epoch failed and was rolled back
 │   ├── StateFullError   memory, or a backend's address space, is exhausted
+│   ├── OutOfIdsError    the dictionary has as many terms as there are ids
 │   ├── RecursionLimitError
 │   └── MultiplicityOverflowError
 ├── StateError           tables, checkpoint and topics cannot be reconciled by replay
@@ -52,6 +53,16 @@ class EngineError(StreamReasonerError):
 
 class StateFullError(EngineError):
     """The backend cannot hold what the epoch adds; a backend without its limits can."""
+
+
+class OutOfIdsError(EngineError):
+    """The dictionary has as many terms as there are ids, on any backend."""
+
+    def __init__(self, terms: int) -> None:
+        super().__init__(
+            f"The dictionary is full: no id is left after {terms} terms. Start with a new "
+            "state and an input that has fewer terms."
+        )
 
 
 class RecursionLimitError(EngineError):

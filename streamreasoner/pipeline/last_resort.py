@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.errors import (
     BrokerError,
     EnvironmentSetupError,
+    OutOfIdsError,
     StateError,
     StateFullError,
     StreamReasonerError,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _ENVIRONMENT = (
     StateError,
     StateFullError,
+    OutOfIdsError,
     BrokerError,
     EnvironmentSetupError,
     OSError,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from streamreasoner.errors import EngineError, StateFullError, TermError
+from streamreasoner.errors import OutOfIdsError, StateFullError, TermError
 from streamreasoner.native.reserved import ReservedColumn, reservable
 from streamreasoner.rdf.kernels import hash_table, term_columns
 from streamreasoner.rdf.terms import canonical
@@ -244,7 +244,7 @@ class Dictionary:
 
         Raises:
             StateFullError: The text of the terms has reached its limit.
-            EngineError: The number of ids has reached its limit.
+            OutOfIdsError: The number of ids has reached its limit.
         """
         if len(self) < self._header[hash_table.COUNT_LIMIT]:
             raise StateFullError(
@@ -253,10 +253,7 @@ class Dictionary:
                 'pipeline.backend = "spark", or use a machine with more memory.'
             )
         if len(self) >= self.capacity:
-            raise EngineError(
-                f"The dictionary is full: no id is left after {len(self)} terms. Start with a new "
-                "state and an input that has fewer terms."
-            )
+            raise OutOfIdsError(len(self))
         old = self._slots
         slots = ReservedColumn(np.uint64, 2 * old.capacity, huge_pages=True)
         hash_table.rehash(old.array, slots.array)

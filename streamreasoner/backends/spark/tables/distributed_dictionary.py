@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.queries.relation import to_frame
 from streamreasoner.backends.spark.tables.term_table import ID, TERM, TermTable
-from streamreasoner.errors import EngineError, StateError
+from streamreasoner.errors import OutOfIdsError, StateError
 from streamreasoner.rdf.dictionary import ID_BYTES, INVALID, MAX_TERMS, Dictionary
 from streamreasoner.system.memory import Fill
 
@@ -31,7 +31,6 @@ NEWEST = 1 << 17
 """Most terms that are in the driver alone; when there are more, they move to the table."""
 REMEMBERED = 1 << 18
 """Most terms of the table that the driver caches from one epoch to the next."""
-_MOST = np.iinfo(np.int32).max
 
 
 class DistributedDictionary:
@@ -186,8 +185,8 @@ class DistributedDictionary:
         ids = self._table.find(terms)
         new = ids < 0
         ids[new] = np.arange(self._count, self._count + new.sum())
-        if len(terms) and ids.max() > _MOST:
-            raise EngineError(f"All ids are in use: there are {self._count} terms.")
+        if self._count + new.sum() > MAX_TERMS:
+            raise OutOfIdsError(self._count)
         self._count += int(new.sum())
         self._add(ids)
 
