@@ -349,9 +349,7 @@ def _place(config: Config) -> BackendKind:
 def _size_monitor(config: Config, reasoner: Reasoner, stop: Callable[[], None]) -> SizeMonitor:
     """The size monitor of a state that may move to Spark."""
     limit = Limit(config.pipeline.max_state_bytes)
-    return SizeMonitor(
-        lambda: limit.exceeded(reasoner.engine.statistics(), reasoner.dictionary.nbytes), stop
-    )
+    return SizeMonitor(lambda: limit.exceeded(reasoner.engine.statistics().capacity), stop)
 
 
 def _settings(config: Config, place: BackendKind) -> dict[str, str]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.engine.updates import Changes, TraceRows, Updates
     from streamreasoner.plan.algebra import ProgramPlan
-    from streamreasoner.system.memory import Fill
+    from streamreasoner.system.capacity import Capacity
 
 LAST_ITERATION = (1 << 31) - 1
 """No iteration is later than this one: facts present at it are present in the closure."""
@@ -47,7 +47,7 @@ class Statistics:
         bytes: Memory in use by the state.
         overflows: Results of expressions and aggregates since the start without a value because
             they do not fit 64 bits.
-        fill: Used part of what the backend can hold.
+        capacity: What facts and terms use, of what the backend can hold.
     """
 
     facts: int
@@ -57,7 +57,7 @@ class Statistics:
     trace_rows: int
     bytes: int
     overflows: int
-    fill: Fill
+    capacity: Capacity
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from streamreasoner.errors import OutOfIdsError, StateFullError, TermError
+from streamreasoner.errors import OutOfIdsError, TermError
 from streamreasoner.native.reserved import ReservedColumn, reservable
 from streamreasoner.rdf.kernels import hash_table, term_columns
 from streamreasoner.rdf.terms import canonical
-from streamreasoner.system.memory import Fill, fullest
+from streamreasoner.system.capacity import full
+from streamreasoner.system.memory import Fill
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +36,11 @@ _FIRST_SLOTS = 1 << 12
 _LOAD_NUMERATOR, _LOAD_DENOMINATOR = 5, 8
 
 
+def text_bytes() -> int:
+    """Number of bytes of text that a new dictionary can hold."""
+    return reservable(1)
+
+
 class TermDictionary(Protocol):
     """Terms and their ids (int32, dense from 0), local or distributed; see `Dictionary`."""
 
@@ -45,16 +51,6 @@ class TermDictionary(Protocol):
     @property
     def local(self) -> Dictionary:
         """The dictionary that file readers fill; `resolve` maps its ids to those of this one."""
-        ...
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory in use."""
-        ...
-
-    @property
-    def fill(self) -> Fill:
-        """How full it is."""
         ...
 
     def resolve(self, local: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -96,7 +92,7 @@ class Dictionary:
     __slots__ = ("__weakref__", "_arena", "_header", "_slots", "_starts")
 
     def __init__(self) -> None:
-        self._arena = ReservedColumn(np.uint8, reservable(1), huge_pages=True)
+        self._arena = ReservedColumn(np.uint8, text_bytes(), huge_pages=True)
         self._starts = ReservedColumn(
             np.int64, reservable(8, at_most=MAX_TERMS + 1), huge_pages=True
         )
@@ -131,9 +127,14 @@ class Dictionary:
         return min(MAX_TERMS, self._starts.capacity - 1)
 
     @property
-    def fill(self) -> Fill:
-        """How full it is: the fuller of its text and its ids."""
-        return fullest(self._text, Fill(ID_BYTES * len(self), ID_BYTES * self.capacity))
+    def ids(self) -> Fill:
+        """How many ids are in use."""
+        return Fill(ID_BYTES * len(self), ID_BYTES * self.capacity)
+
+    @property
+    def text(self) -> Fill:
+        """How full the arena of text is."""
+        return Fill(int(self._header[hash_table.BYTES]), int(self._header[hash_table.BYTES_LIMIT]))
 
     @property
     def nbytes(self) -> int:
@@ -247,21 +248,13 @@ class Dictionary:
             OutOfIdsError: The number of ids has reached its limit.
         """
         if len(self) < self._header[hash_table.COUNT_LIMIT]:
-            raise StateFullError(
-                f"The dictionary is full: the text of {len(self)} terms takes {self._text}, the "
-                "limit for this machine's memory. The epoch was rolled back. Set "
-                'pipeline.backend = "spark", or use a machine with more memory.'
-            )
+            raise full(f"The dictionary is full: the text of {len(self)} terms uses", self.text)
         if len(self) >= self.capacity:
             raise OutOfIdsError(len(self))
         old = self._slots
         slots = ReservedColumn(np.uint64, 2 * old.capacity, huge_pages=True)
         hash_table.rehash(old.array, slots.array)
         self._install(slots)
-
-    @property
-    def _text(self) -> Fill:
-        return Fill(int(self._header[hash_table.BYTES]), int(self._header[hash_table.BYTES_LIMIT]))
 
     def _install(self, slots: ReservedColumn) -> None:
         self._slots = slots

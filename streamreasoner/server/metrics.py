@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Sized
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Final, Protocol
@@ -23,14 +22,13 @@ from streamreasoner.server.health import Health
 from streamreasoner.server.histogram import BatchHistogram
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sized
 
     from numpy.typing import NDArray
     from prometheus_client.core import Metric
 
     from streamreasoner.engine.epoch import EpochResult
     from streamreasoner.engine.ports import Statistics
-    from streamreasoner.system.memory import Fill
 
 SECONDS: Final = (
     *(0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.4),
@@ -56,28 +54,20 @@ class StorageSizes(Protocol):
         """Maintenance runs that failed."""
 
 
-class Terms(Sized, Protocol):
-    """The part of a dictionary that is exported."""
-
-    @property
-    def fill(self) -> Fill:
-        """How full it is."""
-
-
 @dataclass(frozen=True, slots=True)
 class Sources:
     """Where gauges read their values.
 
     Attributes:
         state: Size of the engine's state; read after each batch, on the batch's thread.
-        terms: The dictionary; its length and fill are read after each batch.
+        terms: The dictionary; its length is read after each batch.
         storage: Size of the tables; read after each batch.
         lag: Messages not yet read: (topic, partition) -> number; called at each scrape, on the
             exporter's thread, so it must be thread-safe and must not block for long.
     """
 
     state: Callable[[], Statistics]
-    terms: Terms
+    terms: Sized
     storage: Callable[[], StorageSizes]
     lag: Callable[[], Mapping[tuple[str, str], int]]
 
@@ -250,8 +240,8 @@ class PrometheusObserver:
         self._overflows.inc(state.overflows - self._overflowed)
         self._overflowed = state.overflows
         self._terms.set(len(self._sources.terms))
-        self._fill.labels("facts").set(state.fill.ratio)
-        self._fill.labels("terms").set(self._sources.terms.fill.ratio)
+        for store, fill in state.capacity.stores.items():
+            self._fill.labels(store).set(fill.ratio)
         storage = self._sources.storage()
         self._storage_bytes.set(storage.bytes)
         compactions, failures = self._merged

@@ -10,7 +10,7 @@ from spark_backend import MARKS, spark_session
 
 from streamreasoner.backends.spark.tables import distributed_dictionary as distributed
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
-from streamreasoner.errors import StateError
+from streamreasoner.errors import OutOfIdsError, StateError
 from streamreasoner.rdf.dictionary import Dictionary
 
 pytestmark = MARKS
@@ -57,6 +57,16 @@ def test_ids_are_those_of_a_dictionary_in_memory(spark, tmp_path, monkeypatch):
     assert invalid.tolist() == [memory.intern(TERMS[0]), -1, -1]
     frame = {row.id: row.term for row in table.frame().collect()}
     assert frame == dict(enumerate(memory.terms(0, len(memory)).to_pylist()))
+
+
+def test_ids_run_out_after_as_many_terms_as_in_memory(spark, tmp_path, monkeypatch):
+    """The last id is used, and no term gets one after it."""
+    monkeypatch.setattr(distributed, "MAX_TERMS", 4)
+    table = DistributedDictionary(spark, f"file:{tmp_path}/index")
+    assert table.encode(column(TERMS[:4])).tolist() == [0, 1, 2, 3]
+    assert table.ids.ratio == 1
+    with pytest.raises(OutOfIdsError, match="no id is left after 4 terms"):
+        table.intern(TERMS[4])
 
 
 def test_a_new_process_takes_up_what_is_stored(spark, tmp_path, monkeypatch):

@@ -21,7 +21,7 @@ from streamreasoner.engine.updates import Changes, TraceRows, check_arity
 from streamreasoner.plan.algebra import Age, Column
 from streamreasoner.plan.lower.aggregation import RESULT
 from streamreasoner.plan.program_change import program_change
-from streamreasoner.system.memory import Fill
+from streamreasoner.system.capacity import Capacity
 
 
 class ModelBackend:
@@ -185,7 +185,7 @@ class ModelBackend:
             trace_rows=sum(map(len, state.multiplicities.values())),
             bytes=0,
             overflows=0,
-            fill=Fill(0, 1),
+            capacity=Capacity(0),
         )
 
     def _in_full(self, program, stratum, rule):

@@ -27,9 +27,10 @@ from streamreasoner.backends.columnar.parallel import LARGE, Threads
 from streamreasoner.backends.columnar.results import result
 from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection, Statistics
 from streamreasoner.engine.updates import Changes, TraceRows, check_arity
-from streamreasoner.errors import MultiplicityOverflowError, StateFullError
+from streamreasoner.errors import MultiplicityOverflowError
 from streamreasoner.native.compile import is_cached
 from streamreasoner.plan.algebra import Extend, Filter
+from streamreasoner.system.capacity import Capacity, full
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from streamreasoner.engine.updates import Updates
     from streamreasoner.plan.algebra import ProgramPlan
     from streamreasoner.rdf.dictionary import Dictionary
-    from streamreasoner.system.memory import Fill
     from streamreasoner.values.value_columns import Values
 
 _log = logging.getLogger(__name__)
@@ -272,7 +272,8 @@ class ColumnarBackend:
 
     def statistics(self) -> Statistics:
         """Size of the state."""
-        scalars = self._state.scalars
+        scalars, terms = self._state.scalars, self._dictionary
+        size = self._state.bytes(len(terms))
         return Statistics(
             facts=int(scalars[layout.FACT_COUNT]),
             present=int(scalars[layout.PRESENT]),
@@ -280,8 +281,8 @@ class ColumnarBackend:
             below_zero=int(scalars[layout.BELOW_ZERO]),
             trace_rows=int(scalars[layout.TRACE_ROWS]),
             overflows=self._builtins.overflows,
-            bytes=self._state.bytes(len(self._dictionary)),
-            fill=self._state.fill,
+            bytes=size,
+            capacity=Capacity(size + terms.nbytes, self._state.fill, terms.text, terms.ids),
         )
 
     def _second_thread(self, size: int) -> Threads | None:
@@ -314,7 +315,12 @@ class ColumnarBackend:
             case layout.OVERFLOW:
                 raise MultiplicityOverflowError
             case layout.FULL:
-                raise StateFullError(_full(self._state.fill))
+                records = self._state.fill
+                raise full(
+                    "The state is full: the records of its facts use",
+                    records,
+                    by_addresses=is_limited_by_addresses(records),
+                )
             case layout.FAILED:
                 raise self._builtins.failure()
             case _:
@@ -336,17 +342,6 @@ def _announce_compilation() -> None:
             "Compiling the kernels, once per machine and version: the first epoch waits up to a"
             " minute. Later starts load them from the cache."
         )
-
-
-def _full(fill: Fill) -> str:
-    """The error message for an epoch that does not fit the arena, with advice."""
-    address_limited = is_limited_by_addresses(fill)
-    limit = "can be addressed on any machine" if address_limited else "this machine's memory allows"
-    larger = "" if address_limited else ", or use a machine with more memory"
-    return (
-        f"The state is full: the records of its facts use {fill} that {limit}. The epoch was "
-        f'rolled back. Set pipeline.backend = "spark", which has no such limit{larger}.'
-    )
 
 
 class _Blocks:

@@ -49,7 +49,7 @@ from streamreasoner.engine.updates import MAX_MULTIPLICITY, Updates, check_arity
 from streamreasoner.errors import MultiplicityOverflowError
 from streamreasoner.plan.algebra import Age
 from streamreasoner.state.version import StateVersion
-from streamreasoner.system.memory import Fill
+from streamreasoner.system.capacity import Capacity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -611,15 +611,16 @@ class SparkBackend:
         if self._sizes is None:
             self._sizes = self._reading.sizes()
         facts, present, asserted, below_zero, trace_rows = map(int, self._sizes)
+        size = self._state.bytes()
         return Statistics(
             facts,
             present,
             asserted,
             below_zero,
             trace_rows,
-            self._state.bytes(),
+            size,
             self._terms.overflows.value,
-            Fill(0, 0),
+            Capacity(size + self._dictionary.nbytes, ids=self._dictionary.ids),
         )
 
 

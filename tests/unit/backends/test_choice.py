@@ -6,9 +6,9 @@ import pytest
 
 from streamreasoner.backends import choice
 from streamreasoner.backends.choice import BackendKind, Limit
-from streamreasoner.engine.ports import Statistics
 from streamreasoner.native import reserved
 from streamreasoner.pipeline.observers import SizeMonitor
+from streamreasoner.system.capacity import Capacity
 from streamreasoner.system.memory import Fill, physical_memory
 
 
@@ -34,6 +34,17 @@ def test_a_state_whose_records_cannot_be_addressed_is_in_spark(monkeypatch, gibi
     assert limit.choose(facts // 2 + 1_000_000, 0, in_spark=True) is BackendKind.SPARK
 
 
+def test_a_state_whose_text_would_not_fit_is_in_spark(monkeypatch):
+    """Where more memory is allowed than there is, the text of the terms counts on its own."""
+    for module in (reserved, choice):
+        monkeypatch.setattr(module, "physical_memory", lambda: 9 << 30)
+    limit, terms = Limit(1 << 50), (9 << 30) * 3 // 4 // 90
+    assert limit.choose(0, terms) is BackendKind.COLUMNAR
+    assert limit.choose(0, terms + 1) is BackendKind.SPARK
+    assert limit.choose(0, terms // 2, in_spark=True) is BackendKind.COLUMNAR
+    assert limit.choose(0, terms // 2 + 1, in_spark=True) is BackendKind.SPARK
+
+
 def test_without_a_number_the_limit_is_a_share_of_the_memory():
     """The default limit leaves memory for everything else."""
     assert 0 < Limit(0).value < physical_memory()
@@ -47,24 +58,26 @@ def test_the_decision_is_logged(caplog):
     assert "71 of 50 MiB" in caplog.text
 
 
-def statistics(size, fill):
-    """Statistics of a state with this size and fill."""
-    return Statistics(0, 0, 0, 0, 0, size, 0, fill)
-
-
 @pytest.mark.parametrize(
-    ("size", "used", "stops"), [(90, 75, 0), (91, 75, 1), (90, 76, 1), (0, 100, 1)]
+    ("size", "records", "text", "ids", "stops"),
+    [
+        (100, 75, 75, 75, 0),
+        (101, 75, 75, 75, 1),
+        (100, 76, 75, 75, 1),
+        (100, 75, 76, 75, 1),
+        (100, 75, 75, 100, 0),
+        (0, 100, 0, 0, 1),
+    ],
 )
-def test_a_query_ends_when_the_state_has_grown(size, used, stops):
+def test_a_query_ends_when_the_state_has_grown(size, records, text, ids, stops):
     """The query stops after the batch that makes the state too large, and not before.
 
-    Too large means above the memory limit, or above three quarters of the arena.
+    Too large means above the memory limit, or above three quarters of what facts or terms can take
+    in memory. Ids do not count: Spark has no more of them.
     """
     stopped, limit = [], Limit(100)
-    monitor = SizeMonitor(
-        lambda: limit.exceeded(statistics(size, Fill(used, 100)), 10),
-        lambda: stopped.append(True),
-    )
+    capacity = Capacity(size, *(Fill(used, 100) for used in (records, text, ids)))
+    monitor = SizeMonitor(lambda: limit.exceeded(capacity), lambda: stopped.append(True))
     monitor.batch_finished(0, 1.0)
     assert len(stopped) == stops
     assert monitor.exceeded == bool(stops)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 from driver import Driver
 
+from streamreasoner.backends.choice import Limit
 from streamreasoner.backends.columnar import arena
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.errors import StateFullError
+from streamreasoner.errors import OutOfIdsError, StateFullError
 from streamreasoner.program import check_text
+from streamreasoner.rdf import dictionary
+from streamreasoner.rdf.kernels import hash_table
 
 PATHS = "path(?x, ?y) :- edge(?x, ?y).\npath(?x, ?z) :- path(?x, ?y), path(?y, ?z).\n"
 
@@ -73,10 +76,70 @@ def test_a_larger_machine_is_advised_only_where_it_helps(monkeypatch, addressabl
 def test_fill_grows_with_the_records():
     """The fill is that of the arena: bytes of records, out of its capacity."""
     driver = Driver(check_text(PATHS))
-    empty = driver.reasoner.engine.statistics().fill
+    empty = driver.reasoner.engine.statistics().capacity.records
     driver.apply(edges(*((x, x + 1) for x in range(20))))
-    fill = driver.reasoner.engine.statistics().fill
+    fill = driver.reasoner.engine.statistics().capacity.records
 
     assert 0 < empty.ratio < fill.ratio < 1
     assert fill.limit == empty.limit == arena.UNIT_BYTES * arena.arena_units()
     assert fill.used >= 40 * driver.reasoner.engine.statistics().facts
+
+
+PRODUCTS = "product(?z) :- number(?x), ?z = ?x * 1000 + 7 ."
+
+
+def number(value):
+    """The assertion of a number."""
+    return [("number", (f'"{value}"^^<http://www.w3.org/2001/XMLSchema#integer>',), 1)]
+
+
+@pytest.mark.parametrize("room", [0, 50], ids=["input", "derived"])
+@pytest.mark.parametrize("store", ["text", "ids"])
+def test_an_epoch_whose_terms_do_not_fit_is_rolled_back(monkeypatch, store, room):
+    """Terms of the input, and those that rules make: the error names the dictionary and a way out.
+
+    Where ids run out, Spark is none, and `auto` must not move the state there.
+    """
+    driver = Driver(check_text(PRODUCTS))
+    driver.apply(number(1))
+    before, terms = driver.trace(), driver.reasoner.dictionary
+    header = terms._header  # noqa: SLF001 - no user can do this
+    if store == "text":
+        error, way_out = StateFullError, 'Set pipeline.backend = "spark".* a machine with more mem'
+        which, limit = hash_table.BYTES_LIMIT, terms.text.used + room
+    else:
+        error, way_out = OutOfIdsError, "Start with a new state"
+        which, limit = hash_table.COUNT_LIMIT, len(terms) + room // 50
+        monkeypatch.setattr(dictionary, "MAX_TERMS", limit)
+    enough, header[which] = header[which], limit
+    with pytest.raises(error, match=f"The dictionary is full: .*{way_out}"):
+        driver.apply(number(55))
+    assert driver.trace() == before
+
+    monkeypatch.undo()
+    header[which] = enough
+    driver.apply(number(55))
+    fresh = Driver(check_text(PRODUCTS))
+    fresh.apply(number(1) + number(55))
+    assert driver.trace() == fresh.trace()
+
+
+@pytest.mark.parametrize("store", ["facts", "terms"])
+def test_a_nearly_full_store_counts_with_its_own_limit(store):
+    """`auto` and the metrics see the store that fills, whichever it is."""
+    driver = Driver(check_text(PATHS))
+    driver.apply(edges((1, 2), (2, 3)))
+    engine, terms = driver.reasoner.engine, driver.reasoner.dictionary
+    size, limit = engine.statistics().capacity, Limit(0)
+    assert not limit.exceeded(size)
+    assert size.bytes == engine.statistics().bytes + terms.nbytes
+    if store == "facts":
+        limits, which, used = engine._backend._state.scalars, layout.CAPACITY, size.records.used  # noqa: SLF001
+        used //= arena.UNIT_BYTES
+    else:
+        limits, which, used = terms._header, hash_table.BYTES_LIMIT, size.text.used  # noqa: SLF001
+    for share, moves in ((0.7, False), (0.8, True)):
+        limits[which] = used / share
+        size = engine.statistics().capacity
+        assert size.stores[store].ratio == pytest.approx(share, abs=0.02)
+        assert limit.exceeded(size) == moves

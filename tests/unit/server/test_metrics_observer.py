@@ -17,6 +17,7 @@ from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.server import PrometheusObserver, Sources
 from streamreasoner.server.histogram import BatchHistogram
 from streamreasoner.state import StorageStatistics
+from streamreasoner.system.capacity import Capacity
 from streamreasoner.system.memory import Fill
 
 
@@ -90,7 +91,7 @@ def test_sizes_are_shown_from_the_start_and_after_each_batch():
         trace_rows=12,
         bytes=4096,
         overflows=3,
-        fill=Fill(3, 4),
+        capacity=Capacity(9000, Fill(3, 4), Fill(1, 8), Fill(1, 400)),
     )
     dictionary = Dictionary()
     for number in range(5):
@@ -117,7 +118,7 @@ def test_sizes_are_shown_from_the_start_and_after_each_batch():
     )
     assert [_value(observer, name) for name in names] == [7, 4, 9, 1, 12, 4096, 5]
     assert _value(observer, "fill_ratio", store="facts") == 0.75
-    assert 0 < _value(observer, "fill_ratio", store="terms") < 0.01
+    assert _value(observer, "fill_ratio", store="terms") == 0.125
     assert _value(observer, "compactions_total") == 2
     assert _value(observer, "overflows_total") == 3
     assert _value(observer, "consumer_lag_messages", topic="in", partition="0") == 17

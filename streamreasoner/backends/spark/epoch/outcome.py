@@ -38,7 +38,7 @@ T = TypeVar("T")
 _CLOSURE, _DERIVED = "present", "derived"
 
 
-_OTHERS = frozenset({"bytes", "overflows", "fill"})
+_OTHERS = frozenset({"bytes", "overflows", "capacity"})
 SIZES = tuple(field.name for field in fields(Statistics) if field.name not in _OTHERS)
 """Statistics computed from the rows of a state, in this order."""
 

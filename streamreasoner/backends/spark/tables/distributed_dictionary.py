@@ -87,8 +87,8 @@ class DistributedDictionary:
         return self._known
 
     @property
-    def fill(self) -> Fill:
-        """How full the dictionary is: ids have 31 bits."""
+    def ids(self) -> Fill:
+        """How many ids are in use: they have 31 bits."""
         return Fill(ID_BYTES * len(self), ID_BYTES * MAX_TERMS)
 
     @property
