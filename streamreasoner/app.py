@@ -335,13 +335,13 @@ def _in_spark(config: Config, tables: Tables, point: Resume, session: session.Se
 def _place(config: Config) -> BackendKind:
     """The backend for the state: as configured, or by its size."""
     last = config.state.directory / "backend"
-    if config.pipeline.backend == "auto":
+    place = BackendKind.SPARK
+    if config.pipeline.backend != place.value:
         place = Limit(config.pipeline.max_state_bytes).choose(
             *Tables.rows(config.state.tables),
-            in_spark=last.exists() and last.read_bytes() == BackendKind.SPARK.value.encode(),
+            in_spark=last.exists() and last.read_bytes() == place.value.encode(),
+            may_move=config.pipeline.backend == "auto",
         )
-    else:
-        place = BackendKind(config.pipeline.backend)
     last.write_text(place.value)
     return place
 

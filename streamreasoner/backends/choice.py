@@ -24,6 +24,7 @@ _TERM_BYTES = 120  # text, offset and hash slot
 _TEXT_BYTES = 90  # the part of these that is text
 _RETURN_BELOW = 0.5
 """A state returns from Spark below this part of the limit: hysteresis, so it does not flap."""
+_RISK = ' If memory runs out, the process is killed: set pipeline.backend = "spark" or "auto".'
 
 
 class BackendKind(Enum):
@@ -48,24 +49,29 @@ class Limit:
         """The memory limit in bytes."""
         return self.bytes or int(physical_memory() * _SHARE)
 
-    def choose(self, facts: int, terms: int, *, in_spark: bool = False) -> BackendKind:
+    def choose(
+        self, facts: int, terms: int, *, in_spark: bool = False, may_move: bool = True
+    ) -> BackendKind:
         """The backend to start a state on.
 
         Args:
             facts: Upper bound on the number of facts.
             terms: Number of terms.
             in_spark: Whether Spark held the state last.
+            may_move: Whether it may be in Spark; otherwise a state that does not fit is a warning.
         """
         needed = Capacity(
             facts * _FACT_BYTES + terms * _TERM_BYTES,
             Fill(facts * _RECORD_BYTES, UNIT_BYTES * arena_units()),
             Fill(terms * _TEXT_BYTES, text_bytes()),
         )
-        fits = needed.fits(self.value, _RETURN_BELOW if in_spark else 1)
-        kind = BackendKind.COLUMNAR if fits else BackendKind.SPARK
-        _log.info(
+        fits = needed.fits(self.value, _RETURN_BELOW if in_spark and may_move else 1)
+        is_risky = not fits and not may_move
+        kind = BackendKind.COLUMNAR if fits or is_risky else BackendKind.SPARK
+        _log.log(
+            logging.WARNING if is_risky else logging.INFO,
             "Using the %s backend: in memory the state of %d facts and %d terms would take about "
-            "%d of %d MiB; its records would fill %s, the text of its terms %s.",
+            "%d of %d MiB; its records would fill %s, the text of its terms %s.%s",
             kind.value,
             facts,
             terms,
@@ -73,6 +79,7 @@ class Limit:
             self.value // _MEBIBYTE,
             needed.records,
             needed.text,
+            _RISK if is_risky else "",
         )
         return kind
 

@@ -58,6 +58,17 @@ def test_the_decision_is_logged(caplog):
     assert "71 of 50 MiB" in caplog.text
 
 
+@pytest.mark.parametrize("in_spark", [False, True])
+def test_a_state_that_may_not_move_stays_with_a_warning(caplog, in_spark):
+    """With `columnar` a state that does not fit is in memory; the warning has the way out."""
+    limit = Limit(1_000_000)
+    with caplog.at_level("WARNING", "streamreasoner"):
+        assert limit.choose(13_000, 0, in_spark=in_spark, may_move=False) is BackendKind.COLUMNAR
+        assert not caplog.records
+        assert limit.choose(14_000, 0, in_spark=in_spark, may_move=False) is BackendKind.COLUMNAR
+    assert 'set pipeline.backend = "spark" or "auto"' in caplog.text
+
+
 @pytest.mark.parametrize(
     ("size", "records", "text", "ids", "stops"),
     [
