@@ -21,7 +21,7 @@ from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.engine.epoch import DEFAULT_RECURSION_LIMIT, Engine, EpochResult
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import EngineError, ProgramError
-from streamreasoner.io.formats.files import load
+from streamreasoner.io.formats.registry import load
 from streamreasoner.lang.ast import TRIPLE, Constant
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.edit import with_rules, without_rules
@@ -131,7 +131,7 @@ class Reasoner:
         return result
 
     def load(self, *paths: str | Path, header: bool = False) -> Diff:
-        """Assert the facts of files, as one epoch; see `rdf.load` for the formats.
+        """Assert the facts of files, as one epoch; see `io.formats.registry` for the formats.
 
         Args:
             paths: The files.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar, assert_never
 from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.updates import Update
 from streamreasoner.errors import EngineError, ProgramError
-from streamreasoner.io.formats.files import declared_prefixes
+from streamreasoner.io.formats.registry import declared_prefixes
 from streamreasoner.lang.ast import Base, Prefix, Span
 from streamreasoner.lang.printer import print_rule
 from streamreasoner.plan.print.plans import explain_plan

@@ -112,7 +112,7 @@ def test_words_are_completed_without_a_library(words, expected):
 @pytest.mark.parametrize("module", FRONT_END)
 def test_a_program_is_read_and_planned_without_kernels(module):
     """Front end and planner import neither numba, nor Spark, nor what reads files of facts."""
-    readers = ("streamreasoner.io.formats.files", "streamreasoner.rdf.dictionary")
+    readers = ("streamreasoner.io.formats.registry", "streamreasoner.rdf.dictionary")
     heavy = (*set(LIBRARIES) - {"lark", "pyoxigraph"}, *readers)
     assert imported(f"import streamreasoner.{module}", *heavy)[0] == []
 

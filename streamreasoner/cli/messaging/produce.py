@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
@@ -9,9 +10,20 @@ from typing import Annotated
 import typer
 
 from streamreasoner.errors import ConfigError
-from streamreasoner.io.formats.names import Format  # noqa: TC001 - typer reads it
+from streamreasoner.io.formats.registry import JSON, NQUADS, NTRIPLES
 
 _SHOW_EVERY = 1000
+
+
+class LineFormat(StrEnum):
+    """Format of standard input, or of a file regardless of its name: one fact per line."""
+
+    NTRIPLES = NTRIPLES.name
+    NQUADS = NQUADS.name
+    JSON = JSON.name
+
+
+_FORMATS = {each.name: each for each in (NTRIPLES, NQUADS, JSON)}
 
 
 def produce(
@@ -30,7 +42,7 @@ def produce(
     ] = None,
     diff: Annotated[int, typer.Option(help="Multiplicity of each fact; -1 retracts.")] = 1,
     kind: Annotated[
-        Format | None, typer.Option("--format", help="Default: by file name, else ntriples.")
+        LineFormat | None, typer.Option("--format", help="Default: by file name, else ntriples.")
     ] = None,
     *,
     header: Annotated[
@@ -49,7 +61,8 @@ def produce(
     if diff == 0:
         raise ConfigError("--diff must not be 0.")
     messages = chain.from_iterable(
-        messages_of(source, kind, diff, header=header) for source in sources or [Path("-")]
+        messages_of(source, _FORMATS.get(kind or ""), diff, header=header)
+        for source in sources or [Path("-")]
     )
     columns = (
         SpinnerColumn(),

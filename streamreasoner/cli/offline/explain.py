@@ -73,7 +73,7 @@ def explain(
     from streamreasoner.explain import Limits, read_fact
     from streamreasoner.explain.fact import fact_of_message
     from streamreasoner.explain.render.prefixed import ExplanationPrinter
-    from streamreasoner.io.formats.files import declared_prefixes
+    from streamreasoner.io.formats.registry import declared_prefixes
     from streamreasoner.program.load import load_program
 
     program = load_program(rules)

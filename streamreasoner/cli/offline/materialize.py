@@ -112,7 +112,7 @@ def _progress(console: Console) -> Progress:
 
 def _print(reasoner: Reasoner, paths: list[Path]) -> None:
     from streamreasoner.explain.fact import prefixes
-    from streamreasoner.io.formats.files import declared_prefixes
+    from streamreasoner.io.formats.registry import declared_prefixes
     from streamreasoner.query.facts import decode_facts, in_order
     from streamreasoner.shell.facts import FactPrinter
 

@@ -8,10 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 from streamreasoner.io.codec.encode import encode_updates
-from streamreasoner.io.formats import nquads, ntriples
-from streamreasoner.io.formats.files import SUFFIXES, Facts, load, suffix
-from streamreasoner.io.formats.names import Format
-from streamreasoner.lang.ast import QUAD, TRIPLE
+from streamreasoner.io.formats.document import Document, open_bytes
+from streamreasoner.io.formats.registry import JSON, NTRIPLES, of_suffix, read_facts
+from streamreasoner.lang.ast import TRIPLE
 from streamreasoner.rdf.dictionary import Dictionary
 
 if TYPE_CHECKING:
@@ -20,17 +19,30 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from streamreasoner.io.formats.document import Source
+    from streamreasoner.io.formats.format import Format
+
 _READ_BYTES = 1 << 20
-_JSON = frozenset({".json", ".jsonl", ".ndjson"})
 
 
 def messages_of(
-    source: Path, kind: Format | None, diff: int, *, header: bool
+    source: Path, format_: Format | None, diff: int, *, header: bool
 ) -> Iterator[tuple[bytes | None, bytes]]:
-    """The messages of a source, as (key, value)."""
-    if kind is Format.JSON or (kind is None and suffix(source) in _JSON):
+    """The messages of a source, as (key, value).
+
+    Args:
+        source: A file; `-` is standard input.
+        format_: Its format; by default that of its suffix, or else N-Triples.
+        diff: Multiplicity of each fact.
+        header: Whether CSV files begin with a header line.
+    """
+    format_ = format_ or of_suffix(source) or NTRIPLES
+    if format_ is JSON:
         return _json_lines(source)
-    return _encoded(source, kind, diff, header=header)
+    content: Source = source
+    if str(source) == "-":
+        content = iter(partial(sys.stdin.buffer.read, _READ_BYTES), b"")
+    return _encoded(format_, Document(content, "standard input", header=header), diff)
 
 
 def _json_lines(source: Path) -> Iterator[tuple[bytes | None, bytes]]:
@@ -41,32 +53,16 @@ def _json_lines(source: Path) -> Iterator[tuple[bytes | None, bytes]]:
 
 
 def _encoded(
-    source: Path, kind: Format | None, diff: int, *, header: bool
+    format_: Format, document: Document, diff: int
 ) -> Iterator[tuple[bytes | None, bytes]]:
     dictionary = Dictionary()
-    for facts in _facts(source, kind, dictionary, header=header):
+    for facts in read_facts(format_, document, dictionary):
         columns = [dictionary.decode(column) for column in facts.args.T]
         if facts.predicate == TRIPLE:
             encoded = encode_updates(columns, diff)
             yield from zip(encoded.keys, encoded.values, strict=True)
         else:
             yield from _rows(facts.predicate, columns, diff)
-
-
-def _facts(
-    source: Path, kind: Format | None, dictionary: Dictionary, *, header: bool
-) -> Iterator[Facts]:
-    """Facts of a file by its suffix; without one, lines of N-Triples or N-Quads."""
-    if kind is None and suffix(source) in SUFFIXES:
-        yield from load(source, dictionary, header=header)
-        return
-    lines: Path | Iterator[bytes] = source
-    if str(source) == "-":
-        lines = iter(partial(sys.stdin.buffer.read, _READ_BYTES), b"")
-    read = nquads.read if kind is Format.NQUADS else ntriples.read
-    for block in read(lines, dictionary, name="standard input"):
-        is_quad = block.shape[1] == nquads.QUAD_ARITY
-        yield Facts(QUAD if is_quad else TRIPLE, block)
 
 
 def _rows(
@@ -80,4 +76,4 @@ def _rows(
 def _open(source: Path) -> BinaryIO:
     if str(source) == "-":
         return sys.stdin.buffer
-    return ntriples.open_bytes(source)  # type: ignore[return-value]
+    return open_bytes(source)  # type: ignore[return-value]

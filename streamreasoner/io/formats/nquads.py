@@ -7,17 +7,16 @@ line without a graph belongs to the default graph (RDF 1.1 N-Quads, section 2.1)
 from __future__ import annotations
 
 import io
-import zlib
 from itertools import islice
-from lzma import LZMAError
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from streamreasoner.errors import DataError
+from streamreasoner.io.formats.document import opened, reading
+from streamreasoner.io.formats.format import Facts
 from streamreasoner.io.formats.lines import BadLine, quads
-from streamreasoner.io.formats.ntriples import ChunkStream, open_bytes
+from streamreasoner.lang.ast import ARITIES, bracketed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,11 +24,17 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from streamreasoner.io.formats.ntriples import Source
+    from streamreasoner.io.formats.document import Document, Source
     from streamreasoner.rdf.dictionary import Dictionary
 
-TRIPLE_ARITY, QUAD_ARITY = 3, 4
 _BATCH = 1 << 16
+
+
+def read_facts(document: Document, dictionary: Dictionary) -> Iterator[Facts]:
+    """Triples and quads of an N-Quads document; see `FactReader`."""
+    source, bad_lines = document.source, document.bad_lines
+    for block in read(source, dictionary, bad_lines=bad_lines, name=document.name):
+        yield Facts(bracketed(block.shape[1]), block)
 
 
 def read(
@@ -55,20 +60,14 @@ def read(
         DataError: The file cannot be read, or a line is bad and `bad_lines` is None.
         EngineError: The dictionary is full.
     """
-    if isinstance(source, str | Path):
-        path = Path(source)
-        with open_bytes(path) as stream, io.BufferedReader(stream) as lines:
-            yield from _blocks(_numbered(lines, str(path)), dictionary, bad_lines, str(path))
-    else:
-        with io.BufferedReader(ChunkStream(iter(source))) as lines:
-            yield from _blocks(_numbered(lines, name), dictionary, bad_lines, name)
+    stream, name = opened(source, name)
+    with stream, io.BufferedReader(stream) as lines:
+        yield from _blocks(_numbered(lines, name), dictionary, bad_lines, name)
 
 
 def _numbered(lines: Iterable[bytes], name: str) -> Iterator[tuple[int, bytes]]:
-    try:
+    with reading(name):
         yield from enumerate(lines, start=1)
-    except (OSError, EOFError, zlib.error, LZMAError) as error:
-        raise DataError(f"{name}: cannot be read ({error}).") from None
 
 
 def _blocks(
@@ -78,7 +77,7 @@ def _blocks(
     name: str,
 ) -> Iterator[NDArray[np.int32]]:
     while batch := list(islice(lines, _BATCH)):
-        terms: dict[int, list[str]] = {TRIPLE_ARITY: [], QUAD_ARITY: []}
+        terms: dict[int, list[str]] = {arity: [] for arity in ARITIES.values()}
         for number, line in batch:
             try:
                 parsed = quads(line.removesuffix(b"\n"))

@@ -7,24 +7,23 @@ exact path, `lines`.
 
 from __future__ import annotations
 
-import gzip
-import io
-import lzma
-import zlib
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from streamreasoner.errors import DataError
+from streamreasoner.io.formats.document import opened, reading
+from streamreasoner.io.formats.format import Facts
 from streamreasoner.io.formats.lines import BadLine, triples
+from streamreasoner.lang.ast import TRIPLE
 from streamreasoner.rdf.kernels import hash_table, line_scanner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from streamreasoner.io.formats.document import Document, Source
     from streamreasoner.rdf.dictionary import Dictionary
 
 CHUNK_BYTES = 4 << 20
@@ -36,8 +35,11 @@ class _Readable(Protocol):
     def readinto(self, buffer: memoryview, /) -> int | None: ...
 
 
-Source: TypeAlias = "str | Path | Iterable[bytes]"
-"""A path, or the bytes of a document in chunks of any size."""
+def read_facts(document: Document, dictionary: Dictionary) -> Iterator[Facts]:
+    """Triples of an N-Triples document; see `FactReader`."""
+    source, bad_lines = document.source, document.bad_lines
+    for block in read(source, dictionary, bad_lines=bad_lines, name=document.name):
+        yield Facts(TRIPLE, block)
 
 
 def read(
@@ -64,55 +66,9 @@ def read(
         DataError: The file cannot be read, or a line is bad and `bad_lines` is None.
         EngineError: The dictionary is full.
     """
-    if isinstance(source, str | Path):
-        path = Path(source)
-        with open_bytes(path) as stream:
-            yield from _blocks(stream, dictionary, bad_lines, str(path), chunk_bytes)
-    else:
-        chunks = cast("_Readable", ChunkStream(iter(source)))
-        yield from _blocks(chunks, dictionary, bad_lines, name, chunk_bytes)
-
-
-def open_bytes(path: Path) -> io.FileIO | gzip.GzipFile | lzma.LZMAFile:
-    """Open a file for reading bytes, decompressed if its name ends in .gz or .xz.
-
-    Raises:
-        DataError: It does not exist or cannot be opened.
-    """
-    try:
-        match path.suffix:
-            case ".gz":
-                return gzip.open(path, "rb")
-            case ".xz":
-                return lzma.open(path, "rb")
-            case _:
-                return path.open("rb", buffering=0)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be opened ({error.strerror or error}).") from None
-
-
-class ChunkStream(io.RawIOBase):
-    """A readable stream over chunks of bytes of any size."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-        self._rest = memoryview(b"")
-
-    def readable(self) -> bool:
-        """Always true."""
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Read into the beginning of the buffer; returns the number of bytes, 0 at the end."""
-        while not self._rest:
-            chunk = next(self._chunks, None)
-            if chunk is None:
-                return 0
-            self._rest = memoryview(chunk)
-        copied = min(len(self._rest), len(buffer))
-        buffer[:copied] = self._rest[:copied]
-        self._rest = self._rest[copied:]
-        return copied
+    stream, name = opened(source, name)
+    with stream:
+        yield from _blocks(stream, dictionary, bad_lines, name, chunk_bytes)
 
 
 def _blocks(
@@ -153,11 +109,9 @@ def _blocks(
 def _fill(stream: _Readable, target: memoryview, name: str) -> int:
     """Read until `target` is full or the stream ends; returns the number of bytes read."""
     count = 0
-    try:
+    with reading(name):
         while count < len(target) and (received := stream.readinto(target[count:])):
             count += received
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        raise DataError(f"{name}: cannot be read ({error}).") from None
     return count
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from streamreasoner.io.codec.transcode import messages_of
-from streamreasoner.io.formats.names import Format
+from streamreasoner.io.formats.registry import JSON
 
 EX = "http://example.org/"
 TRIPLE = {"s": f"<{EX}a>", "p": f"<{EX}p>", "o": f"<{EX}b>", "diff": -1}
@@ -55,4 +55,4 @@ def test_messages_are_sent_as_they_are(tmp_path):
     other.write_text("anything\n", encoding="utf-8")
 
     assert [*messages_of(path, None, 1, header=False)] == [(None, b'{"s": 1}')]
-    assert [*messages_of(other, Format.JSON, 1, header=False)] == [(None, b"anything")]
+    assert [*messages_of(other, JSON, 1, header=False)] == [(None, b"anything")]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from streamreasoner.errors import DataError
-from streamreasoner.io.formats.files import cell_term, load
+from streamreasoner.io.formats.csv import cell_term
+from streamreasoner.io.formats.registry import load
 from streamreasoner.rdf.dictionary import Dictionary
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -1,0 +1,129 @@
+"""Read CSV as blocks of ids. Invariant: memory holds one batch of records, never the file.
+
+RFC 4180: each record is a fact, each cell an argument (see `cell_term`). The predicate is the name
+of the file, up to its first dot.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from streamreasoner.errors import DataError, TermError
+from streamreasoner.io.formats.document import opened, reading
+from streamreasoner.io.formats.format import Facts
+from streamreasoner.lang.ast import ARITIES, QUAD
+from streamreasoner.rdf.terms import Term, TermKind, canonical
+from streamreasoner.rdf.vocabulary import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER, XSD_STRING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.io.formats.document import Document
+    from streamreasoner.rdf.dictionary import Dictionary
+
+_BATCH = 1 << 16
+_GRAPH = 3
+_CACHED_CELLS = 1 << 16
+
+_INTEGER_CELL = re.compile(r"[+-]?[0-9]+")
+_DECIMAL_CELL = re.compile(r"[+-]?[0-9]*\.[0-9]+")
+_DOUBLE_CELL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+")
+
+
+@lru_cache(maxsize=_CACHED_CELLS)
+def cell_term(cell: str) -> str:
+    """Canonical term of a CSV cell.
+
+    A cell in N-Triples syntax is that term. Digits are an xsd:integer, digits with a point an
+    xsd:decimal, digits with an exponent an xsd:double, with the cell's text as lexical form.
+    Anything else, including white space and the empty cell, is a plain string.
+    """
+    if cell.startswith(("<", "_:", '"')):
+        try:
+            return canonical(cell)
+        except TermError:
+            return str(Term(TermKind.LITERAL, cell, datatype=XSD_STRING))
+    datatype = XSD_STRING
+    if _INTEGER_CELL.fullmatch(cell):
+        datatype = XSD_INTEGER
+    elif _DECIMAL_CELL.fullmatch(cell):
+        datatype = XSD_DECIMAL
+    elif _DOUBLE_CELL.fullmatch(cell):
+        datatype = XSD_DOUBLE
+    return str(Term(TermKind.LITERAL, cell, datatype=datatype))
+
+
+def read_facts(document: Document, dictionary: Dictionary) -> Iterator[Facts]:
+    """Facts of a CSV document; see `FactReader`."""
+    header = document.header
+    stream, name = opened(document.source, document.name)
+    predicate = Path(name).name.split(".")[0]
+    with stream, reading(name):
+        text = io.TextIOWrapper(io.BufferedReader(stream), encoding="utf-8-sig", newline="")
+        records = csv.reader(text, strict=True)
+        arity = 0
+        terms: list[str] = []
+        lines: list[int] = []
+        try:
+            for record in records:
+                if not record:
+                    continue
+                if header:
+                    header = False
+                    continue
+                arity = arity or len(record)
+                if len(record) != arity:
+                    raise DataError(
+                        f"{name}:{records.line_num}: the record has {len(record)} cells, but the"
+                        f" first one has {arity}; all facts of a predicate have one arity."
+                    )
+                terms.extend(map(cell_term, record))
+                lines.append(records.line_num)
+                if len(lines) == _BATCH:
+                    yield _facts(name, predicate, dictionary, terms, lines)
+                    terms, lines = [], []
+        except csv.Error as error:
+            raise DataError(f"{name}:{records.line_num}: not RFC 4180 ({error}).") from None
+        except UnicodeDecodeError as error:
+            raise DataError(f"{name}:{records.line_num + 1}: not UTF-8 ({error.reason}).") from None
+    if lines:
+        yield _facts(name, predicate, dictionary, terms, lines)
+
+
+def _facts(
+    name: str, predicate: str, dictionary: Dictionary, terms: list[str], lines: list[int]
+) -> Facts:
+    args = dictionary.encode(pa.array(terms, type=pa.large_string())).reshape(len(lines), -1)
+    if predicate in ARITIES:
+        _check_rdf(name, predicate, dictionary, args, lines)
+    return Facts(predicate, args)
+
+
+def _check_rdf(
+    name: str, predicate: str, dictionary: Dictionary, args: NDArray[np.int32], lines: list[int]
+) -> None:
+    """Check that no literal is a subject or a graph, and that every predicate is an IRI."""
+    arity = ARITIES[predicate]
+    if args.shape[1] != arity:
+        raise DataError(f"{name}:{lines[0]}: a {predicate} has {arity} cells, not {args.shape[1]}.")
+    wrong = dictionary.is_literal(args[:, 0]) | ~dictionary.is_iri(args[:, 1])
+    graph = ""
+    if predicate == QUAD:
+        wrong |= dictionary.is_literal(args[:, _GRAPH])
+        graph = ", its graph an <IRI> or a _:blankNode"
+    bad = np.flatnonzero(wrong)
+    if len(bad):
+        raise DataError(
+            f"{name}:{lines[bad[0]]}: the subject of a {predicate} is an <IRI> or a _:blankNode,"
+            f" its predicate an <IRI>{graph}."
+        )

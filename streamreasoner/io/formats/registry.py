@@ -1,0 +1,97 @@
+"""The formats, by name and suffix. Invariant: a format's library is imported when it is used.
+
+The suffix selects the format of a file:
+
+- `.nt`: N-Triples, as facts of `triple`;
+- `.nq`: N-Quads, as facts of `quad`; a line without a graph belongs to the default graph, whose
+  triples are facts of `triple`;
+- `.ttl`: Turtle, streamed through pyoxigraph, which makes no network access;
+- `.csv`: RFC 4180, without a header line unless there is said to be one; the file name up to its
+  first dot is the predicate, each record a fact, each cell an argument.
+
+A further suffix `.gz` or `.xz` means compressed. Blank node labels are kept as written, so the same
+label in two files is the same node; Turtle's anonymous nodes get fresh random labels.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from streamreasoner.errors import DataError
+from streamreasoner.io.formats.document import Document
+from streamreasoner.io.formats.format import Format
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from streamreasoner.io.formats.format import FactReader, Facts
+    from streamreasoner.io.formats.lines import BadLine
+    from streamreasoner.rdf.dictionary import Dictionary
+
+_HERE = __name__.rpartition(".")[0]
+NTRIPLES = Format("ntriples", (".nt",), "application/n-triples", f"{_HERE}.ntriples")
+NQUADS = Format("nquads", (".nq",), "application/n-quads", f"{_HERE}.nquads")
+TURTLE = Format("turtle", (".ttl",), "text/turtle", f"{_HERE}.turtle")
+CSV = Format("csv", (".csv",), "text/csv", f"{_HERE}.csv")
+JSON = Format("json", (".json", ".jsonl", ".ndjson"), "application/json", f"{_HERE}.json")
+
+DOCUMENTS = (NTRIPLES, NQUADS, TURTLE, CSV)
+"""Formats of documents of facts."""
+_COMPRESSED = (".gz", ".xz")
+
+
+def of_suffix(path: Path) -> Format | None:
+    """The format of a file by its name."""
+    suffix = (path.with_suffix("") if path.suffix in _COMPRESSED else path).suffix
+    return next((each for each in (*DOCUMENTS, JSON) if suffix in each.suffixes), None)
+
+
+def read_facts(format_: Format, document: Document, dictionary: Dictionary) -> Iterator[Facts]:
+    """Facts of a document in blocks; see `FactReader`."""
+    reader = cast("FactReader", import_module(format_.module).read_facts)
+    return reader(document, dictionary)
+
+
+def load(
+    path: str | Path,
+    dictionary: Dictionary,
+    *,
+    bad_lines: list[BadLine] | None = None,
+    header: bool = False,
+) -> Iterator[Facts]:
+    """Facts of a file in blocks; the file is never completely in memory.
+
+    Args:
+        path: A file with a known suffix.
+        dictionary: Encodes the terms; new ones are added.
+        bad_lines: See `Document`.
+        header: See `Document`.
+
+    Raises:
+        DataError: The suffix is unknown, the file cannot be read, or its content is malformed;
+            the message includes file and line.
+        EngineError: The dictionary is full.
+    """
+    format_ = of_suffix(Path(path))
+    if format_ not in DOCUMENTS:
+        known = ", ".join(suffix for each in DOCUMENTS for suffix in each.suffixes)
+        raise DataError(
+            f"{path}: the suffix is not that of a known format; use {known},"
+            f" optionally followed by {' or '.join(_COMPRESSED)}."
+        )
+    document = Document(path, bad_lines=bad_lines, header=header)
+    yield from read_facts(format_, document, dictionary)
+
+
+def declared_prefixes(paths: Iterable[str | Path]) -> dict[str, str]:
+    """Prefixes that Turtle files declare before their first triple; the first file wins.
+
+    A file that cannot be read declares none; reading its facts reports why.
+    """
+    prefixes: dict[str, str] = {}
+    for path in map(Path, paths):
+        if of_suffix(path) is TURTLE:
+            prefixes = {**import_module(TURTLE.module).declared_prefixes(path), **prefixes}
+    return prefixes
