@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from streamreasoner.io.formats.json import holds_nul, read_object, wrong_type
+from streamreasoner.io.codec.decode import holds_nul
+from streamreasoner.io.formats.json import read_object, wrong_type
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 
 # `<name>` is reserved for rulesets among the texts of a program.
@@ -57,7 +58,7 @@ def read_control(value: bytes) -> ControlMessage:
         message = _decode(value)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise _rejection(read_object(value)) from None
-    if holds_nul((message.rules,)):
+    if holds_nul(message.rules):
         raise RejectedError(Reason.NUL, "The rules contain the character NUL.")
     return message
 

@@ -1,12 +1,12 @@
 """A batch of Kafka messages -> encoded updates and rejections.
 
-Invariant: every row becomes exactly one update or is rejected with exactly one reason, and the same
-rows in the same order give the same ids.
+Invariant: all updates of a message are applied, or it is rejected with exactly one reason; and the
+same rows in the same order give the same ids.
 """
 
 from __future__ import annotations
 
-import contextlib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,23 +17,28 @@ from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import TermError
 from streamreasoner.io.codec.envelope import append_milliseconds, check_envelopes
 from streamreasoner.io.formats import timestamps
-from streamreasoner.io.formats.json import FactMessage, decode_triple, holds_nul, read_any
+from streamreasoner.io.formats.registry import JSON, message_reader
 from streamreasoner.io.formats.rejected import Reason, Rejected, RejectedError
+from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE
 from streamreasoner.rdf.terms import canonical, to_ntriples
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from streamreasoner.io.formats.json import Argument, TripleMessage
+    from streamreasoner.io.formats.format import Format, Rows
     from streamreasoner.rdf.dictionary import TermDictionary
-
-TRIPLE = "triple"
-QUAD = "quad"
 
 _INVALID_ID = -1
 _IRI, _BLANK, _LITERAL = b"<"[0], b"_"[0], b'"'[0]
+# NUL as an N-Triples escape: after a backslash that is not escaped itself.
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u0000|U00000000)")
+
+
+def holds_nul(text: str) -> bool:
+    """Whether a text contains the character NUL, escaped or not."""
+    return "\0" in text or _NUL.search(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,33 +47,27 @@ class Decoded:
 
     Attributes:
         updates: Encoded updates; a predicate may appear more than once.
+        times: Event times of the updates, milliseconds since 1970: a column for each of `updates`.
         rejected: Rejected rows, ascending.
-        event_time: Largest event time of the accepted rows, milliseconds since 1970; None if there
-            are none.
     """
 
     updates: tuple[Updates, ...]
+    times: tuple[NDArray[np.int64], ...]
     rejected: tuple[Rejected, ...]
-    event_time: int | None
+
+    @property
+    def event_time(self) -> int | None:
+        """Largest event time of the updates; None if there are none."""
+        return max((int(column.max()) for column in self.times), default=None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Group:
-    """Rows of one predicate, not yet encoded.
+    """Updates of one predicate with their terms and times, not yet encoded; n in every column."""
 
-    Attributes:
-        predicate: Its name.
-        rows: Rows of the batch, int64 of shape (n,).
-        args: One column of texts for each argument, n rows each.
-        diff: int64 of shape (n,).
-        ts: The `ts` fields as sent, n of them.
-    """
-
-    predicate: str
-    rows: NDArray[np.int64]
-    args: tuple[pa.LargeStringArray, ...]
-    diff: NDArray[np.int64]
-    ts: Sequence[str | int | None]
+    rows: Rows
+    terms: Sequence[pa.LargeStringArray]
+    times: NDArray[np.int64]
 
 
 class Codec:
@@ -78,14 +77,21 @@ class Codec:
         dictionary: Encodes the terms.
         arities: Predicates of the program and their arities; `triple` is always known.
         max_message_bytes: Longest value that is read.
+        format_: The format of the messages.
     """
 
     def __init__(
-        self, dictionary: TermDictionary, arities: Mapping[str, int], max_message_bytes: int
+        self,
+        dictionary: TermDictionary,
+        arities: Mapping[str, int],
+        max_message_bytes: int,
+        format_: Format = JSON,
     ) -> None:
         self._dictionary = dictionary
-        self._arities = {**arities, TRIPLE: 3}
+        self._arities = {**arities, TRIPLE: ARITIES[TRIPLE]}
         self._max_bytes = max_message_bytes
+        self._format = format_
+        self._read = message_reader(format_)
 
     def decode(self, batch: pa.Table) -> Decoded:
         """Decode the rows of a batch.
@@ -94,169 +100,143 @@ class Codec:
             batch: Columns `value` (binary), `timestamp` (Kafka's, any Arrow timestamp) and
                 `headers` (list of key and value), n rows; their order determines the ids.
         """
-        rejected = check_envelopes(batch, self._max_bytes)
+        rejected = check_envelopes(batch, self._max_bytes, self._format)
         appended = append_milliseconds(batch)
-        latest: list[int] = []
+        groups = [
+            _checked(rows, appended, rejected)
+            for rows in self._read(batch.column("value").to_pylist(), rejected)
+            if self._fits(rows, rejected)
+        ]
+        encoded = [(group, self._encode(group, rejected)) for group in groups]
         updates: list[Updates] = []
-        for group in self._groups(batch, rejected):
-            times = timestamps.milliseconds(group.ts, appended[group.rows])
-            _check_times(group, times, rejected)
-            _check_diff(group, rejected)
-            if group.predicate in {TRIPLE, QUAD}:
-                _check_kinds(group, rejected)
-            keep = _not_rejected(group, rejected)
-            ids = self._encode(group, keep, rejected)
-            good = (ids != _INVALID_ID).all(axis=1)
+        times: list[NDArray[np.int64]] = []
+        # Only now is it known which messages are rejected: each may have updates in several groups.
+        for group, ids in encoded:
+            good = _not_rejected(group.rows, rejected)
             if good.any():
-                updates.append(Updates(group.predicate, ids[good], group.diff[keep][good]))
-                latest.append(int(times[keep][good].max()))
+                updates.append(Updates(group.rows.predicate, ids[good], group.rows.diff[good]))
+                times.append(group.times[good])
         return Decoded(
             updates=tuple(updates),
+            times=tuple(times),
             rejected=tuple(
                 Rejected(row, rejected[row].reason, rejected[row].detail)
                 for row in sorted(rejected)
             ),
-            event_time=max(latest, default=None),
         )
 
-    def _groups(self, batch: pa.Table, rejected: dict[int, RejectedError]) -> list[_Group]:
-        column = batch.column("value")
-        values = column.to_pylist()
-        may_hold_nul = _mentions_nul(column)
-        if values and not rejected and not may_hold_nul:
-            # Nearly every batch holds triples only: try to decode all of them at once.
-            with contextlib.suppress(ValueError, RecursionError):
-                triples = [decode_triple(value) for value in values]
-                return [_triples(range(len(triples)), triples)]
-        return self._groups_one_by_one(values, rejected, may_hold_nul=may_hold_nul)
-
-    def _groups_one_by_one(
-        self, values: Sequence[bytes], rejected: dict[int, RejectedError], *, may_hold_nul: bool
-    ) -> list[_Group]:
-        triples: dict[int, TripleMessage] = {}
-        facts: dict[str, dict[int, FactMessage]] = {}
-        for row, value in enumerate(values):
-            if row in rejected:
-                continue
-            try:
-                message = read_any(value)
-                if isinstance(message, FactMessage):
-                    self._check_fact(message)
-                    texts: tuple[Argument, ...] = tuple(message.args)
-                else:
-                    texts = (message.s, message.p, message.o)
-                if may_hold_nul and holds_nul(texts):
-                    raise RejectedError(Reason.NUL, "A term contains the character NUL.")  # noqa: TRY301
-            except RejectedError as error:
-                rejected[row] = error
-                continue
-            if isinstance(message, FactMessage):
-                facts.setdefault(message.predicate, {})[row] = message
-            else:
-                triples[row] = message
-        groups = [_facts(name, messages) for name, messages in sorted(facts.items())]
-        if triples:
-            groups.insert(0, _triples(list(triples), list(triples.values())))
-        return groups
-
-    def _check_fact(self, message: FactMessage) -> None:
-        arity = self._arities.get(message.predicate)
+    def _fits(self, rows: Rows, rejected: dict[int, RejectedError]) -> bool:
+        """Whether the program has the predicate with this arity; if not, all are rejected."""
+        arity = self._arities.get(rows.predicate)
+        if arity == len(rows.args):
+            return True
         if arity is None:
+            reason = Reason.UNKNOWN_PREDICATE
             known = ", ".join(sorted(self._arities))
-            raise RejectedError(
-                Reason.UNKNOWN_PREDICATE,
-                f"The program has no predicate {message.predicate[:80]!r}; it has {known}.",
-            )
-        if len(message.args) != arity:
-            raise RejectedError(
-                Reason.WRONG_ARITY,
-                f"{message.predicate} has {arity} arguments; got {len(message.args)}.",
-            )
-        try:
-            message.args = [
-                arg if isinstance(arg, str) else to_ntriples(arg) for arg in message.args
-            ]
-        except (TermError, ValueError) as error:
-            raise RejectedError(Reason.NUMBER_OUT_OF_RANGE, str(error)) from None
+            detail = f"The program has no predicate {rows.predicate[:80]!r}; it has {known}."
+        else:
+            reason = Reason.WRONG_ARITY
+            detail = f"{rows.predicate} has {arity} arguments; got {len(rows.args)}."
+        _reject(rows, range(len(rows.messages)), reason, detail, rejected)
+        return False
 
-    def _encode(
-        self, group: _Group, keep: NDArray[np.bool_], rejected: dict[int, RejectedError]
-    ) -> NDArray[np.int32]:
-        """Ids of the rows to keep, int32 of shape (rows, arity); -1 where a term is invalid."""
-        rows = group.rows[keep]
-        ids = np.empty((len(rows), len(group.args)), dtype=np.int32)
-        for position, texts in enumerate(group.args):
-            terms = texts if len(rows) == len(texts) else texts.filter(pa.array(keep))
-            ids[:, position] = self._dictionary.encode_validated(terms)
-            for index in np.flatnonzero(ids[:, position] == _INVALID_ID):
-                rejected.setdefault(int(rows[index]), _invalid_term(terms[index].as_py()))
+    def _encode(self, group: _Group, rejected: dict[int, RejectedError]) -> NDArray[np.int32]:
+        """Ids of the terms, int32 of shape (n, arity); -1 in rejected rows."""
+        keep = _not_rejected(group.rows, rejected)
+        ids = np.full((len(keep), len(group.terms)), _INVALID_ID, dtype=np.int32)
+        for position, terms in enumerate(group.terms):
+            kept = terms if keep.all() else terms.filter(pa.array(keep))
+            ids[keep, position] = self._dictionary.encode_validated(kept)
+            for index in np.flatnonzero(keep & (ids[:, position] == _INVALID_ID)).tolist():
+                reason, detail = _invalid_term(terms[index].as_py())
+                _reject(group.rows, [index], reason, detail, rejected)
         return ids
 
 
-def _mentions_nul(values: pa.ChunkedArray) -> bool:
-    """Whether any value contains the end of an escaped NUL; scans buffers, not rows."""
-    texts = (chunk.buffers()[2] for chunk in values.chunks)
-    raw = [text.to_pybytes() for text in texts if text is not None]
-    return any(b"u0000" in data or b"U0000" in data for data in raw)
-
-
-def _triples(rows: Sequence[int], messages: Sequence[TripleMessage]) -> _Group:
-    return _Group(
-        TRIPLE,
-        np.asarray(rows, dtype=np.int64),
-        (
-            pa.array([message.s for message in messages], pa.large_string()),
-            pa.array([message.p for message in messages], pa.large_string()),
-            pa.array([message.o for message in messages], pa.large_string()),
-        ),
-        np.array([message.diff for message in messages], dtype=np.int64),
-        [message.ts for message in messages],
-    )
-
-
-def _facts(predicate: str, by_row: Mapping[int, FactMessage]) -> _Group:
-    rows, messages = list(by_row), list(by_row.values())
-    columns = zip(*(message.args for message in messages), strict=True)
-    return _Group(
-        predicate,
-        np.asarray(rows, dtype=np.int64),
-        tuple(pa.array(column, pa.large_string()) for column in columns),
-        np.array([message.diff for message in messages], dtype=np.int64),
-        [message.ts for message in messages],
-    )
-
-
-def _check_times(
-    group: _Group, times: NDArray[np.int64], rejected: dict[int, RejectedError]
+def _reject(
+    rows: Rows,
+    indices: Iterable[int],
+    reason: Reason,
+    detail: str,
+    rejected: dict[int, RejectedError],
 ) -> None:
-    for index in np.flatnonzero(times == timestamps.INVALID):
-        ts = group.ts[int(index)]
+    """Reject the messages of some updates, unless they are rejected already."""
+    for index in indices:
+        place = rows.places[index] if rows.places else ""
+        rejected.setdefault(int(rows.messages[index]), RejectedError(reason, f"{place}{detail}"))
+
+
+def _checked(rows: Rows, appended: NDArray[np.int64], rejected: dict[int, RejectedError]) -> _Group:
+    """Check whatever needs no dictionary."""
+    terms = [_terms(rows, column, rejected) for column in rows.args]
+    times = timestamps.milliseconds(rows.ts, appended[rows.messages])
+    _check_nul(rows, terms, rejected)
+    _check_times(rows, times, rejected)
+    zero = np.flatnonzero(rows.diff == 0).tolist()
+    _reject(rows, zero, Reason.DIFF_ZERO, "diff must not be 0.", rejected)
+    if rows.predicate in ARITIES:
+        _check_kinds(rows, terms, rejected)
+    return _Group(rows, terms, times)
+
+
+def _terms(
+    rows: Rows, column: Sequence[str | float], rejected: dict[int, RejectedError]
+) -> pa.LargeStringArray:
+    """An argument of each update in N-Triples syntax."""
+    try:
+        return pa.array(column, pa.large_string())
+    except pa.ArrowTypeError:
+        texts = []
+    for index, value in enumerate(column):
+        try:
+            texts.append(value if isinstance(value, str) else to_ntriples(value))
+        except TermError as error:
+            texts.append("")
+            _reject(rows, [index], Reason.NUMBER_OUT_OF_RANGE, str(error), rejected)
+    return pa.array(texts, pa.large_string())
+
+
+def _check_nul(
+    rows: Rows, terms: Sequence[pa.LargeStringArray], rejected: dict[int, RejectedError]
+) -> None:
+    for column in filter(_mentions_nul, terms):
+        found = [index for index, text in enumerate(column.to_pylist()) if holds_nul(text)]
+        _reject(rows, found, Reason.NUL, "A term contains the character NUL.", rejected)
+
+
+def _mentions_nul(terms: pa.LargeStringArray) -> bool:
+    """Whether any text may contain NUL; scans the buffer, not the texts."""
+    buffer = terms.buffers()[2]
+    data = b"" if buffer is None else buffer.to_pybytes()
+    return b"u0000" in data or b"U0000" in data or b"\0" in data
+
+
+def _check_times(rows: Rows, times: NDArray[np.int64], rejected: dict[int, RejectedError]) -> None:
+    for index in np.flatnonzero(times == timestamps.INVALID).tolist():
+        ts = rows.ts[index]
         detail = (
             timestamps.OUT_OF_RANGE
             if ts is None
             else f"ts is {str(ts)[:60]!r}; it must be {timestamps.ALLOWED}."
         )
-        rejected[int(group.rows[index])] = RejectedError(Reason.BAD_TIMESTAMP, detail)
+        _reject(rows, [index], Reason.BAD_TIMESTAMP, detail, rejected)
 
 
-def _check_diff(group: _Group, rejected: dict[int, RejectedError]) -> None:
-    for row in group.rows[group.diff == 0]:
-        rejected.setdefault(int(row), RejectedError(Reason.DIFF_ZERO, "diff must not be 0."))
-
-
-def _check_kinds(group: _Group, rejected: dict[int, RejectedError]) -> None:
+def _check_kinds(
+    rows: Rows, terms: Sequence[pa.LargeStringArray], rejected: dict[int, RejectedError]
+) -> None:
     """RDF: subjects and graphs are IRIs or blank nodes, predicates are IRIs."""
-    subjects, predicates = (_first_bytes(column) for column in group.args[:2])
-    for index in np.flatnonzero(subjects == _LITERAL):
-        detail = f"The subject {group.args[0][index].as_py()[:80]} is a literal."
-        rejected.setdefault(int(group.rows[index]), RejectedError(Reason.SUBJECT_KIND, detail))
-    for index in np.flatnonzero((predicates == _LITERAL) | (predicates == _BLANK)):
-        detail = f"The predicate {group.args[1][index].as_py()[:80]} is not an IRI."
-        rejected.setdefault(int(group.rows[index]), RejectedError(Reason.PREDICATE_KIND, detail))
-    if group.predicate == QUAD:
-        for index in np.flatnonzero(_first_bytes(group.args[3]) == _LITERAL):
-            detail = f"The graph {group.args[3][index].as_py()[:80]} is a literal."
-            rejected.setdefault(int(group.rows[index]), RejectedError(Reason.GRAPH_KIND, detail))
+    subjects, predicates = (_first_bytes(column) for column in terms[:2])
+    for index in np.flatnonzero(subjects == _LITERAL).tolist():
+        detail = f"The subject {terms[0][index].as_py()[:80]} is a literal."
+        _reject(rows, [index], Reason.SUBJECT_KIND, detail, rejected)
+    for index in np.flatnonzero((predicates == _LITERAL) | (predicates == _BLANK)).tolist():
+        detail = f"The predicate {terms[1][index].as_py()[:80]} is not an IRI."
+        _reject(rows, [index], Reason.PREDICATE_KIND, detail, rejected)
+    if rows.predicate == QUAD:
+        for index in np.flatnonzero(_first_bytes(terms[3]) == _LITERAL).tolist():
+            detail = f"The graph {terms[3][index].as_py()[:80]} is a literal."
+            _reject(rows, [index], Reason.GRAPH_KIND, detail, rejected)
 
 
 def _first_bytes(texts: pa.LargeStringArray) -> NDArray[np.uint8]:
@@ -270,13 +250,13 @@ def _first_bytes(texts: pa.LargeStringArray) -> NDArray[np.uint8]:
     return first
 
 
-def _not_rejected(group: _Group, rejected: Mapping[int, RejectedError]) -> NDArray[np.bool_]:
+def _not_rejected(rows: Rows, rejected: Mapping[int, RejectedError]) -> NDArray[np.bool_]:
     if not rejected:
-        return np.ones(len(group.rows), dtype=np.bool_)
-    return ~np.isin(group.rows, np.fromiter(rejected, dtype=np.int64))
+        return np.ones(len(rows.messages), dtype=np.bool_)
+    return ~np.isin(rows.messages, np.fromiter(rejected, dtype=np.int64))
 
 
-def _invalid_term(text: str) -> RejectedError:
+def _invalid_term(text: str) -> tuple[Reason, str]:
     match text[:1]:
         case "<":
             reason = Reason.INVALID_IRI
@@ -289,5 +269,5 @@ def _invalid_term(text: str) -> RejectedError:
     try:
         canonical(text)
     except TermError as error:
-        return RejectedError(reason, str(error))
-    return RejectedError(reason, f"{text[:80]!r} is not a term in N-Triples syntax.")
+        return reason, str(error)
+    return reason, f"{text[:80]!r} is not a term in N-Triples syntax."

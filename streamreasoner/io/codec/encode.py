@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamreasoner.engine.blocks import Blocks
-from streamreasoner.io.codec.decode import TRIPLE
-from streamreasoner.io.codec.envelope import JSON
 from streamreasoner.io.formats import timestamps
+from streamreasoner.io.formats.registry import JSON
+from streamreasoner.lang.ast import TRIPLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -70,7 +70,7 @@ def decode_changes(
 
 def headers(epoch: int) -> list[Header]:
     """Headers of every change of an epoch."""
-    return [("content-type", JSON.encode()), ("epoch", str(epoch).encode())]
+    return [("content-type", JSON.content_type.encode()), ("epoch", str(epoch).encode())]
 
 
 def encode_updates(columns: Sequence[pa.Array], diff: int) -> Outgoing:

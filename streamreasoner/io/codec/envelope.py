@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamreasoner.io.formats.registry import JSON
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 
 if TYPE_CHECKING:
@@ -15,15 +16,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-JSON = "application/json"
+    from streamreasoner.io.formats.format import Format
 
 
-def check_envelopes(batch: pa.Table, max_bytes: int) -> dict[int, RejectedError]:
-    """Reject rows whose value is empty, too long, or not JSON by content type.
+def check_envelopes(
+    batch: pa.Table, max_bytes: int, format_: Format = JSON
+) -> dict[int, RejectedError]:
+    """Reject rows whose value is empty, too long, or of another format by content type.
 
     Args:
         batch: Columns `value` (binary) and `headers` (list of key and value).
         max_bytes: Longest value that is read.
+        format_: The format of all messages.
     """
     rejected: dict[int, RejectedError] = {}
     lengths = pc.fill_null(pc.binary_length(batch.column("value")), 0).to_numpy()
@@ -37,8 +41,10 @@ def check_envelopes(batch: pa.Table, max_bytes: int) -> dict[int, RejectedError]
             Reason.OVERSIZED, f"The value has {lengths[row]} bytes; the maximum is {max_bytes}."
         )
     for row, content_type in _content_types(batch):
-        if content_type.split(";")[0].strip().lower() != JSON:
-            detail = f"The content type is {content_type[:80]!r}; it must be {JSON}."
+        if content_type.split(";")[0].strip().lower() != format_.content_type:
+            detail = (
+                f"The content type is {content_type[:80]!r}; it must be {format_.content_type}."
+            )
             rejected.setdefault(row, RejectedError(Reason.CONTENT_TYPE, detail))
     return rejected
 

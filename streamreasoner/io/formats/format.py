@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from streamreasoner.io.formats.document import Document
+    from streamreasoner.io.formats.rejected import RejectedError
     from streamreasoner.rdf.dictionary import Dictionary
 
 
@@ -43,6 +44,43 @@ class Facts:
 
     predicate: str
     args: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Updates of one predicate, as messages have them; n in every column.
+
+    Attributes:
+        predicate: Its name.
+        messages: Row of the batch that each update comes from, int64 of shape (n,).
+        args: One column for each argument: terms in N-Triples syntax, numbers and booleans.
+        diff: Multiplicities, int64 of shape (n,).
+        ts: Event times: texts, milliseconds, or None for the time of the message.
+        places: Where in its message each update is, as a reason for its rejection begins
+            ("Line 7: "); empty if no message has several.
+    """
+
+    predicate: str
+    messages: NDArray[np.int64]
+    args: Sequence[Sequence[str | float]]
+    diff: NDArray[np.int64]
+    ts: Sequence[str | int | None]
+    places: Sequence[str] = ()
+
+
+class MessageReader(Protocol):
+    """`read_messages` of a format of messages."""
+
+    def __call__(
+        self, values: Sequence[bytes], rejected: dict[int, RejectedError]
+    ) -> Iterable[Rows]:
+        """Updates of a batch, in the order in which their terms get ids.
+
+        Args:
+            values: The value of each message.
+            rejected: Messages to leave out; gets those that are malformed.
+        """
+        ...
 
 
 class FactReader(Protocol):

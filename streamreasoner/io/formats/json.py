@@ -1,4 +1,4 @@
-"""One JSON value -> one message, or the reason for its rejection.
+"""Messages in JSON, one update each, or the reason for their rejection.
 
 Invariant: `read_any` gives the same message as the fast decoders for every value they accept, and a
 precise reason for every other.
@@ -7,12 +7,18 @@ precise reason for every other.
 from __future__ import annotations
 
 import json
-import re
-from typing import Annotated, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
+import numpy as np
 
+from streamreasoner.io.formats.format import Rows
 from streamreasoner.io.formats.rejected import Reason, RejectedError
+from streamreasoner.lang.ast import TRIPLE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 MAX_DIFF = 1_000_000
 
@@ -47,8 +53,55 @@ _TRIPLE_FIELDS = ("s", "p", "o")
 _FACT_FIELDS = ("predicate", "args")
 _COMMON_FIELDS = ("diff", "ts")
 _SHOWN = 60
-# NUL as a JSON escape, or as an N-Triples escape inside a JSON string.
-_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u0000|U00000000)")
+
+
+def read_messages(values: Sequence[bytes], rejected: dict[int, RejectedError]) -> list[Rows]:
+    """Triples, followed by the other facts by predicate; see `MessageReader`."""
+    if values and not rejected:
+        # Nearly every batch holds triples only: try to decode all of them at once.
+        with suppress(ValueError, RecursionError):
+            return [_triples(range(len(values)), [decode_triple(value) for value in values])]
+    triples: dict[int, TripleMessage] = {}
+    facts: dict[tuple[str, int], dict[int, FactMessage]] = {}
+    for row, value in enumerate(values):
+        if row in rejected:
+            continue
+        try:
+            message = read_any(value)
+        except RejectedError as error:
+            rejected[row] = error
+            continue
+        if isinstance(message, FactMessage):
+            facts.setdefault((message.predicate, len(message.args)), {})[row] = message
+        else:
+            triples[row] = message
+    groups = [_facts(name, messages) for (name, _), messages in sorted(facts.items())]
+    return [_triples([*triples], [*triples.values()]), *groups] if triples else groups
+
+
+def _triples(rows: Sequence[int], messages: Sequence[TripleMessage]) -> Rows:
+    return Rows(
+        TRIPLE,
+        np.asarray(rows, dtype=np.int64),
+        (
+            [message.s for message in messages],
+            [message.p for message in messages],
+            [message.o for message in messages],
+        ),
+        np.array([message.diff for message in messages], dtype=np.int64),
+        [message.ts for message in messages],
+    )
+
+
+def _facts(predicate: str, by_row: Mapping[int, FactMessage]) -> Rows:
+    messages = by_row.values()
+    return Rows(
+        predicate,
+        np.fromiter(by_row, dtype=np.int64),
+        [*zip(*(message.args for message in messages), strict=True)],
+        np.array([message.diff for message in messages], dtype=np.int64),
+        [message.ts for message in messages],
+    )
 
 
 def read_any(value: bytes) -> TripleMessage | FactMessage:
@@ -63,13 +116,6 @@ def read_any(value: bytes) -> TripleMessage | FactMessage:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             continue
     raise _wrong_fields(read_object(value))
-
-
-def holds_nul(texts: tuple[Argument, ...]) -> bool:
-    """Whether any of these terms contains the character NUL, escaped or not."""
-    return any(
-        isinstance(text, str) and ("\0" in text or _NUL.search(text) is not None) for text in texts
-    )
 
 
 def read_object(value: bytes) -> dict[str, Any]:

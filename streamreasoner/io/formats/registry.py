@@ -26,7 +26,7 @@ from streamreasoner.io.formats.format import Format
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from streamreasoner.io.formats.format import FactReader, Facts
+    from streamreasoner.io.formats.format import FactReader, Facts, MessageReader
     from streamreasoner.io.formats.lines import BadLine
     from streamreasoner.rdf.dictionary import Dictionary
 
@@ -52,6 +52,11 @@ def read_facts(format_: Format, document: Document, dictionary: Dictionary) -> I
     """Facts of a document in blocks; see `FactReader`."""
     reader = cast("FactReader", import_module(format_.module).read_facts)
     return reader(document, dictionary)
+
+
+def message_reader(format_: Format) -> MessageReader:
+    """The reader of messages of a format."""
+    return cast("MessageReader", import_module(format_.module).read_messages)
 
 
 def load(

@@ -147,6 +147,14 @@ def test_an_escaped_backslash_before_u0000_is_not_nul():
     assert updates[0][1][2] == r'"a\\u0000"'
 
 
+def test_nul_is_found_in_the_term_not_in_the_bytes():
+    """JSON may escape the letters of the escape; other messages of the batch change nothing."""
+    good = rb'{"s":"<a:s>","p":"<a:p>","o":"\"u0000\"","diff":1}'
+    nul = rb'{"s":"<a:s>","p":"<a:p>","o":"\"\\\u0075\u0030000\"","diff":1}'
+    for row, values in enumerate(([nul], [good, nul])):
+        assert Decoding()(*values)[1] == [(row, Reason.NUL)]
+
+
 def test_a_number_of_any_length_is_read_or_rejected():
     """Python refuses to print integers of over 4300 digits; the codec handles them."""
     message = b'{"predicate":"edge","args":["<http://e/a>",%s],"diff":1}'
