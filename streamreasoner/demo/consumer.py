@@ -6,7 +6,6 @@ message of a committed transaction and returns none of an open one.
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from kafka.errors import KafkaError
 
 from streamreasoner.demo.tally import Change
 from streamreasoner.errors import BrokerError
+from streamreasoner.io.formats.json import decode_change
 from streamreasoner.io.kafka.clients import kafka_python
 
 if TYPE_CHECKING:
@@ -84,7 +84,5 @@ def _poll(consumer: Any) -> list[Change]:
 
 
 def _change(value: bytes) -> Change:
-    message = json.loads(value)
-    return Change(
-        (message["s"], message["p"], message["o"]), message["diff"], message.get("epoch", -1)
-    )
+    message = decode_change(value)
+    return Change((message.s, message.p, message.o), message.diff, message.epoch)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 
 from streamreasoner.io.codec.decode import holds_nul
-from streamreasoner.io.formats.json import read_object, wrong_type
+from streamreasoner.io.formats.json_object import read_object, wrong_type
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 
 # `<name>` is reserved for rulesets among the texts of a program.

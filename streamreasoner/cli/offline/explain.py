@@ -71,8 +71,8 @@ def explain(
     from streamreasoner.api.nodes import from_ntriples
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.explain import Limits, read_fact
-    from streamreasoner.explain.fact import fact_of_message
     from streamreasoner.explain.render.prefixed import ExplanationPrinter
+    from streamreasoner.io.formats.json import fact_of_message
     from streamreasoner.io.formats.registry import declared_prefixes
     from streamreasoner.program.load import load_program
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from pathlib import Path  # noqa: TC003 - typer reads it
 from typing import TYPE_CHECKING, Annotated
@@ -48,6 +47,7 @@ def rebuild(
 
 def _write(state: StateConfig, last: int, into: Path) -> int:
     """Write both files; returns how many facts there are."""
+    from streamreasoner.io.formats.json import write_fact
     from streamreasoner.lang.ast import Constant
     from streamreasoner.lang.parser import parse
     from streamreasoner.state import PROGRAMS, programs
@@ -73,8 +73,7 @@ def _write(state: StateConfig, last: int, into: Path) -> int:
                 # The new pipeline asserts the facts of the program itself.
                 diff = multiplicity - ((predicate, *args) in stated)
                 if diff:
-                    message = {"predicate": predicate, "args": args, "diff": diff}
-                    file.write(f"{json.dumps(message, ensure_ascii=False)}\n")
+                    file.write(f"{write_fact(predicate, args, diff)}\n")
                     facts += 1
     except OSError as error:
         raise DataError(

@@ -9,13 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from streamreasoner.engine.blocks import Blocks
-from streamreasoner.io.formats import timestamps
+from streamreasoner.io.formats import json
 from streamreasoner.io.formats.registry import JSON
 from streamreasoner.lang.ast import TRIPLE
 
@@ -74,18 +72,17 @@ def headers(epoch: int) -> list[Header]:
 
 
 def encode_updates(columns: Sequence[pa.Array], diff: int) -> Outgoing:
-    """JSON values and keys of updates of triples, in the input format.
+    """Values and keys of updates of triples, in the input format.
 
     Args:
         columns: Canonical subjects, predicates and objects.
         diff: Multiplicity of each update.
     """
-    values = _values(TRIPLE, columns, pa.scalar(str(diff), pa.large_string()), "}")
-    return Outgoing(_bytes(columns[0]), _bytes(values))
+    return Outgoing(_bytes(columns[0]), _bytes(json.write_updates(TRIPLE, columns, diff)))
 
 
 def encode_changes(changes: DecodedChanges, ts: int, epoch: int) -> Outgoing:
-    """JSON values and keys of the changes of one predicate.
+    """Values and keys of the changes of one predicate.
 
     Args:
         changes: Predicate, one column of canonical terms per argument, int8 +1/-1.
@@ -93,37 +90,8 @@ def encode_changes(changes: DecodedChanges, ts: int, epoch: int) -> Outgoing:
         epoch: The epoch.
     """
     predicate, columns, multiplicity = changes
-    diff = pa.array(multiplicity).cast(pa.large_string())
-    closing = f',"ts":"{timestamps.iso(ts)}","epoch":{epoch}}}'
-    values = _values(predicate, columns, diff, closing)
+    values = json.write_changes(predicate, columns, multiplicity, ts, epoch)
     return Outgoing(_bytes(columns[0]) if columns else [None] * len(values), _bytes(values))
-
-
-def _values(
-    predicate: str, columns: Sequence[pa.Array], diff: pa.Array | pa.Scalar, closing: str
-) -> pa.Array:
-    """The JSON of all rows: constant pieces and columns, joined row by row."""
-    if predicate == TRIPLE:
-        pieces = ['{"s":"', '","p":"', '","o":"', '","diff":']
-    else:
-        name = msgspec.json.encode(predicate).decode()
-        quote = '"' if columns else ""
-        opening = f'{{"predicate":{name},"args":[{quote}'
-        pieces = [opening, *('","',) * (len(columns) - 1), f'{quote}],"diff":']
-    joined: list[pa.Array | pa.Scalar] = []
-    for position, piece in enumerate(pieces):
-        joined.append(pa.scalar(piece, pa.large_string()))
-        if position < len(columns):
-            joined.append(_json_escaped(columns[position]))
-    joined += [diff, pa.scalar(closing, pa.large_string()), pa.scalar("", pa.large_string())]
-    # The last argument of the kernel is the separator.
-    return pc.binary_join_element_wise(*joined)
-
-
-def _json_escaped(terms: pa.Array) -> pa.Array:
-    """Terms escaped for JSON; canonical terms have no control characters: two escapes suffice."""
-    doubled = pc.replace_substring(terms, "\\", "\\\\")
-    return pc.replace_substring(doubled, '"', '\\"')
 
 
 def _bytes(texts: pa.Array) -> list[bytes]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 from streamreasoner.io.codec.encode import encode_updates
 from streamreasoner.io.formats.document import Document, open_bytes
+from streamreasoner.io.formats.json import write_fact
 from streamreasoner.io.formats.registry import JSON, NTRIPLES, of_suffix, read_facts
 from streamreasoner.lang.ast import TRIPLE
 from streamreasoner.rdf.dictionary import Dictionary
@@ -69,8 +69,7 @@ def _rows(
     predicate: str, columns: list[pa.Array], diff: int
 ) -> Iterator[tuple[bytes | None, bytes]]:
     for args in zip(*(column.to_pylist() for column in columns), strict=True):
-        message = {"predicate": predicate, "args": args, "diff": diff}
-        yield args[0].encode(), json.dumps(message, ensure_ascii=False).encode()
+        yield args[0].encode(), write_fact(predicate, args, diff).encode()
 
 
 def _open(source: Path) -> BinaryIO:

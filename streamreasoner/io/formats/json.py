@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from streamreasoner.errors import DataError
+from streamreasoner.io.formats import timestamps
 from streamreasoner.io.formats.format import Rows
-from streamreasoner.io.formats.rejected import Reason, RejectedError
-from streamreasoner.lang.ast import TRIPLE
+from streamreasoner.io.formats.json_object import MAX_DIFF, Argument, read_object, wrong_fields
+from streamreasoner.io.formats.rejected import RejectedError
+from streamreasoner.lang.ast import TRIPLE, bracketed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-MAX_DIFF = 1_000_000
+    from numpy.typing import NDArray
 
 Diff = Annotated[int, msgspec.Meta(ge=-MAX_DIFF, le=MAX_DIFF)]
-Argument = str | int | float | bool
 
 
 class TripleMessage(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -45,14 +49,15 @@ class FactMessage(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     ts: str | int | None = None
 
 
+class TripleChange(TripleMessage):
+    """A triple on the output topic, or an update of one on an input topic, with epoch -1."""
+
+    epoch: int = -1
+
+
 decode_triple = msgspec.json.Decoder(TripleMessage).decode
 decode_fact = msgspec.json.Decoder(FactMessage).decode
-_decode = msgspec.json.Decoder().decode
-
-_TRIPLE_FIELDS = ("s", "p", "o")
-_FACT_FIELDS = ("predicate", "args")
-_COMMON_FIELDS = ("diff", "ts")
-_SHOWN = 60
+decode_change = msgspec.json.Decoder(TripleChange).decode
 
 
 def read_messages(values: Sequence[bytes], rejected: dict[int, RejectedError]) -> list[Rows]:
@@ -115,123 +120,85 @@ def read_any(value: bytes) -> TripleMessage | FactMessage:
             return decode(value)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             continue
-    raise _wrong_fields(read_object(value))
+    raise wrong_fields(read_object(value))
 
 
-def read_object(value: bytes) -> dict[str, Any]:
-    """The JSON object in one value.
+def fact_of_message(text: str) -> str:
+    """Return the fact of a message in the rule language, or a text without braces unchanged.
 
     Raises:
-        RejectedError: The value is not a JSON object.
+        DataError: The text begins like a JSON object but contains no fact.
     """
+    if not text.lstrip().startswith("{"):
+        return text
     try:
-        decoded = _decode(value)
-    except UnicodeDecodeError as error:
-        detail = f"The value is not UTF-8: {error.reason}."
-        raise RejectedError(Reason.NOT_UTF8, detail) from None
-    except RecursionError:
-        detail = "The value is not JSON: it is nested too deeply."
-        raise RejectedError(Reason.NOT_JSON, detail) from None
-    except msgspec.ValidationError as error:
-        raise RejectedError(Reason.NUMBER_OUT_OF_RANGE, f"{error}.") from None
-    except msgspec.DecodeError as error:
-        raise _not_json(value, str(error)) from None
-    if not isinstance(decoded, dict):
-        raise RejectedError(
-            Reason.NOT_AN_OBJECT, f"The value is a JSON {_kind(decoded)}, not an object."
-        )
-    return decoded
-
-
-def _not_json(value: bytes, problem: str) -> RejectedError:
-    try:
-        text = value.decode()
-    except UnicodeDecodeError as error:
-        return RejectedError(
-            Reason.NOT_UTF8, f"The value is not UTF-8: {error.reason} at byte {error.start}."
-        )
-    try:
-        json.dumps(json.loads(text), ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return RejectedError(
-            Reason.LONE_SURROGATE,
-            "A \\u escape is half a surrogate pair, which encodes no character.",
-        )
-    except (ValueError, RecursionError):
-        pass
-    return RejectedError(Reason.NOT_JSON, f"The value is not JSON: {problem}.")
-
-
-def _wrong_fields(fields: dict[str, Any]) -> RejectedError:
-    known = (*_TRIPLE_FIELDS, *_FACT_FIELDS, *_COMMON_FIELDS)
-    unknown = [name for name in fields if name not in known]
-    if unknown:
-        return RejectedError(
-            Reason.UNKNOWN_FIELD,
-            f"Unknown field {_shown(unknown[0])}; the fields are {', '.join(known)}.",
-        )
-    of_triple = [name for name in _TRIPLE_FIELDS if name in fields]
-    of_fact = [name for name in _FACT_FIELDS if name in fields]
-    if of_triple and of_fact:
-        return RejectedError(
-            Reason.MIXED_SHAPES,
-            f"The fields {', '.join(of_triple)} and {', '.join(of_fact)} cannot be combined.",
-        )
-    required = (*(_FACT_FIELDS if of_fact else _TRIPLE_FIELDS), "diff")
-    missing = [name for name in required if name not in fields]
-    if missing:
-        return RejectedError(
-            Reason.MISSING_FIELD,
-            f"The field {missing[0]} is missing; {', '.join(required)} are required.",
-        )
-    return _wrong_types(fields)
-
-
-def _wrong_types(fields: dict[str, Any]) -> RejectedError:
-    for name in (*_TRIPLE_FIELDS, "predicate"):
-        if name in fields and not isinstance(fields[name], str):
-            return wrong_type(name, fields[name], "a string")
-    if "args" in fields:
-        if not isinstance(fields["args"], list):
-            return wrong_type("args", fields["args"], "an array")
-        for position, argument in enumerate(fields["args"]):
-            if not isinstance(argument, Argument):
-                return wrong_type(f"args[{position}]", argument, "a string, number or boolean")
-    diff = fields["diff"]
-    if isinstance(diff, bool) or not isinstance(diff, int):
-        return wrong_type("diff", diff, "an integer")
-    if abs(diff) > MAX_DIFF:
-        return RejectedError(
-            Reason.DIFF_OUT_OF_RANGE,
-            f"diff is {_shown(diff)}; it must be from -{MAX_DIFF} to {MAX_DIFF}.",
-        )
-    return wrong_type("ts", fields.get("ts"), "an ISO 8601 string or integer milliseconds")
-
-
-def wrong_type(name: str, value: object, expected: str) -> RejectedError:
-    """The rejection of a field of the wrong JSON type."""
-    return RejectedError(
-        Reason.WRONG_TYPE,
-        f"{name} is {_shown(value)}, a JSON {_kind(value)}; it must be {expected}.",
-    )
-
-
-def _kind(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
+        message = json.loads(text)
+    except ValueError as error:
+        raise DataError(f"The message is not JSON: {error}.") from None
+    match message:
+        case {"s": str(s), "p": str(p), "o": str(o)}:
+            return f"[{s}, {p}, {o}]"
+        case {"predicate": str(predicate), "args": [*args]} if all(
+            isinstance(arg, str) for arg in args
+        ):
+            terms = ", ".join(args)
+            if args and predicate == bracketed(len(args)):
+                return f"[{terms}]"
+            return f"{predicate}({terms})"
         case _:
-            return "object"
+            raise DataError(
+                'The message contains no fact; a fact is {"s": …, "p": …, "o": …} or'
+                ' {"predicate": …, "args": […]}, with terms in N-Triples syntax.'
+            )
 
 
-def _shown(value: object) -> str:
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+def write_updates(
+    predicate: str, columns: Sequence[pa.Array], diff: int | pa.Array, closing: str = "}"
+) -> pa.Array:
+    """Messages of updates: constant pieces and columns, joined row by row.
+
+    Args:
+        predicate: The predicate of all.
+        columns: Canonical terms, a column for each argument.
+        diff: Multiplicity of all updates, or of each as text.
+        closing: What follows the multiplicity.
+    """
+    if predicate == TRIPLE:
+        pieces = ['{"s":"', '","p":"', '","o":"', '","diff":']
+    else:
+        name = msgspec.json.encode(predicate).decode()
+        quote = '"' if columns else ""
+        opening = f'{{"predicate":{name},"args":[{quote}'
+        pieces = [opening, *('","',) * (len(columns) - 1), f'{quote}],"diff":']
+    joined: list[pa.Array | pa.Scalar] = []
+    for position, piece in enumerate(pieces):
+        joined.append(_text(piece))
+        if position < len(columns):
+            joined.append(_escaped(columns[position]))
+    joined += [_text(str(diff)) if isinstance(diff, int) else diff, _text(closing), _text("")]
+    # The last argument of the kernel is the separator.
+    return pc.binary_join_element_wise(*joined)
+
+
+def write_changes(
+    predicate: str, columns: Sequence[pa.Array], diff: NDArray[np.int8], ts: int, epoch: int
+) -> pa.Array:
+    """Messages of the changes of an epoch, with its event time."""
+    closing = f',"ts":"{timestamps.iso(ts)}","epoch":{epoch}}}'
+    return write_updates(predicate, columns, pa.array(diff).cast(pa.large_string()), closing)
+
+
+def write_fact(predicate: str, args: Sequence[str], diff: int) -> str:
+    """The message of one update of a fact with canonical terms."""
+    fact = {"predicate": predicate, "args": args, "diff": diff}
+    return json.dumps(fact, ensure_ascii=False)
+
+
+def _text(text: str) -> pa.Scalar:
+    return pa.scalar(text, pa.large_string())
+
+
+def _escaped(terms: pa.Array) -> pa.Array:
+    """Terms escaped for JSON; canonical terms have no control characters: two escapes suffice."""
+    doubled = pc.replace_substring(terms, "\\", "\\\\")
+    return pc.replace_substring(doubled, '"', '\\"')
