@@ -16,7 +16,7 @@ from streamreasoner.api.reasoner import other_arity
 from streamreasoner.errors import ProgramError, StateError
 from streamreasoner.io.codec.envelope import append_milliseconds, check_envelopes
 from streamreasoner.io.formats import timestamps
-from streamreasoner.io.formats.rejected import Reason, Rejected, RejectedError
+from streamreasoner.io.formats.rejected import Reason, Rejected, RejectedError, in_order
 from streamreasoner.lang.ast import Import
 from streamreasoner.lang.parser import read
 from streamreasoner.pipeline.control import Operation, read_control
@@ -168,10 +168,7 @@ def decide(current: ProgramInEffect, messages: pa.Table, max_bytes: int) -> Deci
             rejected[row] = error
         else:
             applied.append(row)
-    rejections = (
-        Rejected(row, error.reason, error.detail) for row, error in sorted(rejected.items())
-    )
-    return Decision(current, tuple(applied), tuple(rejections))
+    return Decision(current, tuple(applied), in_order(rejected))
 
 
 def why_files_are_refused(rules: str, source: str) -> str | None:

@@ -18,7 +18,7 @@ from streamreasoner.errors import TermError
 from streamreasoner.io.codec.envelope import append_milliseconds, check_envelopes
 from streamreasoner.io.formats import timestamps
 from streamreasoner.io.formats.registry import JSON, message_reader
-from streamreasoner.io.formats.rejected import Reason, Rejected, RejectedError
+from streamreasoner.io.formats.rejected import Reason, RejectedError, in_order
 from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE
 from streamreasoner.rdf.terms import canonical, to_ntriples
 
@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.io.formats.format import Format, Rows
+    from streamreasoner.io.formats.rejected import Rejected, Rejections
     from streamreasoner.rdf.dictionary import TermDictionary
 
 _INVALID_ID = -1
-_IRI, _BLANK, _LITERAL = b"<"[0], b"_"[0], b'"'[0]
+_BLANK, _LITERAL = b"_"[0], b'"'[0]
 # NUL as an N-Triples escape: after a backslash that is not escaped itself.
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u0000|U00000000)")
 
@@ -116,16 +117,9 @@ class Codec:
             if good.any():
                 updates.append(Updates(group.rows.predicate, ids[good], group.rows.diff[good]))
                 times.append(group.times[good])
-        return Decoded(
-            updates=tuple(updates),
-            times=tuple(times),
-            rejected=tuple(
-                Rejected(row, rejected[row].reason, rejected[row].detail)
-                for row in sorted(rejected)
-            ),
-        )
+        return Decoded(tuple(updates), tuple(times), in_order(rejected))
 
-    def _fits(self, rows: Rows, rejected: dict[int, RejectedError]) -> bool:
+    def _fits(self, rows: Rows, rejected: Rejections) -> bool:
         """Whether the program has the predicate with this arity; if not, all are rejected."""
         arity = self._arities.get(rows.predicate)
         if arity == len(rows.args):
@@ -140,7 +134,7 @@ class Codec:
         _reject(rows, range(len(rows.messages)), reason, detail, rejected)
         return False
 
-    def _encode(self, group: _Group, rejected: dict[int, RejectedError]) -> NDArray[np.int32]:
+    def _encode(self, group: _Group, rejected: Rejections) -> NDArray[np.int32]:
         """Ids of the terms, int32 of shape (n, arity); -1 in rejected rows."""
         keep = _not_rejected(group.rows, rejected)
         ids = np.full((len(keep), len(group.terms)), _INVALID_ID, dtype=np.int32)
@@ -154,11 +148,7 @@ class Codec:
 
 
 def _reject(
-    rows: Rows,
-    indices: Iterable[int],
-    reason: Reason,
-    detail: str,
-    rejected: dict[int, RejectedError],
+    rows: Rows, indices: Iterable[int], reason: Reason, detail: str, rejected: Rejections
 ) -> None:
     """Reject the messages of some updates, unless they are rejected already."""
     for index in indices:
@@ -166,7 +156,7 @@ def _reject(
         rejected.setdefault(int(rows.messages[index]), RejectedError(reason, f"{place}{detail}"))
 
 
-def _checked(rows: Rows, appended: NDArray[np.int64], rejected: dict[int, RejectedError]) -> _Group:
+def _checked(rows: Rows, appended: NDArray[np.int64], rejected: Rejections) -> _Group:
     """Check whatever needs no dictionary."""
     terms = [_terms(rows, column, rejected) for column in rows.args]
     times = timestamps.milliseconds(rows.ts, appended[rows.messages])
@@ -179,9 +169,7 @@ def _checked(rows: Rows, appended: NDArray[np.int64], rejected: dict[int, Reject
     return _Group(rows, terms, times)
 
 
-def _terms(
-    rows: Rows, column: Sequence[str | float], rejected: dict[int, RejectedError]
-) -> pa.LargeStringArray:
+def _terms(rows: Rows, column: Sequence[str | float], rejected: Rejections) -> pa.LargeStringArray:
     """An argument of each update in N-Triples syntax."""
     try:
         return pa.array(column, pa.large_string())
@@ -196,9 +184,7 @@ def _terms(
     return pa.array(texts, pa.large_string())
 
 
-def _check_nul(
-    rows: Rows, terms: Sequence[pa.LargeStringArray], rejected: dict[int, RejectedError]
-) -> None:
+def _check_nul(rows: Rows, terms: Sequence[pa.LargeStringArray], rejected: Rejections) -> None:
     for column in filter(_mentions_nul, terms):
         found = [index for index, text in enumerate(column.to_pylist()) if holds_nul(text)]
         _reject(rows, found, Reason.NUL, "A term contains the character NUL.", rejected)
@@ -211,7 +197,7 @@ def _mentions_nul(terms: pa.LargeStringArray) -> bool:
     return b"u0000" in data or b"U0000" in data or b"\0" in data
 
 
-def _check_times(rows: Rows, times: NDArray[np.int64], rejected: dict[int, RejectedError]) -> None:
+def _check_times(rows: Rows, times: NDArray[np.int64], rejected: Rejections) -> None:
     for index in np.flatnonzero(times == timestamps.INVALID).tolist():
         ts = rows.ts[index]
         detail = (
@@ -222,9 +208,7 @@ def _check_times(rows: Rows, times: NDArray[np.int64], rejected: dict[int, Rejec
         _reject(rows, [index], Reason.BAD_TIMESTAMP, detail, rejected)
 
 
-def _check_kinds(
-    rows: Rows, terms: Sequence[pa.LargeStringArray], rejected: dict[int, RejectedError]
-) -> None:
+def _check_kinds(rows: Rows, terms: Sequence[pa.LargeStringArray], rejected: Rejections) -> None:
     """RDF: subjects and graphs are IRIs or blank nodes, predicates are IRIs."""
     subjects, predicates = (_first_bytes(column) for column in terms[:2])
     for index in np.flatnonzero(subjects == _LITERAL).tolist():
@@ -250,7 +234,7 @@ def _first_bytes(texts: pa.LargeStringArray) -> NDArray[np.uint8]:
     return first
 
 
-def _not_rejected(rows: Rows, rejected: Mapping[int, RejectedError]) -> NDArray[np.bool_]:
+def _not_rejected(rows: Rows, rejected: Rejections) -> NDArray[np.bool_]:
     if not rejected:
         return np.ones(len(rows.messages), dtype=np.bool_)
     return ~np.isin(rows.messages, np.fromiter(rejected, dtype=np.int64))

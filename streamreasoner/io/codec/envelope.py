@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.io.formats.format import Format
+    from streamreasoner.io.formats.rejected import Rejections
 
 
-def check_envelopes(
-    batch: pa.Table, max_bytes: int, format_: Format = JSON
-) -> dict[int, RejectedError]:
+def check_envelopes(batch: pa.Table, max_bytes: int, format_: Format = JSON) -> Rejections:
     """Reject rows whose value is empty, too long, or of another format by content type.
 
     Args:
@@ -29,7 +28,7 @@ def check_envelopes(
         max_bytes: Longest value that is read.
         format_: The format of all messages.
     """
-    rejected: dict[int, RejectedError] = {}
+    rejected: Rejections = {}
     lengths = pc.fill_null(pc.binary_length(batch.column("value")), 0).to_numpy()
     for row in np.flatnonzero(lengths == 0).tolist():
         rejected[row] = RejectedError(

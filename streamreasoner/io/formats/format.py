@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.io.formats.document import Document
-    from streamreasoner.io.formats.rejected import RejectedError
+    from streamreasoner.io.formats.rejected import Rejections
     from streamreasoner.rdf.dictionary import Dictionary
 
 
@@ -71,9 +71,7 @@ class Rows:
 class MessageReader(Protocol):
     """`read_messages` of a format of messages."""
 
-    def __call__(
-        self, values: Sequence[bytes], rejected: dict[int, RejectedError]
-    ) -> Iterable[Rows]:
+    def __call__(self, values: Sequence[bytes], rejected: Rejections) -> Iterable[Rows]:
         """Updates of a batch, in the order in which their terms get ids.
 
         Args:

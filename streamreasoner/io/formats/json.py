@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from streamreasoner.io.formats.rejected import Rejections
+
 Diff = Annotated[int, msgspec.Meta(ge=-MAX_DIFF, le=MAX_DIFF)]
 
 
@@ -60,7 +62,7 @@ decode_fact = msgspec.json.Decoder(FactMessage).decode
 decode_change = msgspec.json.Decoder(TripleChange).decode
 
 
-def read_messages(values: Sequence[bytes], rejected: dict[int, RejectedError]) -> list[Rows]:
+def read_messages(values: Sequence[bytes], rejected: Rejections) -> list[Rows]:
     """Triples, followed by the other facts by predicate; see `MessageReader`."""
     if values and not rejected:
         # Nearly every batch holds triples only: try to decode all of them at once.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeAlias
 
 
 class Reason(Enum):
@@ -65,3 +66,14 @@ class Rejected:
     row: int
     reason: Reason
     detail: str
+
+
+Rejections: TypeAlias = dict[int, RejectedError]
+"""Rejected messages by their row; the first reason of a message counts."""
+
+
+def in_order(rejections: Rejections) -> tuple[Rejected, ...]:
+    """Rejected messages, ascending by row."""
+    return tuple(
+        Rejected(row, rejections[row].reason, rejections[row].detail) for row in sorted(rejections)
+    )
