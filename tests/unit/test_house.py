@@ -150,6 +150,11 @@ WRONG_IMPORTS = {
         "import streamreasoner.errors",
         "Layers open downwards BROKEN",
     ),
+    "a format reads another": (
+        "io/formats/nquads.py",
+        "import streamreasoner.io.formats.ntriples",
+        "Formats do not know each other BROKEN",
+    ),
     "Spark leaves its adapter": (
         "engine/planted.py",
         "import pyspark.sql",
