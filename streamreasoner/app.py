@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from streamreasoner.engine.ports import Backend
     from streamreasoner.pipeline.observers import PipelineObserver
     from streamreasoner.pipeline.recovery import Resume
-    from streamreasoner.plan.algebra import ProgramPlan
+    from streamreasoner.plan.program_plan import ProgramPlan
     from streamreasoner.program.checked import CheckedProgram
 
 _log = logging.getLogger(__name__)

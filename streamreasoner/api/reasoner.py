@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from streamreasoner.engine.updates import Changes
     from streamreasoner.explain import Explanation, Limits
     from streamreasoner.lang.ast import Atom
-    from streamreasoner.plan.algebra import ProgramPlan
+    from streamreasoner.plan.program_plan import ProgramPlan
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.rdf.dictionary import TermDictionary
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.engine.ports import Backend, EpochChanges, Selection, Statistics
     from streamreasoner.engine.updates import Changes, TraceRows, Updates
-    from streamreasoner.plan.algebra import ProgramPlan
+    from streamreasoner.plan.program_plan import ProgramPlan
 
 DEFAULT_RECURSION_LIMIT = 1_000_000
 

@@ -6,18 +6,14 @@ columnar kernels interpret.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, assert_never
 
-from streamreasoner.plan.algebra import (
-    Antijoin,
-    Delta,
-    DeltaPlan,
-    Extend,
-    Filter,
-    Join,
-    Node,
-    Pattern,
-)
+from streamreasoner.plan.algebra import Antijoin, Extend, Join, Select
+
+if TYPE_CHECKING:
+    from streamreasoner.plan.algebra import Delta, Scan
+    from streamreasoner.plan.operands import Comparison, Computation, Pattern, Test
+    from streamreasoner.plan.program_plan import DeltaPlan, Step
 
 R = TypeVar("R")
 H_co = TypeVar("H_co", covariant=True)
@@ -33,19 +29,19 @@ class Leaves(Protocol[R, H_co]):
         """The changed transitions of the settled delta, for facts matching the pattern."""
         ...
 
-    def join(self, node: Join, left: R) -> R:
+    def join(self, scan: Scan, left: R) -> R:
         """*left* joined with old or new transitions: greatest iteration, product of signs."""
         ...
 
-    def antijoin(self, node: Antijoin, left: R) -> R:
+    def antijoin(self, scan: Scan, left: R) -> R:
         """The rows of *left* whose fact of a lower stratum is absent, in its old or new state."""
         ...
 
-    def filter(self, node: Filter, left: R) -> R:
+    def select(self, condition: Comparison | Test, left: R) -> R:
         """The rows of *left* for which the condition holds."""
         ...
 
-    def extend(self, node: Extend, left: R) -> R:
+    def extend(self, computation: Computation, left: R) -> R:
         """The rows of *left* with a value, as a new column or equal to the existing one."""
         ...
 
@@ -56,20 +52,21 @@ class Leaves(Protocol[R, H_co]):
 
 def evaluate(plan: DeltaPlan, leaves: Leaves[R, H_co]) -> H_co:
     """Evaluate what the delta of one atom derives, with the leaves of a backend."""
-    return leaves.project(_walk(plan.input, leaves), plan.head)
+    rows = leaves.delta(plan.delta)
+    for step in plan.steps:
+        rows = _applied(step, rows, leaves)
+    return leaves.project(rows, plan.head)
 
 
-def _walk(node: Node, leaves: Leaves[R, Any]) -> R:
-    match node:
-        case Delta():
-            return leaves.delta(node)
+def _applied(step: Step, rows: R, leaves: Leaves[R, Any]) -> R:
+    match step:
         case Join():
-            return leaves.join(node, _walk(node.input, leaves))
+            return leaves.join(step.scan, rows)
         case Antijoin():
-            return leaves.antijoin(node, _walk(node.input, leaves))
-        case Extend():
-            return leaves.extend(node, _walk(node.input, leaves))
-        case Filter():
-            return leaves.filter(node, _walk(node.input, leaves))
+            return leaves.antijoin(step.scan, rows)
+        case Select():
+            return leaves.select(step.test, rows)
+        case Extend(_, computation):
+            return leaves.extend(computation, rows)
         case _:
-            assert_never(node)
+            assert_never(step)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.engine.updates import Changes, TraceRows, Updates
-    from streamreasoner.plan.algebra import ProgramPlan
+    from streamreasoner.plan.program_plan import ProgramPlan
     from streamreasoner.system.capacity import Capacity
 
 LAST_ITERATION = (1 << 31) - 1

@@ -1,88 +1,81 @@
-"""Plan nodes of rules over deltas. Invariant: no node reads an unbound column.
+"""Relational algebra of rules and of their deltas. Invariant: no node reads what its input lacks.
 
-A rule body is a join of patterns. A *delta plan* evaluates it for the delta of one body atom: a
-chain of joins with the other atoms, conditions as soon as their columns are bound, and the head on
-top. Columns are named after the variables of the rule; columns that lowering adds for intermediate
-values of expressions start with `#`.
+A rule is a tree whose leaves scan facts. A delta plan is a tree too: one leaf is the delta of an
+atom, and the others scan the facts before or after it.
+
+The column of a variable has its name; `$1.0` is argument 0 of atom 1 until it is named; `#0` is the
+value of an expression. Relations are bags: the multiplicity of a row is its number of matches.
+`Incomplete` holds the part of a rule that is not algebra yet. Every step of lowering shrinks it,
+and the last one removes it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, assert_never, cast
 
 from streamreasoner.errors import StreamReasonerError
+from streamreasoner.plan.operands import (
+    Column,
+    Comparison,
+    Computation,
+    Condition,
+    Operand,
+    Pattern,
+    Same,
+    Test,
+    Value,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from streamreasoner.values.comparison import Operator
+    from streamreasoner.lang import ast
+
+T = TypeVar("T")
 
 
 class PlanError(StreamReasonerError):
-    """A plan node would read a column that its input lacks."""
+    """A plan node would read a column that its input lacks, or stands where it has no meaning."""
+
+
+# Nodes -------------------------------------------------------------------------------------------
 
 
 class Age(Enum):
-    """The transitions of an atom that a join reads: those before or after the settled delta."""
+    """The facts that a scan reads: in a delta plan, those before or after the settled delta."""
 
+    ALL = "all"
     OLD = "old"
     NEW = "new"
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A variable of the rule, as a column of the plan."""
+class Scan:
+    """The present facts that match a pattern; in a delta plan, their transitions."""
 
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A constant: a term in canonical N-Triples syntax."""
-
-    term: str
-
-
-Operand: TypeAlias = Column | Value
+    pattern: Pattern
+    age: Age = Age.ALL
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
-    """What a fact must match, by position: a constant, a column (equal if repeated), or anything.
+class Delta:
+    """The transitions of matching facts that changed in this settle step.
 
-    Attributes:
-        predicate: Name of the predicate.
-        arguments: One entry per position; None matches anything and binds nothing.
-        columns: Names of the columns, in order of first appearance.
+    For a negated atom they have the opposite sign.
     """
 
-    predicate: str
-    arguments: tuple[Operand | None, ...]
-    columns: tuple[str, ...] = field(init=False, compare=False, repr=False)
+    pattern: Pattern
+    negated: bool = False
 
-    def __post_init__(self) -> None:
-        names = (argument.name for argument in self.arguments if isinstance(argument, Column))
-        object.__setattr__(self, "columns", tuple(dict.fromkeys(names)))
 
-    @property
-    def constants(self) -> tuple[tuple[int, str], ...]:
-        """(position, term) of every constant, by position."""
-        return tuple(
-            (position, argument.term)
-            for position, argument in enumerate(self.arguments)
-            if isinstance(argument, Value)
-        )
+@dataclass(frozen=True, slots=True)
+class Product:
+    """Every combination of rows; the inputs have no common column."""
 
-    def bound_positions(self, columns: AbstractSet[str]) -> tuple[int, ...]:
-        """The positions whose column is in *columns*."""
-        return tuple(
-            position
-            for position, argument in enumerate(self.arguments)
-            if isinstance(argument, Column) and argument.name in columns
-        )
+    inputs: tuple[Relation, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,348 +92,344 @@ class Arrangement:
     constants: tuple[tuple[int, str], ...]
     key: tuple[int, ...]
 
-
-# Conditions of a rule body -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A comparison of two values."""
-
-    left: Operand
-    operator: Operator
-    right: Operand
-
-    @property
-    def needs(self) -> frozenset[str]:
-        """Columns that must be bound before evaluation."""
-        return _names((self.left, self.right))
-
-
-@dataclass(frozen=True, slots=True)
-class Computation:
-    """Bind *column* to the value of a built-in; without a value, nothing matches.
-
-    If the column is already bound, the value must be the same term.
-    """
-
-    column: str
-    function: str
-    arguments: tuple[Operand, ...]
-
-    @property
-    def needs(self) -> frozenset[str]:
-        """Columns that must be bound before evaluation."""
-        return _names(self.arguments)
-
-
-@dataclass(frozen=True, slots=True)
-class Test:
-    """A built-in test of values, possibly *negated*; without a value it does not hold."""
-
-    function: str
-    arguments: tuple[Operand, ...]
-    negated: bool
-
-    @property
-    def needs(self) -> frozenset[str]:
-        """Columns that must be bound before evaluation."""
-        return _names(self.arguments)
-
-
-Condition: TypeAlias = Comparison | Computation | Test
-
-
-@dataclass(frozen=True, slots=True)
-class RuleBody:
-    """A rule in relational algebra: join the patterns, antijoin the negated ones, filter.
-
-    Attributes:
-        head: Pattern of the derived facts; no position is open.
-        patterns: Positive atoms, at least one.
-        negated: Negated atoms; no position is open, and other parts bind their columns.
-        conditions: Ordered so that every computation comes after those it reads.
-        rule: Index of its source rule in normal form; None if lowering added it.
-    """
-
-    head: Pattern
-    patterns: tuple[Pattern, ...]
-    negated: tuple[Pattern, ...] = ()
-    conditions: tuple[Condition, ...] = ()
-    rule: int | None = field(default=None, compare=False)
-
-
-# Nodes of a delta plan ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Delta:
-    """The transitions of matching facts that changed in this settle step.
-
-    For a negated atom they have the opposite sign.
-    """
-
-    pattern: Pattern
-    negated: bool = False
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """Columns bound above this node."""
-        return bound_by(self)
+    @staticmethod
+    def of(pattern: Pattern, bound: AbstractSet[str]) -> Arrangement | None:
+        """Where facts that match are looked up by bound columns; None if this is a single fact."""
+        key = pattern.bound_positions(bound)
+        if len(key) + len(pattern.constants) == len(pattern.arguments):
+            return None
+        return Arrangement(pattern.predicate, pattern.constants, key)
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Join the input with the transitions of a pattern, at all iterations."""
+    """Combinations of rows that agree on their common columns.
 
-    input: Node
-    pattern: Pattern
-    age: Age
+    In a delta plan the right input is a scan, which need not have a common column.
+    """
 
-    @property
-    def columns(self) -> frozenset[str]:
-        """Columns bound above this node."""
-        return bound_by(self)
+    left: Relation
+    right: Relation
 
     @property
-    def key(self) -> tuple[int, ...]:
-        """Positions of the pattern bound by the input."""
-        return self.pattern.bound_positions(self.input.columns)
+    def on(self) -> set[str]:
+        """The join columns."""
+        return columns_of(self.left) & columns_of(self.right)
 
     @property
-    def arrangement(self) -> Arrangement:
-        """The arrangement in which this join looks up matches."""
-        return Arrangement(self.pattern.predicate, self.pattern.constants, self.key)
+    def scan(self) -> Scan:
+        """The atom that a delta plan joins."""
+        if not isinstance(self.right, Scan):
+            raise PlanError(f"A delta plan joins atoms, not a {type(self.right).__name__}.")
+        return self.right
+
+    @property
+    def arrangement(self) -> Arrangement | None:
+        """Where a delta plan looks up matches; None if it looks up a single fact."""
+        return Arrangement.of(self.scan.pattern, columns_of(self.left))
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """The rows of the input for which a condition holds."""
+
+    input: Relation
+    condition: Condition
+
+    @property
+    def test(self) -> Comparison | Test:
+        """The condition on values. Columns that are the same term have one name by then."""
+        if isinstance(self.condition, Same):
+            raise PlanError(f"{self.condition} is not lowered to a join.")
+        return self.condition
 
 
 @dataclass(frozen=True, slots=True)
 class Antijoin:
-    """Keep the rows for which the fact of a pattern, from a lower stratum, is absent."""
+    """The rows of the input that agree with no negated row."""
 
-    input: Node
-    pattern: Pattern
-    age: Age
-
-    def __post_init__(self) -> None:
-        if None in self.pattern.arguments:
-            raise PlanError(f"Antijoin with {self.pattern} leaves a position open.")
-        _require_bound(frozenset(self.pattern.columns), self.input, "Antijoin")
+    input: Relation
+    negated: Scan | Project
 
     @property
-    def columns(self) -> frozenset[str]:
-        """Columns bound above this node."""
-        return bound_by(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Keep the rows for which a comparison or a test holds."""
-
-    input: Node
-    condition: Comparison | Test
-
-    def __post_init__(self) -> None:
-        _require_bound(self.condition.needs, self.input, "Filter")
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """Columns bound above this node."""
-        return bound_by(self)
+    def scan(self) -> Scan:
+        """The facts that must be absent: those that a projection derives, if there is one."""
+        return self.negated if isinstance(self.negated, Scan) else Scan(self.negated.head)
 
 
 @dataclass(frozen=True, slots=True)
 class Extend:
-    """Add a column computed from others."""
+    """The rows for which a value exists, with it as a column; an existing column must equal it."""
 
-    input: Node
+    input: Relation
     computation: Computation
-
-    def __post_init__(self) -> None:
-        _require_bound(self.computation.needs, self.input, "Extend")
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """Columns bound above this node."""
-        return bound_by(self)
 
     @property
     def checks(self) -> bool:
-        """Whether the input already binds the column, so that the value is compared with it."""
-        return self.computation.column in self.input.columns
-
-
-Node: TypeAlias = Delta | Join | Antijoin | Filter | Extend
-
-
-def chain(node: Node) -> Iterator[Node]:
-    """The node and all nodes below it, ending with the delta."""
-    while not isinstance(node, Delta):
-        yield node
-        node = node.input
-    yield node
-
-
-def bound_by(node: Node) -> frozenset[str]:
-    """The columns bound by a node and the nodes below it."""
-    return frozenset[str]().union(*map(_binds, chain(node)))
-
-
-def _binds(node: Node) -> tuple[str, ...]:
-    match node:
-        case Delta(pattern) | Join(_, pattern):
-            return pattern.columns
-        case Extend(_, computation):
-            return (computation.column,)
-        case Antijoin() | Filter():
-            return ()
-        case _:
-            assert_never(node)
+        """Whether the input has the column already, so that the value is compared with it."""
+        return self.computation.column in columns_of(self.input)
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaPlan:
-    """Derivations from a body atom's delta: a match at iterations i1..in with signs s1..sn adds
-    s1·…·sn to the multiplicity of the head at iteration max(i1..in) + 1.
-    """  # noqa: D205
+class Project:
+    """The facts formed by the rows of the input; the tree below is checked as a whole."""
 
-    input: Node
+    input: Relation
     head: Pattern
 
     def __post_init__(self) -> None:
         if None in self.head.arguments:
-            raise PlanError(f"Head {self.head} leaves a position open.")
-        _require_bound(frozenset(self.head.columns), self.input, "Head")
-
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        """The nodes in evaluation order, starting with the delta."""
-        return tuple(chain(self.input))[::-1]
-
-    @property
-    def delta(self) -> Delta:
-        """The delta that drives this plan."""
-        first = self.nodes[0]
-        assert isinstance(first, Delta)  # noqa: S101 - `nodes` ends there
-        return first
-
-    @property
-    def joins(self) -> tuple[Join, ...]:
-        """The joins in evaluation order."""
-        return tuple(node for node in self.nodes if isinstance(node, Join))
-
-
-# Programs ----------------------------------------------------------------------------------------
+            raise PlanError(f"Project to {self.head} leaves a position open.")
+        columns_of(self)
 
 
 @dataclass(frozen=True, slots=True)
-class RulePlan:
-    """A rule and its delta plans: one for each positive atom, then one for each negated atom."""
+class Equation:
+    """A column equals an expression, as a term; a column that the input lacks is defined by it."""
 
-    body: RuleBody
-    plans: tuple[DeltaPlan, ...]
+    column: str
+    expression: ast.Expression
 
 
 @dataclass(frozen=True, slots=True)
-class Lattice:
-    """Of the facts that agree on all positions but one, only the best is present.
+class Incomplete:
+    """The part of a rule that is not algebra yet.
 
     Attributes:
-        pattern: The facts of the lattice, selected by the pattern's constants.
-        position: Position of the compared value.
-        function: `min` or `max`, by the total order of terms.
+        input: The part that is algebra already.
+        equations: Equations from arguments and assignments.
+        literals: Comparisons, tests and negations.
+        head: The derived facts, with the operands of aggregates; None once there is a Project.
     """
 
-    pattern: Pattern
-    position: int
-    function: str
+    input: Relation
+    equations: tuple[Equation, ...]
+    literals: tuple[ast.Literal, ...]
+    head: ast.Atom | None
 
-    @property
-    def key(self) -> tuple[int, ...]:
-        """Positions on which the facts of a group agree."""
-        positions = range(len(self.pattern.arguments))
-        return tuple(position for position in positions if position != self.position)
+
+Leaf: TypeAlias = Scan | Delta | Product | Join
+"""The end of a chain of links."""
+
+Link: TypeAlias = Select | Antijoin | Extend | Project | Incomplete
+"""A node with a single input that has its rows."""
+
+Relation: TypeAlias = Leaf | Link
 
 
 @dataclass(frozen=True, slots=True)
-class Reduction:
-    """An aggregate over the facts of a lower stratum, each counted as often as its multiplicity.
+class Union:
+    """The facts of all inputs, which have the same predicate."""
+
+    inputs: tuple[Project, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """One fact per group of facts that agree on all positions but those of the functions.
 
     Attributes:
-        candidates: Predicate of those facts: the group's columns, then the value, if any.
-        function: `count` (without value), `count distinct`, `sum` or `avg`.
-        head: Pattern of the facts derived at iteration 1, with columns `#0`, `#1`, ... of the
-            group, and `#result`.
+        input: Facts with the operands of aggregates.
+        functions: (position, function), where `count distinct` is a function.
     """
 
-    candidates: str
-    function: str
-    head: Pattern
+    input: Union
+    functions: tuple[tuple[int, str], ...]
 
-    @property
-    def key(self) -> tuple[int, ...]:
-        """Positions on which the candidates of a group agree: all but the value."""
-        return tuple(range(len(self.head.columns) - 1))
+
+# Trees -------------------------------------------------------------------------------------------
+
+
+def inputs(node: Relation) -> tuple[Relation, ...]:
+    """The nodes directly below."""
+    match node:
+        case Scan() | Delta():
+            return ()
+        case Product():
+            return node.inputs
+        case Join(left, right):
+            return (left, right)
+        case Antijoin(below, negated):
+            return (below, negated)
+        case Select() | Extend() | Project() | Incomplete():
+            return (node.input,)
+        case _:
+            assert_never(node)
+
+
+def with_inputs(node: Relation, below: Sequence[Relation]) -> Relation:
+    """The node over other inputs."""
+    match node:
+        case Scan() | Delta():
+            return node
+        case Product():
+            return Product(tuple(below))
+        case Join():
+            return Join(*below)
+        case Antijoin():
+            return Antijoin(below[0], cast("Scan | Project", below[1]))
+        case Select() | Extend() | Project() | Incomplete():
+            return replace(node, input=below[0])
+        case _:
+            assert_never(node)
+
+
+def walk(tree: Relation) -> list[Relation]:
+    """Every node in textual order, inputs first.
+
+    A rule may have many conditions, so trees are walked in a loop, not recursively.
+    """
+    found: list[Relation] = []
+    waiting = [tree]
+    while waiting:
+        found.append(waiting.pop())
+        waiting += inputs(found[-1])
+    return found[::-1]
+
+
+def spine(node: Relation) -> tuple[Leaf, list[Link]]:
+    """The first node below without exactly one input, and the links above it, lowest first."""
+    links: list[Link] = []
+    while not isinstance(node, Scan | Delta | Product | Join):
+        links.append(node)
+        node = node.input
+    return node, links[::-1]
+
+
+def folded(tree: Relation, combine: Callable[[Relation, list[T]], T]) -> T:
+    """Combine every node with the results of its inputs, from the leaves up."""
+    results: list[T] = []
+    for node in walk(tree):
+        start = len(results) - len(inputs(node))
+        results[start:] = [combine(node, results[start:])]
+    return results[0]
+
+
+def mapped(tree: Relation, change: Callable[[Relation], Relation]) -> Relation:
+    """Apply `change` to every node, from the leaves up."""
+    return folded(tree, lambda node, below: change(with_inputs(node, below)))
+
+
+def columns_of(tree: Relation) -> set[str]:
+    """The columns of the rows of a relation.
+
+    They are derived, not stored: all nodes of all plans of a large rule would hold a gigabyte.
+
+    Raises:
+        PlanError: A node reads a column that its input lacks.
+    """
+    return folded(tree, _columns)
+
+
+def product(relations: tuple[Relation, ...]) -> Relation:
+    """The product of at least one relation."""
+    return Product(relations) if len(relations) > 1 else relations[0]
+
+
+def joined(left: Relation, right: Relation) -> Relation:
+    """The join of two relations, or their product if they have no common column."""
+    join = Join(left, right)
+    return join if join.on else Product((left, right))
+
+
+def substituted(tree: Relation, values: Mapping[str, Operand]) -> Relation:
+    """Replace columns by other columns or constants, except in equations.
+
+    The computation of a column that becomes a constant is dropped: the constant is its value.
+    """
+    return folded(tree, _Substitution(values).node)
+
+
+def _columns(node: Relation, below: list[set[str]]) -> set[str]:  # noqa: PLR0911 - one case each
+    """The columns of a node above inputs with columns, whose sets it may change."""
+    match node:
+        case Scan(pattern) | Delta(pattern):
+            return set(pattern.columns)
+        case Product():
+            return _distinct(below)
+        case Join():
+            return below[0].union(below[1])
+        case Select(_, condition):
+            return _with(condition.needs, below[0], node)
+        case Antijoin():
+            return _with(below[1], below[0], node)
+        case Extend(_, computation):
+            columns = _with(computation.needs, below[0], node)
+            columns.add(computation.column)
+            return columns
+        case Project(_, head):
+            _with(frozenset(head.columns), below[0], node)
+            return set(head.columns)
+        case Incomplete(_, equations):
+            return below[0].union(equation.column for equation in equations)
+        case _:
+            assert_never(node)
+
+
+def _with(needs: AbstractSet[str], columns: set[str], node: Relation) -> set[str]:
+    """The columns of an input, which must have those that a node needs."""
+    if missing := needs - columns:
+        reader = type(node).__name__
+        raise PlanError(f"{reader} reads {sorted(missing)}; its input has {sorted(columns)}.")
+    return columns
+
+
+def _distinct(below: list[set[str]]) -> set[str]:
+    """All columns of inputs, none of which may be in two of them."""
+    columns = set[str]().union(*below)
+    if len(columns) < sum(map(len, below)):
+        raise PlanError("The inputs of a Product have a common column.")
+    return columns
 
 
 @dataclass(frozen=True, slots=True)
-class StratumPlan:
-    """The plans of mutually dependent rules, and the patterns of the facts they derive."""
+class _Substitution:
+    values: Mapping[str, Operand]
 
-    rules: tuple[RulePlan, ...]
-    reductions: tuple[Reduction, ...] = ()
+    def node(  # noqa: PLR0911 - one case each
+        self, node: Relation, below: list[Relation]
+    ) -> Relation:
+        match node:
+            case Scan(pattern) | Delta(pattern):
+                return replace(node, pattern=self._pattern(pattern))
+            case Join():
+                return joined(*below)
+            case Select(_, condition):
+                return Select(below[0], self._condition(condition))
+            case Extend(_, Computation(column)) if isinstance(self.values.get(column), Value):
+                return below[0]
+            case Extend(_, Computation(column, function, arguments)):
+                operands = tuple(map(self._operand, arguments))
+                return Extend(below[0], Computation(self._name(column), function, operands))
+            case Project(_, head):
+                return Project(below[0], self._pattern(head))
+            case Product() | Antijoin() | Incomplete():
+                return with_inputs(node, below)
+            case _:
+                assert_never(node)
 
-    @property
-    def plans(self) -> tuple[DeltaPlan, ...]:
-        """The delta plans of all rules."""
-        return tuple(plan for rule in self.rules for plan in rule.plans)
+    def _operand(self, operand: Operand) -> Operand:
+        return self.values.get(operand.name, operand) if isinstance(operand, Column) else operand
 
-    @property
-    def heads(self) -> tuple[Pattern, ...]:
-        """Patterns of the derived facts; matching facts belong to the stratum."""
-        return (
-            *(rule.body.head for rule in self.rules),
-            *(reduction.head for reduction in self.reductions),
+    def _name(self, column: str) -> str:
+        operand = self._operand(Column(column))
+        if isinstance(operand, Value):
+            raise PlanError(f"{column} cannot be replaced by a constant here.")
+        return operand.name
+
+    def _pattern(self, pattern: Pattern) -> Pattern:
+        arguments = tuple(
+            None if argument is None else self._operand(argument) for argument in pattern.arguments
         )
+        return Pattern(pattern.predicate, arguments)
 
-
-@dataclass(frozen=True, slots=True)
-class ProgramPlan:
-    """A program ready for a backend.
-
-    Attributes:
-        arities: Arity of every predicate, hidden ones included.
-        strata: In dependency order; a stratum reads itself and those before it.
-        lattices: Aggregates among the facts of their own head.
-        hidden: Predicates that lowering added; their facts have a trace but are not output.
-        places: Source and line of each rule in normal form, for messages.
-    """
-
-    arities: dict[str, int]
-    strata: tuple[StratumPlan, ...]
-    lattices: tuple[Lattice, ...] = ()
-    hidden: frozenset[str] = frozenset()
-    places: tuple[str, ...] = field(default=(), compare=False)
-
-    @property
-    def constants(self) -> tuple[str, ...]:
-        """The distinct constants of all rules."""
-        patterns = [lattice.pattern for lattice in self.lattices]
-        for stratum in self.strata:
-            patterns += stratum.heads
-            for rule in stratum.rules:
-                patterns += (*rule.body.patterns, *rule.body.negated)
-        return tuple(dict.fromkeys(term for pattern in patterns for _, term in pattern.constants))
-
-
-def _names(operands: tuple[Operand, ...]) -> frozenset[str]:
-    return frozenset(operand.name for operand in operands if isinstance(operand, Column))
-
-
-def _require_bound(needs: frozenset[str], node: Node, reader: str) -> None:
-    missing = set(needs)
-    for below in chain(node):
-        if not missing:
-            return
-        missing.difference_update(_binds(below))
-    if missing:
-        raise PlanError(f"{reader} reads {sorted(missing)}; its input has {sorted(node.columns)}.")
+    def _condition(self, condition: Condition) -> Condition:
+        match condition:
+            case Same(column, other):
+                return Same(self._name(column), self._operand(other))
+            case Comparison(left, operator, right):
+                return Comparison(self._operand(left), operator, self._operand(right))
+            case Test(function, arguments, negated):
+                return Test(function, tuple(map(self._operand, arguments)), negated)
+            case _:
+                assert_never(condition)

@@ -12,29 +12,21 @@ sign. The join order of a plan is free, because joins are commutative.
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from streamreasoner.plan.algebra import (
-    Age,
-    Antijoin,
-    Comparison,
-    Computation,
-    Condition,
-    Delta,
-    DeltaPlan,
-    Extend,
-    Filter,
-    Join,
-    Node,
-    Pattern,
-    RuleBody,
-    RulePlan,
-    Test,
-)
+from streamreasoner.plan.algebra import Age, Antijoin, Delta, Extend, Join, Project, Scan, Select
+from streamreasoner.plan.operands import Comparison, Computation, Test
+from streamreasoner.plan.program_plan import DeltaPlan, RulePlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from collections.abc import Set as AbstractSet
+
+    from streamreasoner.plan.algebra import Relation
+    from streamreasoner.plan.operands import Pattern
+    from streamreasoner.plan.program_plan import RuleBody
+
+_Condition: TypeAlias = Comparison | Computation | Test
 
 
 def differentiate(body: RuleBody) -> RulePlan:
@@ -47,7 +39,8 @@ def _driven_by(j: int, body: RuleBody) -> DeltaPlan:
     positive = len(body.patterns)
     atoms = (*body.patterns, *body.negated)
     pending = _Pending(body.conditions)
-    node = pending.applied(Delta(atoms[j], negated=j >= positive), atoms[j].columns)
+    delta = Delta(atoms[j], negated=j >= positive)
+    node = pending.applied(delta, atoms[j].columns)
     costs = {
         i: _cost(atoms[i], pending.bound, negated=i >= positive)
         for i in range(len(atoms))
@@ -57,14 +50,14 @@ def _driven_by(j: int, body: RuleBody) -> DeltaPlan:
     while costs:
         i = min(costs, key=costs.__getitem__)
         del costs[i]
-        age = Age.NEW if i < j else Age.OLD
+        scan = Scan(atoms[i], Age.NEW if i < j else Age.OLD)
         operator = Join if i < positive else Antijoin
         before = len(pending.order)
-        node = pending.applied(operator(node, atoms[i], age), atoms[i].columns)
+        node = pending.applied(operator(node, scan), atoms[i].columns)
         for k in {k for name in pending.order[before:] for k in readers.get(name, ())}:
             if k in costs:
                 costs[k] = _cost(atoms[k], pending.bound, negated=k >= positive)
-    return DeltaPlan(node, body.head)
+    return DeltaPlan(Project(node, body.head))
 
 
 def _readers(atoms: Sequence[Pattern]) -> dict[str, list[int]]:
@@ -100,7 +93,7 @@ class _Pending:
         order: Bound columns, in binding order.
     """
 
-    def __init__(self, conditions: Sequence[Condition]) -> None:
+    def __init__(self, conditions: Sequence[_Condition]) -> None:
         self.bound: set[str] = set()
         self.order: list[str] = []
         self._conditions = conditions
@@ -116,7 +109,7 @@ class _Pending:
             if not needs:
                 self._make_ready(number)
 
-    def applied(self, node: Node, columns: Iterable[str]) -> Node:
+    def applied(self, node: Relation, columns: Iterable[str]) -> Relation:
         """Bind columns, then apply every condition that reads only bound columns."""
         for name in columns:
             self._bind(name)
@@ -142,11 +135,11 @@ class _Pending:
         heappush(self._ready, (isinstance(self._conditions[number], Computation), number))
 
 
-def _apply(node: Node, condition: Condition) -> Node:
+def _apply(node: Relation, condition: _Condition) -> Relation:
     match condition:
         case Computation():
             return Extend(node, condition)
         case Comparison() | Test():
-            return Filter(node, condition)
+            return Select(node, condition)
         case _:
             assert_never(condition)

@@ -5,16 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from streamreasoner.lang import ast
-from streamreasoner.plan.algebra import Column, Computation, Operand, PlanError, Value
-from streamreasoner.plan.relational import Equation, Extend, Relation
+from streamreasoner.plan.algebra import Equation, Extend, PlanError, Relation
+from streamreasoner.plan.operands import COPY, NEGATE, Column, Computation, Operand, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-COPY = "copy"
-"""The identity built-in, for `?x = ?y` where nothing else binds ?x."""
-NEGATE = "negate"
-"""Unary minus."""
 
 
 class Names:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from streamreasoner.plan.algebra import Pattern, ProgramPlan, RuleBody, RulePlan
+    from streamreasoner.plan.operands import Pattern
+    from streamreasoner.plan.program_plan import ProgramPlan, RuleBody, RulePlan
 
 _Shape: TypeAlias = tuple[str, tuple[tuple[int, str], ...]]
 _Key: TypeAlias = "tuple[RuleBody, frozenset[_Shape]]"

@@ -18,8 +18,8 @@ from model.terms import Terms
 from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection, Statistics
 from streamreasoner.engine.updates import Changes, TraceRows, check_arity
-from streamreasoner.plan.algebra import Age, Column
-from streamreasoner.plan.lower.aggregation import RESULT
+from streamreasoner.plan.algebra import Age
+from streamreasoner.plan.operands import RESULT, Column
 from streamreasoner.plan.program_change import program_change
 from streamreasoner.system.capacity import Capacity
 

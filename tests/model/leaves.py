@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from oracle.arithmetic import arithmetic
 from oracle.builtins import FUNCTIONS, call, compare, test
 
-from streamreasoner.plan.algebra import Column, Comparison, Value
-from streamreasoner.plan.expressions import COPY, NEGATE
+from streamreasoner.plan.operands import COPY, NEGATE, Column, Comparison, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,35 +44,35 @@ class NestedLoops:
             for iteration, change in changes.items()
         ]
 
-    def join(self, node, left):
+    def join(self, scan, left):
         """Each row with each transition of each fact that matches under its ids."""
         return [
             Row(ids, max(row.iteration, iteration), row.sign * transition)
             for row in left
-            for fact, transitions in self.seen[node.age].items()
-            if (ids := self._matched(node.pattern, fact, row.ids)) is not None
+            for fact, transitions in self.seen[scan.age].items()
+            if (ids := self._matched(scan.pattern, fact, row.ids)) is not None
             for iteration, transition in transitions.items()
         ]
 
-    def antijoin(self, node, left):
+    def antijoin(self, scan, left):
         """Each row as often as its fact is absent."""
         return [
             Row(row.ids, row.iteration, row.sign * (1 - sum(transitions.values())))
             for row in left
-            for transitions in [self.seen[node.age].get(self._fact(node.pattern, row.ids), {})]
+            for transitions in [self.seen[scan.age].get(self._fact(scan.pattern, row.ids), {})]
         ]
 
-    def filter(self, node, left):
+    def select(self, condition, left):
         """The rows for which the condition holds."""
-        return [row for row in left if self._holds(node.condition, row.ids)]
+        return [row for row in left if self._holds(condition, row.ids)]
 
-    def extend(self, node, left):
+    def extend(self, computation, left):
         """The rows with a value that is new, or equal to the one they have."""
-        name = node.computation.column
+        name = computation.column
         return [
             Row({**row.ids, name: value}, row.iteration, row.sign)
             for row in left
-            if (value := self._value(node.computation, row.ids)) is not None
+            if (value := self._value(computation, row.ids)) is not None
             and row.ids.get(name, value) == value
         ]
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from programs.cases import read_all
 
-from streamreasoner.plan import relational
+from streamreasoner.plan import algebra
 from streamreasoner.plan.lower.lowering import stages
 from streamreasoner.plan.lower.steps import STEPS
 from streamreasoner.plan.print.plans import explain_plan
@@ -16,16 +16,16 @@ from streamreasoner.plan.rewrite import REWRITES
 
 GOLDEN = {name: case for name, case in read_all().items() if (case.folder / "plan.txt").exists()}
 NODES = (
-    relational.Scan,
-    relational.Product,
-    relational.Join,
-    relational.Select,
-    relational.Antijoin,
-    relational.Extend,
-    relational.Project,
-    relational.Incomplete,
-    relational.Union,
-    relational.Reduce,
+    algebra.Scan,
+    algebra.Product,
+    algebra.Join,
+    algebra.Select,
+    algebra.Antijoin,
+    algebra.Extend,
+    algebra.Project,
+    algebra.Incomplete,
+    algebra.Union,
+    algebra.Reduce,
 )
 LINES = (
     "Δ ", "Δ not ", "for old ", "for new ", "if old ", "if new ", "if not old ", "if not new ",

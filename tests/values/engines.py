@@ -24,10 +24,9 @@ from streamreasoner.backends.spark.queries.columns import (
     TRANSITION,
     argument,
 )
-from streamreasoner.plan.algebra import Column, Lattice, Pattern, Reduction
-from streamreasoner.plan.expressions import NEGATE
-from streamreasoner.plan.lower.aggregation import RESULT
 from streamreasoner.plan.lower.lowering import lower
+from streamreasoner.plan.operands import NEGATE, RESULT, Column, Pattern
+from streamreasoner.plan.program_plan import Lattice, Reduction
 from streamreasoner.program import check_text
 from streamreasoner.values.builtins import FUNCTIONS, MONOTONE_AGGREGATES, TESTS
 from streamreasoner.values.comparison import Operator

@@ -14,7 +14,7 @@ from values.tables import FALSE, TRUE
 
 from streamreasoner.explain import ground
 from streamreasoner.lang.ast import BinaryOperation, Call, Comparison, Constant, UnaryMinus
-from streamreasoner.plan.expressions import NEGATE
+from streamreasoner.plan.operands import NEGATE
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.values import builtins
 from streamreasoner.values.builtins import FUNCTIONS, TESTS

@@ -19,7 +19,7 @@ from values.tables import (
 )
 
 from streamreasoner import lang
-from streamreasoner.plan.expressions import NEGATE
+from streamreasoner.plan.operands import NEGATE
 from streamreasoner.rdf.vocabulary import (
     XSD_BOOLEAN,
     XSD_DATE,

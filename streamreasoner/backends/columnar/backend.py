@@ -29,7 +29,7 @@ from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection,
 from streamreasoner.engine.updates import Changes, TraceRows, check_arity
 from streamreasoner.errors import MultiplicityOverflowError
 from streamreasoner.native.compile import is_cached
-from streamreasoner.plan.algebra import Extend, Filter
+from streamreasoner.plan.algebra import Extend, Select
 from streamreasoner.system.capacity import Capacity, full
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.backends.columnar.compiler import FullEvaluation, ProgramTables
     from streamreasoner.engine.updates import Updates
-    from streamreasoner.plan.algebra import ProgramPlan
+    from streamreasoner.plan.program_plan import ProgramPlan
     from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.values.value_columns import Values
 
@@ -388,7 +388,7 @@ def _needs_values(plan: ProgramPlan) -> bool:
     """Whether the program needs values of terms, and not only their identity."""
     return bool(plan.lattices) or any(
         stratum.reductions
-        or any(isinstance(node, Filter | Extend) for delta in stratum.plans for node in delta.nodes)
+        or any(isinstance(step, Select | Extend) for delta in stratum.plans for step in delta.steps)
         for stratum in plan.strata
     )
 

@@ -12,7 +12,7 @@ from weakref import WeakMethod
 import numpy as np
 
 from streamreasoner.backends.columnar.kernels.records.layout import FAILURE, NO_VALUE, REDUCE
-from streamreasoner.plan.expressions import COPY, NEGATE
+from streamreasoner.plan.operands import COPY, NEGATE
 from streamreasoner.values import builtins
 from streamreasoner.values.builtins import FUNCTIONS, MAX_ARGUMENTS, TESTS
 

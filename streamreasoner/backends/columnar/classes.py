@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.plan.algebra import Lattice
+    from streamreasoner.plan.program_plan import Lattice
 
 _T = TypeVar("_T")
 

@@ -21,9 +21,10 @@ from streamreasoner.backends.columnar.instructions import (
 )
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.engine.evaluate import evaluate
-from streamreasoner.plan.algebra import Arrangement, Column, Lattice, Reduction
-from streamreasoner.plan.lower.aggregation import RESULT
+from streamreasoner.plan.algebra import Arrangement
+from streamreasoner.plan.operands import RESULT, Column
 from streamreasoner.plan.program_change import ProgramChange, program_change
+from streamreasoner.plan.program_plan import Lattice, Reduction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 
     from streamreasoner.backends.columnar.classes import Constants
     from streamreasoner.backends.columnar.instructions import Fragment
-    from streamreasoner.plan.algebra import Pattern, ProgramPlan, RulePlan
+    from streamreasoner.plan.operands import Pattern
+    from streamreasoner.plan.program_plan import ProgramPlan, RulePlan
 
 
 Grouping: TypeAlias = Arrangement | Lattice | Reduction

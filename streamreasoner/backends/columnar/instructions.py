@@ -11,26 +11,16 @@ from typing import TYPE_CHECKING
 from streamreasoner.backends.columnar.callbacks import CODES
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.errors import ProgramError
-from streamreasoner.plan.algebra import (
-    Age,
-    Antijoin,
-    Arrangement,
-    Column,
-    Comparison,
-    Delta,
-    DeltaPlan,
-    Extend,
-    Filter,
-    Join,
-    Operand,
-    Pattern,
-    Test,
-    Value,
-)
+from streamreasoner.plan.algebra import Age, Arrangement
+from streamreasoner.plan.operands import Column, Comparison, Operand, Test, Value
 from streamreasoner.values.comparison import Operator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from streamreasoner.plan.algebra import Delta, Scan
+    from streamreasoner.plan.operands import Computation, Pattern
+    from streamreasoner.plan.program_plan import DeltaPlan
 
 # Bits of the comparison results -1, 0, 1 and 2 (not comparable) that satisfy an operator.
 _SATISFYING = {
@@ -109,33 +99,33 @@ class Instructions:
         stage = _stage(node.pattern, slots, frozenset())
         return Fragment(slots, stage, sign=-1 if node.negated else 1)
 
-    def join(self, node: Join, left: Fragment) -> Fragment:
+    def join(self, scan: Scan, left: Fragment) -> Fragment:
         """Probe an arrangement, or look up the one fact if every argument is bound."""
-        pattern = node.pattern
-        known = len(node.key) + len(pattern.constants)
-        if known == len(pattern.arguments):
+        pattern = scan.pattern
+        arrangement = Arrangement.of(pattern, left.slots.keys())
+        if arrangement is None:
             kind, target = layout.LOOKUP, self.relations[pattern.predicate]
-            key = tuple(self._code(a, left.slots) for a in pattern.arguments if a is not None)
+            looked_up = pattern.arguments
         else:
-            kind = layout.PROBE
-            target = self.number(node.arrangement)
-            key = tuple(self._code(pattern.arguments[p], left.slots) for p in node.key)
+            kind, target = layout.PROBE, self.number(arrangement)
+            looked_up = tuple(pattern.arguments[position] for position in arrangement.key)
+        key = tuple(self._code(argument, left.slots) for argument in looked_up)
         slots = dict(left.slots)
         stage = _stage(pattern, slots, frozenset(left.slots))
-        step = Step(stage, kind, target, key, old=node.age is Age.OLD)
+        step = Step(stage, kind, target, key, old=scan.age is Age.OLD)
         return replace(left, slots=slots, steps=(*left.steps, step))
 
-    def antijoin(self, node: Antijoin, left: Fragment) -> Fragment:
+    def antijoin(self, scan: Scan, left: Fragment) -> Fragment:
         """Look up the fact that must be absent."""
-        pattern = node.pattern
+        pattern = scan.pattern
         key = tuple(self._code(argument, left.slots) for argument in pattern.arguments)
         target = self.relations[pattern.predicate]
-        step = Step(Stage(), layout.ABSENT, target, key, old=node.age is Age.OLD)
+        step = Step(Stage(), layout.ABSENT, target, key, old=scan.age is Age.OLD)
         return replace(left, steps=(*left.steps, step))
 
-    def filter(self, node: Filter, left: Fragment) -> Fragment:
+    def select(self, condition: Comparison | Test, left: Fragment) -> Fragment:
         """Check a condition right after the stage that binds its last column."""
-        match node.condition:
+        match condition:
             case Comparison(left_operand, operator, right_operand):
                 start = (layout.COMPARE, _SATISFYING[operator], 0)
                 arguments: tuple[Operand, ...] = (left_operand, right_operand)
@@ -143,11 +133,10 @@ class Instructions:
                 start = (layout.HOLDS, CODES[function], int(not negated))
         return left.with_condition(self._condition(start, arguments, left.slots))
 
-    def extend(self, node: Extend, left: Fragment) -> Fragment:
+    def extend(self, computation: Computation, left: Fragment) -> Fragment:
         """Compute a column right after the stage that binds the last one it reads."""
-        computation = node.computation
         slots = dict(left.slots)
-        kind = layout.MATCH if node.checks else layout.COMPUTE
+        kind = layout.MATCH if computation.column in slots else layout.COMPUTE
         slot = slots.setdefault(computation.column, len(slots))
         start = (kind, CODES[computation.function], slot)
         condition = self._condition(start, computation.arguments, left.slots)

@@ -62,7 +62,8 @@ if TYPE_CHECKING:
     from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
     from streamreasoner.engine.ports import EpochChanges, Selection
     from streamreasoner.engine.updates import TraceRows
-    from streamreasoner.plan.algebra import Arrangement, Lattice, ProgramPlan
+    from streamreasoner.plan.algebra import Arrangement
+    from streamreasoner.plan.program_plan import Lattice, ProgramPlan
 
 _log = logging.getLogger(__name__)
 _ALL = range(LAST_ITERATION)
@@ -628,11 +629,11 @@ def _arrangements(plan: ProgramPlan) -> tuple[Arrangement, ...]:
     """The arrangements that a program reads: whole facts, join keys, groups."""
     arrangements = [primary(predicate, arity) for predicate, arity in plan.arities.items()]
     arrangements += [
-        join.arrangement
+        arrangement
         for stratum in plan.strata
         for delta in stratum.plans
         for join in delta.joins
-        if len(join.key) + len(join.pattern.constants) < len(join.pattern.arguments)
+        if (arrangement := join.arrangement) is not None
     ]
     arrangements += map(groups.group_of_lattice, plan.lattices)
     arrangements += [groups.group_of_reduction(r) for s in plan.strata for r in s.reductions]

@@ -12,25 +12,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from streamreasoner.lang import ast
-from streamreasoner.plan.algebra import (
-    Column,
-    Lattice,
-    Operand,
-    Pattern,
-    Reduction,
-    RuleBody,
-    Value,
-)
+from streamreasoner.plan.algebra import Project, Reduce, Union
 from streamreasoner.plan.lower.body import body_of
-from streamreasoner.plan.relational import Project, Reduce, Union
+from streamreasoner.plan.operands import RESULT, Column, Operand, Pattern, Value
+from streamreasoner.plan.program_plan import Lattice, Reduction, RuleBody
 from streamreasoner.plan.rewrite.projections import constants_tag
 from streamreasoner.values.builtins import MONOTONE_AGGREGATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-RESULT = "#result"
-"""Column of the aggregated value in the head of a reduction."""
 
 _Functions: TypeAlias = "tuple[tuple[int, str], ...]"
 _Key: TypeAlias = "tuple[str, _Functions, tuple[tuple[int, str], ...]]"

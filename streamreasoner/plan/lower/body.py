@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, assert_never
 
-from streamreasoner.plan.algebra import Comparison, Pattern, PlanError, RuleBody, Test
-from streamreasoner.plan.relational import (
+from streamreasoner.plan.algebra import (
     Antijoin,
+    Delta,
     Extend,
     Incomplete,
     Join,
+    PlanError,
     Product,
     Project,
     Relation,
@@ -18,10 +19,11 @@ from streamreasoner.plan.relational import (
     Select,
     spine,
 )
+from streamreasoner.plan.operands import Comparison, Computation, Pattern, Test
+from streamreasoner.plan.program_plan import RuleBody
 
 if TYPE_CHECKING:
-    from streamreasoner.plan.algebra import Condition
-    from streamreasoner.plan.relational import Link
+    from streamreasoner.plan.algebra import Link
 
 
 def body_of(tree: Relation, rule: int | None = None) -> RuleBody:
@@ -47,13 +49,13 @@ def body_of(tree: Relation, rule: int | None = None) -> RuleBody:
 class _Parts:
     patterns: list[Pattern] = field(default_factory=list)
     negated: list[Pattern] = field(default_factory=list)
-    conditions: list[Condition] = field(default_factory=list)
+    conditions: list[Comparison | Computation | Test] = field(default_factory=list)
 
     def add(self, node: Relation) -> None:
         """Add a node and all nodes below it, inputs first: computations come after their inputs."""
         leaf, links = spine(node)
         match leaf:
-            case Scan(pattern):
+            case Scan(pattern) | Delta(pattern):
                 self.patterns.append(pattern)
             case Product(inputs):
                 for input_ in inputs:
@@ -72,13 +74,9 @@ class _Parts:
                 self.conditions.append(condition)
             case Extend(_, computation):
                 self.conditions.append(computation)
-            case Antijoin(_, negated):
-                self.negated.append(_pattern_of(negated))
+            case Antijoin():
+                self.negated.append(link.scan.pattern)
             case Select() | Project() | Incomplete():
                 raise PlanError(f"{type(link).__name__} cannot be part of a rule body.")
             case _:
                 assert_never(link)
-
-
-def _pattern_of(negated: Scan | Project) -> Pattern:
-    return negated.pattern if isinstance(negated, Scan) else negated.head

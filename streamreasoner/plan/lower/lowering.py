@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.normal_form import aggregates, is_lattice
-from streamreasoner.plan.algebra import Lattice, PlanError, ProgramPlan, StratumPlan
+from streamreasoner.plan.algebra import Antijoin, PlanError, Project, walk
 from streamreasoner.plan.delta import differentiate
 from streamreasoner.plan.lower.aggregation import express, lattice, reductions
 from streamreasoner.plan.lower.body import body_of
 from streamreasoner.plan.lower.steps import STEPS, incomplete_expression
-from streamreasoner.plan.relational import Antijoin, Project, walk
+from streamreasoner.plan.program_plan import Lattice, ProgramPlan, StratumPlan
 from streamreasoner.plan.rewrite import REWRITES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from streamreasoner.lang import ast
-    from streamreasoner.plan.algebra import Reduction, RuleBody
-    from streamreasoner.plan.relational import Relation
+    from streamreasoner.plan.algebra import Relation
+    from streamreasoner.plan.program_plan import Reduction, RuleBody
     from streamreasoner.program.checked import CheckedProgram
 
 

@@ -13,39 +13,33 @@ from typing import TYPE_CHECKING, assert_never
 from streamreasoner.lang import ast
 from streamreasoner.lang.binding import bindings
 from streamreasoner.plan.algebra import (
-    Column,
-    Comparison,
-    Pattern,
-    PlanError,
-    Test,
-    Value,
-)
-from streamreasoner.plan.expressions import Names, extended, fresh
-from streamreasoner.plan.relational import (
     Antijoin,
     Equation,
     Incomplete,
-    Join,
+    PlanError,
     Product,
     Project,
     Relation,
-    Same,
     Scan,
     Select,
+    columns_of,
+    folded,
     joined,
     mapped,
     product,
-    spine,
     substituted,
     walk,
+    with_inputs,
 )
+from streamreasoner.plan.expressions import Names, extended, fresh
+from streamreasoner.plan.operands import Column, Comparison, Pattern, Same, Test, Value
 from streamreasoner.values.comparison import Operator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import TypeAlias
 
-    from streamreasoner.plan.algebra import Operand
+    from streamreasoner.plan.operands import Operand
 
     Step: TypeAlias = Callable[[Relation], Relation]
 
@@ -72,9 +66,10 @@ def constants_to_selections(tree: Relation) -> Relation:
 
     def change(node: Incomplete) -> Incomplete:
         below, rest = node.input, list[Equation]()
+        columns = columns_of(below)
         for equation in node.equations:
             match equation.expression:
-                case ast.Constant(term) if equation.column in node.input.columns:
+                case ast.Constant(term) if equation.column in columns:
                     below = Select(below, Same(equation.column, Value(term)))
                 case _:
                     rest.append(equation)
@@ -90,13 +85,14 @@ def equalities_to_selections(tree: Relation) -> Relation:
     """
 
     def change(node: Incomplete) -> Incomplete:
+        columns = columns_of(node.input)
         rest: list[Equation] = []
         names: dict[ast.Expression, str] = {}
         named: dict[str, Operand] = {}
         equal: list[Same] = []
         for equation in node.equations:
             column, expression = equation.column, equation.expression
-            if column not in node.input.columns:
+            if column not in columns:
                 rest.append(equation)
             elif expression in names:
                 equal.append(Same(names[expression], Column(column)))
@@ -143,26 +139,18 @@ def products_to_joins(tree: Relation) -> Relation:
         and isinstance(node.condition.other, Column)
     }
 
-    def below(node: Relation) -> Relation:
-        leaf, links = spine(node)
-        match leaf:
+    def merged(node: Relation, below: list[Relation]) -> Relation:
+        match node:
             case Scan():
-                result = substituted(leaf, equal)
-            case Product(relations):
-                result = reduce(joined, map(below, relations))
-            case Join(left, right):
-                result = joined(below(left), below(right))
+                return substituted(node, equal)
+            case Product():
+                return reduce(joined, below)
+            case Select(_, Same(_, Column())):
+                return below[0]
             case _:
-                assert_never(leaf)
-        for link in links:
-            match link:
-                case Select(_, Same(_, Column())):
-                    pass
-                case _:
-                    result = replace(link, input=result)
-        return result
+                return with_inputs(node, below)
 
-    return below(tree)
+    return folded(tree, merged)
 
 
 def negations_to_antijoins(tree: Relation) -> Relation:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from streamreasoner.plan.algebra import Antijoin, Delta, Extend, Filter, Join
+from streamreasoner.plan.algebra import Antijoin, Extend, Join, Select
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from streamreasoner.plan.algebra import Arrangement, DeltaPlan, Node
+    from streamreasoner.plan.algebra import Arrangement
     from streamreasoner.plan.print.parts import Text
+    from streamreasoner.plan.program_plan import DeltaPlan, Step
 
 _INDENT = "  "
 
@@ -27,30 +28,27 @@ def loops(plan: DeltaPlan, text: Text, arrangements: Mapping[Arrangement, str]) 
         text: Prints its parts.
         arrangements: Their names.
     """
-    for depth, node in enumerate(plan.nodes):
-        yield _INDENT * depth + _line(node, text, arrangements)
-    yield _INDENT * len(plan.nodes) + f"derive {text.pattern(plan.head)}"
+    delta = plan.delta
+    lines = [f"Δ {'not ' if delta.negated else ''}{text.pattern(delta.pattern)}"]
+    lines += [_line(step, text, arrangements) for step in plan.steps]
+    lines.append(f"derive {text.pattern(plan.head)}")
+    yield from (_INDENT * depth + line for depth, line in enumerate(lines))
 
 
-def looks_up(join: Join) -> bool:
-    """Whether all arguments of a join are bound: it looks up one fact, without an arrangement."""
-    return len(join.key) + len(join.pattern.constants) == len(join.pattern.arguments)
-
-
-def _line(node: Node, text: Text, arrangements: Mapping[Arrangement, str]) -> str:
-    match node:
-        case Delta(pattern, negated):
-            return f"Δ {'not ' if negated else ''}{text.pattern(pattern)}"
-        case Join(_, pattern, age) if not looks_up(node):
-            return f"for {age.value} {text.pattern(pattern)} in {arrangements[node.arrangement]}"
-        case Join(_, pattern, age):
-            return f"if {age.value} {text.pattern(pattern)}"
-        case Antijoin(_, pattern, age):
-            return f"if not {age.value} {text.pattern(pattern)}"
-        case Filter(_, condition):
+def _line(step: Step, text: Text, arrangements: Mapping[Arrangement, str]) -> str:
+    match step:
+        case Join():
+            scanned = f"{step.scan.age.value} {text.pattern(step.scan.pattern)}"
+            arrangement = step.arrangement
+            if arrangement is None:
+                return f"if {scanned}"
+            return f"for {scanned} in {arrangements[arrangement]}"
+        case Antijoin():
+            return f"if not {step.scan.age.value} {text.pattern(step.scan.pattern)}"
+        case Select(_, condition):
             return f"if {text.condition(condition)}"
         case Extend(_, computation):
-            word = "if" if node.checks else "let"
-            return f"{word} {text.computation(computation, checks=node.checks)}"
+            checks = step.checks
+            return f"{'if' if checks else 'let'} {text.computation(computation, checks=checks)}"
         case _:
-            assert_never(node)
+            assert_never(step)

@@ -13,34 +13,37 @@ from streamreasoner.lang.ast import Constant, Span, bracketed
 from streamreasoner.lang.constants import RDF_TYPE
 from streamreasoner.lang.printer import print_expression, print_literal
 from streamreasoner.plan.algebra import (
-    Column,
-    Comparison,
-    Computation,
-    Operand,
-    Pattern,
-    Test,
-    Value,
-)
-from streamreasoner.plan.expressions import COPY, NEGATE
-from streamreasoner.plan.relational import (
     Antijoin,
-    Condition,
+    Delta,
     Extend,
     Incomplete,
     Join,
     Product,
     Project,
     Relation,
-    Same,
     Scan,
     Select,
     inputs,
+)
+from streamreasoner.plan.operands import (
+    COPY,
+    NEGATE,
+    Column,
+    Comparison,
+    Computation,
+    Condition,
+    Operand,
+    Pattern,
+    Same,
+    Test,
+    Value,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from streamreasoner.plan.algebra import Arrangement, RuleBody
+    from streamreasoner.plan.algebra import Arrangement
+    from streamreasoner.plan.program_plan import RuleBody
 
 _NO_SPAN = Span("", 1, 1, 1, 1, 0, 0)
 _INFIX = frozenset({"+", "-", "*", "/", "%", "**"})
@@ -159,8 +162,8 @@ class Text:
 
     def _node(self, node: Relation) -> str:  # noqa: PLR0911 - one case each
         match node:
-            case Scan(pattern):
-                return f"Scan {self.pattern(pattern)}"
+            case Scan(pattern) | Delta(pattern):
+                return f"{type(node).__name__} {self.pattern(pattern)}"
             case Product():
                 return "Product"
             case Join():
@@ -169,9 +172,8 @@ class Text:
                 return f"Select {self.condition(condition)}"
             case Antijoin():
                 return "Antijoin"
-            case Extend(below, computation):
-                checks = computation.column in below.columns
-                return f"Extend {self.computation(computation, checks=checks)}"
+            case Extend(_, computation):
+                return f"Extend {self.computation(computation, checks=node.checks)}"
             case Project(_, head):
                 return f"Project {self.pattern(head)}"
             case Incomplete():

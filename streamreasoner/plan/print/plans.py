@@ -13,7 +13,7 @@ from streamreasoner.lang.normal_form import aggregates, is_lattice
 from streamreasoner.lang.printer import print_literal, print_rule
 from streamreasoner.plan.lower.aggregation import reductions
 from streamreasoner.plan.lower.lowering import lower, lowered, stages
-from streamreasoner.plan.print.loops import looks_up, loops
+from streamreasoner.plan.print.loops import loops
 from streamreasoner.plan.print.parts import Text
 from streamreasoner.plan.print.reasons import Reasons
 from streamreasoner.plan.print.stage import Stage
@@ -21,7 +21,8 @@ from streamreasoner.plan.print.stage import Stage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from streamreasoner.plan.algebra import Arrangement, DeltaPlan, ProgramPlan, RuleBody
+    from streamreasoner.plan.algebra import Arrangement
+    from streamreasoner.plan.program_plan import DeltaPlan, ProgramPlan, RuleBody
     from streamreasoner.program.checked import CheckedProgram
 
 
@@ -79,8 +80,8 @@ class _Explanation:
         for rule in self._rules:
             for name, plan in rule.plans:
                 for join in plan.joins:
-                    if not looks_up(join):
-                        self._users.setdefault(join.arrangement, []).append(name)
+                    if (arrangement := join.arrangement) is not None:
+                        self._users.setdefault(arrangement, []).append(name)
 
     def rules(self) -> Iterator[str]:
         """Rules in normal form, then facts."""

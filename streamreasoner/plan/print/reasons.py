@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from streamreasoner.lang.ast import Rule
-    from streamreasoner.plan.algebra import Pattern, ProgramPlan
+    from streamreasoner.plan.operands import Pattern
+    from streamreasoner.plan.program_plan import ProgramPlan
     from streamreasoner.program.checked import CheckedProgram
 
 

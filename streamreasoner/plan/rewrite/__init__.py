@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import TypeAlias
 
-    from streamreasoner.plan.relational import Relation
+    from streamreasoner.plan.algebra import Relation
 
     Rewrite: TypeAlias = Callable[[Relation], Relation]
 

@@ -8,10 +8,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from streamreasoner.plan.relational import Antijoin, Extend, Project, Relation, Select, spine
+from streamreasoner.plan.algebra import (
+    Antijoin,
+    Extend,
+    Project,
+    Relation,
+    Select,
+    columns_of,
+    spine,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _Link: TypeAlias = "Extend | Select | Antijoin"
 
@@ -27,35 +35,46 @@ def defer_computations(tree: Relation) -> Relation:
 
 def _ordered(node: Relation) -> Relation:
     node, links = spine(node)
-    remaining = [link for link in links if isinstance(link, Extend | Select | Antijoin)]
+    bound = columns_of(node)
+    remaining = _marked([x for x in links if isinstance(x, Extend | Select | Antijoin)], bound)
     while remaining:
-        ready = [link for link in remaining if _needs(link) <= node.columns]
         needed = _needed_by_tests(remaining)
-        chosen = min(ready, key=lambda link: _rank(link, node, needed))
-        remaining.remove(chosen)
+        ready = [i for i, (link, _) in enumerate(remaining) if _needs(link) <= bound]
+        chosen, _ = remaining.pop(min(ready, key=lambda i: _rank(remaining[i][0], bound, needed)))
         node = replace(chosen, input=node)
+        bound.update(_defines(chosen))
     return node
 
 
-def _rank(link: _Link, node: Relation, needed: frozenset[str]) -> int:
+def _marked(links: Iterable[_Link], bound: set[str]) -> list[tuple[_Link, bool]]:
+    """The links, and whether each is a test: it defines no column, or checks an existing one."""
+    marked = []
+    columns = set(bound)
+    for link in links:
+        marked.append((link, columns.issuperset(_defines(link))))
+        columns.update(_defines(link))
+    return marked
+
+
+def _rank(link: _Link, bound: set[str], needed: frozenset[str]) -> int:
     """Tests first, then computations that tests read, otherwise textual order."""
-    if not isinstance(link, Extend) or link.computation.column in node.columns:
+    if bound.issuperset(_defines(link)):
         return 0
-    return 1 if link.computation.column in needed else 2
+    return 1 if needed.issuperset(_defines(link)) else 2
 
 
-def _needed_by_tests(remaining: Iterable[_Link]) -> frozenset[str]:
+def _needed_by_tests(remaining: Sequence[tuple[_Link, bool]]) -> frozenset[str]:
     """The columns that tests read, and the columns these are computed from."""
     needed: set[str] = set()
     # From the top down, so that uses of a column come before its computation.
-    for link in reversed(list(remaining)):
-        if (
-            not isinstance(link, Extend)
-            or link.computation.column in needed
-            or link.computation.column in link.input.columns
-        ):
+    for link, is_test in reversed(remaining):
+        if is_test or needed.issuperset(_defines(link)):
             needed |= _needs(link)
     return frozenset(needed)
+
+
+def _defines(link: _Link) -> tuple[str, ...]:
+    return (link.computation.column,) if isinstance(link, Extend) else ()
 
 
 def _needs(link: _Link) -> frozenset[str]:
@@ -64,5 +83,5 @@ def _needs(link: _Link) -> frozenset[str]:
             return computation.needs
         case Select(_, condition):
             return condition.needs
-        case Antijoin(_, negated):
-            return negated.columns
+        case Antijoin():
+            return frozenset(link.scan.pattern.columns)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
-from streamreasoner.plan.relational import (
+from streamreasoner.plan.algebra import (
     Antijoin,
+    Delta,
     Extend,
     Incomplete,
     Join,
@@ -26,7 +27,7 @@ from streamreasoner.plan.relational import (
 )
 
 if TYPE_CHECKING:
-    from streamreasoner.plan.relational import Link
+    from streamreasoner.plan.algebra import Link
 
 
 def drop_duplicates(tree: Relation) -> Relation:
@@ -39,7 +40,7 @@ def _without_repeats(node: Relation, seen: set[object]) -> Relation | None:
     """The node without parts seen before; None if nothing remains."""
     leaf, links = spine(node)
     match leaf:
-        case Scan(pattern):
+        case Scan(pattern) | Delta(pattern):
             # A pattern with open positions can match another fact each time.
             result: Relation | None = (
                 leaf if None in pattern.arguments or _is_new(leaf, seen) else None

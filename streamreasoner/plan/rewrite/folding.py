@@ -8,30 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.plan.algebra import (
-    Comparison,
-    Computation,
-    Operand,
-    Test,
-    Value,
-)
-from streamreasoner.plan.expressions import COPY
-from streamreasoner.plan.relational import (
-    Extend,
-    Project,
-    Relation,
-    Select,
-    mapped,
-    substituted,
-    walk,
-)
+from streamreasoner.plan.algebra import Extend, Project, Relation, Select, mapped, substituted, walk
+from streamreasoner.plan.operands import COPY, Comparison, Computation, Operand, Test, Value
 from streamreasoner.values import builtins
 from streamreasoner.values.comparison import compare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streamreasoner.plan.relational import Condition
+    from streamreasoner.plan.operands import Condition
 
 
 def fold_constants(tree: Relation) -> Relation:

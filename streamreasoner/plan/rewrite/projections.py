@@ -9,8 +9,8 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import assert_never
 
-from streamreasoner.plan.algebra import Column, Pattern, Value
-from streamreasoner.plan.relational import Antijoin, Project, Relation, Scan, mapped
+from streamreasoner.plan.algebra import Antijoin, Project, Relation, Scan, mapped
+from streamreasoner.plan.operands import Column, Pattern, Value
 
 
 def project_negated_wildcards(tree: Relation) -> Relation:

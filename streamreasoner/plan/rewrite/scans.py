@@ -7,19 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.plan.algebra import Value
-from streamreasoner.plan.relational import (
-    Relation,
-    Same,
-    Select,
-    mapped,
-    substituted,
-    walk,
-)
+from streamreasoner.plan.algebra import Relation, Select, mapped, substituted, walk
+from streamreasoner.plan.operands import Same, Value
 from streamreasoner.plan.rewrite.unused_columns import uses
 
 if TYPE_CHECKING:
-    from streamreasoner.plan.algebra import Operand
+    from streamreasoner.plan.operands import Operand
 
 
 def restrict_scans(tree: Relation) -> Relation:

@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
-from streamreasoner.plan.algebra import Column
-from streamreasoner.plan.relational import (
+from streamreasoner.plan.algebra import (
     Antijoin,
+    Delta,
     Extend,
     Incomplete,
     Join,
@@ -17,14 +17,16 @@ from streamreasoner.plan.relational import (
     Relation,
     Scan,
     Select,
+    columns_of,
     mapped,
     walk,
 )
+from streamreasoner.plan.operands import Column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from streamreasoner.plan.algebra import Operand
+    from streamreasoner.plan.operands import Operand
 
 
 def drop_unused_columns(tree: Relation) -> Relation:
@@ -38,7 +40,7 @@ def drop_unused_columns(tree: Relation) -> Relation:
             None if isinstance(argument, Column) and counts[argument.name] == 1 else argument
             for argument in node.pattern.arguments
         )
-        return Scan(replace(node.pattern, arguments=arguments))
+        return replace(node, pattern=replace(node.pattern, arguments=arguments))
 
     return mapped(tree, change)
 
@@ -50,7 +52,7 @@ def uses(tree: Relation) -> Counter[str]:
 
 def _mentioned(node: Relation) -> Iterable[str]:
     match node:
-        case Scan(pattern):
+        case Scan(pattern) | Delta(pattern):
             return _names(pattern.arguments)
         case Select(_, condition):
             return condition.needs
@@ -59,7 +61,7 @@ def _mentioned(node: Relation) -> Iterable[str]:
         case Project(_, head):
             return _names(head.arguments)
         case Incomplete():
-            return node.columns - node.input.columns
+            return columns_of(node) - columns_of(node.input)
         case Product() | Join() | Antijoin():
             return ()
         case _:

@@ -6,7 +6,6 @@ import pytest
 
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang import limits
-from streamreasoner.plan.algebra import chain
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program import check_text, load_program
 
@@ -30,8 +29,8 @@ def test_a_body_of_the_most_atoms_has_a_plan_for_each():
     [rule] = plan.strata[-1].rules
 
     assert len(rule.plans) == limits.ATOMS
-    assert {len([*chain(each.input)]) for each in rule.plans} == {limits.ATOMS}
-    assert all(join.key for each in rule.plans for join in each.joins)
+    assert {len(each.steps) for each in rule.plans} == {limits.ATOMS - 1}
+    assert all(join.arrangement for each in rule.plans for join in each.joins)
 
 
 def test_a_rule_of_the_most_of_everything_is_planned():

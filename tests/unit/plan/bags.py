@@ -15,8 +15,8 @@ from oracle.builtins import call, compare, test
 from oracle.expressions import term
 
 from streamreasoner.lang.ast import Aggregate, Variable, variables
-from streamreasoner.plan import relational as ra
-from streamreasoner.plan.algebra import Column, Comparison, Test, Value
+from streamreasoner.plan import algebra as ra
+from streamreasoner.plan.operands import Column, Comparison, Same, Test, Value
 
 OPERATORS = {"+", "-", "*", "/", "%", "**"}
 
@@ -41,7 +41,7 @@ def rows(node, present):
                 if bound is None or not all(holds(each, bound, present) for each in literals):
                     continue
                 if head is None:
-                    found.append((_row({name: bound[name] for name in node.columns}), count))
+                    found.append((_row({name: bound[name] for name in ra.columns_of(node)}), count))
                 else:
                     arguments = tuple(term(_inner(each), bound) for each in head.arguments)
                     found += [] if None in arguments else [(arguments, count)]
@@ -74,7 +74,7 @@ def _algebra(node, present):  # noqa: C901, PLR0912 - one case each
         case ra.Antijoin(below, negated):
             for row, count in _rows(below, present):
                 if not any(
-                    all(row[name] == other[name] for name in negated.columns)
+                    all(row[name] == other[name] for name in ra.columns_of(negated))
                     for other in _negated(negated, present)
                 ):
                     yield _row(row), count
@@ -147,7 +147,7 @@ def _computed(row, computation):
 
 def _satisfies(row, condition):
     match condition:
-        case ra.Same(column, other):
+        case Same(column, other):
             return row[column] == _operand(other, row)
         case Comparison(left, operator, right):
             return compare(_operand(left, row), operator.value, _operand(right, row))

@@ -6,22 +6,25 @@ import pytest
 
 from streamreasoner.plan.algebra import (
     Age,
+    Antijoin,
     Arrangement,
-    Column,
-    Comparison,
     Delta,
-    DeltaPlan,
-    Filter,
     Join,
-    Pattern,
     PlanError,
-    Value,
+    Product,
+    Project,
+    Scan,
+    Select,
 )
 from streamreasoner.plan.lower.lowering import lower
+from streamreasoner.plan.operands import Column, Comparison, Pattern, Same, Value
+from streamreasoner.plan.program_plan import DeltaPlan
 from streamreasoner.program import check_text
 from streamreasoner.values.comparison import Operator
 
 EX = "@prefix ex: <http://example.org/> .\n"
+HEAD = Pattern("h", (Column("x"),))
+LESS = Comparison(Column("z"), Operator.LT, Value('"1"'))
 
 
 def plans(text):
@@ -33,7 +36,10 @@ def plans(text):
 def test_every_atom_drives_a_plan_with_new_before_it_and_old_after_it():
     """Δ(A ⋈ B ⋈ C) = ΔA ⋈ old B ⋈ old C + new A ⋈ ΔB ⋈ old C + new A ⋈ new B ⋈ ΔC."""
     found = [
-        (plan.delta.pattern.predicate, {join.pattern.predicate: join.age for join in plan.joins})
+        (
+            plan.delta.pattern.predicate,
+            {join.scan.pattern.predicate: join.scan.age for join in plan.joins},
+        )
         for plan in plans("h(?w, ?z) :- a(?w, ?x), b(?x, ?y), c(?y, ?z).")
     ]
 
@@ -48,14 +54,17 @@ def test_joins_follow_bound_variables():
     """An atom that shares a variable is joined before one that does not, whatever their order."""
     plan = plans("h(?w, ?z) :- a(?w, ?x), c(?y, ?z), b(?x, ?y).")[0]
 
-    assert [(join.pattern.predicate, join.key) for join in plan.joins] == [("b", (0,)), ("c", (0,))]
+    assert [(join.scan.pattern.predicate, join.arrangement.key) for join in plan.joins] == [
+        ("b", (0,)),
+        ("c", (0,)),
+    ]
 
 
 def test_filters_run_as_soon_as_their_columns_are_bound():
     """A comparison of one atom's variables comes before the join, one of two atoms' after it."""
     plan = plans("h(?x) :- a(?x, ?y), b(?y, ?z), ?x < 3, ?x != ?z.")[0]
 
-    assert [type(node) for node in plan.nodes] == [Delta, Filter, Join, Filter]
+    assert [type(step) for step in plan.steps] == [Select, Join, Select]
 
 
 def test_arrangements_are_partial_on_constants_and_shared():
@@ -67,7 +76,7 @@ def test_arrangements_are_partial_on_constants_and_shared():
             "p(?x, ?z) :- p(?x, ?y), [?y, ex:knows, ?z], ?x != ?z.\n"
         )
         for join in plan.joins
-        if join.pattern.predicate == "triple"
+        if join.scan.pattern.predicate == "triple"
     }
 
     assert found == {Arrangement("triple", ((1, "<http://example.org/knows>"),), (0,))}
@@ -76,13 +85,17 @@ def test_arrangements_are_partial_on_constants_and_shared():
 @pytest.mark.parametrize(
     "build",
     [
-        lambda x, _: Filter(x, Comparison(Column("z"), Operator.LT, Value('"1"'))),
-        lambda x, _: DeltaPlan(x, Pattern("h", (Column("x"), Column("z")))),
-        lambda x, y: DeltaPlan(Join(x, y, Age.OLD), Pattern("h", (None,))),
+        lambda x, _: Project(Select(x, LESS), HEAD),
+        lambda x, _: Project(x, Pattern("h", (Column("z"),))),
+        lambda x, y: Project(Join(x, y), Pattern("h", (None,))),
+        lambda x, y: DeltaPlan(Project(Join(y, x), HEAD)),
+        lambda x, y: DeltaPlan(Project(Product((x, y)), HEAD)),
+        lambda x, y: DeltaPlan(Project(Antijoin(x, y), HEAD)),
+        lambda x, _: DeltaPlan(Project(Select(x, Same("x", Column("y"))), HEAD)),
     ],
 )
-def test_a_plan_that_reads_what_is_not_bound_cannot_be_built(build):
-    """Filters and heads with unbound columns, and heads with open positions, are refused."""
+def test_a_plan_that_reads_what_is_not_bound_or_is_no_chain_above_a_delta_cannot_be_built(build):
+    """Unbound columns, open heads and nodes that no backend has a leaf for are refused."""
     left = Delta(Pattern("a", (Column("x"), Column("y"))))
     with pytest.raises(PlanError):
-        build(left, Pattern("b", (Column("y"), None)))
+        build(left, Scan(Pattern("b", (Column("z"), None)), Age.OLD))

@@ -12,20 +12,22 @@ from strategies import scenarios
 from unit.plan.bags import rows
 
 from streamreasoner.lang.ast import Aggregate
-from streamreasoner.plan.algebra import Column, Comparison, Computation, PlanError, RuleBody
-from streamreasoner.plan.lower.body import body_of
-from streamreasoner.plan.lower.lowering import lowered, stages
-from streamreasoner.plan.relational import (
+from streamreasoner.plan.algebra import (
     Antijoin,
+    Extend,
     Incomplete,
     Join,
+    PlanError,
     Product,
     Project,
-    Same,
     Scan,
     Select,
+    columns_of,
     walk,
 )
+from streamreasoner.plan.lower.body import body_of
+from streamreasoner.plan.lower.lowering import lowered, stages
+from streamreasoner.plan.operands import COPY, Column, Comparison, Computation, Same
 from streamreasoner.program import check_text
 
 EX = "@prefix ex: <http://example.org/> .\n"
@@ -82,7 +84,7 @@ def test_the_first_tree_is_a_product_of_whole_relations():
     first = tree("h(?x) :- a(?x, 1), b(?x), not c(?x), ?x != 2 .", "incomplete expression")
 
     assert types(first) == [Scan, Scan, Product, Incomplete]
-    assert first.input.columns == {"$0.0", "$0.1", "$1.0"}
+    assert columns_of(first.input) == {"$0.0", "$0.1", "$1.0"}
     assert len(first.equations) == 3
     assert len(first.literals) == 2
 
@@ -145,18 +147,18 @@ def test_a_tree_that_is_not_lowered_is_no_body():
 
 
 def test_a_node_that_reads_a_column_its_input_lacks_cannot_be_built():
-    """Selections, negations, projections, joins and products need their columns."""
-    body = body_of(lowered(rule("h(?x) :- a(?x, _) .")))
-    scan, other = Scan(body.patterns[0]), Scan(RuleBody(body.head, ()).head)
-    for build in (
-        lambda: Select(scan, Same("y", Column("x"))),
-        lambda: Project(scan, lowered(rule("h(?z) :- b(?z) .")).head),
-        lambda: Antijoin(scan, lowered(rule("h(?z) :- b(?z) ."))),
-        lambda: Join(scan, lowered(rule("h(?z) :- b(?z) .")).input),
-        lambda: Product((scan, other)),
+    """Selections, computations, negations and heads need columns; those of products differ."""
+    tree = lowered(rule("h(?x) :- a(?x, _) ."))
+    scan, other = tree.input, lowered(rule("h(?z) :- b(?z) ."))
+    for node in (
+        Select(scan, Same("y", Column("x"))),
+        Extend(scan, Computation("y", COPY, (Column("z"),))),
+        Antijoin(scan, other),
+        Product((scan, scan)),
+        other.input,
     ):
         with pytest.raises(PlanError):
-            build()
+            Project(node, tree.head)
 
 
 def test_integers_are_what_folding_makes():

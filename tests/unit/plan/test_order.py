@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamreasoner.plan.algebra import Filter
+from streamreasoner.plan.algebra import Select
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program import check_text
 
@@ -10,7 +10,7 @@ from streamreasoner.program import check_text
 def order(text):
     """The predicates that the plan of the first atom joins, in order."""
     (stratum,) = lower(check_text(text)).strata
-    return [join.pattern.predicate for join in stratum.plans[0].joins]
+    return [join.scan.pattern.predicate for join in stratum.plans[0].joins]
 
 
 def test_the_text_breaks_ties():
@@ -29,11 +29,11 @@ def test_conditions_run_as_soon_as_their_columns_are_bound():
     text = "h(?w) :- a(?x), b(?x, ?y), ?v = ?y + 1, ?w = ?y * 2, ?v > 3, ?y > 1, ?x < 5 ."
     (stratum,) = lower(check_text(text)).strata
     steps = [
-        node.condition.left.name if isinstance(node, Filter) else type(node).__name__
-        for node in stratum.plans[0].nodes
+        node.condition.left.name if isinstance(node, Select) else type(node).__name__
+        for node in stratum.plans[0].steps
     ]
 
-    assert steps == ["Delta", "x", "Join", "y", "Extend", "v", "Extend"]
+    assert steps == ["x", "Join", "y", "Extend", "v", "Extend"]
 
 
 def test_an_atom_that_shares_no_variable_is_last():

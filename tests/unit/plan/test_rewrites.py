@@ -6,11 +6,11 @@ import pytest
 from driver import Driver
 from oracle import evaluate, total
 
-from streamreasoner.plan import algebra
-from streamreasoner.plan.algebra import Column, Comparison, Computation
+from streamreasoner.plan import operands
+from streamreasoner.plan.algebra import Extend, Project, walk
 from streamreasoner.plan.lower.body import body_of
 from streamreasoner.plan.lower.lowering import lower, lowered
-from streamreasoner.plan.relational import Extend, Project, walk
+from streamreasoner.plan.operands import Column, Comparison, Computation
 from streamreasoner.plan.rewrite import REWRITES
 from streamreasoner.plan.rewrite.projections import project_negated_wildcards
 from streamreasoner.program import check_text
@@ -143,7 +143,7 @@ def test_tests_come_before_what_they_do_not_read():
     found = body("h(?v) :- a(?x), ?v = ?x ** 9, ?x % 2 = 0, is_number(?x), not b(?x) .")
     kinds = [type(each) for each in found.conditions]
 
-    assert kinds == [algebra.Test, Computation, Comparison, Computation]
+    assert kinds == [operands.Test, Computation, Comparison, Computation]
     assert found.conditions[-1].column == "v"
     top = tree("h(?v) :- a(?x), ?v = ?x ** 9, not b(?x) .").input
     assert isinstance(top, Extend)

@@ -33,7 +33,7 @@ from streamreasoner.backends.spark.queries.patterns import (
 )
 from streamreasoner.backends.spark.queries.relation import total
 from streamreasoner.engine.evaluate import evaluate
-from streamreasoner.plan.algebra import Age, Delta, Join, Pattern
+from streamreasoner.plan.algebra import Age, Scan
 from streamreasoner.plan.program_change import program_change
 
 if TYPE_CHECKING:
@@ -42,10 +42,9 @@ if TYPE_CHECKING:
     from streamreasoner.backends.spark.epoch.term_lookup import Terms
     from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
     from streamreasoner.backends.spark.tables.committed import State
-    from streamreasoner.plan.algebra import ProgramPlan, RulePlan
-
-_NOTHING = Delta(Pattern("", ()))
-"""Binds no column, so a join with it returns the other side unchanged."""
+    from streamreasoner.plan.algebra import Delta
+    from streamreasoner.plan.operands import Pattern
+    from streamreasoner.plan.program_plan import ProgramPlan, RulePlan
 
 
 def following(before: ProgramPlan, after: ProgramPlan) -> ProgramPlan:
@@ -69,7 +68,7 @@ class FullEvaluation(Leaves):
         """All transitions of the facts that match."""
         once = pa.table([[0], [self.sign]], schema=schema((ITERATION, SIGN)))
         nothing = Bindings(self.runner.from_table(once), {})
-        facts = self.join(Join(_NOTHING, pattern, Age.NEW), nothing)
+        facts = self.join(Scan(pattern, Age.NEW), nothing)
         return replace(facts, rows=self.runner.collect_if_small(facts.rows))
 
     def delta(self, node: Delta) -> Bindings:

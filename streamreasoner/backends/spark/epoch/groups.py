@@ -23,8 +23,8 @@ from streamreasoner.backends.spark.queries.columns import (
     argument,
 )
 from streamreasoner.backends.spark.queries.patterns import quoted
-from streamreasoner.plan.algebra import Arrangement, Column, Value
-from streamreasoner.plan.lower.aggregation import RESULT
+from streamreasoner.plan.algebra import Arrangement
+from streamreasoner.plan.operands import RESULT, Column, Value
 from streamreasoner.rdf.terms import to_ntriples
 from streamreasoner.values.order import order_key
 from streamreasoner.values.sums import COUNTING, Sum, aggregate, sum_of, term_of
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.backends.spark.epoch.term_lookup import Terms
     from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
-    from streamreasoner.plan.algebra import Lattice, Reduction
+    from streamreasoner.plan.program_plan import Lattice, Reduction
 
 RANK = "rank"
 OLD = "old"

@@ -34,20 +34,8 @@ from streamreasoner.backends.spark.queries.patterns import (
     quoted,
 )
 from streamreasoner.backends.spark.tables.arranged import primary
-from streamreasoner.plan.algebra import (
-    Age,
-    Antijoin,
-    Column,
-    Comparison,
-    Delta,
-    Extend,
-    Filter,
-    Join,
-    Pattern,
-    Test,
-    Value,
-)
-from streamreasoner.plan.expressions import COPY
+from streamreasoner.plan.algebra import Arrangement
+from streamreasoner.plan.operands import COPY, Column, Comparison, Test, Value
 from streamreasoner.values import builtins
 from streamreasoner.values.comparison import compare
 
@@ -59,7 +47,8 @@ if TYPE_CHECKING:
     from streamreasoner.backends.spark.epoch.term_lookup import Terms
     from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
     from streamreasoner.backends.spark.tables.committed import State
-    from streamreasoner.plan.algebra import Operand
+    from streamreasoner.plan.algebra import Age, Delta, Scan
+    from streamreasoner.plan.operands import Computation, Operand, Pattern
 
 
 _TEXT = "text"
@@ -139,9 +128,9 @@ class Leaves:
         )
         return Bindings(self.runner.from_frame(frame), columns)
 
-    def join(self, node: Join, left: Bindings) -> Bindings:
+    def join(self, scan: Scan, left: Bindings) -> Bindings:
         """Join bindings with transitions of matching facts: maximum iteration, product of signs."""
-        pattern = node.pattern
+        pattern = scan.pattern
         fresh = [name for name in places(pattern) if name not in left.columns]
         columns = {**left.columns}
         columns |= {name: f"v{len(columns) + i}" for i, name in enumerate(fresh)}
@@ -149,7 +138,7 @@ class Leaves:
         if left.rows.empty:
             form = schema((*columns.values(), ITERATION, SIGN))
             return Bindings(self.runner.from_table(form.empty_table()), columns)
-        right = self._transitions(pattern, node.key, node.age, left)
+        right = self._transitions(scan, left)
         bound = ", ".join(
             (
                 *left.columns.values(),
@@ -168,26 +157,24 @@ class Leaves:
         )
         return Bindings(rows, columns)
 
-    def antijoin(self, node: Antijoin, left: Bindings) -> Bindings:
+    def antijoin(self, scan: Scan, left: Bindings) -> Bindings:
         """Antijoin bindings with present facts, which belong to a lower stratum."""
         left = self._in_driver(left)
         if left.rows.empty:
             return left
-        pattern = node.pattern
-        key = pattern.bound_positions(frozenset(left.columns))
-        right = self._transitions(pattern, key, node.age, left)
+        right = self._transitions(scan, left)
+        joined = _joined(scan.pattern, left)
         bound = ", ".join((*left.columns.values(), ITERATION))
         rows = self.runner.query(
             f"SELECT {bound}, {SIGN} FROM left_ UNION ALL"
-            f" SELECT {bound}, -{SIGN} * {_RIGHT}{TRANSITION} AS {SIGN} {_joined(pattern, left)}",
+            f" SELECT {bound}, -{SIGN} * {_RIGHT}{TRANSITION} AS {SIGN} {joined}",
             left_=left.rows,
             right_=right,
         )
         return Bindings(rows, left.columns)
 
-    def filter(self, node: Filter, left: Bindings) -> Bindings:
+    def select(self, condition: Comparison | Test, left: Bindings) -> Bindings:
         """The bindings for which a comparison or a test holds."""
-        condition = node.condition
         operands = (
             (condition.left, condition.right)
             if isinstance(condition, Comparison)
@@ -205,9 +192,8 @@ class Leaves:
         rows = frame.filter(F.udf(verdict, "boolean")(*names)).select(*left.names)
         return replace(left, rows=self.runner.from_frame(rows))
 
-    def extend(self, node: Extend, left: Bindings) -> Bindings:
+    def extend(self, computation: Computation, left: Bindings) -> Bindings:
         """The bindings with a computed value: added as a column, or equal to the one bound."""
-        computation = node.computation
         value = value_of(computation.function, self.terms.overflowed)
         columns = {**left.columns}
         target = columns.setdefault(computation.column, f"v{len(columns)}")
@@ -217,7 +203,7 @@ class Leaves:
             texts = [value(*terms) for terms in self._texts(computation.arguments, left, table)]
             known = self.terms.intern_all(text for text in texts if text is not None)
             ids = pa.array([known.get(text or "") for text in texts], pa.int64())
-            if node.checks:
+            if computation.column in left.columns:
                 table = table.filter(pc.fill_null(pc.equal(ids, table[target]), False))  # noqa: FBT003
             else:
                 table = table.append_column(target, ids).filter(pc.is_valid(ids))
@@ -262,19 +248,22 @@ class Leaves:
             return left
         return replace(left, rows=self.runner.materialize(left.rows))
 
-    def _transitions(
-        self, pattern: Pattern, key: Sequence[int], age: Age, left: Bindings
-    ) -> Relation:
+    def _transitions(self, scan: Scan, left: Bindings) -> Relation:
         """Transitions of matching facts, in the state and in the epoch."""
+        pattern = scan.pattern
         constants = encode(pattern, self.terms.intern)
         arity = len(pattern.arguments)
-        arrangement = primary(pattern.predicate, arity)
-        names = {p: left.columns[pattern.arguments[p].name] for p in key}  # type: ignore[union-attr]
+        names = {
+            position: left.columns[operand.name]
+            for position, operand in enumerate(pattern.arguments)
+            if isinstance(operand, Column) and operand.name in left.columns
+        }
         table = left.rows.table
-        if len(key) + len(pattern.constants) < arity:
-            arrangement = replace(arrangement, constants=pattern.constants, key=tuple(key))
-        elif table is not None and arity > 0:
-            table, names = self._with_constants(table, constants, names)
+        arrangement = Arrangement.of(pattern, left.columns.keys())
+        if arrangement is None:
+            arrangement = primary(pattern.predicate, arity)
+            if table is not None and arity > 0:
+                table, names = self._with_constants(table, constants, names)
         committed = self.runner.gather(
             self.state.read(arrangement, table, names), (*fact(self.width), ITERATION, TRANSITION)
         )
@@ -287,7 +276,7 @@ class Leaves:
                 f" AS {_RIGHT}{ITERATION} FROM rows WHERE {matches(pattern, constants)}",
                 rows=rows,
             )
-            for rows, stratum in ((self.overlay(age), STRATUM), (committed, self.stratum_of))
+            for rows, stratum in ((self.overlay(scan.age), STRATUM), (committed, self.stratum_of))
             if not rows.empty
         ]
         return self.runner.union(parts, [f"{_RIGHT}{name}" for name in (*columns, ITERATION)])

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
     from streamreasoner.engine.updates import Changes, TraceRows
-    from streamreasoner.plan.algebra import ProgramPlan
+    from streamreasoner.plan.program_plan import ProgramPlan
 
 T = TypeVar("T")
 _CLOSURE, _DERIVED = "present", "derived"

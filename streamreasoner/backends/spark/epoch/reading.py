@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
     from streamreasoner.backends.spark.tables.committed import State
     from streamreasoner.engine.updates import TraceRows
-    from streamreasoner.plan.algebra import ProgramPlan
+    from streamreasoner.plan.program_plan import ProgramPlan
 
 
 @dataclass(frozen=True, slots=True)

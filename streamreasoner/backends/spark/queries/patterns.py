@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 from streamreasoner.backends.spark.queries.columns import PREDICATE, argument
-from streamreasoner.plan.algebra import Column as Variable
+from streamreasoner.plan.operands import Column as Variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import pyarrow as pa
 
-    from streamreasoner.plan.algebra import Pattern, ProgramPlan
+    from streamreasoner.plan.operands import Pattern
+    from streamreasoner.plan.program_plan import ProgramPlan
 
 Constants = tuple[tuple[int, int], ...]
 

@@ -21,8 +21,8 @@ from streamreasoner.backends.columnar.kernels.records.fact_record import find
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.settling import reduce, settle
 from streamreasoner.backends.columnar.kernels.settling.superaccumulator import DIGITS_DOUBLE
-from streamreasoner.plan.algebra import Lattice, Reduction
 from streamreasoner.plan.lower.lowering import lower
+from streamreasoner.plan.program_plan import Lattice, Reduction
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.values.value_columns import Values
 

@@ -13,8 +13,8 @@ from unit.backends.columnar.memory import FEW, REGIMES, Memory
 from streamreasoner.backends.columnar.compiler import compile_program
 from streamreasoner.backends.columnar.kernels.epoch import journal, relocate
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.plan.algebra import Lattice
 from streamreasoner.plan.lower.lowering import lower
+from streamreasoner.plan.program_plan import Lattice
 
 # Facts of `e` are in no group, in one or two arrangements, or candidates; some by a constant.
 PROGRAMS = {

@@ -1,0 +1,191 @@
+"""Plans of rules and programs, ready for a backend. Invariant: strata are in dependency order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from streamreasoner.plan.algebra import (
+    Antijoin,
+    Delta,
+    Extend,
+    Join,
+    PlanError,
+    Project,
+    Scan,
+    Select,
+)
+from streamreasoner.plan.operands import Comparison, Computation, Pattern, Test
+
+Step: TypeAlias = Join | Antijoin | Select | Extend
+"""What a delta plan does with the rows of its delta."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleBody:
+    """A rule in relational algebra: join the patterns, antijoin the negated ones, filter.
+
+    Attributes:
+        head: Pattern of the derived facts; no position is open.
+        patterns: Positive atoms, at least one.
+        negated: Negated atoms; no position is open, and other parts bind their columns.
+        conditions: Ordered so that every computation comes after those it reads.
+        rule: Index of its source rule in normal form; None if lowering added it.
+    """
+
+    head: Pattern
+    patterns: tuple[Pattern, ...]
+    negated: tuple[Pattern, ...] = ()
+    conditions: tuple[Comparison | Computation | Test, ...] = ()
+    rule: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaPlan:
+    """Derivations from a body atom's delta: a match at iterations i1..in with signs s1..sn adds
+    s1·…·sn to the multiplicity of the head at iteration max(i1..in) + 1.
+    """  # noqa: D205
+
+    tree: Project
+
+    def __post_init__(self) -> None:
+        _chain(self.tree)
+
+    @property
+    def head(self) -> Pattern:
+        """Pattern of the derived facts."""
+        return self.tree.head
+
+    @property
+    def delta(self) -> Delta:
+        """The delta that drives this plan."""
+        return _chain(self.tree)[0]
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The nodes above the delta, in evaluation order."""
+        return tuple(_chain(self.tree)[1])
+
+    @property
+    def joins(self) -> tuple[Join, ...]:
+        """The joins in evaluation order."""
+        return tuple(step for step in self.steps if isinstance(step, Join))
+
+
+@dataclass(frozen=True, slots=True)
+class RulePlan:
+    """A rule and its delta plans: one for each positive atom, then one for each negated atom."""
+
+    body: RuleBody
+    plans: tuple[DeltaPlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """Of the facts that agree on all positions but one, only the best is present.
+
+    Attributes:
+        pattern: The facts of the lattice, selected by the pattern's constants.
+        position: Position of the compared value.
+        function: `min` or `max`, by the total order of terms.
+    """
+
+    pattern: Pattern
+    position: int
+    function: str
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        """Positions on which the facts of a group agree."""
+        positions = range(len(self.pattern.arguments))
+        return tuple(position for position in positions if position != self.position)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """An aggregate over the facts of a lower stratum, each counted as often as its multiplicity.
+
+    Attributes:
+        candidates: Predicate of those facts: the group's columns, then the value, if any.
+        function: `count` (without value), `count distinct`, `sum` or `avg`.
+        head: Pattern of the facts derived at iteration 1, with columns `#0`, `#1`, ... of the
+            group, and `#result`.
+    """
+
+    candidates: str
+    function: str
+    head: Pattern
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        """Positions on which the candidates of a group agree: all but the value."""
+        return tuple(range(len(self.head.columns) - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class StratumPlan:
+    """The plans of mutually dependent rules, and the patterns of the facts they derive."""
+
+    rules: tuple[RulePlan, ...]
+    reductions: tuple[Reduction, ...] = ()
+
+    @property
+    def plans(self) -> tuple[DeltaPlan, ...]:
+        """The delta plans of all rules."""
+        return tuple(plan for rule in self.rules for plan in rule.plans)
+
+    @property
+    def heads(self) -> tuple[Pattern, ...]:
+        """Patterns of the derived facts; matching facts belong to the stratum."""
+        return (
+            *(rule.body.head for rule in self.rules),
+            *(reduction.head for reduction in self.reductions),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramPlan:
+    """A program ready for a backend.
+
+    Attributes:
+        arities: Arity of every predicate, hidden ones included.
+        strata: In dependency order; a stratum reads itself and those before it.
+        lattices: Aggregates among the facts of their own head.
+        hidden: Predicates that lowering added; their facts have a trace but are not output.
+        places: Source and line of each rule in normal form, for messages.
+    """
+
+    arities: dict[str, int]
+    strata: tuple[StratumPlan, ...]
+    lattices: tuple[Lattice, ...] = ()
+    hidden: frozenset[str] = frozenset()
+    places: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """The distinct constants of all rules."""
+        patterns = [lattice.pattern for lattice in self.lattices]
+        for stratum in self.strata:
+            patterns += stratum.heads
+            for rule in stratum.rules:
+                patterns += (*rule.body.patterns, *rule.body.negated)
+        return tuple(dict.fromkeys(term for pattern in patterns for _, term in pattern.constants))
+
+
+def _chain(tree: Project) -> tuple[Delta, list[Step]]:
+    """The delta at the end of a left-deep tree, and the steps above it, lowest first."""
+    steps: list[Step] = []
+    node = tree.input
+    while not isinstance(node, Delta):
+        match node:
+            case Join(below, Scan()):
+                pass
+            case Antijoin(below, Scan(pattern)) if None not in pattern.arguments:
+                pass
+            case Select(below, Comparison() | Test()) | Extend(below):
+                pass
+            case _:
+                raise PlanError(f"{type(node).__name__} cannot be part of a delta plan.")
+        steps.append(node)
+        node = below
+    return node, steps[::-1]
