@@ -159,11 +159,13 @@ class Engine:
 
 def _derives(plan: ProgramPlan, stratum: int) -> str:
     """The recursive predicates of a stratum, and the positions of its recursive rules."""
-    bodies = [rule.body for rule in plan.strata[stratum - 1].rules]
-    own = {body.head.predicate for body in bodies}
-    recursive = [body for body in bodies if own & {pattern.predicate for pattern in body.patterns}]
-    predicates = sorted({f"'{body.head.predicate}'" for body in recursive or bodies})
+    rules = plan.strata[stratum - 1].rules
+    own = {rule.tree.head.predicate for rule in rules}
+    recursive = [
+        rule for rule in rules if own & {pattern.predicate for pattern in rule.tree.patterns}
+    ]
+    predicates = sorted({f"'{rule.tree.head.predicate}'" for rule in recursive or rules})
     places = dict.fromkeys(
-        plan.places[body.rule] for body in recursive or bodies if body.rule is not None
+        plan.places[rule.source] for rule in recursive or rules if rule.source is not None
     )
     return f"{', '.join(predicates)} by the rules at {', '.join(places)}"

@@ -1,1 +1,1 @@
-"""From rules to delta plans: lower, rewrite, differentiate, explain."""
+"""From rules to delta plans: lower, rewrite, differentiate, order, explain."""

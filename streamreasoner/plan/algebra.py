@@ -17,19 +17,16 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar, assert_never, cast
 
 from streamreasoner.errors import StreamReasonerError
 from streamreasoner.plan.operands import (
-    Column,
     Comparison,
     Computation,
     Condition,
-    Operand,
     Pattern,
     Same,
     Test,
-    Value,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from collections.abc import Set as AbstractSet
 
     from streamreasoner.lang import ast
@@ -123,11 +120,6 @@ class Join:
             raise PlanError(f"A delta plan joins atoms, not a {type(self.right).__name__}.")
         return self.right
 
-    @property
-    def arrangement(self) -> Arrangement | None:
-        """Where a delta plan looks up matches; None if it looks up a single fact."""
-        return Arrangement.of(self.scan.pattern, columns_of(self.left))
-
 
 @dataclass(frozen=True, slots=True)
 class Select:
@@ -181,6 +173,26 @@ class Project:
         if None in self.head.arguments:
             raise PlanError(f"Project to {self.head} leaves a position open.")
         columns_of(self)
+
+    @property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """Positive atoms, in textual order."""
+        return tuple(node.pattern for node in positive(self.input) if isinstance(node, Scan))
+
+    @property
+    def negated(self) -> tuple[Pattern, ...]:
+        """Negated atoms, in textual order."""
+        nodes = positive(self.input)
+        return tuple(node.scan.pattern for node in nodes if isinstance(node, Antijoin))
+
+    @property
+    def conditions(self) -> tuple[Comparison | Test | Computation, ...]:
+        """Tests and computations, each after the computations that it reads."""
+        return tuple(
+            node.test if isinstance(node, Select) else node.computation
+            for node in positive(self.input)
+            if isinstance(node, Select | Extend)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,11 +291,20 @@ def walk(tree: Relation) -> list[Relation]:
 
     A rule may have many conditions, so trees are walked in a loop, not recursively.
     """
+    return _walked(tree, inputs)
+
+
+def positive(tree: Relation) -> list[Relation]:
+    """Like `walk`, but without what is negated."""
+    return _walked(tree, lambda node: inputs(node)[: 1 if isinstance(node, Antijoin) else None])
+
+
+def _walked(tree: Relation, below: Callable[[Relation], tuple[Relation, ...]]) -> list[Relation]:
     found: list[Relation] = []
     waiting = [tree]
     while waiting:
         found.append(waiting.pop())
-        waiting += inputs(found[-1])
+        waiting += below(found[-1])
     return found[::-1]
 
 
@@ -332,14 +353,6 @@ def joined(left: Relation, right: Relation) -> Relation:
     return join if join.on else Product((left, right))
 
 
-def substituted(tree: Relation, values: Mapping[str, Operand]) -> Relation:
-    """Replace columns by other columns or constants, except in equations.
-
-    The computation of a column that becomes a constant is dropped: the constant is its value.
-    """
-    return folded(tree, _Substitution(values).node)
-
-
 def _columns(node: Relation, below: list[set[str]]) -> set[str]:  # noqa: PLR0911 - one case each
     """The columns of a node above inputs with columns, whose sets it may change."""
     match node:
@@ -380,56 +393,3 @@ def _distinct(below: list[set[str]]) -> set[str]:
     if len(columns) < sum(map(len, below)):
         raise PlanError("The inputs of a Product have a common column.")
     return columns
-
-
-@dataclass(frozen=True, slots=True)
-class _Substitution:
-    values: Mapping[str, Operand]
-
-    def node(  # noqa: PLR0911 - one case each
-        self, node: Relation, below: list[Relation]
-    ) -> Relation:
-        match node:
-            case Scan(pattern) | Delta(pattern):
-                return replace(node, pattern=self._pattern(pattern))
-            case Join():
-                return joined(*below)
-            case Select(_, condition):
-                return Select(below[0], self._condition(condition))
-            case Extend(_, Computation(column)) if isinstance(self.values.get(column), Value):
-                return below[0]
-            case Extend(_, Computation(column, function, arguments)):
-                operands = tuple(map(self._operand, arguments))
-                return Extend(below[0], Computation(self._name(column), function, operands))
-            case Project(_, head):
-                return Project(below[0], self._pattern(head))
-            case Product() | Antijoin() | Incomplete():
-                return with_inputs(node, below)
-            case _:
-                assert_never(node)
-
-    def _operand(self, operand: Operand) -> Operand:
-        return self.values.get(operand.name, operand) if isinstance(operand, Column) else operand
-
-    def _name(self, column: str) -> str:
-        operand = self._operand(Column(column))
-        if isinstance(operand, Value):
-            raise PlanError(f"{column} cannot be replaced by a constant here.")
-        return operand.name
-
-    def _pattern(self, pattern: Pattern) -> Pattern:
-        arguments = tuple(
-            None if argument is None else self._operand(argument) for argument in pattern.arguments
-        )
-        return Pattern(pattern.predicate, arguments)
-
-    def _condition(self, condition: Condition) -> Condition:
-        match condition:
-            case Same(column, other):
-                return Same(self._name(column), self._operand(other))
-            case Comparison(left, operator, right):
-                return Comparison(self._operand(left), operator, self._operand(right))
-            case Test(function, arguments, negated):
-                return Test(function, tuple(map(self._operand, arguments)), negated)
-            case _:
-                assert_never(condition)

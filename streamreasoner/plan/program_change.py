@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from streamreasoner.plan.operands import Pattern
-    from streamreasoner.plan.program_plan import ProgramPlan, RuleBody, RulePlan
+    from streamreasoner.plan.program_plan import ProgramPlan, RulePlan
 
 _Shape: TypeAlias = tuple[str, tuple[tuple[int, str], ...]]
-_Key: TypeAlias = "tuple[RuleBody, frozenset[_Shape]]"
+_Key: TypeAlias = tuple[tuple[object, ...], frozenset[_Shape]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,20 @@ def program_change(before: ProgramPlan, after: ProgramPlan) -> ProgramChange:
 
 
 def _rules(plan: ProgramPlan) -> dict[_Key, list[tuple[int, RulePlan]]]:
-    """Group the rules by everything that determines their derivations; rules may repeat."""
+    """Group the rules by everything that determines their derivations; rules may repeat.
+
+    The shape of a tree does not, and hashing its parts needs no recursion.
+    """
     rules: dict[_Key, list[tuple[int, RulePlan]]] = defaultdict(list)
     for number, stratum in enumerate(plan.strata, start=1):
         heads = frozenset((head.predicate, head.constants) for head in stratum.heads)
         for rule in stratum.rules:
+            tree, patterns = rule.tree, rule.tree.patterns
             read = frozenset(
-                head for head in heads for pattern in rule.body.patterns if _unify(head, pattern)
+                head for head in heads for pattern in patterns if _unify(head, pattern)
             )
-            rules[rule.body, read].append((number, rule))
+            parts = tree.head, patterns, tree.negated, tree.conditions
+            rules[parts, read].append((number, rule))
     return rules
 
 

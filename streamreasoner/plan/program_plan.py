@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from streamreasoner.plan.algebra import (
     Antijoin,
+    Arrangement,
     Delta,
     Extend,
     Join,
@@ -15,29 +16,13 @@ from streamreasoner.plan.algebra import (
     Scan,
     Select,
 )
-from streamreasoner.plan.operands import Comparison, Computation, Pattern, Test
+from streamreasoner.plan.operands import Comparison, Pattern, Test
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Step: TypeAlias = Join | Antijoin | Select | Extend
 """What a delta plan does with the rows of its delta."""
-
-
-@dataclass(frozen=True, slots=True)
-class RuleBody:
-    """A rule in relational algebra: join the patterns, antijoin the negated ones, filter.
-
-    Attributes:
-        head: Pattern of the derived facts; no position is open.
-        patterns: Positive atoms, at least one.
-        negated: Negated atoms; no position is open, and other parts bind their columns.
-        conditions: Ordered so that every computation comes after those it reads.
-        rule: Index of its source rule in normal form; None if lowering added it.
-    """
-
-    head: Pattern
-    patterns: tuple[Pattern, ...]
-    negated: tuple[Pattern, ...] = ()
-    conditions: tuple[Comparison | Computation | Test, ...] = ()
-    rule: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +52,40 @@ class DeltaPlan:
         return tuple(_chain(self.tree)[1])
 
     @property
-    def joins(self) -> tuple[Join, ...]:
-        """The joins in evaluation order."""
-        return tuple(step for step in self.steps if isinstance(step, Join))
+    def bound_steps(self) -> Iterator[tuple[Step, frozenset[str]]]:
+        """The steps in evaluation order, each with the columns of its input."""
+        bound = frozenset(self.delta.pattern.columns)
+        for step in self.steps:
+            yield step, bound
+            if isinstance(step, Join):
+                bound = bound.union(step.scan.pattern.columns)
+            elif isinstance(step, Extend):
+                bound = bound.union({step.computation.column})
+
+    @property
+    def arrangements(self) -> tuple[Arrangement, ...]:
+        """The arrangements that its joins look up, in evaluation order."""
+        found = (
+            Arrangement.of(step.scan.pattern, bound)
+            for step, bound in self.bound_steps
+            if isinstance(step, Join)
+        )
+        return tuple(arrangement for arrangement in found if arrangement is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class RulePlan:
-    """A rule and its delta plans: one for each positive atom, then one for each negated atom."""
+    """A rule and its delta plans: one for each positive atom, then one for each negated atom.
 
-    body: RuleBody
+    Attributes:
+        tree: The rule as relational algebra.
+        plans: Its delta plans.
+        source: Index of its source rule in normal form; None if lowering added it.
+    """
+
+    tree: Project
     plans: tuple[DeltaPlan, ...]
+    source: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +146,7 @@ class StratumPlan:
     def heads(self) -> tuple[Pattern, ...]:
         """Patterns of the derived facts; matching facts belong to the stratum."""
         return (
-            *(rule.body.head for rule in self.rules),
+            *(rule.tree.head for rule in self.rules),
             *(reduction.head for reduction in self.reductions),
         )
 
@@ -168,7 +176,7 @@ class ProgramPlan:
         for stratum in self.strata:
             patterns += stratum.heads
             for rule in stratum.rules:
-                patterns += (*rule.body.patterns, *rule.body.negated)
+                patterns += (*rule.tree.patterns, *rule.tree.negated)
         return tuple(dict.fromkeys(term for pattern in patterns for _, term in pattern.constants))
 
 

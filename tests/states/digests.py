@@ -71,8 +71,8 @@ def _plan(plan):
     for number, stratum in enumerate(plan.strata, start=1):
         yield f"stratum {number}"
         yield from sorted(
-            repr((body.head, body.patterns, body.negated, body.conditions))
-            for body in (rule.body for rule in stratum.rules)
+            repr((tree.head, tree.patterns, tree.negated, tree.conditions))
+            for tree in (rule.tree for rule in stratum.rules)
         )
         yield from sorted(map(repr, stratum.reductions))
 

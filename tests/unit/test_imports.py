@@ -29,8 +29,9 @@ FRONT_END = (
     "analysis",
     "program",
     "lang.parser",
-    "plan.delta",
+    "plan.delta.differentiate",
     "plan.lower.lowering",
+    "plan.order.left_deep",
     "plan.print.plans",
 )
 

@@ -632,8 +632,7 @@ def _arrangements(plan: ProgramPlan) -> tuple[Arrangement, ...]:
         arrangement
         for stratum in plan.strata
         for delta in stratum.plans
-        for join in delta.joins
-        if (arrangement := join.arrangement) is not None
+        for arrangement in delta.arrangements
     ]
     arrangements += map(groups.group_of_lattice, plan.lattices)
     arrangements += [groups.group_of_reduction(r) for s in plan.strata for r in s.reductions]

@@ -8,19 +8,22 @@ them. A single `min` or `max` needs none of this: it chooses among the facts of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import reduce
 from typing import TYPE_CHECKING, TypeAlias
 
 from streamreasoner.lang import ast
-from streamreasoner.plan.algebra import Project, Reduce, Union
-from streamreasoner.plan.lower.body import body_of
-from streamreasoner.plan.operands import RESULT, Column, Operand, Pattern, Value
-from streamreasoner.plan.program_plan import Lattice, Reduction, RuleBody
+from streamreasoner.plan.algebra import Project, Reduce, Relation, Scan, Union, joined
+from streamreasoner.plan.operands import RESULT, Column, Pattern, Value
+from streamreasoner.plan.program_plan import Lattice, Reduction
 from streamreasoner.plan.rewrite.projections import constants_tag
 from streamreasoner.values.builtins import MONOTONE_AGGREGATES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+
+Derivation: TypeAlias = tuple[Project, int | None]
+"""A tree to plan, and the index of its source rule; None if lowering added it."""
 
 _Functions: TypeAlias = "tuple[tuple[int, str], ...]"
 _Key: TypeAlias = "tuple[str, _Functions, tuple[tuple[int, str], ...]]"
@@ -39,9 +42,9 @@ class Aggregated:
         arities: Arities of the hidden predicates.
     """
 
-    matches: list[RuleBody] = field(default_factory=list)
+    matches: list[Derivation] = field(default_factory=list)
     results: list[Reduction] = field(default_factory=list)
-    heads: list[RuleBody] = field(default_factory=list)
+    heads: list[Derivation] = field(default_factory=list)
     final: list[Reduction] = field(default_factory=list)
     lattices: list[Lattice] = field(default_factory=list)
     arities: dict[str, int] = field(default_factory=dict)
@@ -90,9 +93,9 @@ def express(reduced: Iterable[Reduce], sources: Mapping[int, int]) -> Aggregated
             hash, which recurses.
     """
     made = Aggregated()
-    for reduce in reduced:
-        bodies = [body_of(tree, sources.get(id(tree))) for tree in reduce.input.inputs]
-        _Group(bodies, reduce.functions, made).express()
+    for each in reduced:
+        rules = [(tree, sources.get(id(tree))) for tree in each.input.inputs]
+        _Group(rules, each.functions, made).express()
     return made
 
 
@@ -105,11 +108,13 @@ def _constants(head: Pattern, functions: _Functions) -> tuple[tuple[int, str], .
 class _Group:
     """Rules that share a reduction."""
 
-    def __init__(self, bodies: list[RuleBody], functions: _Functions, made: Aggregated) -> None:
-        first = bodies[0].head
+    def __init__(
+        self, rules: Sequence[Derivation], functions: _Functions, made: Aggregated
+    ) -> None:
+        first = rules[0][0].head
         constants = {position: Value(term) for position, term in _constants(first, functions)}
         aggregated = {position for position, _ in functions}
-        self._bodies = bodies
+        self._rules = rules
         self._functions = functions
         self._made = made
         self._keys = [
@@ -132,14 +137,14 @@ class _Group:
             matches = self._match(position, function)
             made.final.append(Reduction(matches, function, self._head({position: RESULT})))
             return
-        patterns = []
+        scans: list[Relation] = []
         results = {}
         for position, function in self._functions:
             column = f"#result{position}"
             results[position] = column
             arguments = (*self._group_columns(), Column(column))
-            patterns.append(Pattern(self._result(position, function), arguments))
-        made.heads.append(RuleBody(self._head(results), tuple(patterns)))
+            scans.append(Scan(Pattern(self._result(position, function), arguments)))
+        made.heads.append((Project(reduce(joined, scans), self._head(results)), None))
 
     def _result(self, position: int, function: str) -> str:
         """Add a predicate with one aggregate of each group, and return its name."""
@@ -162,11 +167,10 @@ class _Group:
             name += f":{_label(position, function)}"
         has_value = function != "count"
         self._made.arities[name] = len(self._keys) + has_value
-        for body in self._bodies:
-            arguments: tuple[Operand | None, ...] = tuple(
-                body.head.arguments[p] for p in (*self._keys, *([position] if has_value else []))
-            )
-            self._made.matches.append(replace(body, head=Pattern(name, arguments)))
+        kept = (*self._keys, *([position] if has_value else []))
+        for tree, source in self._rules:
+            head = Pattern(name, tuple(tree.head.arguments[p] for p in kept))
+            self._made.matches.append((Project(tree.input, head), source))
         return name
 
     def _group_columns(self) -> tuple[Column, ...]:

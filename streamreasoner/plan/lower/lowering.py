@@ -1,9 +1,9 @@
 """Rules in normal form to plans. Invariant: names and constants of the program stay as written.
 
-A rule becomes a tree of relational algebra (`steps`), which is rewritten (`rewrite`), converted to
-a body (`body`) and differentiated (`delta`). Projections of negated atoms and the matches of
-aggregates (`aggregation`) are derived into hidden predicates, each complete before the stratum that
-reads it.
+A rule becomes a tree of relational algebra (`steps`), which is rewritten (`rewrite`) and
+differentiated (`delta`); the trees of its deltas are ordered (`order`). Projections of negated
+atoms and the matches of aggregates (`aggregation`) are derived into hidden predicates, each
+complete before the stratum that reads it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.lang.normal_form import aggregates, is_lattice
 from streamreasoner.plan.algebra import Antijoin, PlanError, Project, walk
-from streamreasoner.plan.delta import differentiate
+from streamreasoner.plan.delta.differentiate import differentiate
 from streamreasoner.plan.lower.aggregation import express, lattice, reductions
-from streamreasoner.plan.lower.body import body_of
 from streamreasoner.plan.lower.steps import STEPS, incomplete_expression
-from streamreasoner.plan.program_plan import Lattice, ProgramPlan, StratumPlan
+from streamreasoner.plan.order.left_deep import left_deep
+from streamreasoner.plan.program_plan import Lattice, ProgramPlan, RulePlan, StratumPlan
 from streamreasoner.plan.rewrite import REWRITES
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from streamreasoner.lang import ast
     from streamreasoner.plan.algebra import Relation
-    from streamreasoner.plan.program_plan import Reduction, RuleBody
+    from streamreasoner.plan.lower.aggregation import Derivation
+    from streamreasoner.plan.program_plan import Reduction
     from streamreasoner.program.checked import CheckedProgram
 
 
@@ -46,9 +47,9 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
         trees = {index: lowered(checked.rules[index]) for index in stratum}
         heads = {index: checked.rules[index].head for index in stratum}
         aggregated = [i for i in stratum if aggregates(heads[i]) and not is_lattice(heads[i])]
-        plain = [body_of(trees[i], i) for i in stratum if i not in aggregated]
+        plain = [(trees[i], i) for i in stratum if i not in aggregated]
         projections = [
-            body_of(projection)
+            (projection, None)
             for projection in _projections(trees.values())
             if projection.head.predicate not in hidden
         ]
@@ -56,7 +57,7 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
             reductions((heads[i], trees[i]) for i in aggregated),
             {id(trees[i]): i for i in aggregated},
         )
-        hidden |= {body.head.predicate: len(body.head.arguments) for body in projections}
+        hidden |= {tree.head.predicate: len(tree.head.arguments) for tree, _ in projections}
         hidden |= made.arities
         lattices += [lattice(heads[i], trees[i].head) for i in stratum if is_lattice(heads[i])]
         lattices += made.lattices
@@ -103,5 +104,8 @@ def _projections(trees: Iterable[Relation]) -> Iterator[Project]:
     yield from projections.values()
 
 
-def _stratum(rules: Iterable[RuleBody], reduced: Iterable[Reduction]) -> StratumPlan:
-    return StratumPlan(tuple(map(differentiate, rules)), tuple(reduced))
+def _stratum(rules: Iterable[Derivation], reduced: Iterable[Reduction]) -> StratumPlan:
+    planned = (
+        RulePlan(tree, tuple(map(left_deep, differentiate(tree))), source) for tree, source in rules
+    )
+    return StratumPlan(tuple(planned), tuple(reduced))

@@ -27,12 +27,12 @@ from streamreasoner.plan.algebra import (
     joined,
     mapped,
     product,
-    substituted,
     walk,
     with_inputs,
 )
 from streamreasoner.plan.expressions import Names, extended, fresh
 from streamreasoner.plan.operands import Column, Comparison, Pattern, Same, Test, Value
+from streamreasoner.plan.substitution import substituted
 from streamreasoner.values.comparison import Operator
 
 if TYPE_CHECKING:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from streamreasoner.plan.algebra import Antijoin, Extend, Join, Select
+from streamreasoner.plan.algebra import Antijoin, Arrangement, Extend, Join, Select
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from streamreasoner.plan.algebra import Arrangement
     from streamreasoner.plan.print.parts import Text
     from streamreasoner.plan.program_plan import DeltaPlan, Step
 
@@ -30,16 +29,18 @@ def loops(plan: DeltaPlan, text: Text, arrangements: Mapping[Arrangement, str]) 
     """
     delta = plan.delta
     lines = [f"Δ {'not ' if delta.negated else ''}{text.pattern(delta.pattern)}"]
-    lines += [_line(step, text, arrangements) for step in plan.steps]
+    lines += [_line(step, bound, text, arrangements) for step, bound in plan.bound_steps]
     lines.append(f"derive {text.pattern(plan.head)}")
     yield from (_INDENT * depth + line for depth, line in enumerate(lines))
 
 
-def _line(step: Step, text: Text, arrangements: Mapping[Arrangement, str]) -> str:
+def _line(
+    step: Step, bound: frozenset[str], text: Text, arrangements: Mapping[Arrangement, str]
+) -> str:
     match step:
         case Join():
             scanned = f"{step.scan.age.value} {text.pattern(step.scan.pattern)}"
-            arrangement = step.arrangement
+            arrangement = Arrangement.of(step.scan.pattern, bound)
             if arrangement is None:
                 return f"if {scanned}"
             return f"for {scanned} in {arrangements[arrangement]}"
@@ -48,7 +49,7 @@ def _line(step: Step, text: Text, arrangements: Mapping[Arrangement, str]) -> st
         case Select(_, condition):
             return f"if {text.condition(condition)}"
         case Extend(_, computation):
-            checks = step.checks
+            checks = computation.column in bound
             return f"{'if' if checks else 'let'} {text.computation(computation, checks=checks)}"
         case _:
             assert_never(step)

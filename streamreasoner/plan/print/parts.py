@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from streamreasoner.plan.algebra import Arrangement
-    from streamreasoner.plan.program_plan import RuleBody
 
 _NO_SPAN = Span("", 1, 1, 1, 1, 0, 0)
 _INFIX = frozenset({"+", "-", "*", "/", "%", "**"})
@@ -98,19 +97,20 @@ class Text:
         ]
         return self.atom(arrangement.predicate, cells)
 
-    def body(self, body: RuleBody) -> str:
+    def rule(self, tree: Project) -> str:
         """A rule of the plan on one line."""
-        parts = [*map(self.pattern, body.patterns)]
-        parts += [f"not {self.pattern(negated)}" for negated in body.negated]
-        bound = {name for pattern in body.patterns for name in pattern.columns}
-        for condition in body.conditions:
+        patterns = tree.patterns
+        parts = [*map(self.pattern, patterns)]
+        parts += [f"not {self.pattern(negated)}" for negated in tree.negated]
+        bound = {name for pattern in patterns for name in pattern.columns}
+        for condition in tree.conditions:
             if isinstance(condition, Computation):
                 checks = condition.column in bound
                 bound.add(condition.column)
                 parts.append(self.computation(condition, checks=checks))
             else:
                 parts.append(self.condition(condition))
-        return f"{self.pattern(body.head)} <- {', '.join(parts)}"
+        return f"{self.pattern(tree.head)} <- {', '.join(parts)}"
 
     def argument(self, predicate: str, position: int, argument: Operand | None) -> str:
         """An argument of a pattern; rdf:type as the predicate of a triple is `a`."""

@@ -21,8 +21,8 @@ from streamreasoner.plan.print.stage import Stage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from streamreasoner.plan.algebra import Arrangement
-    from streamreasoner.plan.program_plan import DeltaPlan, ProgramPlan, RuleBody
+    from streamreasoner.plan.algebra import Arrangement, Project
+    from streamreasoner.plan.program_plan import DeltaPlan, ProgramPlan
     from streamreasoner.program.checked import CheckedProgram
 
 
@@ -79,9 +79,8 @@ class _Explanation:
         self._users: dict[Arrangement, list[str]] = {}
         for rule in self._rules:
             for name, plan in rule.plans:
-                for join in plan.joins:
-                    if (arrangement := join.arrangement) is not None:
-                        self._users.setdefault(arrangement, []).append(name)
+                for arrangement in plan.arrangements:
+                    self._users.setdefault(arrangement, []).append(name)
 
     def rules(self) -> Iterator[str]:
         """Rules in normal form, then facts."""
@@ -119,7 +118,7 @@ class _Explanation:
         """The plans of each stratum, rule by rule."""
         names = {item: f"A{number}" for number, item in enumerate(self._users, start=1)}
         for rule in self._rules:
-            yield f"S{rule.stratum}  {rule.label}  {self._text.body(rule.body)}"
+            yield f"S{rule.stratum}  {rule.label}  {self._text.rule(rule.tree)}"
             for name, plan in rule.plans:
                 yield f"  {name}"
                 yield from (f"    {line}" for line in loops(plan, self._text, names))
@@ -150,8 +149,8 @@ class _Explanation:
         made: dict[str, list[str]] = {name: [] for name in self._plan.arities}
         read: dict[str, list[str]] = {name: [] for name in self._plan.arities}
         for rule in self._rules:
-            made[rule.body.head.predicate].append(rule.label)
-            for pattern in (*rule.body.patterns, *rule.body.negated):
+            made[rule.tree.head.predicate].append(rule.label)
+            for pattern in (*rule.tree.patterns, *rule.tree.negated):
                 read[pattern.predicate].append(rule.label)
         for number, stratum in enumerate(self._plan.strata, start=1):
             for reduction in stratum.reductions:
@@ -183,24 +182,24 @@ class _Labelled:
 
     stratum: int
     label: str
-    body: RuleBody
+    tree: Project
     plans: tuple[tuple[str, DeltaPlan], ...]
 
 
 def _labelled(plan: ProgramPlan) -> list[_Labelled]:
     """`R3` for the third rule; `R3:1`, `R3:2` if lowering split it; `H1` for an added rule."""
     rules = [(s, rule) for s, stratum in enumerate(plan.strata, start=1) for rule in stratum.rules]
-    made = Counter(rule.body.rule for _, rule in rules)
+    made = Counter(rule.source for _, rule in rules)
     seen = Counter[int | None]()
     labelled = []
     for number, rule in rules:
-        source = rule.body.rule
+        source = rule.source
         seen[source] += 1
         label = f"H{seen[source]}" if source is None else f"R{source + 1}"
         if source is not None and made[source] > 1:
             label += f":{seen[source]}"
         plans = ((f"{label}.{index}", item) for index, item in enumerate(rule.plans, start=1))
-        labelled.append(_Labelled(number, label, rule.body, tuple(plans)))
+        labelled.append(_Labelled(number, label, rule.tree, tuple(plans)))
     return labelled
 
 

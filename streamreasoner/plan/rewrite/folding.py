@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.plan.algebra import Extend, Project, Relation, Select, mapped, substituted, walk
+from streamreasoner.plan.algebra import Extend, Project, Relation, Select, mapped, walk
 from streamreasoner.plan.operands import COPY, Comparison, Computation, Operand, Test, Value
+from streamreasoner.plan.substitution import substituted
 from streamreasoner.values import builtins
 from streamreasoner.values.comparison import compare
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.plan.algebra import Relation, Select, mapped, substituted, walk
+from streamreasoner.plan.algebra import Relation, Select, mapped, walk
 from streamreasoner.plan.operands import Same, Value
 from streamreasoner.plan.rewrite.unused_columns import uses
+from streamreasoner.plan.substitution import substituted
 
 if TYPE_CHECKING:
     from streamreasoner.plan.operands import Operand

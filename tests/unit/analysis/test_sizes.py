@@ -30,7 +30,7 @@ def test_a_body_of_the_most_atoms_has_a_plan_for_each():
 
     assert len(rule.plans) == limits.ATOMS
     assert {len(each.steps) for each in rule.plans} == {limits.ATOMS - 1}
-    assert all(join.arrangement for each in rule.plans for join in each.joins)
+    assert all(arrangement.key for each in rule.plans for arrangement in each.arrangements)
 
 
 def test_a_rule_of_the_most_of_everything_is_planned():

@@ -7,7 +7,7 @@ a rule can be compared.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import product
 
 from oracle import arithmetic, holds
@@ -21,12 +21,21 @@ from streamreasoner.plan.operands import Column, Comparison, Same, Test, Value
 OPERATORS = {"+", "-", "*", "/", "%", "**"}
 
 
+class Change(defaultdict):
+    """The present facts after a change, and those `before` it."""
+
+    def __init__(self, before):
+        super().__init__(list)
+        self.before = before
+
+
 def rows(node, present):
     """Bag of rows, as sorted (column, term) pairs; as argument tuples if the node derives facts.
 
     Args:
         node: The tree.
-        present: The present facts: argument tuples by predicate, each once.
+        present: The present facts: argument tuples by predicate, each once. A Change if the tree
+            reads deltas, or the facts of an age.
     """
     match node:
         case ra.Project(below, head):
@@ -52,14 +61,16 @@ def rows(node, present):
 
 def _algebra(node, present):  # noqa: C901, PLR0912 - one case each
     match node:
-        case ra.Scan(pattern):
-            for fact in present[pattern.predicate]:
-                row = {}
-                if all(
-                    _fits(each, given, row)
-                    for each, given in zip(pattern.arguments, fact, strict=True)
-                ):
-                    yield _row(row), 1
+        case ra.Scan(pattern, age):
+            seen = present.before if age is ra.Age.OLD else present
+            for row in _matches(pattern, seen):
+                yield row, 1
+        case ra.Delta(pattern, negated):
+            sign = -1 if negated else 1
+            for row in _matches(pattern, present):
+                yield row, sign
+            for row in _matches(pattern, present.before):
+                yield row, -sign
         case ra.Product(inputs):
             for combination in product(*(_rows(each, present) for each in inputs)):
                 yield _merged(combination)
@@ -116,6 +127,14 @@ def _bag(pairs):
     for row, count in pairs:
         found[row] += count
     return found
+
+
+def _matches(pattern, present):
+    """The rows of the facts that match."""
+    for fact in present[pattern.predicate]:
+        row = {}
+        if all(_fits(*each, row) for each in zip(pattern.arguments, fact, strict=True)):
+            yield _row(row)
 
 
 def _fits(argument, given, row):

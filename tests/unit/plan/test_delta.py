@@ -38,7 +38,7 @@ def test_every_atom_drives_a_plan_with_new_before_it_and_old_after_it():
     found = [
         (
             plan.delta.pattern.predicate,
-            {join.scan.pattern.predicate: join.scan.age for join in plan.joins},
+            {join.scan.pattern.predicate: join.scan.age for join in plan.steps},
         )
         for plan in plans("h(?w, ?z) :- a(?w, ?x), b(?x, ?y), c(?y, ?z).")
     ]
@@ -54,10 +54,7 @@ def test_joins_follow_bound_variables():
     """An atom that shares a variable is joined before one that does not, whatever their order."""
     plan = plans("h(?w, ?z) :- a(?w, ?x), c(?y, ?z), b(?x, ?y).")[0]
 
-    assert [(join.scan.pattern.predicate, join.arrangement.key) for join in plan.joins] == [
-        ("b", (0,)),
-        ("c", (0,)),
-    ]
+    assert [(each.predicate, each.key) for each in plan.arrangements] == [("b", (0,)), ("c", (0,))]
 
 
 def test_filters_run_as_soon_as_their_columns_are_bound():
@@ -70,13 +67,13 @@ def test_filters_run_as_soon_as_their_columns_are_bound():
 def test_arrangements_are_partial_on_constants_and_shared():
     """Two rules that look up the same triples by the same position share one arrangement."""
     found = {
-        join.arrangement
+        arrangement
         for plan in plans(
             "p(?x, ?z) :- e(?x, ?y), [?y, ex:knows, ?z].\n"
             "p(?x, ?z) :- p(?x, ?y), [?y, ex:knows, ?z], ?x != ?z.\n"
         )
-        for join in plan.joins
-        if join.scan.pattern.predicate == "triple"
+        for arrangement in plan.arrangements
+        if arrangement.predicate == "triple"
     }
 
     assert found == {Arrangement("triple", ((1, "<http://example.org/knows>"),), (0,))}

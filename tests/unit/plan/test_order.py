@@ -10,7 +10,7 @@ from streamreasoner.program import check_text
 def order(text):
     """The predicates that the plan of the first atom joins, in order."""
     (stratum,) = lower(check_text(text)).strata
-    return [join.scan.pattern.predicate for join in stratum.plans[0].joins]
+    return [join.scan.pattern.predicate for join in stratum.plans[0].steps]
 
 
 def test_the_text_breaks_ties():

@@ -8,7 +8,6 @@ from oracle import evaluate, total
 
 from streamreasoner.plan import operands
 from streamreasoner.plan.algebra import Extend, Project, walk
-from streamreasoner.plan.lower.body import body_of
 from streamreasoner.plan.lower.lowering import lower, lowered
 from streamreasoner.plan.operands import Column, Comparison, Computation
 from streamreasoner.plan.rewrite import REWRITES
@@ -23,11 +22,6 @@ def tree(text):
     """The last tree of the only rule of a program."""
     (rule,) = check_text(EX + text).rules
     return lowered(rule)
-
-
-def body(text):
-    """The body of the only rule of a program."""
-    return body_of(tree(text))
 
 
 def integer(number):
@@ -49,16 +43,16 @@ def test_a_second_time_changes_nothing(name):
 
 def test_equal_atoms_without_wildcards_are_one():
     """The second of two equal atoms is removed; with wildcards both stay, as they count pairs."""
-    assert len(body("h(?x) :- e(?x, ?y), e(?x, ?y) .").patterns) == 1
-    assert len(body("h(?x) :- e(?x, 1), e(?x, 1) .").patterns) == 1
-    assert len(body("h(?x) :- e(?x, _), e(?x, _) .").patterns) == 2
-    assert len(body("h(?x) :- e(?x, ?y), e(?x, _) .").patterns) == 2
-    assert len(body("h(?x) :- e(?x, ?y), e(?y, ?x) .").patterns) == 2
+    assert len(tree("h(?x) :- e(?x, ?y), e(?x, ?y) .").patterns) == 1
+    assert len(tree("h(?x) :- e(?x, 1), e(?x, 1) .").patterns) == 1
+    assert len(tree("h(?x) :- e(?x, _), e(?x, _) .").patterns) == 2
+    assert len(tree("h(?x) :- e(?x, ?y), e(?x, _) .").patterns) == 2
+    assert len(tree("h(?x) :- e(?x, ?y), e(?y, ?x) .").patterns) == 2
 
 
 def test_equal_conditions_and_negations_are_one():
     """A repeated test, comparison or negation is removed."""
-    found = body("h(?x) :- e(?x), ?x > 1, ?x > 1, not f(?x, _), not f(?x, _), not f(?x, ?x) .")
+    found = tree("h(?x) :- e(?x), ?x > 1, ?x > 1, not f(?x, _), not f(?x, _), not f(?x, ?x) .")
 
     assert len(found.conditions) == 1
     assert len(found.negated) == 2
@@ -98,7 +92,7 @@ def test_the_trace_with_its_counts_is_that_of_the_rule_as_written(text):
 
 def test_constants_are_computed_once():
     """A computation without variables is replaced by its value."""
-    found = body("h(?x) :- e(?x, 1 + 1), ?z = 2 * 3, ?x < ?z, not f(?z + 1) .")
+    found = tree("h(?x) :- e(?x, 1 + 1), ?z = 2 * 3, ?x < ?z, not f(?z + 1) .")
 
     assert found.patterns[0].constants == ((1, integer(2)),)
     assert found.negated[0].constants == ((0, integer(7)),)
@@ -107,7 +101,7 @@ def test_constants_are_computed_once():
 
 def test_a_head_keeps_its_openness():
     """A computed argument of a head stays a column, so strata and lattices stay as analysed."""
-    found = body("h(?x, 1 + 1) :- e(?x) .")
+    found = tree("h(?x, 1 + 1) :- e(?x) .")
 
     assert [type(each) for each in found.head.arguments] == [Column, Column]
     assert [each.function for each in found.conditions] == ["copy"]
@@ -119,18 +113,18 @@ def test_a_head_keeps_its_openness():
 )
 def test_what_has_no_value_is_left_to_the_run(expression):
     """Folding preserves that a rule never matches."""
-    found = body(f"h(?x) :- e(?x), ?x > {expression} .")
+    found = tree(f"h(?x) :- e(?x), ?x > {expression} .")
 
     assert [type(each) for each in found.conditions] == [Computation, Comparison]
 
 
 def test_true_conditions_go_and_others_stay():
     """A condition on constants is removed only if it holds."""
-    assert body('h(?x) :- e(?x), 1 < 2, contains("ab", "b") .').conditions == ()
-    assert len(body('h(?x) :- e(?x), 2 < 1, not contains("ab", "b") .').conditions) == 2
+    assert tree('h(?x) :- e(?x), 1 < 2, contains("ab", "b") .').conditions == ()
+    assert len(tree('h(?x) :- e(?x), 2 < 1, not contains("ab", "b") .').conditions) == 2
     assert (
         len(
-            body(
+            tree(
                 'h(?x) :- e(?x), matches("a", concat("(")), not matches("a", concat("(")) .'
             ).conditions
         )
@@ -140,7 +134,7 @@ def test_true_conditions_go_and_others_stay():
 
 def test_tests_come_before_what_they_do_not_read():
     """A computation for the head comes last, after negations and tests and what they compute."""
-    found = body("h(?v) :- a(?x), ?v = ?x ** 9, ?x % 2 = 0, is_number(?x), not b(?x) .")
+    found = tree("h(?v) :- a(?x), ?v = ?x ** 9, ?x % 2 = 0, is_number(?x), not b(?x) .")
     kinds = [type(each) for each in found.conditions]
 
     assert kinds == [operands.Test, Computation, Comparison, Computation]
@@ -151,7 +145,7 @@ def test_tests_come_before_what_they_do_not_read():
 
 def test_columns_that_nothing_reads_are_open():
     """A variable that occurs once is a wildcard; one that is read elsewhere is not."""
-    found = body("h(?x) :- a(?x, ?y, ?z), b(?z), not c(?x) .")
+    found = tree("h(?x) :- a(?x, ?y, ?z), b(?z), not c(?x) .")
 
     assert found.patterns[0].arguments == (Column("x"), None, Column("z"))
 
@@ -163,7 +157,7 @@ def test_one_projection_serves_all_negations_of_a_shape():
     )
 
     assert plan.hidden == {"e[0,_]"}
-    assert sum(rule.body.head.predicate == "e[0,_]" for rule in plan.strata[0].rules) == 1
+    assert sum(rule.tree.head.predicate == "e[0,_]" for rule in plan.strata[0].rules) == 1
 
 
 def test_projections_are_left_as_they_are():

@@ -1,12 +1,7 @@
-"""Delta plans. Invariant: the plans of a rule sum to its new derivations minus its old ones.
+"""The order of a delta plan. Invariant: it has the rows of the tree, whose order is free.
 
-For a body A1..An and a delta in some of its atoms,
-
-    Δ(A1 ⋈ … ⋈ An) = Σj  new A1 ⋈ … ⋈ new A(j-1) ⋈ ΔAj ⋈ old A(j+1) ⋈ … ⋈ old An
-
-so each atom drives one plan, which reads the new state of the atoms before it and the old state of
-those after it. A negated atom stands for the complement of its facts, whose delta has the opposite
-sign. The join order of a plan is free, because joins are commutative.
+Joins are commutative and conditions may run as soon as their columns are bound, so a plan starts
+with the delta, which is small, and joins one atom at a time.
 """
 
 from __future__ import annotations
@@ -14,73 +9,80 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from streamreasoner.plan.algebra import Age, Antijoin, Delta, Extend, Join, Project, Scan, Select
+from streamreasoner.plan.algebra import (
+    Antijoin,
+    Delta,
+    Extend,
+    Join,
+    PlanError,
+    Project,
+    Scan,
+    Select,
+    positive,
+)
 from streamreasoner.plan.operands import Comparison, Computation, Test
-from streamreasoner.plan.program_plan import DeltaPlan, RulePlan
+from streamreasoner.plan.program_plan import DeltaPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from collections.abc import Set as AbstractSet
 
     from streamreasoner.plan.algebra import Relation
-    from streamreasoner.plan.operands import Pattern
-    from streamreasoner.plan.program_plan import RuleBody
 
-_Condition: TypeAlias = Comparison | Computation | Test
+_Atom: TypeAlias = tuple[type[Join] | type[Antijoin], Scan]
 
 
-def differentiate(body: RuleBody) -> RulePlan:
-    """One delta plan per atom: the positive ones, then the negated ones."""
-    count = len(body.patterns) + len(body.negated)
-    return RulePlan(body, tuple(_driven_by(j, body) for j in range(count)))
-
-
-def _driven_by(j: int, body: RuleBody) -> DeltaPlan:
-    positive = len(body.patterns)
-    atoms = (*body.patterns, *body.negated)
-    pending = _Pending(body.conditions)
-    delta = Delta(atoms[j], negated=j >= positive)
-    node = pending.applied(delta, atoms[j].columns)
-    costs = {
-        i: _cost(atoms[i], pending.bound, negated=i >= positive)
-        for i in range(len(atoms))
-        if i != j
-    }
+def left_deep(tree: Project) -> DeltaPlan:
+    """Order the atoms of a tree with one delta, the cheapest first, and its conditions."""
+    delta, atoms = _atoms(tree)
+    pending = _Pending(tree.conditions)
+    rows = pending.applied(delta, delta.pattern.columns)
+    costs = {i: _cost(atom, pending.bound) for i, atom in enumerate(atoms)}
     readers = _readers(atoms)
     while costs:
         i = min(costs, key=costs.__getitem__)
         del costs[i]
-        scan = Scan(atoms[i], Age.NEW if i < j else Age.OLD)
-        operator = Join if i < positive else Antijoin
+        operator, scan = atoms[i]
         before = len(pending.order)
-        node = pending.applied(operator(node, scan), atoms[i].columns)
+        rows = pending.applied(operator(rows, scan), scan.pattern.columns)
         for k in {k for name in pending.order[before:] for k in readers.get(name, ())}:
             if k in costs:
-                costs[k] = _cost(atoms[k], pending.bound, negated=k >= positive)
-    return DeltaPlan(Project(node, body.head))
+                costs[k] = _cost(atoms[k], pending.bound)
+    return DeltaPlan(Project(rows, tree.head))
 
 
-def _readers(atoms: Sequence[Pattern]) -> dict[str, list[int]]:
+def _atoms(tree: Project) -> tuple[Delta, list[_Atom]]:
+    """The delta; the atoms to join, then those to antijoin, in textual order."""
+    nodes = positive(tree.input)
+    deltas = [node for node in nodes if isinstance(node, Delta)]
+    if len(deltas) != 1:
+        raise PlanError(f"A delta plan has one delta, not {len(deltas)}.")
+    joined: list[_Atom] = [(Join, node) for node in nodes if isinstance(node, Scan)]
+    absent: list[_Atom] = [(Antijoin, node.scan) for node in nodes if isinstance(node, Antijoin)]
+    return deltas[0], [*joined, *absent]
+
+
+def _readers(atoms: Sequence[_Atom]) -> dict[str, list[int]]:
     """The indexes of the atoms with a column, by its name."""
     readers: dict[str, list[int]] = {}
-    for i, atom in enumerate(atoms):
-        for name in atom.columns:
+    for i, (_, scan) in enumerate(atoms):
+        for name in scan.pattern.columns:
             readers.setdefault(name, []).append(i)
     return readers
 
 
-def _cost(
-    pattern: Pattern, bound: AbstractSet[str], *, negated: bool
-) -> tuple[int, bool, int, int]:
+def _cost(atom: _Atom, bound: AbstractSet[str]) -> tuple[int, bool, int, int]:
     """Sort key, best first: joined rather than a product, few free positions, many constants.
 
     A negated atom only removes rows, so it goes first when its columns are bound, and last until
     then. Of atoms with equally many free positions, the one with more constants is smaller.
     """
+    operator, scan = atom
+    pattern = scan.pattern
     fixed = len(pattern.bound_positions(bound))
     constants = len(pattern.constants)
     free = len(pattern.arguments) - fixed - constants
-    if negated:
+    if operator is Antijoin:
         return (-1 if free == 0 else 1, False, 0, 0)
     return (0, fixed == 0, free, -constants)
 
@@ -93,7 +95,7 @@ class _Pending:
         order: Bound columns, in binding order.
     """
 
-    def __init__(self, conditions: Sequence[_Condition]) -> None:
+    def __init__(self, conditions: Sequence[Comparison | Computation | Test]) -> None:
         self.bound: set[str] = set()
         self.order: list[str] = []
         self._conditions = conditions
@@ -135,7 +137,7 @@ class _Pending:
         heappush(self._ready, (isinstance(self._conditions[number], Computation), number))
 
 
-def _apply(node: Relation, condition: _Condition) -> Relation:
+def _apply(node: Relation, condition: Comparison | Computation | Test) -> Relation:
     match condition:
         case Computation():
             return Extend(node, condition)

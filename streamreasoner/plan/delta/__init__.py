@@ -1,0 +1,1 @@
+"""What changes of facts change in the rows of a tree."""

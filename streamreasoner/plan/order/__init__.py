@@ -1,0 +1,1 @@
+"""The order of joins and conditions in a delta plan."""

@@ -1,0 +1,98 @@
+"""Substitution of columns in a tree. Invariant: a column is replaced wherever a node reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, assert_never
+
+from streamreasoner.plan.algebra import (
+    Antijoin,
+    Delta,
+    Extend,
+    Incomplete,
+    Join,
+    PlanError,
+    Product,
+    Project,
+    Relation,
+    Scan,
+    Select,
+    folded,
+    joined,
+    with_inputs,
+)
+from streamreasoner.plan.operands import (
+    Column,
+    Comparison,
+    Computation,
+    Condition,
+    Operand,
+    Pattern,
+    Same,
+    Test,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def substituted(tree: Relation, values: Mapping[str, Operand]) -> Relation:
+    """Replace columns by other columns or constants, except in equations.
+
+    The computation of a column that becomes a constant is dropped: the constant is its value.
+    """
+    return folded(tree, _Substitution(values).node)
+
+
+@dataclass(frozen=True, slots=True)
+class _Substitution:
+    values: Mapping[str, Operand]
+
+    def node(  # noqa: PLR0911 - one case each
+        self, node: Relation, below: list[Relation]
+    ) -> Relation:
+        match node:
+            case Scan(pattern) | Delta(pattern):
+                return replace(node, pattern=self._pattern(pattern))
+            case Join():
+                return joined(*below)
+            case Select(_, condition):
+                return Select(below[0], self._condition(condition))
+            case Extend(_, Computation(column)) if isinstance(self.values.get(column), Value):
+                return below[0]
+            case Extend(_, Computation(column, function, arguments)):
+                operands = tuple(map(self._operand, arguments))
+                return Extend(below[0], Computation(self._name(column), function, operands))
+            case Project(_, head):
+                return Project(below[0], self._pattern(head))
+            case Product() | Antijoin() | Incomplete():
+                return with_inputs(node, below)
+            case _:
+                assert_never(node)
+
+    def _operand(self, operand: Operand) -> Operand:
+        return self.values.get(operand.name, operand) if isinstance(operand, Column) else operand
+
+    def _name(self, column: str) -> str:
+        operand = self._operand(Column(column))
+        if isinstance(operand, Value):
+            raise PlanError(f"{column} cannot be replaced by a constant here.")
+        return operand.name
+
+    def _pattern(self, pattern: Pattern) -> Pattern:
+        arguments = tuple(
+            None if argument is None else self._operand(argument) for argument in pattern.arguments
+        )
+        return Pattern(pattern.predicate, arguments)
+
+    def _condition(self, condition: Condition) -> Condition:
+        match condition:
+            case Same(column, other):
+                return Same(self._name(column), self._operand(other))
+            case Comparison(left, operator, right):
+                return Comparison(self._operand(left), operator, self._operand(right))
+            case Test(function, arguments, negated):
+                return Test(function, tuple(map(self._operand, arguments)), negated)
+            case _:
+                assert_never(condition)
