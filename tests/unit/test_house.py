@@ -160,10 +160,10 @@ WRONG_IMPORTS = {
         "import pyspark.sql",
         "Spark is known to its source and its backend BROKEN",
     ),
-    "Delta Lake leaves its adapter": (
-        "pipeline/planted.py",
+    "delta-rs leaves the tests": (
+        "state/delta/planted.py",
         "import deltalake",
-        "Delta Lake is known to state BROKEN",
+        "Delta-rs is known to the tests BROKEN",
     ),
     "a Kafka client leaves its adapter": (
         "server/planted.py",

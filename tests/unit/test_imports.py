@@ -13,7 +13,6 @@ from streamreasoner import cli
 
 LIBRARIES = (
     "confluent_kafka",
-    "deltalake",
     "duckdb",
     "kafka",
     "lark",

@@ -13,7 +13,7 @@ PUBLIC = ["Diff", "Reasoner", "StreamReasonerError", "Update", "__version__"]
 PRINT_LOADED = """
 import json, sys
 import streamreasoner
-heavy = {"confluent_kafka", "deltalake", "kafka", "prometheus_client", "pyspark", "typer"}
+heavy = {"confluent_kafka", "kafka", "prometheus_client", "pyspark", "typer"}
 print(json.dumps(sorted(heavy & sys.modules.keys())))
 """
 

@@ -7,14 +7,14 @@ duplicates an epoch.
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 import uuid
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-from deltalake import Schema
 
 from streamreasoner.errors import StateError
 from streamreasoner.state import schemas
@@ -31,6 +31,15 @@ if TYPE_CHECKING:
     from streamreasoner.state.delta.log import Action
     from streamreasoner.state.delta.snapshot import Snapshot
     from streamreasoner.state.record import TableRecord
+
+_TYPES: Final = {
+    pa.string(): "string",
+    pa.int8(): "byte",
+    pa.int32(): "integer",
+    pa.int64(): "long",
+    pa.timestamp("us", tz="UTC"): "timestamp",
+}
+"""Delta's names of types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +307,7 @@ def _first_commit(name: str, identity: Identity) -> list[Action]:
         "name": name,
         "description": "Written by streamreasoner; readable by any Delta reader.",
         "format": {"provider": "parquet", "options": {}},
-        "schemaString": Schema.from_arrow(schemas.schema(name, identity.max_arity)).to_json(),
+        "schemaString": _schema_string(schemas.schema(name, identity.max_arity)),
         "partitionColumns": schemas.partition_columns(name),
         "configuration": schemas.properties(identity.app_id),
         "createdTime": int(time.time() * 1000),
@@ -308,6 +317,27 @@ def _first_commit(name: str, identity: Identity) -> list[Action]:
         "minWriterVersion": snapshot.WRITER_VERSION,
     }
     return [log.commit_info("CREATE TABLE"), {"protocol": protocol}, {"metaData": metadata}]
+
+
+def _schema_string(schema: pa.Schema) -> str:
+    """A schema as the log has it."""
+    fields = [
+        {
+            "name": field.name,
+            "type": _delta_type(field.type),
+            "nullable": field.nullable,
+            "metadata": {},
+        }
+        for field in schema
+    ]
+    return json.dumps({"type": "struct", "fields": fields}, separators=(",", ":"))
+
+
+def _delta_type(kind: pa.DataType) -> Any:
+    if pa.types.is_list(kind):
+        element = _delta_type(kind.value_type)
+        return {"type": "array", "elementType": element, "containsNull": True}
+    return _TYPES[kind]
 
 
 def _refuse_rival(directory: Path) -> Callable[[list[Action]], None]:

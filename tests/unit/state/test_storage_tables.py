@@ -7,7 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, Schema
 from storage_builders import (
     APP,
     NOW,
@@ -48,6 +48,15 @@ def test_tables_are_plain_delta(tmp_path):
         assert (protocol.min_reader_version, protocol.min_writer_version) == (1, 2)
         assert found.metadata().configuration["streamreasoner.applicationId"] == APP
     assert DeltaTable(tmp_path / "trace").metadata().partition_columns == ["predicate"]
+
+
+@pytest.mark.parametrize("name", schemas.NAMES)
+def test_schemas_are_those_of_delta_rs(name, tmp_path):
+    """A table's log has its schema byte for byte as another implementation writes it."""
+    open_tables(tmp_path).close()
+    logged = log.read_commit(log.commit_path(tmp_path / name, 0))[2]["metaData"]["schemaString"]
+
+    assert logged == Schema.from_arrow(schemas.schema(name, schemas.LEAST_ARGUMENTS)).to_json()
 
 
 def test_an_epoch_survives_reopening(tmp_path):
