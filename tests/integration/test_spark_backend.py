@@ -265,6 +265,10 @@ def test_facts_are_selected_and_counted(store):
 
 PAIRS = Arrangement("p", (), (0,)), Arrangement("p", (), (1,))
 SOME = range(6)
+COLUMNS = (
+    "predicate STRING, a0 LONG, a1 LONG, iteration INT, multiplicity LONG, transition LONG,"
+    " epoch LONG"
+)
 
 
 def differences(random):
@@ -329,10 +333,6 @@ def test_merging_files_changes_nothing(spark, tmp_path, monkeypatch):
 
     So they do if the last epoch is not the trace's yet: its rows are not read, nor merged.
     """
-    columns = (
-        "predicate STRING, a0 LONG, a1 LONG, iteration INT, multiplicity LONG, transition LONG,"
-        " epoch LONG"
-    )
     random_ = random.Random(0)
     runner = QueryRunner(spark, f"file:{tmp_path}/steps")
 
@@ -345,7 +345,7 @@ def test_merging_files_changes_nothing(spark, tmp_path, monkeypatch):
     held = []
     for epoch in range(5):
         rows = [(*row, epoch) for row in differences(random_)]
-        rows = runner.from_frame(spark.createDataFrame(rows, columns))
+        rows = runner.from_frame(spark.createDataFrame(rows, COLUMNS))
         for table, many in ((merged, 3), (plain, 1_000)):
             monkeypatch.setattr(arranged, "MANY", many)
             table.append(rows, epoch)
@@ -370,6 +370,52 @@ def test_merging_files_changes_nothing(spark, tmp_path, monkeypatch):
     again.append(rows, 4)
     assert [sums(again, pair) for pair in PAIRS] == held[4]
     assert opened("merged").open(3) == 0
+
+
+@pytest.mark.parametrize("when", ["from the beginning", "meanwhile"])
+def test_a_state_that_needs_more_of_delta_is_refused(spark, tmp_path, when):
+    """Files that are read without Delta must hold what Delta would read; the way out is named."""
+    runner, path = QueryRunner(spark, f"file:{tmp_path}/steps"), f"file:{tmp_path}/state"
+    rows = runner.from_frame(spark.createDataFrame([("p", 1, 2, 0, 1, 1, 0)], COLUMNS))
+    default = "spark.databricks.delta.properties.defaults.enableDeletionVectors"
+
+    def opened():
+        opened_table = arranged.ArrangedTable(runner, path, int, buckets=2)
+        opened_table.use(2, PAIRS, "")
+        return opened_table
+
+    held = opened()
+    if when == "meanwhile":
+        held.append(rows, 0)
+        assert opened().open(1) == 1
+        properties = "('delta.enableDeletionVectors' = 'true')"
+        spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES {properties}")
+    else:
+        spark.conf.set(default, "true")
+    refused = rf"state needs .* version 3, writer version 7 .*deletionVectors.* delete {path} and"
+    try:
+        with pytest.raises(StateError, match=refused):
+            held.append(rows, 1)
+    finally:
+        spark.conf.unset(default)
+    with pytest.raises(StateError, match=refused):
+        opened().open(2)
+
+
+def test_a_damaged_log_is_refused_with_the_way_out(spark, tmp_path):
+    """A commit is complete, or its table is not opened."""
+    runner = QueryRunner(spark, f"file:{tmp_path}/steps")
+    rows = runner.from_frame(spark.createDataFrame([("p", 1, 2, 0, 1, 1, 0)], COLUMNS))
+    for epoch in range(2):
+        held = arranged.ArrangedTable(runner, f"file:{tmp_path}/state", int, buckets=2)
+        held.use(2, PAIRS, "")
+        assert held.open(epoch) == epoch
+        held.append(rows, epoch)
+    commit = tmp_path / "state" / "_delta_log" / f"{1:020}.json"
+    commit.write_bytes(commit.read_bytes()[:-9])
+
+    with pytest.raises(StateError, match=rf"{commit} is damaged.* delete file:{tmp_path}/state"):
+        held.open(2)
 
 
 def test_a_frequent_key_is_written_by_several_tasks(spark, tmp_path):

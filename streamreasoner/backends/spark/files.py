@@ -54,6 +54,14 @@ def exists(spark: SparkSession, place: str) -> bool:
     return bool(system.exists(path))
 
 
+def names(spark: SparkSession, place: str) -> list[str]:
+    """Names of what is in a folder; none if there is no folder."""
+    path, system = _located(spark, place)
+    if not system.exists(path):
+        return []
+    return [status.getPath().getName() for status in system.listStatus(path)]
+
+
 def delete(spark: SparkSession, place: str) -> None:
     """Delete a file, or a folder with its contents, if it exists."""
     path, system = _located(spark, place)

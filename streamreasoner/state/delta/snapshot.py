@@ -1,7 +1,6 @@
 """Snapshots: a table's log replayed. Invariant: every byte that a snapshot depends on is verified.
 
-A snapshot is the newest checkpoint and all commits after it, none of which may be missing. Tables
-that need Delta features beyond what this version reads are refused.
+A snapshot is the newest checkpoint and all commits after it, none of which may be missing.
 """
 
 from __future__ import annotations
@@ -12,17 +11,16 @@ from typing import TYPE_CHECKING, Final
 
 from streamreasoner.errors import StateError
 from streamreasoner.state.delta import checkpoint, log
+from streamreasoner.state.delta.replay import Place, Replay
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from streamreasoner.state.delta.checkpoint import Checkpoint
     from streamreasoner.state.delta.log import Action
     from streamreasoner.state.record import TableRecord
 
-READER_VERSION: Final = 1
-WRITER_VERSION: Final = 2
 RECORDS: Final = 8
 """Epoch records in a checkpoint, the newest ones; recovery needs two."""
 _TRIES: Final = 5
@@ -83,6 +81,23 @@ class Snapshot:
         ]
 
 
+def place(table: Path) -> Place:
+    """The log of a table in a directory."""
+
+    def commit(version: int) -> list[Action] | None:
+        path = log.commit_path(table, version)
+        return log.read_commit(path) if path.exists() else None
+
+    return Place(
+        str(table),
+        commit,
+        "Another program has changed it. Drop these features with that program "
+        f"(ALTER TABLE ... DROP FEATURE){log.OR_RESTORE}",
+        "Purge it with the program that wrote it (REORG TABLE ... APPLY (PURGE)) and drop the "
+        f"feature deletionVectors{log.OR_RESTORE}",
+    )
+
+
 def read(table: Path) -> Snapshot:
     """The newest snapshot of a table; another process may be writing to it.
 
@@ -107,16 +122,17 @@ def follow(table: Path, earlier: Snapshot) -> Snapshot:
     Raises:
         StateError: A commit is damaged, or needs unsupported Delta features.
     """
-    commits: list[list[Action]] = []
-    while (path := log.commit_path(table, earlier.version + len(commits) + 1)).exists():
-        commits.append(log.read_commit(path))
-    if not commits:
-        return earlier
-    replay = _Replay(table, earlier)
-    for actions in commits:
-        replay.apply(actions)
-    records = (*earlier.records, *_records(commits))
-    return replay.result(earlier.version + len(commits), earlier.checkpoint, records)
+    replay = Replay(
+        place(table),
+        earlier.protocol,
+        earlier.metadata,
+        {**earlier.transactions},
+        {**earlier.added},
+        {**earlier.removed},
+        [*earlier.records],
+    )
+    version = replay.follow(earlier.version)
+    return earlier if version == earlier.version else _snapshot(replay, version, earlier.checkpoint)
 
 
 def read_unsealed(table: Path) -> Snapshot:
@@ -131,42 +147,6 @@ def read_unsealed(table: Path) -> Snapshot:
         raise StateError(f"The log of the table {table} cannot be read: {error}.") from error
 
 
-def check_protocol(table: Path, protocol: Action) -> None:
-    """Refuse a table that needs Delta features beyond what this version reads and writes.
-
-    Raises:
-        StateError: The table needs them.
-    """
-    reader, writer = protocol.get("minReaderVersion", 0), protocol.get("minWriterVersion", 0)
-    features = sorted(
-        {*protocol.get("readerFeatures", ()), *protocol.get("writerFeatures", ())}, key=str
-    )
-    if reader > READER_VERSION or writer > WRITER_VERSION or features:
-        named = f" and the table features {', '.join(map(str, features))}" if features else ""
-        raise StateError(
-            f"The table {table} needs Delta reader version {reader}, writer version {writer}"
-            f"{named}; this version of streamreasoner reads and writes reader version "
-            f"{READER_VERSION}, writer version {WRITER_VERSION}. Another program has changed it. "
-            "Drop these features with that program (ALTER TABLE ... DROP FEATURE)"
-            f"{log.OR_RESTORE}"
-        )
-
-
-def check_file(table: Path, added: Action) -> None:
-    """Refuse a data file with a deletion vector.
-
-    Raises:
-        StateError: It has one.
-    """
-    if added.get("deletionVector") is not None:
-        raise StateError(
-            f"The data file {added['path']} of the table {table} has a deletion vector, which this "
-            "version of streamreasoner does not read. Purge it with the program that wrote it "
-            "(REORG TABLE ... APPLY (PURGE)) and drop the feature deletionVectors"
-            f"{log.OR_RESTORE}"
-        )
-
-
 def _replayed(table: Path, start: Checkpoint, *, sealed: bool) -> Snapshot:
     """The snapshot after replaying all commits that follow a checkpoint."""
     others = checkpoint.versions(table, sealed=False)
@@ -178,68 +158,28 @@ def _replayed(table: Path, start: Checkpoint, *, sealed: bool) -> Snapshot:
     if others and others[-1] > start.version + len(after):
         _refuse_lost_end(table, start.version, others[-1], sealed=sealed)
     commits = [log.read_commit(file, sealed=sealed) for _, file in after]
-    replay = _Replay(table)
-    replay.apply(start.actions)
-    for actions in commits:
+    earlier = (log.epoch_record(log.read_commit(file, sealed=False)) for file in before)
+    replay = Replay(place(table), records=[*start.records, *filter(None, earlier)])
+    for actions in (start.actions, *commits):
         replay.apply(actions)
-    earlier = _records(log.read_commit(file, sealed=False) for file in before)
-    records = (*start.records, *earlier, *_records(commits))
-    return replay.result(start.version + len(commits), start.version, records)
+    return _snapshot(replay, start.version + len(commits), start.version)
 
 
-class _Replay:
-    """Applies the actions of a log in order, to get what is in effect after the last."""
-
-    def __init__(self, table: Path, start: Snapshot | None = None) -> None:
-        self._table = table
-        self._protocol = None if start is None else start.protocol
-        self._metadata = None if start is None else start.metadata
-        self._transactions = {} if start is None else {**start.transactions}
-        self._added = {} if start is None else {**start.added}
-        self._removed = {} if start is None else {**start.removed}
-
-    def result(
-        self, version: int, checkpoint_version: int, records: tuple[TableRecord, ...]
-    ) -> Snapshot:
-        if self._protocol is None or self._metadata is None:
-            raise StateError(
-                f"The log of the table {self._table} has no protocol or metadata. {log.RESTORE}"
-            )
-        return Snapshot(
-            version,
-            checkpoint_version,
-            self._protocol,
-            self._metadata,
-            self._transactions,
-            self._added,
-            self._removed,
-            records[-RECORDS:],
+def _snapshot(replay: Replay, version: int, checkpoint_version: int) -> Snapshot:
+    if replay.protocol is None or replay.metadata is None:
+        raise StateError(
+            f"The log of the table {replay.place.table} has no protocol or metadata. {log.RESTORE}"
         )
-
-    def apply(self, actions: Iterable[Action]) -> None:
-        for action in actions:
-            for kind, entry in action.items():
-                self._apply(kind, entry)
-
-    def _apply(self, kind: str, entry: Action) -> None:
-        match kind:
-            case "protocol":
-                check_protocol(self._table, entry)
-                self._protocol = entry
-            case "metaData":
-                self._metadata = entry
-            case "txn":
-                self._transactions[entry["appId"]] = entry
-            case "add":
-                check_file(self._table, entry)
-                self._added[entry["path"]] = entry
-                self._removed.pop(entry["path"], None)
-            case "remove":
-                self._removed[entry["path"]] = entry
-                self._added.pop(entry["path"], None)
-            case _:
-                # Does not affect the rows.
-                pass
+    return Snapshot(
+        version,
+        checkpoint_version,
+        replay.protocol,
+        replay.metadata,
+        replay.transactions,
+        replay.added,
+        replay.removed,
+        tuple(replay.records[-RECORDS:]),
+    )
 
 
 def _check_complete(table: Path, start: int, present: Sequence[int], *, sealed: bool) -> None:
@@ -279,8 +219,3 @@ def _refuse_lost_end(table: Path, start: int, newest: int, *, sealed: bool) -> N
         f"The log of the table {table} has the checkpoint {path}, but no commits up to it. "
         f"{log.RESTORE}"
     )
-
-
-def _records(commits: Iterable[list[Action]]) -> tuple[TableRecord, ...]:
-    records = (log.epoch_record(actions) for actions in commits)
-    return tuple(record for record in records if record is not None)

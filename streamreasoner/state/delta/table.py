@@ -18,7 +18,8 @@ import pyarrow as pa
 
 from streamreasoner.errors import StateError
 from streamreasoner.state import schemas
-from streamreasoner.state.delta import checkpoint, datafile, log, retention, snapshot
+from streamreasoner.state.delta import checkpoint, datafile, log, replay, retention, snapshot
+from streamreasoner.state.delta.replay import Replay
 from streamreasoner.state.version import StateVersion
 from streamreasoner.system import disk
 
@@ -254,12 +255,9 @@ class Table:
         self._check_layout(actions)
 
     def _check_layout(self, actions: list[Action]) -> None:
-        for action in actions:
-            if "protocol" in action:
-                snapshot.check_protocol(self.directory, action["protocol"])
-            if "add" in action:
-                snapshot.check_file(self.directory, action["add"])
-        if any("metaData" in action or "protocol" in action for action in actions):
+        changed = Replay(snapshot.place(self.directory))
+        changed.apply(actions)
+        if changed.metadata is not None or changed.protocol is not None:
             raise StateError(
                 f"Another process has changed the schema or the properties of {self.directory}. "
                 "Stop it, then restart this process."
@@ -313,8 +311,8 @@ def _first_commit(name: str, identity: Identity) -> list[Action]:
         "createdTime": int(time.time() * 1000),
     }
     protocol = {
-        "minReaderVersion": snapshot.READER_VERSION,
-        "minWriterVersion": snapshot.WRITER_VERSION,
+        "minReaderVersion": replay.READER_VERSION,
+        "minWriterVersion": replay.WRITER_VERSION,
     }
     return [log.commit_info("CREATE TABLE"), {"protocol": protocol}, {"metaData": metadata}]
 

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.queries.columns import (
     ARRANGEMENT,
     BUCKET,
@@ -35,6 +34,7 @@ from streamreasoner.backends.spark.queries.columns import (
 from streamreasoner.backends.spark.queries.patterns import condition, quoted
 from streamreasoner.backends.spark.queries.relation import to_frame
 from streamreasoner.backends.spark.tables.bucket_files import DataFiles
+from streamreasoner.backends.spark.tables.delta_table import DeltaTable
 from streamreasoner.errors import StateError
 from streamreasoner.plan.algebra import Arrangement
 from streamreasoner.state.record import read_spark_note, write_spark_note
@@ -99,7 +99,7 @@ class ArrangedTable:
     ) -> None:
         self._runner = runner
         self._spark = spark = runner.spark
-        self._path = path
+        self._table = DeltaTable(spark, path)
         self._buckets = buckets
         self._intern = intern
         self._frame: DataFrame | None = None
@@ -110,7 +110,7 @@ class ArrangedTable:
         self._columns: frozenset[str] = frozenset()
         self._meant = ""
         self._ahead: dict[int, str] = {}
-        self._files = DataFiles(spark, path)
+        self._files = DataFiles(self._table)
         self._removed: list[str] = []
         spark.conf.set("spark.sql.parquet.pushdown.inFilterThreshold", _FEW_KEYS)
 
@@ -262,7 +262,7 @@ class ArrangedTable:
             names = ", ".join(quoted(self._name(arrangement)) for arrangement in obsolete)
             writer = writer.mode("overwrite").option("replaceWhere", f"{ARRANGEMENT} IN ({names})")
         with _set(self._spark, settings):
-            writer.save(self._path)
+            writer.save(self._table.path)
         self._removed = self._files.follow()
         self._ahead.pop(epoch, None)
         self._read(epoch + 1)
@@ -320,7 +320,7 @@ class ArrangedTable:
         )
         writer = self._writer(summed, epoch).mode("overwrite").option("replaceWhere", where)
         with self._runner.for_many(), _set(self._spark, _LAYOUT):
-            writer.save(self._path)
+            writer.save(self._table.path)
         self._files.delete(self._files.follow())
 
     def open(self, before: int) -> int:
@@ -329,26 +329,26 @@ class ArrangedTable:
         Returns:
             The first epoch whose rows are missing; 0 if the table cannot be used: it has another
             meaning, or an epoch later than *before*.
+
+        Raises:
+            StateError: It needs Delta features that this version does not read.
         """
-        if not files.exists(self._spark, f"{self._path}/_delta_log"):
-            return 0
-        commits = self._spark.sql(f"DESCRIBE HISTORY delta.`{self._path}` LIMIT 2").collect()
-        noted = [row for row in reversed(commits) if row.userMetadata]
-        notes = [(row.version, *read_spark_note(row.userMetadata)) for row in noted]
+        notes = [(at, *read_spark_note(note)) for at, note in reversed(self._table.notes(2))]
         epochs = {epoch: (version, meaning) for version, epoch, meaning in notes}
         last = max((epoch for epoch in epochs if epoch < before), default=-1)
         version, meaning = epochs.get(last, (0, None))
         if meaning != self._meaning or max(epochs) > before:
             return 0
+        self._table.check()
         self._read(last + 1, version if before in epochs else None)
         self._ahead = {before: epochs[before][1]} if before in epochs else {}
-        self._files.open(version, self._table(version))
+        self._files.open(version, self._table.read(version))
         return last + 1
 
     def clear(self) -> None:
         """Delete the table and forget it."""
-        files.delete(self._spark, self._path)
-        self._files, self._removed = DataFiles(self._spark, self._path), []
+        self._table.clear()
+        self._files, self._removed = DataFiles(self._table), []
         self._frame = None
         self._ahead = {}
         self._present = ()
@@ -357,19 +357,12 @@ class ArrangedTable:
     def _read(self, before: int, version: int | None = None) -> None:
         # A later version may lack arrangements of an earlier program.
         self._before = before
-        self._frame = self._table(version).filter(f"{EPOCH} < {before}")
+        self._frame = self._table.read(version).filter(f"{EPOCH} < {before}")
         self._columns = frozenset(self._frame.columns)
         ids = [name for name in arguments(self._width) if name in self._columns]
         longs = (*ids, MULTIPLICITY, TRANSITION, EPOCH)
         self._schema = ", ".join((*(f"{name} BIGINT" for name in longs), f"{ITERATION} INT"))
         self._present, self._meant = self._arrangements, self._meaning
-
-    def _table(self, version: int | None = None) -> DataFrame:
-        """Rows of all epochs, in a version of the table, the last by default."""
-        reader = self._spark.read.format("delta")
-        if version is not None:
-            reader = reader.option("versionAsOf", version)
-        return reader.load(self._path)
 
     def bytes(self) -> int:
         """Size of the table's files."""

@@ -16,11 +16,14 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.queries.columns import ARRANGEMENT, BUCKET, EPOCH
+from streamreasoner.state.delta.replay import Replay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
+
+    from streamreasoner.backends.spark.tables.delta_table import DeltaTable
 
 Place = tuple[str, int]
 """An arrangement and a bucket."""
@@ -45,16 +48,14 @@ class File:
 
 
 class DataFiles:
-    """Follows the log of a table whose only writer is this process.
+    """Follows the log of a table.
 
     Args:
-        spark: The session, with Delta Lake.
-        path: The table's folder.
+        table: The table.
     """
 
-    def __init__(self, spark: SparkSession, path: str) -> None:
-        self._spark = spark
-        self._path = path
+    def __init__(self, table: DeltaTable) -> None:
+        self._table = table
         self._version = -1
         self._files: dict[Place, list[File]] = {}
         self._rows: Counter[str] = Counter()
@@ -117,20 +118,20 @@ class DataFiles:
         self._version = version
 
     def follow(self) -> list[str]:
-        """Read new commits; returns the files that they removed."""
-        removed = []
+        """Read new commits; returns the files that they removed.
+
+        Raises:
+            StateError: They need Delta features that this version does not read.
+        """
+        commits = Replay(self._table.log)
+        self._version = commits.follow(self._version)
         self._rows.clear()
-        while (entry := self._read(self._version + 1)) is not None:
-            self._version += 1
-            for action in map(json.loads, entry.splitlines()):
-                if file := action.get("remove"):
-                    removed.append(self._absolute(file["path"]))
-                if file := action.get("add"):
-                    values = file["partitionValues"]
-                    stats = json.loads(file["stats"])
-                    rows, epoch = stats["numRecords"], stats["maxValues"][EPOCH]
-                    place = values[ARRANGEMENT], int(values[BUCKET])
-                    self._add(place, File(self._absolute(file["path"]), file["size"], rows, epoch))
+        for path, file in commits.added.items():
+            values, stats = file["partitionValues"], json.loads(file["stats"])
+            rows, epoch = stats["numRecords"], stats["maxValues"][EPOCH]
+            place = values[ARRANGEMENT], int(values[BUCKET])
+            self._add(place, File(self._absolute(path), file["size"], rows, epoch))
+        removed = list(map(self._absolute, commits.removed))
         names = {path.rsplit("/", 1)[1] for path in removed}
         if names:
             self._files = {
@@ -142,18 +143,14 @@ class DataFiles:
     def delete(self, paths: Iterable[str]) -> None:
         """Delete files that the table no longer has; its earlier versions are not read."""
         for path in paths:
-            files.delete(self._spark, path)
+            files.delete(self._table.spark, path)
 
     def _add(self, place: Place, file: File) -> None:
         self._files.setdefault(place, []).append(file)
 
     def _absolute(self, path: str) -> str:
         """The path of a file that the log names."""
-        return f"{self._path}/{unquote(path)}"
-
-    def _read(self, version: int) -> str | None:
-        """The log's entry for a version, None if there is none."""
-        return files.text(self._spark, f"{self._path}/_delta_log/{version:020}.json")
+        return f"{self._table.path}/{unquote(path)}"
 
 
 def tail(files: Iterable[File]) -> tuple[int, int]:

@@ -13,48 +13,15 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.queries.columns import BUCKET
 from streamreasoner.backends.spark.queries.relation import to_frame
+from streamreasoner.backends.spark.tables.delta_table import DeltaTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
-
-
-class DeltaTable:
-    """One table.
-
-    Args:
-        spark: The session, with Delta Lake.
-        path: The table's folder, which may not exist yet.
-    """
-
-    def __init__(self, spark: SparkSession, path: str) -> None:
-        self._spark = spark
-        self._path = path
-
-    def read(self) -> DataFrame:
-        """All rows."""
-        return self._spark.read.format("delta").load(self._path)
-
-    def append(self, rows: DataFrame, partitions: Sequence[str], note: str) -> None:
-        """Add rows, with a note."""
-        writer = rows.write.format("delta").mode("append").partitionBy(*partitions)
-        writer.option("userMetadata", note).save(self._path)
-
-    def last_note(self) -> str | None:
-        """The note of the last commit that has one; None if there is no table."""
-        if not files.exists(self._spark, f"{self._path}/_delta_log"):
-            return None
-        commits = self._spark.sql(f"DESCRIBE HISTORY delta.`{self._path}` LIMIT 5").collect()
-        return next((commit.userMetadata for commit in commits if commit.userMetadata), None)
-
-    def clear(self) -> None:
-        """Delete the table."""
-        files.delete(self._spark, self._path)
 
 
 ID = "id"
@@ -64,6 +31,7 @@ _ROW = "row"
 _BY_ID, _BY_TERM = "id", "term"
 _BUCKETS = 64
 _RANGE = 16  # bits of an id below its range
+_LATEST = 5  # commits that the last note is among
 _NAMED = 10_000  # larger look-ups read all buckets
 _PUSHED = 100  # larger look-ups are not pushed down to the reader
 
@@ -92,9 +60,9 @@ class TermTable:
             terms: All terms: id, term.
             total: Their number.
         """
-        note = self._table.last_note()
-        if note is not None:
-            count, checksum = map(int, note.split())
+        notes = self._table.notes(_LATEST)
+        if notes:
+            count, checksum = map(int, notes[0][1].split())
             last = terms.filter(F.col(ID) == count - 1).head()
             if count <= total and last is not None and _checksum(last[TERM]) == checksum:
                 self._read(count)
@@ -116,11 +84,9 @@ class TermTable:
             f"explode(array({by_id}, {by_term})) AS place", f"CAST({ID} AS BIGINT) AS {ID}", TERM
         ).selectExpr("place.*", ID, TERM)
         order = F.when(F.col(_SIDE) == _BY_TERM, F.col(TERM))
-        self._table.append(
-            rows.repartition(_SIDE, BUCKET).sortWithinPartitions(_SIDE, BUCKET, order, ID),
-            (_SIDE, BUCKET),
-            f"{count} {_checksum(last)}",
-        )
+        ordered = rows.repartition(_SIDE, BUCKET).sortWithinPartitions(_SIDE, BUCKET, order, ID)
+        writer = ordered.write.format("delta").mode("append").partitionBy(_SIDE, BUCKET)
+        writer.option("userMetadata", f"{count} {_checksum(last)}").save(self._table.path)
         self._read(count)
 
     def find(self, terms: Sequence[str]) -> NDArray[np.int64]:
