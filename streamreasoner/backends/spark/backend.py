@@ -16,36 +16,31 @@ import pyarrow as pa
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.epoch import groups
 from streamreasoner.backends.spark.epoch.full_evaluation import Change, following
-from streamreasoner.backends.spark.epoch.groups import OLD, RANK
 from streamreasoner.backends.spark.epoch.leaves import Leaves
 from streamreasoner.backends.spark.epoch.outcome import SIZES, Outcome
 from streamreasoner.backends.spark.epoch.progress import Progress, digest
 from streamreasoner.backends.spark.epoch.reading import Reading
 from streamreasoner.backends.spark.epoch.term_lookup import Terms
-from streamreasoner.backends.spark.queries import columns, relation
+from streamreasoner.backends.spark.queries import columns, relation, sql
 from streamreasoner.backends.spark.queries.columns import (
     EPOCH,
     ITERATION,
     LATTICE,
     MULTIPLICITY,
+    PLAIN,
     PREDICATE,
     STRATUM,
     TRANSITION,
     argument,
     arguments,
 )
-from streamreasoner.backends.spark.queries.patterns import encode, first_that_holds, heads
-from streamreasoner.backends.spark.queries.relation import (
-    DifferenceLog,
-    QueryRunner,
-    Relation,
-    total,
-)
+from streamreasoner.backends.spark.queries.patterns import encode, heads
+from streamreasoner.backends.spark.queries.relation import DifferenceLog, QueryRunner, Relation
 from streamreasoner.backends.spark.tables.arranged import primary
 from streamreasoner.backends.spark.tables.committed import State
 from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.engine.ports import LAST_ITERATION, Statistics
-from streamreasoner.engine.updates import MAX_MULTIPLICITY, Updates, check_arity
+from streamreasoner.engine.updates import Updates, check_arity
 from streamreasoner.errors import MultiplicityOverflowError
 from streamreasoner.plan.algebra import Age
 from streamreasoner.state.version import StateVersion
@@ -67,7 +62,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _ALL = range(LAST_ITERATION)
-_PLAIN = -1
 DEFAULT_BUCKETS = 256
 
 
@@ -110,7 +104,7 @@ class SparkBackend:
         self._width = max(1, *plan.arities.values())
         self._fact = columns.fact(self._width)
         self._strata = heads(plan, intern)
-        self._stratum_of = first_that_holds(self._strata, 0)
+        self._stratum_of = sql.first_that_holds(self._strata, 0)
         self._lattices = [
             (lattice.pattern.predicate, encode(lattice.pattern, intern), number)
             for number, lattice in enumerate(plan.lattices)
@@ -176,10 +170,9 @@ class SparkBackend:
         )
         derived = self._runner.union(change.derived(), (*self._fact, ITERATION, MULTIPLICITY))
         self._add_multiplicities(derived)
-        lattice = first_that_holds(self._lattices, _PLAIN)
-        regrouped = change.regrouped()
+        lattice_of = sql.first_that_holds(self._lattices, PLAIN)
         self._remember(
-            self._runner.query(f"SELECT *, {lattice} AS {LATTICE} FROM rows", rows=regrouped)
+            self._runner.query(sql.extended(lattice_of, LATTICE), rows=change.regrouped())
         )
         if (missing := self._state.missing()) is not None:
             self._runner.collect_if_small(missing)
@@ -218,38 +211,19 @@ class SparkBackend:
         logged = self._multiplicities.select(own, range(iteration + 1))
         multiplicities = self._restrict(affected, logged)
         known = self._known.select(own, range(iteration + 1))
-        here, fact = f"{ITERATION} = {iteration}", ", ".join(place)
         rows = self._runner.query(
-            f"SELECT {fact}, {total(MULTIPLICITY, 'upto')},"
-            f" {total(f'IF({here}, 0, {MULTIPLICITY})', 'before')},"
-            f" {total(f'IF({here}, {TRANSITION}, 0)', TRANSITION)}"
-            f" FROM (SELECT {fact}, {ITERATION}, {MULTIPLICITY}, 0 AS {TRANSITION}"
-            f" FROM multiplicities UNION ALL"
-            f" SELECT {fact}, {ITERATION}, {MULTIPLICITY}, {TRANSITION} FROM known)"
-            f" GROUP BY {fact}",
-            multiplicities=multiplicities,
-            known=known,
+            sql.until(place, iteration), multiplicities=multiplicities, known=known
         )
-        change = f"CAST(upto > 0 AS BIGINT) - CAST(before > 0 AS BIGINT) - {TRANSITION}"
-        names = (*place, "upto", "before", TRANSITION)
-        changed = [
-            self._runner.query(
-                f"SELECT {fact}, upto, before, {change} AS {TRANSITION} FROM rows"
-                f" WHERE {LATTICE} = {_PLAIN}",
-                rows=rows,
-            )
-        ]
+        changed = [self._runner.query(sql.appearing(place), rows=rows)]
         for number, lattice in enumerate(self._plan.lattices):
             logs = multiplicities, known
             if any(not log.where(lattice=number).empty for log in logs):
                 candidates = self._runner.materialize(rows.where(lattice=number))
                 changed.append(self._pick_winners(lattice, candidates))
-        overflow = f"abs(upto - before) > {MAX_MULTIPLICITY}"
+        names = (*place, "upto", "before", TRANSITION)
         transitions = self._runner.materialize(
             self._runner.query(
-                f"SELECT {fact}, {self._stratum} AS {STRATUM}, {iteration} AS {ITERATION},"
-                f" {TRANSITION}, {overflow} AS overflow FROM changed"
-                f" WHERE {TRANSITION} != 0 OR {overflow}",
+                sql.transitions(place, self._stratum, iteration),
                 changed=self._runner.union(changed, names),
             )
         )
@@ -261,13 +235,8 @@ class SparkBackend:
         """Drop multiplicities of facts an iteration cannot change; lattice groups stay whole."""
         if affected.table is None or multiplicities.table is not None:
             return multiplicities
-        place = ", ".join((*self._fact, LATTICE))
-        names = ", ".join(self._multiplicities.names)
         return self._runner.query(
-            # Spark puts the columns of USING first, so the columns are named.
-            f"SELECT {names} FROM multiplicities SEMI JOIN affected USING ({place})"
-            f" WHERE {LATTICE} = {_PLAIN}"
-            f" UNION ALL SELECT {names} FROM multiplicities WHERE {LATTICE} != {_PLAIN}",
+            sql.restricted(self._multiplicities.names, (*self._fact, LATTICE)),
             multiplicities=multiplicities,
             affected=affected,
         )
@@ -344,16 +313,10 @@ class SparkBackend:
         """Sum differences of multiplicities by fact and iteration, and log them."""
         if rows.empty:
             return
-        place = ", ".join((*self._fact, ITERATION))
+        lattice_of = sql.first_that_holds(self._lattices, PLAIN)
         summed = self._runner.materialize(
             self._runner.query(
-                f"SELECT {place}, {self._stratum_of} AS {STRATUM},"
-                f" {first_that_holds(self._lattices, _PLAIN)} AS {LATTICE},"
-                f" CAST(IF(abs(total) > {MAX_MULTIPLICITY}, 0, total) AS BIGINT) AS {MULTIPLICITY},"
-                f" abs(total) > {MAX_MULTIPLICITY} AS overflow FROM"
-                # Wider than a multiplicity, to detect overflow.
-                f" (SELECT {place}, sum(CAST({MULTIPLICITY} AS DECIMAL(38, 0))) AS total"
-                f" FROM rows GROUP BY {place}) WHERE total != 0",
+                sql.multiplicities((*self._fact, ITERATION), self._stratum_of, lattice_of),
                 rows=rows,
             )
         )
@@ -371,75 +334,50 @@ class SparkBackend:
         for arrangement, lattice in self._groupings():
             if present is not None and (arrangement.predicate, lattice) not in present:
                 continue
-            positions = arrangement.key if lattice != _PLAIN else range(self._width)
+            positions = arrangement.key if lattice != PLAIN else range(self._width)
             names = {position: argument(position) for position in positions}
             on = (PREDICATE, *names.values())
             of = {PREDICATE: arrangement.predicate, LATTICE: lattice}
             fresh = touched.where(**of).distinct(on)
             read = known.where(**of).distinct(on)
             if not fresh.empty and not read.empty:
-                fresh = self._joined("ANTI", fresh, read, on)
+                fresh = self._runner.query(sql.antijoined(on), rows=fresh, keys=read)
             if fresh.empty:
                 continue
             for part in self._state.read(arrangement, fresh.table, names):
                 # Given few keys, Spark reads rows with these keys only.
                 exact = part.table is None and fresh.table is not None
-                rows = part if exact else self._joined("SEMI", part, fresh, on)
-                parts.append(
-                    self._runner.query(f"SELECT *, {lattice} AS {LATTICE} FROM part", part=rows)
-                )
+                rows = part if exact else self._semijoined(part, fresh, on)
+                parts.append(self._runner.query(sql.extended(str(lattice), LATTICE), rows=rows))
         columns = (*self._fact, LATTICE, ITERATION, MULTIPLICITY, TRANSITION)
         self._remember(self._runner.gather(parts, columns))
 
-    def _joined(self, kind: str, rows: Relation, keys: Relation, on: Sequence[str]) -> Relation:
-        """Semi-join (`SEMI`) or anti-join (`ANTI`) of rows with keys."""
-        return self._runner.query(
-            f"SELECT rows.* FROM rows {kind} JOIN keys USING ({', '.join(on)})",
-            rows=rows,
-            keys=keys,
-        )
+    def _semijoined(self, rows: Relation, keys: Relation, on: Sequence[str]) -> Relation:
+        return self._runner.query(sql.semijoined(on), rows=rows, keys=keys)
 
     def _remember(self, rows: Relation) -> None:
         """Log the state of facts and groups."""
         if rows.empty:
             return
-        place = ", ".join((*self._fact, LATTICE, ITERATION))
-        known = self._runner.query(
-            f"SELECT {place}, {self._stratum_of} AS {STRATUM}, {MULTIPLICITY}, {TRANSITION} FROM"
-            f" (SELECT {place}, {total(MULTIPLICITY)}, {total(TRANSITION)} FROM rows"
-            f" GROUP BY {place}) WHERE {MULTIPLICITY} != 0 OR {TRANSITION} != 0",
-            rows=rows,
-        )
+        place = (*self._fact, LATTICE, ITERATION)
+        known = self._runner.query(sql.consolidated_in_strata(place, self._stratum_of), rows=rows)
         self._known.add(self._runner.materialize(known))
 
     def _groupings(self) -> Iterable[tuple[Arrangement, int]]:
         """Arrangements to look up facts in, or groups of lattices, with the lattice's number."""
         for predicate, arity in self._plan.arities.items():
-            yield primary(predicate, arity), _PLAIN
+            yield primary(predicate, arity), PLAIN
         for number, lattice in enumerate(self._plan.lattices):
             yield groups.group_of_lattice(lattice), number
 
     def _pick_winners(self, lattice: Lattice, candidates: Relation) -> Relation:
         """Changed transitions of candidates: the new winner replaces the former one."""
-        group = ", ".join((PREDICATE, *(argument(p) for p in lattice.key)))
+        group = (PREDICATE, *map(argument, lattice.key))
         value = argument(lattice.position)
-        best = f"{lattice.function}_by"
-        wins = f"CAST(upto > 0 AND {value} IS NOT DISTINCT FROM winner AS BIGINT)"
-        won = f"CAST(before > 0 AND {value} IS NOT DISTINCT FROM former AS BIGINT)"
         rows = groups.with_ranks(self._runner, self._terms, candidates, value)
-        winners = self._runner.query(
-            f"SELECT {group},"
-            f" {best}({value}, IF(upto > 0, {RANK}, NULL)) AS winner,"
-            f" {best}({value}, IF(before > 0, {RANK}, NULL)) AS former"
-            f" FROM rows GROUP BY {group}",
-            rows=rows,
-        )
+        winners = self._runner.query(sql.winners(lattice.function, group, value), rows=rows)
         return self._runner.query(
-            f"SELECT {', '.join(self._fact)}, {LATTICE}, upto, before,"
-            f" {wins} - {won} - {TRANSITION} AS {TRANSITION}"
-            f" FROM rows JOIN winners USING ({group})",
-            rows=rows,
-            winners=winners,
+            sql.replacing(self._fact, group, value), rows=rows, winners=winners
         )
 
     def _reduce(self, stratum: int) -> None:
@@ -453,19 +391,12 @@ class SparkBackend:
             group = groups.group_of_reduction(reduction)
             key = [argument(p) for p in reduction.key]
             touched = changed.distinct(key) if key else changed
-            cells = ", ".join(arguments(self._width))
+            cells = arguments(self._width)
             parts = self._state.read(group, touched.table, {p: argument(p) for p in reduction.key})
-            members = self._runner.gather(parts, (*arguments(self._width), MULTIPLICITY))
+            members = self._runner.gather(parts, (*cells, MULTIPLICITY))
             if key:
-                members = self._joined("SEMI", members, touched, key)
-            candidates = self._runner.query(
-                f"SELECT {cells}, {total(OLD)}, {total(MULTIPLICITY)} FROM"
-                f" (SELECT {cells}, 0 AS {OLD}, {MULTIPLICITY} FROM changed UNION ALL"
-                f" SELECT {cells}, {MULTIPLICITY} AS {OLD}, {MULTIPLICITY} FROM members)"
-                f" GROUP BY {cells}",
-                changed=changed,
-                members=members,
-            )
+                members = self._semijoined(members, touched, key)
+            candidates = self._runner.query(sql.candidates(cells), changed=changed, members=members)
             self._add_multiplicities(
                 groups.results(
                     self._runner,
@@ -502,10 +433,8 @@ class SparkBackend:
     def _outcome(self) -> Outcome:
         """What the epoch changes, computed once."""
         if self._result is None:
-            place = ", ".join((*self._fact, ITERATION))
             rows = self._runner.query(
-                f"SELECT {place}, {MULTIPLICITY}, 0 AS {TRANSITION} FROM multiplicities"
-                f" UNION ALL SELECT {place}, 0 AS {MULTIPLICITY}, {TRANSITION} FROM transitions",
+                sql.both((*self._fact, ITERATION)),
                 multiplicities=self._multiplicities.everything(),
                 transitions=self._transitions.everything(),
             )

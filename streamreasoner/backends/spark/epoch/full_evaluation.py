@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from streamreasoner.backends.spark.epoch import groups
 from streamreasoner.backends.spark.epoch.leaves import Bindings, Leaves
+from streamreasoner.backends.spark.queries import sql
 from streamreasoner.backends.spark.queries.columns import (
     ITERATION,
     MULTIPLICITY,
@@ -24,14 +25,7 @@ from streamreasoner.backends.spark.queries.columns import (
     fact,
     schema,
 )
-from streamreasoner.backends.spark.queries.patterns import (
-    condition,
-    encode,
-    first_that_holds,
-    heads,
-    places,
-)
-from streamreasoner.backends.spark.queries.relation import total
+from streamreasoner.backends.spark.queries.patterns import encode, heads, places
 from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.plan.algebra import Age, Scan
 from streamreasoner.plan.program_change import program_change
@@ -113,17 +107,17 @@ class Change:
         for lattice in sorted(changed, key=repr):
             pattern = lattice.pattern
             parts += [
-                self.runner.query(f"SELECT * FROM rows WHERE NOT ({' OR '.join(seen)})", rows=rows)
+                self.runner.query(sql.filtered(f"NOT ({' OR '.join(seen)})"), rows=rows)
                 for rows in self.state.read(groups.group_of_lattice(lattice), None, {})
             ]
-            seen.append(condition(pattern.predicate, encode(pattern, self.terms.intern)))
+            seen.append(sql.condition(pattern.predicate, encode(pattern, self.terms.intern)))
         return self.runner.union(parts, (*fact(self.width), ITERATION, MULTIPLICITY, TRANSITION))
 
     def _rules(
         self, rules: Iterable[tuple[int, RulePlan]], program: ProgramPlan, sign: int
     ) -> Iterator[Relation]:
         """What rules of a program derive, each driven by its atom with the fewest facts."""
-        strata = first_that_holds(heads(program, self.terms.intern), 0)
+        strata = sql.first_that_holds(heads(program, self.terms.intern), 0)
         none = self.runner.from_table(
             schema((*fact(self.width), STRATUM, ITERATION, TRANSITION)).empty_table()
         )
@@ -157,12 +151,10 @@ class Change:
         current = {reduction for stratum in self.after.strata for reduction in stratum.reductions}
         removed = [r for s in self.before.strata for r in s.reductions if r not in current]
         cells = arguments(self.width)
-        names = ", ".join(cells)
         for reduction in removed:
             parts = self.state.read(groups.group_of_reduction(reduction), None, {})
             candidates = self.runner.query(
-                f"SELECT {names}, {total(MULTIPLICITY, groups.OLD)}, 0 AS {MULTIPLICITY}"
-                f" FROM rows GROUP BY {names}",
+                sql.candidates_of_none(cells),
                 rows=self.runner.union(parts, (*cells, MULTIPLICITY)),
             )
             yield groups.results(

@@ -16,13 +16,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from streamreasoner.backends.spark.queries.columns import (
-    ITERATION,
-    MULTIPLICITY,
-    PREDICATE,
-    argument,
-)
-from streamreasoner.backends.spark.queries.patterns import quoted
+from streamreasoner.backends.spark.queries import sql
+from streamreasoner.backends.spark.queries.columns import MULTIPLICITY, OLD, RANK, argument
 from streamreasoner.plan.algebra import Arrangement
 from streamreasoner.plan.operands import RESULT, Column, Value
 from streamreasoner.rdf.terms import to_ntriples
@@ -38,8 +33,6 @@ if TYPE_CHECKING:
     from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
     from streamreasoner.plan.program_plan import Lattice, Reduction
 
-RANK = "rank"
-OLD = "old"
 _TEXT = "text"
 _RESULT = "result"
 _TIMES = (OLD, MULTIPLICITY)
@@ -101,11 +94,8 @@ def results(
                 cells[position] = _RESULT if name == RESULT else argument(int(name[1:]))
             case Value(term):
                 cells[position] = str(terms.intern(term))
-    head = ", ".join(f"CAST({cell} AS BIGINT) AS {argument(i)}" for i, cell in enumerate(cells))
     return runner.query(
-        f"SELECT {quoted(reduction.head.predicate)} AS {PREDICATE}, {head}, 1 AS {ITERATION},"
-        f" {MULTIPLICITY} FROM changed",
-        changed=terms.identify(changed, _TEXT, _RESULT),
+        sql.heads(reduction.head.predicate, cells), changed=terms.identify(changed, _TEXT, _RESULT)
     )
 
 
@@ -145,7 +135,7 @@ def _in_driver(
 def _counted(reduction: Reduction, frame: DataFrame, keys: Sequence[str]) -> DataFrame:
     """Keys, terms and signs of changed counts, from many candidates."""
     counted = "{0}" if reduction.function == "count" else "CAST({0} > 0 AS BIGINT)"
-    opening, closing = map(quoted, to_ntriples(0).split("0", 1))
+    opening, closing = map(sql.quoted, to_ntriples(0).split("0", 1))
     totals = frame.groupBy(*keys).agg(
         *(F.expr(f"sum({counted.format(name)}) AS {name}") for name in (OLD, MULTIPLICITY))
     )

@@ -14,10 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
+from streamreasoner.backends.spark.queries import sql
 from streamreasoner.backends.spark.queries.columns import (
     ITERATION,
     MULTIPLICITY,
     PREDICATE,
+    RIGHT,
     SIGN,
     STRATUM,
     TRANSITION,
@@ -26,13 +28,7 @@ from streamreasoner.backends.spark.queries.columns import (
     fact,
     schema,
 )
-from streamreasoner.backends.spark.queries.patterns import (
-    encode,
-    match_table,
-    matches,
-    places,
-    quoted,
-)
+from streamreasoner.backends.spark.queries.patterns import encode, match_table, matches, places
 from streamreasoner.backends.spark.tables.arranged import primary
 from streamreasoner.plan.algebra import Arrangement
 from streamreasoner.plan.operands import COPY, Column, Comparison, Test, Value
@@ -53,7 +49,6 @@ if TYPE_CHECKING:
 
 _TEXT = "text"
 _VALUE = "value"
-_RIGHT = "r_"
 
 
 class Overlay(Protocol):
@@ -139,19 +134,9 @@ class Leaves:
             form = schema((*columns.values(), ITERATION, SIGN))
             return Bindings(self.runner.from_table(form.empty_table()), columns)
         right = self._transitions(scan, left)
-        bound = ", ".join(
-            (
-                *left.columns.values(),
-                *(
-                    f"{_RIGHT}{argument(places(pattern)[name])} AS {columns[name]}"
-                    for name in fresh
-                ),
-            )
-        )
+        added = {columns[name]: argument(places(pattern)[name]) for name in fresh}
         rows = self.runner.query(
-            f"SELECT {bound}{',' if columns else ''}"
-            f" CAST(greatest({ITERATION}, {_RIGHT}{ITERATION}) AS INT) AS {ITERATION},"
-            f" {SIGN} * {_RIGHT}{TRANSITION} AS {SIGN} {_joined(pattern, left)}",
+            sql.joined(tuple(left.columns.values()), added, _equal(pattern, left)),
             left_=left.rows,
             right_=right,
         )
@@ -163,11 +148,8 @@ class Leaves:
         if left.rows.empty:
             return left
         right = self._transitions(scan, left)
-        joined = _joined(scan.pattern, left)
-        bound = ", ".join((*left.columns.values(), ITERATION))
         rows = self.runner.query(
-            f"SELECT {bound}, {SIGN} FROM left_ UNION ALL"
-            f" SELECT {bound}, -{SIGN} * {_RIGHT}{TRANSITION} AS {SIGN} {joined}",
+            sql.antijoin(tuple(left.columns.values()), _equal(scan.pattern, left)),
             left_=left.rows,
             right_=right,
         )
@@ -230,7 +212,7 @@ class Leaves:
             data = [pa.array([head.predicate] * rows, pa.string()), *cells, later, table[SIGN]]
             return self.runner.from_table(pa.table(dict(zip(names, data, strict=True))))
         frame = left.rows.frame.selectExpr(
-            f"{quoted(head.predicate)} AS {PREDICATE}",
+            f"{sql.quoted(head.predicate)} AS {PREDICATE}",
             *(
                 f"CAST({source} AS BIGINT) AS {name}"
                 for source, name in zip(sources, arguments(self.width), strict=True)
@@ -268,18 +250,13 @@ class Leaves:
             self.state.read(arrangement, table, names), (*fact(self.width), ITERATION, TRANSITION)
         )
         columns = (*arguments(self.width), TRANSITION)
-        shown = ", ".join(f"{name} AS {_RIGHT}{name}" for name in columns)
+        test = matches(pattern, constants)
         parts = [
-            self.runner.query(
-                # Facts of lower strata are present from iteration 0 on.
-                f"SELECT {shown}, IF({stratum} < {self.stratum}, 0, {ITERATION})"
-                f" AS {_RIGHT}{ITERATION} FROM rows WHERE {matches(pattern, constants)}",
-                rows=rows,
-            )
+            self.runner.query(sql.visible(columns, stratum, self.stratum, test), rows=rows)
             for rows, stratum in ((self.overlay(scan.age), STRATUM), (committed, self.stratum_of))
             if not rows.empty
         ]
-        return self.runner.union(parts, [f"{_RIGHT}{name}" for name in (*columns, ITERATION)])
+        return self.runner.union(parts, [f"{RIGHT}{name}" for name in (*columns, ITERATION)])
 
     @staticmethod
     def _with_constants(
@@ -348,14 +325,13 @@ class Leaves:
         return replace(extended, rows=self.runner.from_frame(rows.select(*extended.names)))
 
 
-def _joined(pattern: Pattern, left: Bindings) -> str:
-    """SQL that joins bindings with matching facts."""
-    on = [
-        f"{_RIGHT}{argument(p)} = {left.columns[operand.name]}"
+def _equal(pattern: Pattern, left: Bindings) -> list[tuple[str, str]]:
+    """Pairs of equal columns of bindings and matching facts."""
+    return [
+        (left.columns[operand.name], argument(p))
         for p, operand in enumerate(pattern.arguments)
         if isinstance(operand, Column) and operand.name in left.columns
     ]
-    return f"FROM left_ JOIN right_ ON {' AND '.join(on) or 'true'}"
 
 
 def holds(condition: Comparison | Test) -> Callable[..., bool]:

@@ -14,14 +14,8 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from streamreasoner.backends.spark.epoch import arrow_tables
-from streamreasoner.backends.spark.queries.columns import (
-    ITERATION,
-    MULTIPLICITY,
-    PREDICATE,
-    TRANSITION,
-)
-from streamreasoner.backends.spark.queries.patterns import quoted
-from streamreasoner.backends.spark.queries.relation import total
+from streamreasoner.backends.spark.queries import sql
+from streamreasoner.backends.spark.queries.columns import CLOSURE, DERIVED, ITERATION
 from streamreasoner.engine.blocks import Blocks
 from streamreasoner.engine.ports import EpochChanges, Statistics
 
@@ -35,9 +29,6 @@ if TYPE_CHECKING:
     from streamreasoner.plan.program_plan import ProgramPlan
 
 T = TypeVar("T")
-_CLOSURE, _DERIVED = "present", "derived"
-
-
 _OTHERS = frozenset({"bytes", "overflows", "capacity"})
 SIZES = tuple(field.name for field in fields(Statistics) if field.name not in _OTHERS)
 """Statistics computed from the rows of a state, in this order."""
@@ -77,41 +68,18 @@ class Outcome:
         """
         if differences.empty:
             return cls(plan, differences, differences)
-        place, names = ", ".join((*fact, ITERATION)), ", ".join(fact)
         summed = runner.query(
-            f"SELECT {place}, {total('m')}, {total('t')}, {total('dm')}, {total('dt')},"
-            f" max(own) AS own FROM (SELECT {place}, {MULTIPLICITY} AS m, {TRANSITION} AS t,"
-            f" 0 AS dm, 0 AS dt, 0 AS own FROM known UNION ALL SELECT {place}, 0 AS m, 0 AS t,"
-            f" {MULTIPLICITY} AS dm, {TRANSITION} AS dt, 1 AS own FROM differences)"
-            f" GROUP BY {place}",
-            known=known,
-            differences=differences,
+            sql.by_iteration((*fact, ITERATION)), known=known, differences=differences
         )
-        facts = runner.query(
-            f"SELECT {names}, {_state('m', 't', 'was_')}, {_state('m + dm', 't + dt', '')},"
-            f" max(own) AS own FROM summed GROUP BY {names}",
-            summed=summed,
-        )
-        shown = (
-            " AND ".join(f"{PREDICATE} != {quoted(name)}" for name in sorted(plan.hidden)) or "true"
-        )
-        changed = runner.query(
-            f"SELECT {names}, IF({shown}, IF(asserted > 0, 0, present)"
-            f" - IF(was_asserted > 0, 0, was_present), 0) AS {_DERIVED},"
-            f" IF({shown}, present - was_present, 0) AS {_CLOSURE},"
-            " held - was_held AS facts,"
-            " CAST(asserted > 0 AS INT) - CAST(was_asserted > 0 AS INT) AS asserted,"
-            " CAST(total < 0 AS INT) - CAST(was_total < 0 AS INT) AS below_zero,"
-            " trace_rows - was_trace_rows AS trace_rows FROM facts WHERE own = 1",
-            facts=facts,
-        )
+        facts = runner.query(sql.by_fact(fact), rows=summed)
+        changed = runner.query(sql.changes(fact, sorted(plan.hidden)), rows=facts)
         return cls(plan, differences, runner.materialize(changed))
 
     def changes(self) -> EpochChanges:
         """The changes, in the form of the port."""
         return EpochChanges(
-            _blocks(self.facts, lambda: self._changes(_DERIVED)),
-            _blocks(self.facts, lambda: self._changes(_CLOSURE)),
+            _blocks(self.facts, lambda: self._changes(DERIVED)),
+            _blocks(self.facts, lambda: self._changes(CLOSURE)),
             _blocks(self.differences, self._trace),
         )
 
@@ -130,19 +98,6 @@ class Outcome:
     def _trace(self) -> Iterator[TraceRows]:
         for block in self.differences.blocks():
             yield from arrow_tables.traces(block, self.plan.arities)
-
-
-def _state(multiplicity: str, transition: str, prefix: str) -> str:
-    """SQL for the state of a fact, from multiplicities and transitions by iteration."""
-    sums = {
-        "asserted": f"IF({ITERATION} = 0, {multiplicity}, 0)",
-        "present": transition,
-        "total": multiplicity,
-        "trace_rows": f"CAST({multiplicity} != 0 AS INT)",
-    }
-    totals = [total(expression, f"{prefix}{name}") for name, expression in sums.items()]
-    held = f"max(CAST({multiplicity} != 0 OR {transition} != 0 AS INT)) AS {prefix}held"
-    return ", ".join((*totals, held))
 
 
 def _blocks(relation: Relation, make: Callable[[], Iterator[T]]) -> Iterable[T]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from streamreasoner.backends.spark.epoch.arrow_tables import args_of, trace_of
 from streamreasoner.backends.spark.epoch.outcome import SIZES
-from streamreasoner.backends.spark.queries import columns
+from streamreasoner.backends.spark.queries import columns, sql
 from streamreasoner.backends.spark.queries.columns import (
     ITERATION,
     MULTIPLICITY,
@@ -19,7 +19,6 @@ from streamreasoner.backends.spark.queries.columns import (
     argument,
     arguments,
 )
-from streamreasoner.backends.spark.queries.relation import total
 from streamreasoner.backends.spark.tables.arranged import primary
 from streamreasoner.engine.ports import Selection
 
@@ -55,16 +54,13 @@ class Reading:
     def trace(self, predicate: str) -> TraceRows:
         """Every (fact, iteration, multiplicity) of a predicate, in no particular order."""
         arity = self.plan.arities[predicate]
-        text = f"SELECT * FROM rows WHERE {MULTIPLICITY} != 0"
-        rows = self.runner.query(text, rows=self._rows(predicate))
+        rows = self.runner.query(sql.filtered(f"{MULTIPLICITY} != 0"), rows=self._rows(predicate))
         return trace_of(predicate, arity, self.runner.fetch(rows))
 
     def facts(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""
-        fact = ", ".join(columns.fact(self.width))
         present = self.runner.query(
-            f"SELECT {fact} FROM rows GROUP BY {fact} HAVING sum({TRANSITION}) > 0",
-            rows=self._rows(predicate),
+            sql.present(columns.fact(self.width)), rows=self._rows(predicate)
         )
         return args_of(self.runner.fetch(present), self.plan.arities[predicate])
 
@@ -74,11 +70,9 @@ class Reading:
         keys = None
         if 0 in bound:
             keys = pa.table({argument(p): pa.array([i], pa.int64()) for p, i in bound.items()})
-        conditions = [f"{argument(position)} = {value}" for position, value in bound.items()]
+        tests = [f"{argument(position)} = {value}" for position, value in bound.items()]
         matching = self.runner.query(
-            f"SELECT *, {self.stratum_of} AS {STRATUM} FROM rows"
-            f" WHERE {' AND '.join(conditions) or 'true'}",
-            rows=self._rows(predicate, keys),
+            sql.extended(self.stratum_of, STRATUM, *tests), rows=self._rows(predicate, keys)
         )
         table = matching.arrow()
         by_fact: dict[tuple[int, ...], list[tuple[int, int, int, int]]] = {}
@@ -92,19 +86,10 @@ class Reading:
     def sizes(self) -> NDArray[np.int64]:
         """Size of the state, by a full count, in the order of `SIZES`."""
         sizes = np.zeros(len(SIZES), np.int64)
-        fact = ", ".join(columns.fact(self.width))
         for predicate in self.plan.arities:
-            shown = int(predicate not in self.plan.hidden)
+            shown = predicate not in self.plan.hidden
             counted = self.runner.query(
-                f"SELECT count(*) AS facts, {total(f'present * {shown}', 'present')},"
-                f" {total('CAST(asserted > 0 AS INT)', 'asserted')},"
-                f" {total('CAST(below < 0 AS INT)', 'below_zero')}, {total('trace_rows')} FROM"
-                f" (SELECT {total(TRANSITION, 'present')},"
-                f" {total(f'IF({ITERATION} = 0, {MULTIPLICITY}, 0)', 'asserted')},"
-                f" {total(MULTIPLICITY, 'below')},"
-                f" {total(f'CAST({MULTIPLICITY} != 0 AS INT)', 'trace_rows')}"
-                f" FROM rows GROUP BY {fact})",
-                rows=self._rows(predicate),
+                sql.sizes(columns.fact(self.width), shown=shown), rows=self._rows(predicate)
             )
             table = self.runner.fetch(counted)
             sizes += [table[name][0].as_py() or 0 for name in SIZES]

@@ -23,6 +23,14 @@ ARRANGEMENT = "arrangement"
 BUCKET = "bucket"
 EPOCH = "epoch"
 SIGN = "sign"
+RANK = "rank"
+OLD = "old"
+DERIVED = "derived"
+CLOSURE = "present"
+RIGHT = "r_"
+"""Prefix of columns on the right side of a join."""
+PLAIN = -1
+"""In the column of lattices: a fact of none."""
 
 TYPES = {
     PREDICATE: pa.string(),

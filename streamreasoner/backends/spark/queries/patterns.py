@@ -5,23 +5,22 @@ Expressions are SQL text, so that each costs one call to the JVM, however large 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
 from streamreasoner.backends.spark.queries.columns import PREDICATE, argument
+from streamreasoner.backends.spark.queries.sql import condition
 from streamreasoner.plan.operands import Column as Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     import pyarrow as pa
 
+    from streamreasoner.backends.spark.queries.sql import Constants
     from streamreasoner.plan.operands import Pattern
     from streamreasoner.plan.program_plan import ProgramPlan
-
-Constants = tuple[tuple[int, int], ...]
 
 
 def repeated(pattern: Pattern) -> list[tuple[int, int]]:
@@ -57,20 +56,6 @@ def heads(plan: ProgramPlan, intern: Callable[[str], int]) -> list[tuple[str, Co
     ]
 
 
-def condition(predicate: str, constants: Constants) -> str:
-    """SQL that tests whether a row is a fact of a predicate with these constants."""
-    tests = [f"{PREDICATE} = {quoted(predicate)}"]
-    tests += [f"{argument(position)} = {value}" for position, value in constants]
-    return " AND ".join(tests)
-
-
-def quoted(text: str) -> str:
-    """SQL for a string; characters that dialects escape differently are given by code point."""
-    parts = [part for part in re.split(r"(['\\])", text) if part]
-    literals = [f"chr({ord(part)})" if part in "'\\" else f"'{part}'" for part in parts]
-    return f"({' || '.join(literals)})" if len(literals) > 1 else "".join(literals) or "''"
-
-
 def members(table: pa.Table, predicate: str, constants: Constants) -> pa.Table:
     """The rows of a table that are facts of a predicate with these constants."""
     mask = pc.equal(table[PREDICATE], predicate)
@@ -89,15 +74,4 @@ def match_table(table: pa.Table, pattern: Pattern, constants: Constants) -> pa.T
 
 def matches(pattern: Pattern, constants: Constants) -> str:
     """SQL that tests whether a fact matches."""
-    tests = [condition(pattern.predicate, constants)]
-    tests += [f"{argument(first)} = {argument(second)}" for first, second in repeated(pattern)]
-    return " AND ".join(tests)
-
-
-def first_that_holds(choices: Sequence[tuple[str, Constants, int]], otherwise: int) -> str:
-    """SQL for the value of the first (predicate, constants, value) that a row satisfies."""
-    cases = " ".join(
-        f"WHEN {condition(predicate, constants)} THEN {value}"
-        for predicate, constants, value in choices
-    )
-    return f"CASE {cases} ELSE {otherwise} END" if cases else str(otherwise)
+    return condition(pattern.predicate, constants, repeated(pattern))

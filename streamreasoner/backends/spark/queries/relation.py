@@ -22,14 +22,8 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from streamreasoner.backends.spark import files
-from streamreasoner.backends.spark.queries.columns import (
-    ITERATION,
-    MULTIPLICITY,
-    STRATUM,
-    TRANSITION,
-    fact,
-    schema,
-)
+from streamreasoner.backends.spark.queries import sql
+from streamreasoner.backends.spark.queries.columns import ITERATION, STRATUM, fact, schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,11 +36,6 @@ MAX_DRIVER_ROWS = 10_000
 """Largest relation in the driver, in rows; larger ones stay in files."""
 _TASKS = 4  # shuffle partitions per core, if rows are many
 _BLOCK = 1_000_000  # rows per file; the driver may read one file at a time
-
-
-def total(expression: str, name: str = "") -> str:
-    """SQL for the sum of an expression, named after it unless a name is given."""
-    return f"CAST(sum({expression}) AS BIGINT) AS {name or expression}"
 
 
 def to_frame(spark: SparkSession, table: pa.Table) -> DataFrame:
@@ -170,8 +159,7 @@ class QueryRunner:
         """Run a query, in the driver if its inputs and its result are small and in the driver.
 
         Args:
-            text: SQL that means the same to Spark and to DuckDB. Cast sums of integers, whose type
-                differs; make strings with `quoted`.
+            text: A query of `sql`, which means the same to both engines.
             rows: The relations that the query reads, by name.
         """
         tables = {name: rel.table for name, rel in rows.items() if rel.table is not None}
@@ -194,12 +182,7 @@ class QueryRunner:
 
     def consolidated(self, rows: Relation, width: int) -> Relation:
         """Differences summed by fact and iteration, without zeros."""
-        place = ", ".join((*fact(width), ITERATION))
-        return self.query(
-            f"SELECT * FROM (SELECT {place}, {total(MULTIPLICITY)}, {total(TRANSITION)} FROM rows"
-            f" GROUP BY {place}) WHERE {MULTIPLICITY} != 0 OR {TRANSITION} != 0",
-            rows=rows,
-        )
+        return self.query(sql.consolidated((*fact(width), ITERATION)), rows=rows)
 
     def gather(self, relations: Iterable[Relation], names: Sequence[str]) -> Relation:
         """The union; one job collects the parts that Spark has to read, if they are small."""

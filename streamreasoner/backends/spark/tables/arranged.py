@@ -31,8 +31,8 @@ from streamreasoner.backends.spark.queries.columns import (
     argument,
     arguments,
 )
-from streamreasoner.backends.spark.queries.patterns import condition, quoted
 from streamreasoner.backends.spark.queries.relation import to_frame
+from streamreasoner.backends.spark.queries.sql import condition, quoted
 from streamreasoner.backends.spark.tables.bucket_files import DataFiles
 from streamreasoner.backends.spark.tables.delta_table import DeltaTable
 from streamreasoner.errors import StateError
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
-    from streamreasoner.backends.spark.queries.patterns import Constants
     from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
+    from streamreasoner.backends.spark.queries.sql import Constants
 
 _WEIGHT = 31
 _APPLICATION = "streamreasoner"

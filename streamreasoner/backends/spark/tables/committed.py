@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.spark.queries import relation
+from streamreasoner.backends.spark.queries import relation, sql
 from streamreasoner.backends.spark.queries.columns import (
     EPOCH,
     ITERATION,
@@ -110,10 +110,7 @@ class State:
         Raises:
             StateError: A process that died wrote the epoch with another program.
         """
-        rows = self._runner.query(
-            f"SELECT {', '.join(self._columns)}, CAST({epoch} AS BIGINT) AS {EPOCH} FROM rows",
-            rows=differences,
-        )
+        rows = self._runner.query(sql.of_epoch(self._columns, epoch), rows=differences)
         recent = [self._runner.from_table(self._recent)] if self._recent is not None else []
         merged = self._runner.union((*recent, rows), (*self._columns, EPOCH))
         small = merged.table is not None and len(merged.table) <= RECENT
