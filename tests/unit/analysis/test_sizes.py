@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from streamreasoner.analysis.sizes import beyond_limits
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang import limits
+from streamreasoner.lang.parser import parse
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program import check_text, load_program
 
@@ -89,6 +91,31 @@ def test_what_is_larger_is_refused(rules, words):
     found = refusal(rules)
 
     assert (found.code, words in found.message) == ("SR208", True)
+
+
+def repeated(text, count):
+    """A list whose items differ in a number."""
+    return ", ".join(text.format(i) for i in range(count))
+
+
+@pytest.mark.parametrize(
+    ("limit", "rule"),
+    [
+        (limits.ATOMS, lambda count: f"p(?x0) :- {body(count)} ."),
+        (limits.ATOMS, lambda count: f"p(1) :- e(1), {repeated('not e({})', count - 1)} ."),
+        (limits.CONDITIONS, lambda count: f"p(?x) :- e(?x), {repeated('?x != {}', count)} ."),
+        (limits.VARIABLES, lambda count: f"p(f({repeated('?x{}', count - 1)})) :- e(1) ."),
+        (limits.VARIABLES, lambda count: f"p(f({repeated('abs({})', count - 1)})) :- e(1) ."),
+        (limits.ARGUMENTS, lambda count: f"p({repeated('{}', count)}) ."),
+        (limits.ARGUMENTS, lambda count: f"p(1) :- (e(1) | e({repeated('{}', count)})) ."),
+        (limits.ARGUMENTS, lambda count: f"@output p/{count} ."),
+    ],
+)
+def test_what_is_not_reported_is_within_each_limit(limit, rule):
+    """Of each part there may be as many as the limit says; one more is reported, once."""
+    assert [*beyond_limits(parse(rule(limit)))] == []
+    (found,) = beyond_limits(parse(rule(limit + 1)))
+    assert (found.code, f"at most {limit} " in found.message) == ("SR208", True)
 
 
 def test_a_long_sum_is_refused_at_its_place():

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import holds
+from oracle.expressions import term
+from strategies import DOMAIN
 
 from streamreasoner.analysis.expression_kinds import kind_of, kinds_of
+from streamreasoner.analysis.types import families, type_errors
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.parser import parse
 from streamreasoner.program.checked import check_text
+from streamreasoner.values.builtins import FUNCTIONS, TESTS
 from streamreasoner.values.kinds import ANYTHING, LITERALS, NUMBERS, TEXTS, Kind, described
 
 EX = "@prefix ex: <http://example.org/> .\n"
@@ -207,3 +214,38 @@ def test_a_pattern_is_marked_where_it_is_wrong():
         check_text('p(?x) :- a(?x), matches(?x, "ab[c"), matches(?x, "\\\\d[") .')
 
     assert [item.span.column for item in caught.value.diagnostics] == [32, 50]
+
+
+def call(row):
+    """A call of a built-in, with places for its arguments."""
+    name, builtin = row
+    return f"{name}({', '.join(['{}'] * builtin.min_args)})"
+
+
+VALUES = ("{} + {}", "{} / {}", "{} % {}", "{} ** {}", "-{}", "min({}, {})", "max({}, {})")
+CONDITIONS = ("{} < {}", "{} <= {}", "{} > {}", "{} >= {}", "not contains({}, {})")
+RULES = (
+    *(f"p({form}) :- e(1) ." for form in (*VALUES, *map(call, FUNCTIONS.items()))),
+    *(f"p(1) :- e(1), {form} ." for form in (*CONDITIONS, *map(call, TESTS.items()))),
+)
+
+
+@given(
+    st.lists(st.sampled_from(DOMAIN), min_size=3, max_size=3, unique=True),
+    st.lists(st.sampled_from(RULES), min_size=1, max_size=6),
+)
+def test_what_is_reported_never_matches(terms, forms):
+    """An expression of different constants that is refused has no value, a condition is not met."""
+    program = parse("\n".join(form.format(*terms) for form in forms))
+    reported = {item.span.line for item in type_errors(program)}
+
+    for rule in program.rules:
+        if rule.span.line in reported:
+            conditions = [holds(literal, {}) for literal in rule.body[1:]]
+            assert conditions == [False] or term(rule.head.arguments[0], {}) is None
+
+
+def test_numbers_are_one_family():
+    """Values of different families are never equal, and all numbers can be."""
+    assert len(families(NUMBERS)) == 1
+    assert families(ANYTHING) - families(NUMBERS) == ANYTHING - NUMBERS

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-import pytest
+import re
+from collections import Counter
 
+import pytest
+from hypothesis import given, settings
+from strategies import HEADER, programs
+from thorough import THOROUGH
+
+from streamreasoner.analysis.warnings import (
+    cartesian_products,
+    duplicates,
+    misspelt,
+    single_use,
+    unused,
+)
+from streamreasoner.lang.diagnostic import Severity
+from streamreasoner.lang.parser import parse
 from streamreasoner.program.checked import check_text
 
 EX = "@prefix ex: <http://example.org/> .\n"
+FEW = settings(max_examples=1000 if THOROUGH else 40)
+VARIABLE = re.compile(r"\?\w+")
 
 
 def warned(text):
@@ -107,3 +124,36 @@ def test_rules_and_facts_that_are_written_twice_are_told_apart():
         "this rule repeats line 3",
     ]
     assert (len(found.facts), len(found.rules)) == (1, 2)
+
+
+@FEW
+@given(programs())
+def test_a_warning_never_refuses_a_program(text):
+    """Whatever is found in a program that is accepted, or in one that repeats it."""
+    once, twice = parse(text), parse(text + text.replace(HEADER, ""))
+    found = [
+        *(item for check in (single_use, cartesian_products) for item in check(once)),
+        *(item for check in (misspelt, duplicates, unused) for item in check([once, twice])),
+    ]
+
+    assert {item.severity for item in found} <= {Severity.WARNING}
+    assert {item.span.line for item in duplicates([twice])} >= {
+        rule.span.line for rule in twice.rules[len(once.rules) :]
+    }
+
+
+@FEW
+@given(programs())
+def test_variables_that_occur_once_are_counted(text):
+    """In each rule, all of them are reported and no other."""
+    program = parse(text)
+    expected = Counter(
+        (rule.span.line, name)
+        for rule in program.rules
+        for name, uses in Counter(VARIABLE.findall(text[rule.span.start : rule.span.end])).items()
+        if uses == 1
+    )
+
+    assert expected == Counter(
+        (item.span.line, item.message.split("'")[1]) for item in single_use(program)
+    )
