@@ -6,10 +6,11 @@ import pytest
 import re2
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import DOMAIN
 
 from streamreasoner.api.nodes import from_ntriples, to_ntriples
 from streamreasoner.rdf.terms import canonical
-from streamreasoner.values import builtins
+from streamreasoner.values import builtins, strings
 from streamreasoner.values.builtins import apply
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -155,3 +156,29 @@ def test_substrings_are_those_of_xpath(text, start, count):
 
     assert from_ntriples(apply("substring", terms[:2])) == rest
     assert from_ntriples(apply("substring", terms)) == part
+
+
+OF_STRINGS = {
+    strings.concat: 3, strings.length: 1, strings.lower: 1, strings.upper: 1, strings.contains: 2,
+    strings.starts_with: 2, strings.ends_with: 2, strings.matches: 2,
+}  # fmt: skip
+TERMS = st.sampled_from(DOMAIN)
+STRINGS = [each for each in DOMAIN if each[0] == '"' and "^^" not in each]
+INTEGERS = [each for each in DOMAIN if each.endswith(("#integer>", "#short>"))]
+
+
+@given(st.sampled_from([*OF_STRINGS]), st.tuples(TERMS, TERMS, TERMS))
+def test_only_strings_have_a_value(function, terms):
+    """With or without a language; a single term of another kind leaves no value."""
+    arguments = terms[: OF_STRINGS[function]]
+
+    assert (function(*arguments) is not None) == ({*arguments} <= {*STRINGS})
+
+
+@given(TERMS, TERMS, TERMS)
+def test_positions_are_integers(text, start, count):
+    """A part of a string has a value for any integers, and for no other numbers."""
+    has_start = text in STRINGS and start in INTEGERS
+
+    assert (strings.substring(text, start) is not None) == has_start
+    assert (strings.substring(text, start, count) is not None) == (has_start and count in INTEGERS)

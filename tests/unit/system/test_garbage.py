@@ -1,0 +1,36 @@
+"""Garbage collection is off while a function runs, and as it was afterwards."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from streamreasoner.system.garbage import without_collections
+
+
+@without_collections
+def divide(left, right, *, inner=None):
+    """A quotient, or what another function returns, and whether garbage is collected."""
+    return (inner(left, right) if inner else left // right), gc.isenabled()
+
+
+@pytest.fixture(params=[True, False])
+def enabled(request):
+    """Whether garbage is collected before the call."""
+    before = gc.isenabled()
+    (gc.enable if request.param else gc.disable)()
+    yield request.param
+    (gc.enable if before else gc.disable)()
+
+
+def test_the_previous_state_is_restored(enabled):
+    """After a result and after an error, also within a function that does the same."""
+    assert divide(6, 3) == (2, False)
+    assert gc.isenabled() is enabled
+    with pytest.raises(ZeroDivisionError):
+        divide(1, 0)
+    assert gc.isenabled() is enabled
+    assert divide(6, 3, inner=divide) == ((2, False), False)
+    assert gc.isenabled() is enabled
+    assert divide.__name__ == "divide"
