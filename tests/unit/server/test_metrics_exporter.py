@@ -9,7 +9,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from streamreasoner.errors import EnvironmentSetupError
-from streamreasoner.server import Exporter, PrometheusObserver
+from streamreasoner.server.http import Exporter
+from streamreasoner.server.metrics import PrometheusObserver
 
 
 def _get(exporter, path, method="GET", **headers):
@@ -70,7 +71,8 @@ def test_head_answers_without_a_body(exporter):
 def test_other_paths_and_methods_are_refused(exporter):
     """The exporter is read-only; an unknown path lists the known ones."""
     assert _get(exporter, "/admin")[::2] == (404, "Paths: /metrics, /healthz, /readyz.\n")
-    assert _get(exporter, "/metrics", "POST")[0] == 501
+    for method in ("POST", "PUT", "PATCH", "DELETE", "OPTIONS"):
+        assert _get(exporter, "/metrics", method)[0] == 501
 
 
 def test_only_loopback_listens_by_default(exporter):

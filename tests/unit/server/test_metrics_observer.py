@@ -14,8 +14,8 @@ from streamreasoner.engine.epoch import EpochResult
 from streamreasoner.engine.ports import Statistics
 from streamreasoner.engine.updates import Changes
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.server import PrometheusObserver, Sources
 from streamreasoner.server.histogram import BatchHistogram
+from streamreasoner.server.metrics import PrometheusObserver, Sources
 from streamreasoner.state import StorageStatistics
 from streamreasoner.system.capacity import Capacity
 from streamreasoner.system.memory import Fill
