@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streamreasoner.errors import ProgramError
-from streamreasoner.lang.parser import parse
+from streamreasoner.lang.parser import parse, read
 from streamreasoner.lang.printer import print_rule
 from streamreasoner.program import check, load_program
+from streamreasoner.program.imports import with_imports
 
 
 @pytest.fixture
@@ -162,3 +168,32 @@ def test_a_parsed_program_is_checked_with_its_imports(files):
     program = parse(path.read_text(encoding="utf-8"), str(path))
 
     assert check(program) == load_program(path)
+
+
+_IMPORTS = st.lists(st.tuples(st.sampled_from(("", "./", "up/../")), st.integers(0, 4)), max_size=3)
+
+
+@given(st.lists(_IMPORTS, min_size=4, max_size=4))
+def test_files_are_read_in_order_of_their_distance(graph):
+    """Each that is reached, once; an import of the one that is missing is reported each time."""
+    with TemporaryDirectory() as directory:
+        folder = Path(directory)
+        (folder / "up").mkdir()
+        for number, imports in enumerate(graph):
+            lines = [f'@import "{path}{other}.dl" .\n' for path, other in imports]
+            (folder / f"{number}.dl").write_text("".join(lines), encoding="utf-8")
+        main = folder / "0.dl"
+        readings = with_imports(read(main.read_text("utf-8"), str(main)))
+        found = [int(Path(reading.program.source).stem) for reading in readings]
+    expected = [0]
+    for number in expected:
+        expected += [
+            other for other in dict.fromkeys(each for _, each in graph[number])
+            if other < len(graph) and other not in expected
+        ]  # fmt: skip
+
+    assert found == expected
+    for number, reading in zip(found, readings, strict=True):
+        missing = [each for _, each in graph[number] if each == len(graph)]
+        assert [item.code for item in reading.diagnostics] == ["SR222"] * len(missing)
+        assert reading.complete is not bool(missing)
