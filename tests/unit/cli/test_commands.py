@@ -1,0 +1,63 @@
+"""Each command of the command line, the module that defines it, and what it says to a mistake."""
+
+from __future__ import annotations
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from streamreasoner import cli
+from streamreasoner.errors import StreamReasonerError
+
+COMMANDS = {
+    "demo": ("streamreasoner.cli.operation.demo", "--duration missing"),
+    "run": ("streamreasoner.cli.operation.run", "--config missing.toml"),
+    "migrate": ("streamreasoner.cli.operation.migrate", "--config missing.toml"),
+    "rebuild": ("streamreasoner.cli.operation.rebuild", "--config missing.toml --into new"),
+    "check": ("streamreasoner.cli.offline.check", "missing.dl"),
+    "materialize": ("streamreasoner.cli.offline.materialize", "missing.dl a.nt"),
+    "explain": ("streamreasoner.cli.offline.explain", "missing.dl a.nt --fact p(1)"),
+    "explain-plan": ("streamreasoner.cli.offline.explain_plan", "missing.dl"),
+    "shell": ("streamreasoner.cli.offline.shell", "missing.dl"),
+    "produce": ("streamreasoner.cli.messaging.produce", "--config missing.toml"),
+    "consume": ("streamreasoner.cli.messaging.consume", "--config missing.toml"),
+    "broker": ("streamreasoner.cli.messaging.broker", "--directory x --port missing"),
+    "topics create": ("streamreasoner.cli.messaging.topics", "--config missing.toml"),
+    "rules add": ("streamreasoner.cli.operation.rules", "missing.dl --config c.toml"),
+    "rules remove": ("streamreasoner.cli.operation.rules", "missing.dl --config c.toml"),
+    "rules replace": ("streamreasoner.cli.operation.rules", "missing.dl --config c.toml"),
+    "rules show": ("streamreasoner.cli.operation.rules", "--config missing.toml"),
+}
+"""Command to its module, and to options that name something that is missing."""
+
+
+def commands(group, *words):
+    """Every command below a group as (words, the module of its function)."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, *words, name)
+        else:
+            yield " ".join((*words, name)), command.callback.__module__
+
+
+def test_each_command_is_defined_in_its_own_module():
+    """What `--help` lists, and no other; the commands of a group are in one module."""
+    found = dict(commands(get_command(cli.app)))
+
+    assert found == {name: module for name, (module, _) in COMMANDS.items()}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_mistake_is_one_message(name, tmp_path, monkeypatch):
+    """It says what is missing, and nothing is printed or written before."""
+    monkeypatch.chdir(tmp_path)
+    _, options = COMMANDS[name]
+    result = CliRunner().invoke(cli.app, [*name.split(), *options.split()])
+    said = str(result.exception) if isinstance(result.exception, StreamReasonerError) else ""
+
+    is_usage = name in {"demo", "broker"}
+    assert result.exit_code == (2 if is_usage else 1)
+    assert isinstance(result.exception, StreamReasonerError | SystemExit)
+    assert ("Invalid value for" if is_usage else "missing") in said + result.output
+    assert not (said and result.output)
+    assert [*tmp_path.iterdir()] == []
