@@ -1,0 +1,37 @@
+"""Kernels that run once before the first batch: with any program, and without a trace."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from streamreasoner.api.reasoner import Reasoner
+from streamreasoner.pipeline.warmup import prepare
+from streamreasoner.program import check_text
+from streamreasoner.values import strings
+
+PROGRAMS = {
+    "one without rules": "",
+    "one that calls functions": "name(upper(?n)) :- [_, _, ?n] .",
+    "one that does not converge": "n(upper(?n), 0) :- [_, _, ?n] .\nn(?n, ?i + 1) :- n(?n, ?i) .",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_is_run_and_nothing_stays(name, tmp_path, monkeypatch):
+    """Its rules are evaluated; neither a file nor a fact is left, and no error."""
+    monkeypatch.chdir(tmp_path)
+    program, called = check_text(PROGRAMS[name]), set()
+    reasoner = Reasoner(program)
+    terms, before = len(reasoner.dictionary), sys.getprofile()
+    sys.setprofile(lambda frame, *_: called.add(frame.f_code))
+    try:
+        prepare(program)
+    finally:
+        sys.setprofile(before)
+
+    assert (strings.upper.__code__ in called) == ("upper" in program.program.text)
+    assert [*tmp_path.iterdir()] == []
+    assert reasoner.engine.statistics().facts == 0
+    assert len(reasoner.dictionary) == terms
