@@ -21,7 +21,7 @@ from streamreasoner.backends.spark.tables.distributed_dictionary import Distribu
 from streamreasoner.errors import StateFullError
 from streamreasoner.io.kafka.claims import Claim, check_changes, check_claims
 from streamreasoner.io.kafka.lag import Lag
-from streamreasoner.io.kafka.progress_topic import Progress
+from streamreasoner.io.kafka.progress_topic import ProgressTopic
 from streamreasoner.io.kafka.reread import reread
 from streamreasoner.io.kafka.sink import Sink
 from streamreasoner.io.kafka.topic_checks import admin_client, check_topics
@@ -244,7 +244,7 @@ def _recover(
     topics.resume(begun=checkpoint.begun)
     output = config.kafka.output_topic
     claim = Claim(output, topics.id(output), config.pipeline.app_id)
-    with closing(Progress(config.kafka, config.pipeline.app_id)) as progress:
+    with closing(ProgressTopic(config.kafka, config.pipeline.app_id)) as progress:
         progress.read()
         recovery.check(progress.marker(), tables, checkpoint)
         check_claims(claim, progress.claims, config.kafka.progress_topic)
@@ -317,7 +317,9 @@ def _in_memory(tables: Tables, point: Resume) -> Store:
     return Store(dictionary, backend)
 
 
-def _in_spark(config: Config, tables: Tables, point: Resume, session: session.Session) -> Store:
+def _in_spark(
+    config: Config, tables: Tables, point: Resume, session: session.RunningSession
+) -> Store:
     place = config.spark_state
     tables.verify()
     files.check(session.spark, place)
@@ -362,7 +364,7 @@ def _settings(config: Config, place: BackendKind) -> dict[str, str]:
 
 def _start_spark(
     config: Config, place: BackendKind, lock: StateLock, stack: ExitStack
-) -> Future[session.Session]:
+) -> Future[session.RunningSession]:
     process_group = jvm.ProcessGroup()
     stack.callback(process_group.close)
     starter = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="spark-start"))
@@ -378,7 +380,7 @@ def _start_spark(
     return starting
 
 
-def _stop_spark(starting: Future[session.Session], process_group: jvm.ProcessGroup) -> None:
+def _stop_spark(starting: Future[session.RunningSession], process_group: jvm.ProcessGroup) -> None:
     if not starting.done():
         # The pipeline failed to start, so abort Spark's start.
         process_group.close()

@@ -11,7 +11,7 @@ from streamreasoner.lang.diagnostic import Diagnostic, line_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from streamreasoner.lang.ast import Program, Signature, Span
+    from streamreasoner.lang.ast import PredicateIndicator, Program, Span
 
 _BRACKETS = (
     "write `[?s, ?p, ?o]`, or `[?s, ?p, ?o, ?g]` in a graph, with `_` where any term matches"
@@ -75,7 +75,7 @@ def _uses(programs: Sequence[Program]) -> Iterator[tuple[str, int, Span]]:
                     yield node.predicate, node.arity, node.span
 
 
-def _signatures(programs: Sequence[Program]) -> Iterator[Signature]:
+def _signatures(programs: Sequence[Program]) -> Iterator[PredicateIndicator]:
     for directive in (directive for program in programs for directive in program.directives):
         if isinstance(directive, Input | Output):
             yield from directive.signatures

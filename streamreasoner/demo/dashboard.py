@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from rich.console import ConsoleOptions, RenderableType, RenderResult
 
     from streamreasoner.demo.producer import Announcement
-    from streamreasoner.demo.tally import Change, Snapshot
-    from streamreasoner.demo.verdict import Verdict
-    from streamreasoner.demo.view import Step, Summary
+    from streamreasoner.demo.tally import Change, Totals
+    from streamreasoner.demo.verdict import StateComparison
+    from streamreasoner.demo.view import StartupStep, Summary
 
 
 _SECONDS = 120
@@ -49,7 +49,7 @@ class History:
         self.medians: deque[float] = deque(maxlen=_SECONDS)
         self._last: tuple[float, int, int] | None = None
 
-    def add(self, snapshot: Snapshot, elapsed: float) -> None:
+    def add(self, snapshot: Totals, elapsed: float) -> None:
         """Record the totals; each series grows by one value per second."""
         received = snapshot.plus + snapshot.minus
         if self._last is None:
@@ -91,16 +91,16 @@ class Dashboard:
     def __init__(self, duration: float, console: Console | None = None) -> None:
         self._console = console or Console()
         self._duration = duration
-        self._steps: dict[str, Step] = {}
+        self._steps: dict[str, StartupStep] = {}
         self._spinner = Spinner("dots", style="cyan")
         self._announcements: deque[str] = deque(maxlen=_EVENT_LINES)
         self._schema: deque[str] = deque(maxlen=_SCHEMA_LINES)
         self._history = History()
-        self._snapshot: Snapshot | None = None
+        self._snapshot: Totals | None = None
         self._elapsed = 0.0
         self._live: Live | None = None
 
-    def step(self, step: Step) -> None:
+    def step(self, step: StartupStep) -> None:
         """Record the step; the first one starts drawing."""
         self._steps[step.what] = step
         if self._live is None:
@@ -117,7 +117,7 @@ class Dashboard:
             announcement.sentence
         )
 
-    def show(self, snapshot: Snapshot, elapsed: float) -> None:
+    def show(self, snapshot: Totals, elapsed: float) -> None:
         """Record the totals."""
         self._history.add(snapshot, elapsed)
         self._snapshot, self._elapsed = snapshot, elapsed
@@ -127,7 +127,7 @@ class Dashboard:
         self.close()
         self._console.print(f"{reason}\n", style="bold", highlight=False)
 
-    def conclude(self, summary: Summary, verdict: Verdict) -> None:
+    def conclude(self, summary: Summary, verdict: StateComparison) -> None:
         """Print the run and the result below the steps of the startup."""
         for line in summary_lines(summary):
             self._console.print(line, highlight=False)
@@ -171,7 +171,7 @@ class Dashboard:
                 table.add_row(Text("✓", style="green"), step.what, seconds)
         return table
 
-    def _screen(self, snapshot: Snapshot) -> Layout:
+    def _screen(self, snapshot: Totals) -> Layout:
         layout = Layout()
         layout.split_column(
             Layout(self._header(snapshot), size=3),
@@ -190,7 +190,7 @@ class Dashboard:
         )
         return layout
 
-    def _header(self, snapshot: Snapshot) -> Panel:
+    def _header(self, snapshot: Totals) -> Panel:
         head = Table.grid(expand=True, padding=(0, 1))
         head.add_column()
         head.add_column(ratio=1)
@@ -203,7 +203,7 @@ class Dashboard:
         )
         return Panel(head, border_style="cyan")
 
-    def _totals(self, snapshot: Snapshot) -> Group:
+    def _totals(self, snapshot: Totals) -> Group:
         table = Table.grid(padding=(0, 2))
         table.add_column(style="dim", width=11)
         table.add_column(justify="right")
@@ -257,7 +257,7 @@ def _lines(lines: Sequence[str], style: str) -> Text:
     return Text("\n".join(list(lines)), style=style, no_wrap=True, overflow="ellipsis")
 
 
-def _latency(snapshot: Snapshot) -> tuple[str, str]:
+def _latency(snapshot: Totals) -> tuple[str, str]:
     if not len(snapshot.recent):
         return "-", ""
     median, high = np.percentile(snapshot.recent, (50, 95)) * 1000

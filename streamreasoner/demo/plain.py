@@ -11,9 +11,9 @@ from streamreasoner.demo.university import EventKind
 
 if TYPE_CHECKING:
     from streamreasoner.demo.producer import Announcement
-    from streamreasoner.demo.tally import Snapshot
-    from streamreasoner.demo.verdict import Verdict
-    from streamreasoner.demo.view import Step, Summary
+    from streamreasoner.demo.tally import Totals
+    from streamreasoner.demo.verdict import StateComparison
+    from streamreasoner.demo.view import StartupStep, Summary
 
 
 class PlainView:
@@ -23,7 +23,7 @@ class PlainView:
         self._lock = threading.Lock()
         self._last: tuple[float, int] | None = None
 
-    def step(self, step: Step) -> None:
+    def step(self, step: StartupStep) -> None:
         """Print a step when it starts and when it ends; a first run may take minutes."""
         if step.seconds is None:
             self._print(f"{step.began:6.1f} s  {step.what} ...")
@@ -39,7 +39,7 @@ class PlainView:
         if announcement.kind is not EventKind.EVERYDAY:
             self._print(f"        {announcement.kind.value}: {announcement.sentence}")
 
-    def show(self, snapshot: Snapshot, elapsed: float) -> None:
+    def show(self, snapshot: Totals, elapsed: float) -> None:
         """Print the totals when a second has passed."""
         if self._last is None:
             self._last = (elapsed, snapshot.updates_in)
@@ -54,7 +54,7 @@ class PlainView:
         """Print why the stream has ended."""
         self._print(f"\n{reason}")
 
-    def conclude(self, summary: Summary, verdict: Verdict) -> None:
+    def conclude(self, summary: Summary, verdict: StateComparison) -> None:
         """Print the run and the result."""
         for line in (*summary_lines(summary), "", *verdict_lines(verdict)):
             self._print(line)

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.demo.tally import Snapshot
-    from streamreasoner.demo.verdict import Verdict
+    from streamreasoner.demo.tally import Totals
+    from streamreasoner.demo.verdict import StateComparison
     from streamreasoner.demo.view import Summary
 
 
@@ -24,7 +24,7 @@ def percentiles(seconds: NDArray[np.float64]) -> str:
     return f"p50 {median:,.0f} ms p95 {high:,.0f} ms"
 
 
-def status(snapshot: Snapshot, elapsed: float, rate: float) -> str:
+def status(snapshot: Totals, elapsed: float, rate: float) -> str:
     """The totals on one line."""
     return (
         f"{elapsed:4.0f} s  in {snapshot.updates_in:,} ({rate:+,.0f}/s)"
@@ -52,7 +52,7 @@ def summary_lines(summary: Summary) -> Iterator[str]:
     yield f"The first derived change came {summary.first_change:.1f} s after the start."
 
 
-def verdict_lines(verdict: Verdict) -> Iterator[str]:
+def verdict_lines(verdict: StateComparison) -> Iterator[str]:
     """The comparison, its first differences and the result."""
     yield (
         f"Evaluated from scratch: {verdict.asserted:,} asserted facts"
@@ -68,7 +68,7 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
     yield conclusion(verdict)
 
 
-def conclusion(verdict: Verdict) -> str:
+def conclusion(verdict: StateComparison) -> str:
     """The result in a sentence."""
     if verdict.equal:
         return "The closure kept up to date is equal to the evaluation from scratch."

@@ -20,7 +20,7 @@ from streamreasoner.demo.consumer import read_all
 from streamreasoner.demo.stream import Stream, background
 from streamreasoner.demo.tally import Tally
 from streamreasoner.demo.verdict import compare
-from streamreasoner.demo.view import Step, Summary
+from streamreasoner.demo.view import StartupStep, Summary
 from streamreasoner.errors import (
     BrokerError,
     ConfigError,
@@ -61,9 +61,9 @@ class Startup:
     def step(self, what: str) -> Iterator[None]:
         """Show a step and measure its duration."""
         began = self.elapsed()
-        self._view.step(Step(what, began))
+        self._view.step(StartupStep(what, began))
         yield
-        self._view.step(Step(what, began, self.elapsed() - began))
+        self._view.step(StartupStep(what, began, self.elapsed() - began))
 
     def in_background(self, what: str, work: Callable[[], None]) -> Future[None]:
         """Run a step on another thread."""

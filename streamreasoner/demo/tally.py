@@ -45,7 +45,7 @@ _RECENT_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class Totals:
     """The totals at one point in time.
 
     Attributes:
@@ -211,10 +211,10 @@ class Tally(PipelineObserver):
         with self._changed:
             return self._plus, self._minus
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> Totals:
         """The current totals."""
         with self._changed:
-            return Snapshot(
+            return Totals(
                 asserted_in=self._asserted_in,
                 retracted_in=self._retracted_in,
                 evaluated=self._evaluated,

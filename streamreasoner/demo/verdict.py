@@ -29,7 +29,7 @@ Fact = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class CollectionComparison:
     """A comparison of one collection, maintained incrementally and evaluated from scratch.
 
     Attributes:
@@ -51,7 +51,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class StateComparison:
     """Both comparisons.
 
     Attributes:
@@ -62,7 +62,7 @@ class Verdict:
 
     asserted: int
     seconds: float
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[CollectionComparison, ...]
 
     @property
     def equal(self) -> bool:
@@ -70,7 +70,9 @@ class Verdict:
         return all(comparison.equal for comparison in self.comparisons)
 
 
-def compare(received: Iterable[Change], published: Iterable[Change], running: Reasoner) -> Verdict:
+def compare(
+    received: Iterable[Change], published: Iterable[Change], running: Reasoner
+) -> StateComparison:
     """Evaluate the sum of the input from scratch and compare.
 
     Args:
@@ -87,7 +89,7 @@ def compare(received: Iterable[Change], published: Iterable[Change], running: Re
     expected = {fact: 1 for fact in closure if asserted.get(fact, 0) <= 0}
     output = _compare("output topic, summed up", derived, expected)
     trace = _compare("trace with multiplicities", _trace(running), _trace(fresh))
-    return Verdict(len(asserted), seconds, (output, trace))
+    return StateComparison(len(asserted), seconds, (output, trace))
 
 
 def _sum(changes: Iterable[Change]) -> dict[Fact, int]:
@@ -117,13 +119,15 @@ def _trace(reasoner: Reasoner) -> dict[tuple[Fact, int], int]:
     return dict(zip(keys, rows.multiplicity.tolist(), strict=True))
 
 
-def _compare(what: str, running: Mapping[Any, int], scratch: Mapping[Any, int]) -> Comparison:
+def _compare(
+    what: str, running: Mapping[Any, int], scratch: Mapping[Any, int]
+) -> CollectionComparison:
     keys = (key for key in chain(running, scratch) if running.get(key, 0) != scratch.get(key, 0))
     differences = (
         f"{_row(key)}: {running.get(key, 0)} kept up to date, {scratch.get(key, 0)} from scratch"
         for key in dict.fromkeys(keys)
     )
-    return Comparison(what, len(running), len(scratch), tuple(islice(differences, 5)))
+    return CollectionComparison(what, len(running), len(scratch), tuple(islice(differences, 5)))
 
 
 def _row(key: Any) -> str:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from streamreasoner.demo.producer import Announcement
-    from streamreasoner.demo.tally import Snapshot
-    from streamreasoner.demo.verdict import Verdict
+    from streamreasoner.demo.tally import Totals
+    from streamreasoner.demo.verdict import StateComparison
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StartupStep:
     """A step of the startup, running or done.
 
     Attributes:
@@ -39,7 +39,7 @@ class Summary:
         first_change: Seconds from the start of the process to the first derived change.
     """
 
-    snapshot: Snapshot
+    snapshot: Totals
     seconds: float
     first_change: float
 
@@ -47,7 +47,7 @@ class Summary:
 class View(Protocol):
     """Shows the progress of a demo."""
 
-    def step(self, step: Step) -> None:
+    def step(self, step: StartupStep) -> None:
         """Show a step of the startup that has begun or is done."""
 
     def stream(self) -> None:
@@ -56,13 +56,13 @@ class View(Protocol):
     def announce(self, announcement: Announcement) -> None:
         """Show an event at the university."""
 
-    def show(self, snapshot: Snapshot, elapsed: float) -> None:
+    def show(self, snapshot: Totals, elapsed: float) -> None:
         """Show the totals after `elapsed` seconds of stream; called a few times a second."""
 
     def finish(self, reason: str) -> None:
         """Show why the stream has ended; the comparison follows."""
 
-    def conclude(self, summary: Summary, verdict: Verdict) -> None:
+    def conclude(self, summary: Summary, verdict: StateComparison) -> None:
         """Show the summary and the result of the comparison."""
 
     def close(self) -> None:

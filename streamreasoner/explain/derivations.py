@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.explain.matching import Match, Source
     from streamreasoner.explain.rule_groups import RuleGroup, Rules
-    from streamreasoner.explain.store import Row, Rows, Store
+    from streamreasoner.explain.store import FactIndex, Row, Rows
     from streamreasoner.lang.ast import Rule
 
 
@@ -94,7 +94,7 @@ class Derivations:
         most_matches: Maximum number of matches shown for an aggregate.
     """
 
-    def __init__(self, rules: Rules, store: Store, max_matches: int) -> None:
+    def __init__(self, rules: Rules, store: FactIndex, max_matches: int) -> None:
         self._rules = rules
         self._store = store
         self._max_matches = max_matches

@@ -14,11 +14,11 @@ from streamreasoner.explain.render.dot import absence_dot, proof_dot
 from streamreasoner.explain.render.prefixed import ExplanationPrinter
 from streamreasoner.explain.render.tree import absence_text, proof_text
 from streamreasoner.explain.rule_groups import Rules
-from streamreasoner.explain.store import Store
+from streamreasoner.explain.store import FactIndex
 
 if TYPE_CHECKING:
     from streamreasoner.explain.proof import Absence, Limits
-    from streamreasoner.explain.store import State
+    from streamreasoner.explain.store import FactSource
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.query.facts import Fact
     from streamreasoner.rdf.dictionary import TermDictionary
@@ -66,7 +66,11 @@ class Explanation:
 
 
 def explain(
-    program: CheckedProgram, state: State, dictionary: TermDictionary, fact: Fact, limits: Limits
+    program: CheckedProgram,
+    state: FactSource,
+    dictionary: TermDictionary,
+    fact: Fact,
+    limits: Limits,
 ) -> Explanation:
     """Explain a fact in the current state, which must not change meanwhile.
 
@@ -78,7 +82,7 @@ def explain(
         limits: Limits of the proof.
     """
     rules = Rules(program)
-    store = Store(state, dictionary, program.arities)
+    store = FactIndex(state, dictionary, program.arities)
     row = next(iter(store.lookup(fact.predicate, dict(enumerate(fact.arguments)))), None)
     printer = ExplanationPrinter(prefixes(program))
     if row is not None and row.present:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from streamreasoner.explain.ground import Bindings
-    from streamreasoner.explain.store import Row, Store
+    from streamreasoner.explain.store import FactIndex, Row
     from streamreasoner.lang.ast import Expression, Literal, Rule
     from streamreasoner.query.facts import Fact
 
@@ -209,7 +209,7 @@ class MatchSearch:
         self,
         parts: Sequence[Part],
         source: Source,
-        store: Store,
+        store: FactIndex,
         max_attempts: int | None = None,
     ) -> None:
         self._parts = parts

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from streamreasoner.explain.ground import Bindings
     from streamreasoner.explain.matching import Match, Part
     from streamreasoner.explain.rule_groups import RuleGroup, Rules
-    from streamreasoner.explain.store import Row, Store
+    from streamreasoner.explain.store import FactIndex, Row
     from streamreasoner.lang.ast import Expression, Literal, Rule
 
 MAX_ATTEMPTS = 20_000
@@ -78,7 +78,7 @@ class AbsenceSearch:
     """
 
     rules: Rules
-    store: Store
+    store: FactIndex
 
     def absence(self, fact: Fact, row: Row | None) -> Absence:
         """Why a fact is absent; *row* is its row in the state, if any."""

@@ -102,7 +102,7 @@ class Competition:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ProofStep:
     """A fact and why it is present.
 
     Attributes:
@@ -133,7 +133,7 @@ class Step:
 class Proof:
     """Steps; the first one is the explained fact, the others are its premises, recursively."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ProofStep, ...]
 
 
 # Why a fact is absent ----------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.engine.ports import LAST_ITERATION
 from streamreasoner.explain.derivations import Derivations, Justification, Obligation
-from streamreasoner.explain.proof import Aggregation, Derivation, Proof, Proved, Step
+from streamreasoner.explain.proof import Aggregation, Derivation, Proof, ProofStep, Proved
 from streamreasoner.lang.ast import variables
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from streamreasoner.explain.derivations import RuleMatch
     from streamreasoner.explain.proof import Limits
     from streamreasoner.explain.rule_groups import Rules
-    from streamreasoner.explain.store import Row, Store
+    from streamreasoner.explain.store import FactIndex, Row
     from streamreasoner.query.facts import Fact
 
 
@@ -32,7 +32,7 @@ class ProofSearch:
         limits: Limits of the proof.
     """
 
-    def __init__(self, rules: Rules, store: Store, limits: Limits) -> None:
+    def __init__(self, rules: Rules, store: FactIndex, limits: Limits) -> None:
         self._rules = rules
         self._store = store
         self._limits = limits
@@ -122,7 +122,7 @@ class ProofSearch:
         obligation: Obligation,
         justification: Justification,
         derivations: tuple[Derivation, ...],
-    ) -> Step:
+    ) -> ProofStep:
         row = obligation.row
         stated = self._rules.stated(obligation.fact)
         why: Derivation | Aggregation | None = None
@@ -131,7 +131,7 @@ class ProofSearch:
         elif derivations:
             (why,) = derivations
         passing = row.until >= 0
-        return Step(
+        return ProofStep(
             fact=obligation.fact,
             stratum=row.stratum,
             iteration=justification.iteration,

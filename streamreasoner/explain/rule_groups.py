@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from streamreasoner.explain.matching import Goal
-    from streamreasoner.explain.store import Row, Store
+    from streamreasoner.explain.store import FactIndex, Row
     from streamreasoner.lang.ast import Rule, Span
     from streamreasoner.program.checked import CheckedProgram
 
@@ -42,7 +42,7 @@ class RuleGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Lattice:
+class LatticeRule:
     """A lattice: only the best fact of each group is present."""
 
     rule: Rule
@@ -79,7 +79,7 @@ class Rules:
             for group in groups.values()
         )
         self._lattices = tuple(
-            Lattice(rule, position, argument.function)
+            LatticeRule(rule, position, argument.function)
             for rule in program.rules
             if is_lattice(rule.head)
             for position, argument in enumerate(rule.head.arguments)
@@ -98,7 +98,7 @@ class Rules:
             if rule_group.rules[0].head.predicate == fact.predicate and rule_group.goals(fact)
         )
 
-    def lattice(self, fact: Fact) -> Lattice | None:
+    def lattice(self, fact: Fact) -> LatticeRule | None:
         """The lattice that a fact belongs to."""
         for lattice in self._lattices:
             head = lattice.rule.head
@@ -109,7 +109,7 @@ class Rules:
                 return lattice
         return None
 
-    def competition(self, fact: Fact, store: Store) -> Competition | None:
+    def competition(self, fact: Fact, store: FactIndex) -> Competition | None:
         """The competition that a present fact won; None without other candidates."""
         lattice = self.lattice(fact)
         if lattice is None:
@@ -122,7 +122,7 @@ class Rules:
         best = choose(others, key=lambda row: order_key(row.arguments[lattice.position]))
         return Competition(lattice.function, len(others) + 1, Fact(fact.predicate, best.arguments))
 
-    def winner(self, fact: Fact, store: Store) -> Row | None:
+    def winner(self, fact: Fact, store: FactIndex) -> Row | None:
         """The present candidate of a fact's group."""
         lattice = self.lattice(fact)
         if lattice is None:

@@ -28,7 +28,7 @@ _KEY_POSITIONS = 2
 _CHUNK = 256
 
 
-class State(Protocol):
+class FactSource(Protocol):
     """The source of facts: the engine."""
 
     def select(
@@ -121,7 +121,7 @@ class Rows(Sequence[Row]):
         ]
 
 
-class Store:
+class FactIndex:
     """The facts of one state, which must not change while this object is in use.
 
     Args:
@@ -131,7 +131,7 @@ class Store:
     """
 
     def __init__(
-        self, state: State, dictionary: TermDictionary, arities: Mapping[str, int]
+        self, state: FactSource, dictionary: TermDictionary, arities: Mapping[str, int]
     ) -> None:
         self._state = state
         self._dictionary = dictionary

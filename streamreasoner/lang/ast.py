@@ -205,7 +205,7 @@ class Base:
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class PredicateIndicator:
     """A predicate named by a directive, `edge` or `edge/2`; `arity` is None if not given."""
 
     predicate: str
@@ -217,7 +217,7 @@ class Signature:
 class Input:
     """`@input edge/2, node/1 .`: predicates whose facts come from the input."""
 
-    signatures: tuple[Signature, ...]
+    signatures: tuple[PredicateIndicator, ...]
     span: Span = field(compare=False, repr=False)
 
 
@@ -225,7 +225,7 @@ class Input:
 class Output:
     """`@output path, lonely .`: predicates whose changes are published; by default all are."""
 
-    signatures: tuple[Signature, ...]
+    signatures: tuple[PredicateIndicator, ...]
     span: Span = field(compare=False, repr=False)
 
 

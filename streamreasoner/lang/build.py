@@ -21,8 +21,8 @@ from streamreasoner.lang.ast import (
     Input,
     Negation,
     Output,
+    PredicateIndicator,
     Rule,
-    Signature,
     Span,
     UnaryMinus,
     Variable,
@@ -79,11 +79,11 @@ class Builder:
         """Read `@base <iri> .`."""
         return self._constants.base(children[0], span)
 
-    def input(self, span: Span, children: list[Signature]) -> Input:
+    def input(self, span: Span, children: list[PredicateIndicator]) -> Input:
         """Read `@input edge/2, node .`."""
         return Input(tuple(children), span)
 
-    def output(self, span: Span, children: list[Signature]) -> Output:
+    def output(self, span: Span, children: list[PredicateIndicator]) -> Output:
         """Read `@output path .`."""
         return Output(tuple(children), span)
 
@@ -92,14 +92,14 @@ class Builder:
         name = self._constants.literal(children[0], "", span)
         return None if name.term == UNREADABLE else Import(plain_value(name), span)
 
-    def signature(self, span: Span, children: list[str]) -> Signature:
+    def signature(self, span: Span, children: list[str]) -> PredicateIndicator:
         """Read `edge/2` or `edge`."""
         match children:
             case [name]:
-                return Signature(str(name), None, span)
+                return PredicateIndicator(str(name), None, span)
             case [name, *_, arity]:
                 # An arity with this many digits is too large anyway.
-                return Signature(str(name), int(arity[:_MAX_DIGITS]), span)
+                return PredicateIndicator(str(name), int(arity[:_MAX_DIGITS]), span)
             case _:
                 raise AssertionError("A signature has a name.")
 

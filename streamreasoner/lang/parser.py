@@ -35,7 +35,7 @@ _OPERATORS = frozenset({"PLUS", "MINUS", "TIMES", "DIVIDE", "MODULO", "POWER"})
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedText:
     """The readable part of a text, and the diagnostics of the rest.
 
     Attributes:
@@ -66,7 +66,7 @@ def parse(text: str, source: str = "<rules>") -> Program:
 
 
 @without_collections
-def read(text: str, source: str) -> Reading:
+def read(text: str, source: str) -> ParsedText:
     """Read as much of a rule text as possible; a broken statement does not hide the others."""
     diagnostics: list[Diagnostic] = []
     remaining = text
@@ -86,17 +86,17 @@ def read(text: str, source: str) -> Reading:
             lost_prefixes |= "prefix" in text[start:end].lower()
             remaining = blank(remaining, start, end)
     else:
-        return Reading(Program(source, text, (), ()), tuple(diagnostics), complete=False)
+        return ParsedText(Program(source, text, (), ()), tuple(diagnostics), complete=False)
     complete = not diagnostics
     constants = ConstantReader(diagnostics, prefixes_lost=lost_prefixes)
     try:
         items = _Walk(Builder(constants, diagnostics), Places(source, text)).statements(tree)
     except _TooDeepError as error:
         diagnostics.append(error.diagnostic)
-        return Reading(Program(source, text, (), ()), tuple(diagnostics), complete=False)
+        return ParsedText(Program(source, text, (), ()), tuple(diagnostics), complete=False)
     directives = tuple(item for item in items if not isinstance(item, Rule))
     rules = tuple(item for item in items if isinstance(item, Rule))
-    return Reading(Program(source, text, directives, rules), tuple(diagnostics), complete)
+    return ParsedText(Program(source, text, directives, rules), tuple(diagnostics), complete)
 
 
 @cache

@@ -33,7 +33,14 @@ from streamreasoner.rdf.terms import to_ntriples
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from streamreasoner.lang.ast import Directive, Expression, Literal, Program, Rule, Signature
+    from streamreasoner.lang.ast import (
+        Directive,
+        Expression,
+        Literal,
+        PredicateIndicator,
+        Program,
+        Rule,
+    )
 
 _LOCAL = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
 _ADDITION, _MULTIPLICATION, _SIGN, _POWER, _OPERAND = range(5)
@@ -142,7 +149,7 @@ def _arguments(arguments: Iterable[Expression], prefixes: Mapping[str, str] | No
     return ", ".join(print_expression(argument, prefixes) for argument in arguments)
 
 
-def _signatures(signatures: Iterable[Signature]) -> str:
+def _signatures(signatures: Iterable[PredicateIndicator]) -> str:
     return ", ".join(
         item.predicate if item.arity is None else f"{item.predicate}/{item.arity}"
         for item in signatures

@@ -27,7 +27,7 @@ from streamreasoner.analysis.warnings import (
 from streamreasoner.lang.ast import Input, Output
 from streamreasoner.lang.diagnostic import in_order, refuse
 from streamreasoner.lang.normal_form import normal_form, too_large
-from streamreasoner.lang.parser import Reading, read
+from streamreasoner.lang.parser import ParsedText, read
 from streamreasoner.lang.printer import print_literal, print_rule
 from streamreasoner.program.imports import with_imports
 from streamreasoner.program.text import common_prefixes
@@ -112,7 +112,7 @@ def check(program: Program) -> CheckedProgram:
     Raises:
         ProgramError: With a diagnostic for every mistake.
     """
-    return _check(Reading(program, (), complete=True))
+    return _check(ParsedText(program, (), complete=True))
 
 
 def check_text(text: str, source: str = "<rules>") -> CheckedProgram:
@@ -129,13 +129,13 @@ def check_text(text: str, source: str = "<rules>") -> CheckedProgram:
     return _check(read(text, source))
 
 
-def check_all(programs: Sequence[Program], added: Reading | None = None) -> CheckedProgram:
+def check_all(programs: Sequence[Program], added: ParsedText | None = None) -> CheckedProgram:
     """Check files that were already read, and one more with its imports.
 
     Raises:
         ProgramError: With a diagnostic for every mistake.
     """
-    readings = [Reading(program, (), complete=True) for program in programs]
+    readings = [ParsedText(program, (), complete=True) for program in programs]
     known = {program.source for program in programs}
     if added is not None:
         readings += (
@@ -144,12 +144,12 @@ def check_all(programs: Sequence[Program], added: Reading | None = None) -> Chec
     return _check_readings(readings)
 
 
-def _check(main: Reading) -> CheckedProgram:
+def _check(main: ParsedText) -> CheckedProgram:
     return _check_readings(with_imports(main))
 
 
 @without_collections
-def _check_readings(readings: Sequence[Reading]) -> CheckedProgram:
+def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
     programs = tuple(reading.program for reading in readings)
     texts = _texts(programs)
     unread = [item for reading in readings for item in reading.diagnostics]

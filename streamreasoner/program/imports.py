@@ -20,10 +20,10 @@ from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.parser import read
 
 if TYPE_CHECKING:
-    from streamreasoner.lang.parser import Reading
+    from streamreasoner.lang.parser import ParsedText
 
 
-def with_imports(main: Reading) -> tuple[Reading, ...]:
+def with_imports(main: ParsedText) -> tuple[ParsedText, ...]:
     """Return `main` and everything it imports, directly or transitively, breadth first.
 
     A file that cannot be read is a diagnostic of the file that imports it.

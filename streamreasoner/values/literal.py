@@ -10,7 +10,7 @@ from streamreasoner.rdf.vocabulary import XSD_STRING
 from streamreasoner.values.valuation import value
 
 if TYPE_CHECKING:
-    from streamreasoner.values.valuation import Value
+    from streamreasoner.values.valuation import TypedValue
 
 _CACHED = 4096
 
@@ -28,7 +28,7 @@ class Literal(NamedTuple):
     lexical: str
     language: str | None
     datatype: str | None
-    value: Value
+    value: TypedValue
 
 
 @lru_cache(maxsize=_CACHED)

@@ -58,7 +58,7 @@ class ValueKind(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class TypedValue:
     """A comparable value.
 
     Attributes:
@@ -75,10 +75,10 @@ class Value:
     double: float = 0.0
 
 
-NO_VALUE = Value(ValueKind.NONE)
+NO_VALUE = TypedValue(ValueKind.NONE)
 
 
-def value(lexical: str, datatype: str | None) -> Value:  # noqa: PLR0911  (one per datatype)
+def value(lexical: str, datatype: str | None) -> TypedValue:  # noqa: PLR0911  (one per datatype)
     """Value of a literal; kind NONE for language tags, unknown datatypes and ill-typed forms.
 
     A number with more than 18 fraction digits, or outside int64, becomes the nearest double. A
@@ -86,7 +86,7 @@ def value(lexical: str, datatype: str | None) -> Value:  # noqa: PLR0911  (one p
     """
     match datatype:
         case d if d == XSD_STRING:
-            return Value(ValueKind.STRING)
+            return TypedValue(ValueKind.STRING)
         case d if d == XSD_DECIMAL:
             return _exact(lexical)
         case str() as d if (limits := XSD_INTEGER_RANGES.get(d)) is not None:
@@ -95,14 +95,14 @@ def value(lexical: str, datatype: str | None) -> Value:  # noqa: PLR0911  (one p
             return _double(lexical, single=d == XSD_FLOAT)
         case d if d == XSD_BOOLEAN:
             truth = {"true": 1, "1": 1, "false": 0, "0": 0}.get(lexical)
-            return NO_VALUE if truth is None else Value(ValueKind.BOOLEAN, whole=truth)
+            return NO_VALUE if truth is None else TypedValue(ValueKind.BOOLEAN, whole=truth)
         case d if d in (XSD_DATE, XSD_DATE_TIME, XSD_DATE_TIME_STAMP):
             return _instant(lexical, d)
         case _:
             return NO_VALUE
 
 
-def _integer(lexical: str, lowest: int | None, highest: int | None) -> Value:
+def _integer(lexical: str, lowest: int | None, highest: int | None) -> TypedValue:
     if _INTEGER.fullmatch(lexical) is None:
         return NO_VALUE
     exact = _exact(lexical)
@@ -110,7 +110,9 @@ def _integer(lexical: str, lowest: int | None, highest: int | None) -> Value:
         below = lowest is not None and exact.whole < lowest
         above = highest is not None and exact.whole > highest
         return (
-            NO_VALUE if below or above else Value(ValueKind.INTEGER, exact.whole, 0, exact.double)
+            NO_VALUE
+            if below or above
+            else TypedValue(ValueKind.INTEGER, exact.whole, 0, exact.double)
         )
     # Outside int64, only the bounds of the datatype remain to be checked.
     number = Decimal(lexical)
@@ -119,7 +121,7 @@ def _integer(lexical: str, lowest: int | None, highest: int | None) -> Value:
     return exact
 
 
-def _exact(lexical: str) -> Value:
+def _exact(lexical: str) -> TypedValue:
     match = _DECIMAL.fullmatch(lexical)
     if match is None:
         return NO_VALUE
@@ -130,17 +132,17 @@ def _exact(lexical: str) -> Value:
         units = int(whole_digits) * UNITS + int(digits.ljust(FRACTION_DIGITS, "0") or "0")
         whole, fraction = divmod(-units if sign == "-" else units, UNITS)
         if whole in _INT64:
-            return Value(ValueKind.EXACT, whole, fraction, float(lexical))
-    return Value(ValueKind.DOUBLE, double=float(lexical))
+            return TypedValue(ValueKind.EXACT, whole, fraction, float(lexical))
+    return TypedValue(ValueKind.DOUBLE, double=float(lexical))
 
 
-def _double(lexical: str, *, single: bool) -> Value:
+def _double(lexical: str, *, single: bool) -> TypedValue:
     if _DOUBLE.fullmatch(lexical) is None:
         return NO_VALUE
     number = float(lexical)
     if single:
         number = _rounded(number)
-    return Value(ValueKind.DOUBLE, double=number)
+    return TypedValue(ValueKind.DOUBLE, double=number)
 
 
 def _rounded(number: float) -> float:
@@ -152,7 +154,7 @@ def _rounded(number: float) -> float:
     return float(single)
 
 
-def _instant(lexical: str, datatype: str) -> Value:
+def _instant(lexical: str, datatype: str) -> TypedValue:
     if datatype == XSD_DATE:
         match = _DATE.fullmatch(lexical)
         if match is None:
@@ -172,7 +174,7 @@ def _instant(lexical: str, datatype: str) -> Value:
     if days is None or len(digits) > FRACTION_DIGITS:
         return NO_VALUE
     seconds = ((days * 24 + int(hour)) * 60 + int(minute)) * 60 + int(second)
-    return Value(
+    return TypedValue(
         ValueKind.INSTANT, seconds - _offset(zone), int(digits.ljust(FRACTION_DIGITS, "0") or "0")
     )
 

@@ -13,7 +13,7 @@ from streamreasoner.errors import BrokerError, StateError
 from streamreasoner.io.codec.encode import Outgoing
 from streamreasoner.io.kafka import progress_topic
 from streamreasoner.io.kafka.claims import Claim, check_changes, check_claims
-from streamreasoner.io.kafka.progress_topic import Progress
+from streamreasoner.io.kafka.progress_topic import ProgressTopic
 from streamreasoner.io.kafka.sink import Publication, Sink
 from streamreasoner.state.record import EpochRecord
 
@@ -107,7 +107,7 @@ def test_claims_are_on_the_progress_topic(case):
     sink.claim(claim)
     sink.close()
     publish(case, "first")
-    with closing(Progress(case.kafka, "first")) as progress:
+    with closing(ProgressTopic(case.kafka, "first")) as progress:
         progress.read_all()
         assert progress.marker() == EpochRecord(0, {}, "hash")
         assert progress.claims == [claim]
@@ -123,7 +123,7 @@ def test_claims_are_on_the_progress_topic(case):
 def test_records_behind_an_open_transaction_are_waited_for(case, caplog):
     """Kafka hides them until the other application ends its transaction."""
     caplog.set_level("INFO")
-    with closing(Progress(case.kafka, "first")) as progress:
+    with closing(ProgressTopic(case.kafka, "first")) as progress:
         with open_transaction(case, case.kafka.progress_topic) as end:
             publish(case, "first")
             progress.read()
@@ -141,7 +141,7 @@ def test_a_transaction_that_does_not_end_is_named(case, monkeypatch):
     monkeypatch.setattr(progress_topic, "_MAX_OPEN_SECONDS", 0.5)
     with (
         open_transaction(case, case.kafka.progress_topic),
-        closing(Progress(case.kafka, "first")) as progress,
+        closing(ProgressTopic(case.kafka, "first")) as progress,
         pytest.raises(BrokerError, match=r"has been open for .*kafka-transactions\.sh"),
     ):
         progress.read_all()

@@ -301,7 +301,7 @@ def test_the_last_epochs_are_written_when_they_are_many(spark, tmp_path, monkeyp
     names = ("predicate", "a0", "a1", "iteration", "multiplicity", "transition")
 
     def opened():
-        opened_state = committed.State(runner, f"file:{tmp_path}/state", int, buckets=2)
+        opened_state = committed.CommittedState(runner, f"file:{tmp_path}/state", int, buckets=2)
         opened_state.use(2, PAIRS, "")
         return opened_state
 

@@ -21,10 +21,10 @@ from streamreasoner.lang.ast import (
     Input,
     Negation,
     Output,
+    PredicateIndicator,
     Prefix,
     Program,
     Rule,
-    Signature,
     Span,
     UnaryMinus,
     Variable,
@@ -157,7 +157,7 @@ RULES = st.builds(
     st.just(SPAN),
 )
 SIGNATURES = st.lists(
-    st.builds(Signature, NAMES, st.none() | st.integers(0, 9), st.just(SPAN)),
+    st.builds(PredicateIndicator, NAMES, st.none() | st.integers(0, 9), st.just(SPAN)),
     min_size=1,
     max_size=2,
 ).map(tuple)

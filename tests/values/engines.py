@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from streamreasoner.api.reasoner import Store
-    from streamreasoner.backends.spark.epoch.term_lookup import Terms
+    from streamreasoner.backends.spark.epoch.term_lookup import TermLookup
     from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
 
     Fact = tuple[str, tuple[str, ...], int]
@@ -132,7 +132,7 @@ class DataFrames(Aggregates):
         assert isinstance(backend, SparkBackend)
         self._backend = backend
         self._runner: QueryRunner = backend._runner  # noqa: SLF001 - the parts of the backend
-        self._terms: Terms = backend._terms  # noqa: SLF001 - that are under test
+        self._terms: TermLookup = backend._terms  # noqa: SLF001 - that are under test
 
     def aggregate(self, groups):
         """A frame of candidates for each function."""

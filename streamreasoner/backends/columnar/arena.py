@@ -35,7 +35,7 @@ def is_limited_by_addresses(arena: Fill) -> bool:
     return arena.limit >= UNIT_BYTES * ADDRESSABLE_UNITS
 
 
-class State:
+class Arena:
     """Reserved columns, the tables of a program, and the table of all their addresses.
 
     Attributes:

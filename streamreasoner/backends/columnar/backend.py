@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.backends.columnar.arena import State, is_limited_by_addresses
+from streamreasoner.backends.columnar.arena import Arena, is_limited_by_addresses
 from streamreasoner.backends.columnar.callbacks import Builtins, weakly
 from streamreasoner.backends.columnar.compiler import Numbering, compile_program
 from streamreasoner.backends.columnar.kernels.epoch import journal, relocate
@@ -64,7 +64,7 @@ class ColumnarBackend:
         _announce_compilation()
         self._builtins = Builtins(dictionary, values, weakly(self._result))
         tables = compile_program(plan, self._numbering, dictionary.intern)
-        self._state = State(tables, self._builtins)
+        self._state = Arena(tables, self._builtins)
         self._table = self._state.table
         self._threads: Threads | None = None
         self._use(plan)

@@ -30,7 +30,7 @@ _SATISFYING = {
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class OnMatch:
     """What to do with each matching fact: arguments to bind and to check, and conditions."""
 
     binds: tuple[tuple[int, int], ...] = ()
@@ -39,10 +39,10 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class JoinStep:
     """A join with the facts under a key."""
 
-    stage: Stage
+    stage: OnMatch
     kind: int
     target: int
     key: tuple[int, ...]
@@ -54,9 +54,9 @@ class Fragment:
     """Instructions of a plan, up to one of its nodes."""
 
     slots: dict[str, int]
-    start: Stage
+    start: OnMatch
     sign: int = 1
-    steps: tuple[Step, ...] = ()
+    steps: tuple[JoinStep, ...] = ()
     head: tuple[int, tuple[int, ...]] | None = None
 
     def with_condition(self, condition: tuple[int, ...]) -> Fragment:
@@ -73,8 +73,8 @@ class Fragment:
         """Fields of the fast path: `layout.PLAN_PROBE` and the two after it."""
         match self:
             case Fragment(
-                start=Stage(binds, (), ()),
-                steps=(Step(Stage(matched, (), ()), layout.PROBE, target, (key,)),),
+                start=OnMatch(binds, (), ()),
+                steps=(JoinStep(OnMatch(matched, (), ()), layout.PROBE, target, (key,)),),
                 head=(_, head),
             ):
                 places = {slot: position for position, slot in binds}
@@ -112,7 +112,7 @@ class Instructions:
         key = tuple(self._code(argument, left.slots) for argument in looked_up)
         slots = dict(left.slots)
         stage = _stage(pattern, slots, frozenset(left.slots))
-        step = Step(stage, kind, target, key, old=scan.age is Age.OLD)
+        step = JoinStep(stage, kind, target, key, old=scan.age is Age.OLD)
         return replace(left, slots=slots, steps=(*left.steps, step))
 
     def antijoin(self, scan: Scan, left: Fragment) -> Fragment:
@@ -120,7 +120,7 @@ class Instructions:
         pattern = scan.pattern
         key = tuple(self._code(argument, left.slots) for argument in pattern.arguments)
         target = self.relations[pattern.predicate]
-        step = Step(Stage(), layout.ABSENT, target, key, old=scan.age is Age.OLD)
+        step = JoinStep(OnMatch(), layout.ABSENT, target, key, old=scan.age is Age.OLD)
         return replace(left, steps=(*left.steps, step))
 
     def select(self, condition: Comparison | Test, left: Fragment) -> Fragment:
@@ -164,7 +164,7 @@ class Instructions:
                 raise AssertionError("A wildcard is never an operand.")
 
 
-def _stage(pattern: Pattern, slots: dict[str, int], bound: frozenset[str]) -> Stage:
+def _stage(pattern: Pattern, slots: dict[str, int], bound: frozenset[str]) -> OnMatch:
     """Bind the first position of each new column and check the others; extends *slots*."""
     binds: list[tuple[int, int]] = []
     checks: list[tuple[int, int]] = []
@@ -176,7 +176,7 @@ def _stage(pattern: Pattern, slots: dict[str, int], bound: frozenset[str]) -> St
         else:
             slots[argument.name] = len(slots)
             binds.append((position, slots[argument.name]))
-    return Stage(tuple(binds), tuple(checks))
+    return OnMatch(tuple(binds), tuple(checks))
 
 
 @dataclass(slots=True)
@@ -191,7 +191,7 @@ class Operands:
         self.values.extend(values)
         return start
 
-    def stage(self, stage: Stage) -> list[int]:
+    def stage(self, stage: OnMatch) -> list[int]:
         """The six fields shared by plans and steps."""
         return [
             self.add(x for pair in stage.binds for x in pair),

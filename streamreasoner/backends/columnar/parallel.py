@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.backends.columnar.arena import State
+    from streamreasoner.backends.columnar.arena import Arena
     from streamreasoner.backends.columnar.kernels.records.layout import Int32s, Int64s
 
 LARGE = 1 << 16
@@ -43,7 +43,7 @@ class Threads:
         state: What both work on.
     """
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: Arena) -> None:
         self._state = state
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="join")
         self._scalars = np.zeros(layout.SCALAR_COUNT, np.int64)

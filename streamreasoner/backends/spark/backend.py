@@ -15,12 +15,12 @@ import pyarrow as pa
 
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.epoch import groups
-from streamreasoner.backends.spark.epoch.full_evaluation import Change, following
-from streamreasoner.backends.spark.epoch.leaves import Leaves
+from streamreasoner.backends.spark.epoch.full_evaluation import StateDifferences, following
+from streamreasoner.backends.spark.epoch.leaves import QueryLeaves
 from streamreasoner.backends.spark.epoch.outcome import SIZES, Outcome
-from streamreasoner.backends.spark.epoch.progress import Progress, digest
-from streamreasoner.backends.spark.epoch.reading import Reading
-from streamreasoner.backends.spark.epoch.term_lookup import Terms
+from streamreasoner.backends.spark.epoch.progress import EpochProgress, digest
+from streamreasoner.backends.spark.epoch.reading import StateReader
+from streamreasoner.backends.spark.epoch.term_lookup import TermLookup
 from streamreasoner.backends.spark.queries import columns, relation, sql
 from streamreasoner.backends.spark.queries.columns import (
     EPOCH,
@@ -37,7 +37,7 @@ from streamreasoner.backends.spark.queries.columns import (
 from streamreasoner.backends.spark.queries.patterns import encode, heads
 from streamreasoner.backends.spark.queries.relation import DifferenceLog, QueryRunner, Relation
 from streamreasoner.backends.spark.tables.arranged import primary
-from streamreasoner.backends.spark.tables.committed import State
+from streamreasoner.backends.spark.tables.committed import CommittedState
 from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.engine.ports import LAST_ITERATION, Statistics
 from streamreasoner.engine.updates import Updates, check_arity
@@ -88,9 +88,9 @@ class SparkBackend:
         self.place = directory
         self._dictionary = dictionary
         self._runner = QueryRunner(spark, f"{directory}/steps")
-        self._progress = Progress(self._runner)
-        self._terms = Terms(self._runner, dictionary, spark.sparkContext.accumulator(0))
-        self._state = State(self._runner, f"{directory}/state", dictionary.intern, buckets)
+        self._progress = EpochProgress(self._runner)
+        self._terms = TermLookup(self._runner, dictionary, spark.sparkContext.accumulator(0))
+        self._state = CommittedState(self._runner, f"{directory}/state", dictionary.intern, buckets)
         self._sizes: NDArray[np.int64] | None = np.zeros(len(SIZES), np.int64)
         self._use(plan)
         self._begin()
@@ -111,7 +111,7 @@ class SparkBackend:
         ]
         meaning = repr((StateVersion.current(), self._strata, self._lattices, plan.lattices))
         self._state.use(self._width, _arrangements(plan), meaning)
-        self._reading = Reading(self._runner, self._state, plan, self._stratum_of, self._width)
+        self._reading = StateReader(self._runner, self._state, plan, self._stratum_of, self._width)
 
     def _begin(self) -> None:
         """Reset for a new epoch; the dictionary may have evicted the constants."""
@@ -160,7 +160,7 @@ class SparkBackend:
         self._before = before
         if self._state.empty:
             return
-        change = Change(
+        change = StateDifferences(
             self._runner,
             self._state,
             self._terms,
@@ -254,7 +254,7 @@ class SparkBackend:
         """Steps 2 and 3: run the deltas through the stratum's plans; log the derived heads."""
         if self._stratum == 0:
             return
-        leaves = Leaves(
+        leaves = QueryLeaves(
             runner=self._runner,
             state=self._state,
             terms=self._terms,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PREFIX = re.compile(r"(?P<name>(?:[A-Za-z](?:[\w.-]*[\w-])?)?):?=<?(?P<iri>[^<>\s]+)>?")
 
 
-class Format(Enum):
+class Rendering(Enum):
     """What is printed."""
 
     TEXT = "text"
@@ -55,8 +55,8 @@ def explain(
         bool, typer.Option("--header", help="CSV files begin with a header line.")
     ] = False,
     format_: Annotated[
-        Format, typer.Option("--format", help="Text tree, JSON document, or Graphviz graph.")
-    ] = Format.TEXT,
+        Rendering, typer.Option("--format", help="Text tree, JSON document, or Graphviz graph.")
+    ] = Rendering.TEXT,
     depth: Annotated[
         int | None, typer.Option(min=0, help="Most steps from the fact to any other.")
     ] = 50,
@@ -88,11 +88,11 @@ def explain(
         explanation, printer=ExplanationPrinter({**more, **explanation.printer.prefixes})
     )
     match format_:
-        case Format.TEXT:
+        case Rendering.TEXT:
             text = explanation.text()
-        case Format.JSON:
+        case Rendering.JSON:
             text = explanation.json()
-        case Format.DOT:
+        case Rendering.DOT:
             text = explanation.dot()
     print(text, end="")
 

@@ -18,7 +18,7 @@ from streamreasoner.explain.proof import (
 from streamreasoner.query.facts import Fact
 
 if TYPE_CHECKING:
-    from streamreasoner.explain.proof import Absence, Attempt, Proof, Step
+    from streamreasoner.explain.proof import Absence, Attempt, Proof, ProofStep
     from streamreasoner.explain.render.prefixed import ExplanationPrinter
     from streamreasoner.lang.ast import Rule, Span
 
@@ -65,7 +65,7 @@ def _rule(rule: Rule, printer: ExplanationPrinter) -> dict[str, Any]:
     return {"file": rule.span.source, "line": rule.span.line, "text": printer.rule(rule)}
 
 
-def _step(step: Step, printer: ExplanationPrinter) -> dict[str, Any]:
+def _step(step: ProofStep, printer: ExplanationPrinter) -> dict[str, Any]:
     document: dict[str, Any] = {
         "fact": _fact(step.fact, printer),
         "stratum": step.stratum,

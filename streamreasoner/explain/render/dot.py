@@ -19,7 +19,7 @@ from streamreasoner.query.facts import Fact
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from streamreasoner.explain.proof import Absence, Proof, Step
+    from streamreasoner.explain.proof import Absence, Proof, ProofStep
     from streamreasoner.explain.render.prefixed import ExplanationPrinter
 
 _HEADER = (
@@ -58,7 +58,7 @@ def absence_dot(absence: Absence, printer: ExplanationPrinter) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def _step(number: int, step: Step, printer: ExplanationPrinter) -> Iterator[str]:
+def _step(number: int, step: ProofStep, printer: ExplanationPrinter) -> Iterator[str]:
     node = f"f{number}"
     label = printer.fact(step.fact)
     if step.stated is not None and step.why is None:

@@ -17,7 +17,7 @@ from streamreasoner.explain.proof import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streamreasoner.explain.proof import Absence, Attempt, Failure, Proof, Step
+    from streamreasoner.explain.proof import Absence, Attempt, Failure, Proof, ProofStep
     from streamreasoner.explain.render.prefixed import ExplanationPrinter
     from streamreasoner.query.facts import Fact
 
@@ -52,7 +52,7 @@ def absence_text(absence: Absence, printer: ExplanationPrinter) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _draw(root: _Branch | int, steps: Sequence[Step], printer: ExplanationPrinter) -> str:
+def _draw(root: _Branch | int, steps: Sequence[ProofStep], printer: ExplanationPrinter) -> str:
     lines: list[str] = []
     drawn: set[int] = set()
     # (branch, indentation of its line, indentation of the lines below it)
@@ -75,7 +75,7 @@ def _draw(root: _Branch | int, steps: Sequence[Step], printer: ExplanationPrinte
 
 
 def _step(
-    number: int, steps: Sequence[Step], drawn: set[int], printer: ExplanationPrinter
+    number: int, steps: Sequence[ProofStep], drawn: set[int], printer: ExplanationPrinter
 ) -> _Branch:
     step = steps[number]
     line = printer.fact(step.fact)
@@ -111,7 +111,7 @@ def _step(
             return _Branch(f"{line}  {_leaf(step, printer)}", tuple(notes))
 
 
-def _leaf(step: Step, printer: ExplanationPrinter) -> str:
+def _leaf(step: ProofStep, printer: ExplanationPrinter) -> str:
     if step.cut:
         return "… its derivation is cut off here"
     reasons = [] if step.stated is None else [f"stated in {printer.location(step.stated)}"]

@@ -35,7 +35,7 @@ _POLL_SECONDS = 0.05
 _log = logging.getLogger(__name__)
 
 
-class Progress:
+class ProgressTopic:
     """Reads the markers of one application and the claims of all, without fencing.
 
     Args:

@@ -120,7 +120,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class RunningSession:
     """A running Spark session and what is needed to stop it.
 
     Attributes:
@@ -164,7 +164,7 @@ def start(
     options: Mapping[str, str],
     lock_descriptor: int,
     process_group: jvm.ProcessGroup,
-) -> Session:
+) -> RunningSession:
     """Start Spark; downloads the connector's jars once.
 
     Args:
@@ -209,7 +209,7 @@ def check_java() -> None:
         jvm.java(newest=NEWEST_JAVA)
 
 
-def _join(app_id: str, options: Mapping[str, str]) -> Session:
+def _join(app_id: str, options: Mapping[str, str]) -> RunningSession:
     """A session in spark-submit's JVM, whose settings take precedence."""
     gateway = launch_gateway()  # type: ignore[no-untyped-call]
     conf = SparkConf(_jvm=gateway.jvm)
@@ -225,7 +225,7 @@ def _join(app_id: str, options: Mapping[str, str]) -> Session:
         if not _FIXED_AT_LAUNCH.fullmatch(name):
             conf.setIfMissing(name, value)
     try:
-        return Session(SparkSession(_context(conf, gateway)), gateway)
+        return RunningSession(SparkSession(_context(conf, gateway)), gateway)
     except Py4JError as error:
         raise EnvironmentSetupError("Spark does not start. See the log of spark-submit.") from error
 
@@ -236,7 +236,7 @@ def _launch(
     options: Mapping[str, str],
     lock_descriptor: int,
     process_group: jvm.ProcessGroup,
-) -> Session:
+) -> RunningSession:
     """A session in a new JVM."""
     java = jvm.java(newest=NEWEST_JAVA)
     os.environ.setdefault("JAVA_HOME", str(Path(java).resolve().parent.parent))
@@ -275,7 +275,7 @@ def _launch(
             raise EnvironmentSetupError(
                 f"Spark does not start. The end of {log_file}:\n{tail(log_file)}"
             ) from error
-    return Session(SparkSession(context), gateway, temporary, how.class_data)
+    return RunningSession(SparkSession(context), gateway, temporary, how.class_data)
 
 
 def _local(master: str) -> bool:

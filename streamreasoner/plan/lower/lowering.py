@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class LoweringStep:
     """An intermediate tree of a rule, and the name of the step that produced it."""
 
     step: str
@@ -84,13 +84,13 @@ def lowered(rule: ast.Rule) -> Project:
     return last.tree
 
 
-def stages(rule: ast.Rule) -> Iterator[Stage]:
+def stages(rule: ast.Rule) -> Iterator[LoweringStep]:
     """All trees of a rule in normal form, step by step; the last one is the result."""
     tree = incomplete_expression(rule)
-    yield Stage("incomplete expression", tree)
+    yield LoweringStep("incomplete expression", tree)
     for name, step in {**STEPS, **REWRITES}.items():
         tree = step(tree)
-        yield Stage(name, tree)
+        yield LoweringStep(name, tree)
 
 
 def _projections(trees: Iterable[Relation]) -> Iterator[Project]:

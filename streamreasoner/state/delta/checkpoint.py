@@ -72,7 +72,7 @@ _SCHEMA: Final = pa.schema(
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
+class LogCheckpoint:
     """The content of a checkpoint.
 
     Attributes:
@@ -86,7 +86,7 @@ class Checkpoint:
     records: tuple[TableRecord, ...]
 
 
-BEGINNING: Final = Checkpoint(-1, (), ())
+BEGINNING: Final = LogCheckpoint(-1, (), ())
 
 
 def seal_path(table: Path, version: int) -> Path:
@@ -144,7 +144,7 @@ def write(
     disk.replace(log.directory_of(table) / "_last_checkpoint", json.dumps(pointer).encode())
 
 
-def newest(table: Path) -> Checkpoint:
+def newest(table: Path) -> LogCheckpoint:
     """The newest checkpoint with a seal, `BEGINNING` if there is none.
 
     Raises:
@@ -163,10 +163,10 @@ def newest(table: Path) -> Checkpoint:
     if seal.digest(data) != note["checkpoint"]:
         raise StateError(_damage_message(table, version, log.checkpoint_path(table, version)))
     records = tuple(map(TableRecord.from_json, note["records"]))
-    return Checkpoint(version, _actions(data), records)
+    return LogCheckpoint(version, _actions(data), records)
 
 
-def newest_unsealed(table: Path) -> Checkpoint:
+def newest_unsealed(table: Path) -> LogCheckpoint:
     """The newest checkpoint, written by a release without seals; `BEGINNING` if there is none.
 
     Raises:
@@ -177,7 +177,7 @@ def newest_unsealed(table: Path) -> Checkpoint:
         return BEGINNING
     path = log.checkpoint_path(table, existing[-1])
     try:
-        return Checkpoint(existing[-1], _actions(path.read_bytes()), ())
+        return LogCheckpoint(existing[-1], _actions(path.read_bytes()), ())
     except (OSError, pa.ArrowException, ValueError, KeyError) as error:
         raise StateError(f"The checkpoint {path} is damaged: {error}. {log.RESTORE}") from error
 

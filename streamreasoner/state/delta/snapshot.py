@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from streamreasoner.state.delta.checkpoint import Checkpoint
+    from streamreasoner.state.delta.checkpoint import LogCheckpoint
     from streamreasoner.state.delta.log import Action
     from streamreasoner.state.record import TableRecord
 
@@ -147,7 +147,7 @@ def read_unsealed(table: Path) -> Snapshot:
         raise StateError(f"The log of the table {table} cannot be read: {error}.") from error
 
 
-def _replayed(table: Path, start: Checkpoint, *, sealed: bool) -> Snapshot:
+def _replayed(table: Path, start: LogCheckpoint, *, sealed: bool) -> Snapshot:
     """The snapshot after replaying all commits that follow a checkpoint."""
     others = checkpoint.versions(table, sealed=False)
     present = log.commits(table)

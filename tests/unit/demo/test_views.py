@@ -13,13 +13,17 @@ from streamreasoner.demo.ontology import TYPE, name, sentence, short
 from streamreasoner.demo.plain import PlainView
 from streamreasoner.demo.producer import Announcement
 from streamreasoner.demo.report import conclusion, percentiles, verdict_lines
-from streamreasoner.demo.tally import Change, Snapshot
+from streamreasoner.demo.tally import Change, Totals
 from streamreasoner.demo.university import EventKind
-from streamreasoner.demo.verdict import Comparison, Verdict
-from streamreasoner.demo.view import Step, Summary
+from streamreasoner.demo.verdict import CollectionComparison, StateComparison
+from streamreasoner.demo.view import StartupStep, Summary
 
-EQUAL = Verdict(3, 0.001, (Comparison("output", 5, 5, ()), Comparison("trace", 9, 9, ())))
-DIFFERENT = Verdict(3, 0.001, (Comparison("output", 4, 5, ("Ada a Person: 0 kept",)),))
+EQUAL = StateComparison(
+    3, 0.001, (CollectionComparison("output", 5, 5, ()), CollectionComparison("trace", 9, 9, ()))
+)
+DIFFERENT = StateComparison(
+    3, 0.001, (CollectionComparison("output", 4, 5, ("Ada a Person: 0 kept",)),)
+)
 
 
 def snapshot(**totals):
@@ -29,7 +33,7 @@ def snapshot(**totals):
     )
     nothing |= {"facts": 0, "derived": 0, "terms": 0, "latest": ()}
     nothing |= {"recent": np.empty(0), "all": np.empty(0)}
-    return Snapshot(**nothing | totals)
+    return Totals(**nothing | totals)
 
 
 @pytest.fixture(params=[(80, 24), (130, 40), (40, 10)])
@@ -111,9 +115,9 @@ def test_plain_tells_schema_changes_and_not_every_enrolment(capsys):
 def test_the_start_is_a_list_of_steps(console):
     """Each step of the start is on the screen, with its duration once it is done."""
     dashboard = Dashboard(60, console)
-    dashboard.step(Step("broker", 1.0))
-    dashboard.step(Step("broker", 1.0, 2.5))
-    dashboard.step(Step("spark", 3.5))
+    dashboard.step(StartupStep("broker", 1.0))
+    dashboard.step(StartupStep("broker", 1.0, 2.5))
+    dashboard.step(StartupStep("spark", 3.5))
     dashboard.close()
 
     text = drawn(dashboard, console)

@@ -6,7 +6,7 @@ import numpy as np
 
 from streamreasoner import Reasoner, Update
 from streamreasoner.api.nodes import to_ntriples
-from streamreasoner.explain.store import Store
+from streamreasoner.explain.store import FactIndex
 
 RULES = (
     "path(?x, ?y) :- edge(?x, ?y, _) .\npath(?x, ?z) :- path(?x, ?y), path(?y, ?z) .\n"
@@ -107,7 +107,7 @@ def test_patterns_that_are_asked_for_often_are_read_once():
     """The number of scans does not grow with queries of one shape; results are correct."""
     reasoner = started()
     state = CountingState(reasoner.engine)
-    store = Store(state, reasoner.dictionary, reasoner.program.arities)
+    store = FactIndex(state, reasoner.dictionary, reasoner.program.arities)
     terms = [to_ntriples(i) for i in range(12)]
     for positions in ((0,), (0, 1), (1, 2)):
         before = len(state.asked)
@@ -132,7 +132,7 @@ def test_constants_stay_bound_in_what_is_read_once():
     """Only facts with the atom's constants are read in full."""
     reasoner = started()
     state = CountingState(reasoner.engine)
-    store = Store(state, reasoner.dictionary, reasoner.program.arities)
+    store = FactIndex(state, reasoner.dictionary, reasoner.program.arities)
     one = to_ntriples(1)
     for i in range(10):
         store.lookup("edge", {0: to_ntriples(i), 2: one}, frozenset({2}))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from streamreasoner.backends.spark.epoch import groups
-from streamreasoner.backends.spark.epoch.leaves import Bindings, Leaves
+from streamreasoner.backends.spark.epoch.leaves import BoundRows, QueryLeaves
 from streamreasoner.backends.spark.queries import sql
 from streamreasoner.backends.spark.queries.columns import (
     ITERATION,
@@ -33,9 +33,9 @@ from streamreasoner.plan.program_change import program_change
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from streamreasoner.backends.spark.epoch.term_lookup import Terms
+    from streamreasoner.backends.spark.epoch.term_lookup import TermLookup
     from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
-    from streamreasoner.backends.spark.tables.committed import State
+    from streamreasoner.backends.spark.tables.committed import CommittedState
     from streamreasoner.plan.algebra import Delta
     from streamreasoner.plan.operands import Pattern
     from streamreasoner.plan.program_plan import ProgramPlan, RulePlan
@@ -49,7 +49,7 @@ def following(before: ProgramPlan, after: ProgramPlan) -> ProgramPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class FullEvaluation(Leaves):
+class FullLeaves(QueryLeaves):
     """Evaluates plans on all facts, not only on changed ones.
 
     Attributes:
@@ -58,22 +58,22 @@ class FullEvaluation(Leaves):
 
     sign: int
 
-    def facts(self, pattern: Pattern) -> Bindings:
+    def facts(self, pattern: Pattern) -> BoundRows:
         """All transitions of the facts that match."""
         once = pa.table([[0], [self.sign]], schema=schema((ITERATION, SIGN)))
-        nothing = Bindings(self.runner.from_table(once), {})
+        nothing = BoundRows(self.runner.from_table(once), {})
         facts = self.join(Scan(pattern, Age.NEW), nothing)
         return replace(facts, rows=self.runner.collect_if_small(facts.rows))
 
-    def delta(self, node: Delta) -> Bindings:
+    def delta(self, node: Delta) -> BoundRows:
         """All facts of the atom, which `delta_rows` holds."""
-        return Bindings(
+        return BoundRows(
             self.delta_rows, {name: f"v{i}" for i, name in enumerate(places(node.pattern))}
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StateDifferences:
     """Differences that a change of program makes to the state.
 
     Attributes:
@@ -86,8 +86,8 @@ class Change:
     """
 
     runner: QueryRunner
-    state: State
-    terms: Terms
+    state: CommittedState
+    terms: TermLookup
     before: ProgramPlan
     after: ProgramPlan
     width: int
@@ -121,9 +121,9 @@ class Change:
         none = self.runner.from_table(
             schema((*fact(self.width), STRATUM, ITERATION, TRANSITION)).empty_table()
         )
-        facts: dict[tuple[int, Pattern], Bindings] = {}
+        facts: dict[tuple[int, Pattern], BoundRows] = {}
         for stratum, rule in rules:
-            leaves = FullEvaluation(
+            leaves = FullLeaves(
                 runner=self.runner,
                 state=self.state,
                 terms=self.terms,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from streamreasoner.backends.spark.epoch.term_lookup import Terms
+    from streamreasoner.backends.spark.epoch.term_lookup import TermLookup
     from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
     from streamreasoner.plan.program_plan import Lattice, Reduction
 
@@ -50,7 +50,7 @@ def group_of_reduction(reduction: Reduction) -> Arrangement:
     return Arrangement(reduction.candidates, (), reduction.key)
 
 
-def with_ranks(runner: QueryRunner, terms: Terms, rows: Relation, column: str) -> Relation:
+def with_ranks(runner: QueryRunner, terms: TermLookup, rows: Relation, column: str) -> Relation:
     """Rows with a column of ranks added: bytes that compare as the terms of *column* do."""
     if rows.table is not None:
         ids = rows.table[column].to_pylist()
@@ -62,7 +62,7 @@ def with_ranks(runner: QueryRunner, terms: Terms, rows: Relation, column: str) -
 
 
 def results(
-    runner: QueryRunner, terms: Terms, reduction: Reduction, candidates: Relation, width: int
+    runner: QueryRunner, terms: TermLookup, reduction: Reduction, candidates: Relation, width: int
 ) -> Relation:
     """The head facts that appear or disappear because candidates changed.
 
@@ -100,7 +100,7 @@ def results(
 
 
 def _in_driver(
-    terms: Terms, reduction: Reduction, table: pa.Table, keys: Sequence[str], value: str
+    terms: TermLookup, reduction: Reduction, table: pa.Table, keys: Sequence[str], value: str
 ) -> pa.Table:
     """Keys, terms and signs of changed results, from few candidates."""
     ids = table[value].to_pylist() if reduction.function not in COUNTING else [0] * table.num_rows
@@ -144,7 +144,7 @@ def _counted(reduction: Reduction, frame: DataFrame, keys: Sequence[str]) -> Dat
 
 
 def _summed(
-    terms: Terms, reduction: Reduction, frame: DataFrame, keys: Sequence[str], value: str
+    terms: TermLookup, reduction: Reduction, frame: DataFrame, keys: Sequence[str], value: str
 ) -> DataFrame:
     """Keys, terms and signs of changed sums. A group may not fit one executor: sum it in parts."""
     function, overflowed = reduction.function, terms.overflowed

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from streamreasoner.backends.spark.epoch.term_lookup import Terms
+    from streamreasoner.backends.spark.epoch.term_lookup import TermLookup
     from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
-    from streamreasoner.backends.spark.tables.committed import State
+    from streamreasoner.backends.spark.tables.committed import CommittedState
     from streamreasoner.plan.algebra import Age, Delta, Scan
     from streamreasoner.plan.operands import Computation, Operand, Pattern
 
@@ -60,7 +60,7 @@ class Overlay(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Bindings:
+class BoundRows:
     """Rows of a plan: variables, an iteration and a sign.
 
     Attributes:
@@ -78,7 +78,7 @@ class Bindings:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaves:
+class QueryLeaves:
     """Evaluates delta plans of a stratum at an iteration.
 
     Attributes:
@@ -94,8 +94,8 @@ class Leaves:
     """
 
     runner: QueryRunner
-    state: State
-    terms: Terms
+    state: CommittedState
+    terms: TermLookup
     delta_rows: Relation
     overlay: Overlay
     stratum: int
@@ -103,7 +103,7 @@ class Leaves:
     iteration: int
     width: int
 
-    def delta(self, node: Delta) -> Bindings:
+    def delta(self, node: Delta) -> BoundRows:
         """The changed transitions that match, with the opposite sign for a negated atom."""
         pattern = node.pattern
         constants = encode(pattern, self.terms.intern)
@@ -115,15 +115,15 @@ class Leaves:
             data = {name: matching[column] for name, column in sources.items()}
             data[ITERATION] = pa.array([self.iteration] * matching.num_rows, pa.int32())
             data[SIGN] = pc.multiply(matching[TRANSITION], factor)
-            return Bindings(self.runner.from_table(pa.table(data)), columns)
+            return BoundRows(self.runner.from_table(pa.table(data)), columns)
         frame = self.delta_rows.frame.filter(matches(pattern, constants)).selectExpr(
             *(f"{column} AS {name}" for name, column in sources.items()),
             f"{self.iteration} AS {ITERATION}",
             f"{TRANSITION} * {factor} AS {SIGN}",
         )
-        return Bindings(self.runner.from_frame(frame), columns)
+        return BoundRows(self.runner.from_frame(frame), columns)
 
-    def join(self, scan: Scan, left: Bindings) -> Bindings:
+    def join(self, scan: Scan, left: BoundRows) -> BoundRows:
         """Join bindings with transitions of matching facts: maximum iteration, product of signs."""
         pattern = scan.pattern
         fresh = [name for name in places(pattern) if name not in left.columns]
@@ -132,7 +132,7 @@ class Leaves:
         left = self._in_driver(left)
         if left.rows.empty:
             form = schema((*columns.values(), ITERATION, SIGN))
-            return Bindings(self.runner.from_table(form.empty_table()), columns)
+            return BoundRows(self.runner.from_table(form.empty_table()), columns)
         right = self._transitions(scan, left)
         added = {columns[name]: argument(places(pattern)[name]) for name in fresh}
         rows = self.runner.query(
@@ -140,9 +140,9 @@ class Leaves:
             left_=left.rows,
             right_=right,
         )
-        return Bindings(rows, columns)
+        return BoundRows(rows, columns)
 
-    def antijoin(self, scan: Scan, left: Bindings) -> Bindings:
+    def antijoin(self, scan: Scan, left: BoundRows) -> BoundRows:
         """Antijoin bindings with present facts, which belong to a lower stratum."""
         left = self._in_driver(left)
         if left.rows.empty:
@@ -153,9 +153,9 @@ class Leaves:
             left_=left.rows,
             right_=right,
         )
-        return Bindings(rows, left.columns)
+        return BoundRows(rows, left.columns)
 
-    def select(self, condition: Comparison | Test, left: Bindings) -> Bindings:
+    def select(self, condition: Comparison | Test, left: BoundRows) -> BoundRows:
         """The bindings for which a comparison or a test holds."""
         operands = (
             (condition.left, condition.right)
@@ -174,7 +174,7 @@ class Leaves:
         rows = frame.filter(F.udf(verdict, "boolean")(*names)).select(*left.names)
         return replace(left, rows=self.runner.from_frame(rows))
 
-    def extend(self, computation: Computation, left: Bindings) -> Bindings:
+    def extend(self, computation: Computation, left: BoundRows) -> BoundRows:
         """The bindings with a computed value: added as a column, or equal to the one bound."""
         value = value_of(computation.function, self.terms.overflowed)
         columns = {**left.columns}
@@ -189,10 +189,10 @@ class Leaves:
                 table = table.filter(pc.fill_null(pc.equal(ids, table[target]), False))  # noqa: FBT003
             else:
                 table = table.append_column(target, ids).filter(pc.is_valid(ids))
-            return Bindings(self.runner.from_table(table), columns)
+            return BoundRows(self.runner.from_table(table), columns)
         return self._extend_frame(computation.arguments, value, left, columns, target)
 
-    def project(self, left: Bindings, head: Pattern) -> Relation:
+    def project(self, left: BoundRows, head: Pattern) -> Relation:
         """The head facts, one iteration later."""
         names = (PREDICATE, *arguments(self.width), ITERATION, MULTIPLICITY)
         sources: list[str | int] = [0] * self.width
@@ -222,7 +222,7 @@ class Leaves:
         )
         return self.runner.from_frame(frame)
 
-    def _in_driver(self, left: Bindings, *, always: bool = False) -> Bindings:
+    def _in_driver(self, left: BoundRows, *, always: bool = False) -> BoundRows:
         """Bindings in the driver if they are few, so that their keys limit what is read."""
         if left.rows.table is not None or self.delta_rows.table is None:
             return left
@@ -230,7 +230,7 @@ class Leaves:
             return left
         return replace(left, rows=self.runner.materialize(left.rows))
 
-    def _transitions(self, scan: Scan, left: Bindings) -> Relation:
+    def _transitions(self, scan: Scan, left: BoundRows) -> Relation:
         """Transitions of matching facts, in the state and in the epoch."""
         pattern = scan.pattern
         constants = encode(pattern, self.terms.intern)
@@ -271,7 +271,7 @@ class Leaves:
         return table, names
 
     def _texts(
-        self, operands: Iterable[Operand], left: Bindings, table: pa.Table
+        self, operands: Iterable[Operand], left: BoundRows, table: pa.Table
     ) -> Iterable[tuple[str, ...]]:
         """The terms of operands, row by row."""
         columns = []
@@ -286,7 +286,7 @@ class Leaves:
         return zip(*columns, strict=True)
 
     def _with_texts(
-        self, operands: Iterable[Operand], left: Bindings
+        self, operands: Iterable[Operand], left: BoundRows
     ) -> tuple[DataFrame, list[str]]:
         """A frame with columns of the terms of operands, and the names of these columns."""
         frame, names = left.rows.frame, []
@@ -303,10 +303,10 @@ class Leaves:
         self,
         operands: Iterable[Operand],
         value: Callable[..., str | None],
-        left: Bindings,
+        left: BoundRows,
         columns: dict[str, str],
         target: str,
-    ) -> Bindings:
+    ) -> BoundRows:
         """`extend` for many rows."""
         frame, names = self._with_texts(operands, left)
         computed = self.runner.materialize(
@@ -321,11 +321,11 @@ class Leaves:
             rows = rows.filter(F.col(target) == F.col(_VALUE))
         else:
             rows = rows.withColumnRenamed(_VALUE, target)
-        extended = Bindings(left.rows, columns)
+        extended = BoundRows(left.rows, columns)
         return replace(extended, rows=self.runner.from_frame(rows.select(*extended.names)))
 
 
-def _equal(pattern: Pattern, left: Bindings) -> list[tuple[str, str]]:
+def _equal(pattern: Pattern, left: BoundRows) -> list[tuple[str, str]]:
     """Pairs of equal columns of bindings and matching facts."""
     return [
         (left.columns[operand.name], argument(p))

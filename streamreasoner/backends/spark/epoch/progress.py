@@ -61,7 +61,7 @@ def digest(plan: ProgramPlan, *epoch: object) -> str:
     return hashlib.sha256(repr((*epoch, program)).encode()).hexdigest()
 
 
-class Progress:
+class EpochProgress:
     """Writes notes of an epoch's progress, and finds that of a process that died.
 
     Args:

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
-    from streamreasoner.backends.spark.tables.committed import State
+    from streamreasoner.backends.spark.tables.committed import CommittedState
     from streamreasoner.engine.updates import TraceRows
     from streamreasoner.plan.program_plan import ProgramPlan
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class StateReader:
     """Answers queries on the state.
 
     Attributes:
@@ -46,7 +46,7 @@ class Reading:
     """
 
     runner: QueryRunner
-    state: State
+    state: CommittedState
     plan: ProgramPlan
     stratum_of: str
     width: int

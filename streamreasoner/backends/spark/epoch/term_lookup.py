@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class TermLookup:
     """Maps the ids of rows to terms, and terms to ids.
 
     Attributes:

@@ -38,7 +38,7 @@ EPOCHS = TRACE_EPOCHS // 2
 """Most epochs buffered in the driver."""
 
 
-class State:
+class CommittedState:
     """Reads and appends the trace.
 
     Args:
