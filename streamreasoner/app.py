@@ -1,6 +1,7 @@
 """Composition root: turns a configuration into a running pipeline.
 
-Invariant: whatever a start opened is closed in reverse order, whichever step failed.
+Invariant: whatever a start opened is closed in reverse order, whichever step failed. It is the only
+module that sees every adapter, so its length is that of the list of adapters.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """The version of a state: two integers. Invariant: a state of another version is never evaluated.
 
 `FORMAT` is the layout of tables, their properties and the records in their commits. To raise it,
-add a step to `storage.migrate`.
+add a step to `state.migrate`.
 
 `SEMANTICS` is the meaning of the rows: strata, lowering, built-ins and the order of terms. Raise it
 when any program derives anything different, at any iteration: an epoch would retract derivations
 that the state does not hold. A test compares the digests of many programs with those recorded for
-the number. List in `storage.migrate` which programs are affected.
+the number. List in `state.migrate` which programs are affected.
 
 2: `matches` uses RE2, whose patterns differ from Python's.
 """

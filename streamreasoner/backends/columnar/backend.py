@@ -1,6 +1,8 @@
-"""The columnar backend: implements the engine's port with kernels. Invariant: every kernel status
-is checked, so a failed epoch always reaches the engine as an error.
-"""  # noqa: D205
+"""The engine's port over kernels. Invariant: an epoch that fails reaches the engine as an error.
+
+The status of every kernel is checked. The port is one class, so this is one module; all that can
+stand without its state is in the modules beside it.
+"""
 
 from __future__ import annotations
 

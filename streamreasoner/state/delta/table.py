@@ -61,7 +61,7 @@ class Table:
 
     Args:
         directory: Directory of an existing table.
-        name: One of `layout.NAMES`.
+        name: Its folder, one of `schemas.NAMES`.
         identity: The expected owner.
 
     Raises:

@@ -7,7 +7,8 @@ of ids, which are dense, so driver and executors need not share a hash function.
 
 A new program may need other arrangements. Until its first commit, a missing arrangement is read
 from one that has all its facts. That commit adds the missing ones and removes those no longer
-needed, atomically with the epoch.
+needed, atomically with the epoch. Where a fact is stored and where it is looked for must be one
+decision, so writing and reading are one module.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 The journal holds every changed fact with its state before the epoch, and every changed entry with
 its multiplicity before it. Transitions follow from multiplicities, so this is all a rollback needs.
+What is saved, read and written back is one list of fields, so all three are in one module.
 """
 
 from __future__ import annotations

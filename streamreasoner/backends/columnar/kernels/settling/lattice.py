@@ -7,7 +7,8 @@ A group is settled at each iteration where one of its candidates is touched. An 
 that is present there was present either at the previous iteration, and then is no better than the
 winner there, or at this iteration before the epoch, and then is no better than the old winner. So
 the new winner is the best of these two winners and the touched candidates. All candidates are
-scanned only if one of the two winners is no longer present and no touched candidate beats it.
+scanned only if one of the two winners is no longer present and no touched candidate beats it. All
+steps of this argument are here, so that they can be checked in one reading.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Aggregates of groups, from the multiplicities of their matches.
 
 Invariant: the accumulators of a group are exact sums over its matches, so they do not depend on the
-order of updates; a group without matches has no record.
+order of updates; a group without matches has no record. Changing an accumulator and undoing the
+change are each the inverse of the other, for every function, and so stand together.
 """
 
 from __future__ import annotations
