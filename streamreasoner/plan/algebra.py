@@ -194,6 +194,11 @@ class Project:
             if isinstance(node, Select | Extend)
         )
 
+    @property
+    def parts(self) -> tuple[object, ...]:
+        """All that determines the facts; unlike the tree, it does not nest, and can be hashed."""
+        return self.head, self.patterns, self.negated, self.conditions
+
 
 @dataclass(frozen=True, slots=True)
 class Equation:

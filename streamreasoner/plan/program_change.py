@@ -40,20 +40,16 @@ def program_change(before: ProgramPlan, after: ProgramPlan) -> ProgramChange:
 
 
 def _rules(plan: ProgramPlan) -> dict[_Key, list[tuple[int, RulePlan]]]:
-    """Group the rules by everything that determines their derivations; rules may repeat.
-
-    The shape of a tree does not, and hashing its parts needs no recursion.
-    """
+    """Group the rules by everything that determines their derivations; rules may repeat."""
     rules: dict[_Key, list[tuple[int, RulePlan]]] = defaultdict(list)
     for number, stratum in enumerate(plan.strata, start=1):
         heads = frozenset((head.predicate, head.constants) for head in stratum.heads)
         for rule in stratum.rules:
-            tree, patterns = rule.tree, rule.tree.patterns
+            patterns = rule.tree.patterns
             read = frozenset(
                 head for head in heads for pattern in patterns if _unify(head, pattern)
             )
-            parts = tree.head, patterns, tree.negated, tree.conditions
-            rules[parts, read].append((number, rule))
+            rules[rule.tree.parts, read].append((number, rule))
     return rules
 
 

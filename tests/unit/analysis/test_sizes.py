@@ -56,7 +56,7 @@ def test_equal_rules_of_the_most_conditions_are_planned(head):
 
     plan = lower(check_text(f"@input edge/2 .\n{rule}{rule}"))
 
-    rules = [rule.body.rule for stratum in plan.strata for rule in stratum.rules]
+    rules = [rule.source for stratum in plan.strata for rule in stratum.rules]
     assert {0, 1} <= set(rules)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from streamreasoner.backends.spark.queries.relation import DifferenceLog, QueryRunner
-    from streamreasoner.plan.algebra import ProgramPlan
+    from streamreasoner.plan.program_plan import ProgramPlan
 
 EVERY_SECONDS = 60.0
 """Most work lost to a crash, beside the current iteration."""
@@ -55,7 +55,7 @@ def digest(plan: ProgramPlan, *epoch: object) -> str:
     The rules count, not their delta plans: those may nest deeper than `repr` can recurse.
     """
     strata = [
-        ([rule.body for rule in stratum.rules], stratum.reductions) for stratum in plan.strata
+        ([rule.tree.parts for rule in stratum.rules], stratum.reductions) for stratum in plan.strata
     ]
     program = plan.arities, strata, plan.lattices, sorted(plan.hidden)
     return hashlib.sha256(repr((*epoch, program)).encode()).hexdigest()

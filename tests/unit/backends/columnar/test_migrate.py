@@ -64,10 +64,7 @@ def assert_grouped(memory, plan, model):
             grouping in plan.lattices
             if lattice
             else any(
-                join.arrangement == grouping
-                for stratum in plan.strata
-                for delta in stratum.plans
-                for join in delta.joins
+                grouping in delta.arrangements for stratum in plan.strata for delta in stratum.plans
             )
         )
         expected = model.multiplicities if lattice else model.transitions

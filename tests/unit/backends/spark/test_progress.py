@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from streamreasoner.program import check_text
 from streamreasoner.backends.spark.epoch.progress import digest
 from streamreasoner.lang import limits
 from streamreasoner.plan.lower.lowering import lower
+from streamreasoner.program import check_text
 
 ATOMS = ", ".join(f"edge(?x{i}, ?x{i + 1})" for i in range(limits.ATOMS))
 CONDITIONS = ", ".join(f"?x{i % limits.ATOMS} != {i}" for i in range(limits.CONDITIONS))
