@@ -16,13 +16,15 @@ from values.executors import Aggregates, Applies, Compares
 from values.tables import XSD
 
 from streamreasoner.backends.spark.backend import SparkBackend
-from streamreasoner.backends.spark.epoch.groups import OLD, results
+from streamreasoner.backends.spark.epoch.groups import results, winning
 from streamreasoner.backends.spark.queries.columns import (
     LATTICE,
     MULTIPLICITY,
+    OLD,
     PREDICATE,
     TRANSITION,
     argument,
+    fact,
 )
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.plan.operands import NEGATE, RESULT, Column, Pattern
@@ -130,7 +132,6 @@ class DataFrames(Aggregates):
     def __init__(self, store: Store) -> None:
         backend = store.backend(lower(check_text("result(?i, ?v) :- member(?i, ?v, _) .")))
         assert isinstance(backend, SparkBackend)
-        self._backend = backend
         self._runner: QueryRunner = backend._runner  # noqa: SLF001 - the parts of the backend
         self._terms: TermLookup = backend._terms  # noqa: SLF001 - that are under test
 
@@ -169,7 +170,7 @@ class DataFrames(Aggregates):
         columns = {LATTICE: nothing, "upto": multiplicities, "before": nothing, TRANSITION: nothing}
         candidates = self._frame(members, {PREDICATE: ["result"] * len(members), **columns})
         lattice = Lattice(Pattern("result", (None, None)), 1, function)
-        changed = self._backend._pick_winners(lattice, candidates).arrow()  # noqa: SLF001 - see above
+        changed = winning(self._runner, self._terms, lattice, candidates, fact(3)).arrow()
         return _by_group(changed.filter(pc.equal(changed[TRANSITION], 1)))
 
     def _frame(

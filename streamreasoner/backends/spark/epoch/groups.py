@@ -17,7 +17,13 @@ import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from streamreasoner.backends.spark.queries import sql
-from streamreasoner.backends.spark.queries.columns import MULTIPLICITY, OLD, RANK, argument
+from streamreasoner.backends.spark.queries.columns import (
+    MULTIPLICITY,
+    OLD,
+    PREDICATE,
+    RANK,
+    argument,
+)
 from streamreasoner.plan.algebra import Arrangement
 from streamreasoner.plan.operands import RESULT, Column, Value
 from streamreasoner.rdf.terms import to_ntriples
@@ -59,6 +65,30 @@ def with_ranks(runner: QueryRunner, terms: TermLookup, rows: Relation, column: s
         return runner.from_table(rows.table.append_column(RANK, ranks))
     frame = terms.attach(rows.frame, column, _TEXT)
     return runner.from_frame(frame.withColumn(RANK, F.udf(order_key, "binary")(_TEXT)))
+
+
+def winning(
+    runner: QueryRunner,
+    terms: TermLookup,
+    lattice: Lattice,
+    candidates: Relation,
+    fact: Sequence[str],
+) -> Relation:
+    """Changed transitions of a lattice's candidates: the new winner replaces the former one.
+
+    Args:
+        runner: Runs the queries.
+        terms: Terms of ids.
+        lattice: The lattice.
+        candidates: Facts with their multiplicities up to an iteration and before it, and
+            transitions at it.
+        fact: Columns that identify a fact.
+    """
+    group = (PREDICATE, *map(argument, lattice.key))
+    value = argument(lattice.position)
+    rows = with_ranks(runner, terms, candidates, value)
+    winners = runner.query(sql.winners(lattice.function, group, value), rows=rows)
+    return runner.query(sql.replacing(fact, group, value), rows=rows, winners=winners)
 
 
 def results(

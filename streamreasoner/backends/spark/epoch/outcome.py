@@ -20,13 +20,13 @@ from streamreasoner.engine.blocks import Blocks
 from streamreasoner.engine.ports import EpochChanges, Statistics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
+    from streamreasoner.backends.spark.queries.encoded_program import EncodedProgram
     from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
     from streamreasoner.engine.updates import Changes, TraceRows
-    from streamreasoner.plan.program_plan import ProgramPlan
 
 T = TypeVar("T")
 _OTHERS = frozenset({"bytes", "overflows", "capacity"})
@@ -39,12 +39,12 @@ class Outcome:
     """The changes of an epoch.
 
     Attributes:
-        plan: The program.
+        program: The program.
         differences: By fact and iteration, of multiplicities and transitions.
         facts: By fact: its current values less the previous ones.
     """
 
-    plan: ProgramPlan
+    program: EncodedProgram
     differences: Relation
     facts: Relation
 
@@ -52,8 +52,7 @@ class Outcome:
     def of(
         cls,
         runner: QueryRunner,
-        plan: ProgramPlan,
-        fact: Sequence[str],
+        program: EncodedProgram,
         differences: Relation,
         known: Relation,
     ) -> Outcome:
@@ -61,19 +60,19 @@ class Outcome:
 
         Args:
             runner: Runs the queries.
-            plan: The program.
-            fact: Columns that identify a fact.
+            program: The program.
             differences: By fact and iteration, of multiplicities and transitions.
             known: Committed rows, in the same columns, of these facts and possibly of others.
         """
         if differences.empty:
-            return cls(plan, differences, differences)
+            return cls(program, differences, differences)
+        fact = program.fact
         summed = runner.query(
             sql.by_iteration((*fact, ITERATION)), known=known, differences=differences
         )
         facts = runner.query(sql.by_fact(fact), rows=summed)
-        changed = runner.query(sql.changes(fact, sorted(plan.hidden)), rows=facts)
-        return cls(plan, differences, runner.materialize(changed))
+        changed = runner.query(sql.changes(fact, sorted(program.plan.hidden)), rows=facts)
+        return cls(program, differences, runner.materialize(changed))
 
     def changes(self) -> EpochChanges:
         """The changes, in the form of the port."""
@@ -93,11 +92,11 @@ class Outcome:
 
     def _changes(self, sign: str) -> Iterator[Changes]:
         for block in self.facts.blocks():
-            yield from arrow_tables.changes(block, sign, self.plan.arities)
+            yield from arrow_tables.changes(block, sign, self.program.plan.arities)
 
     def _trace(self) -> Iterator[TraceRows]:
         for block in self.differences.blocks():
-            yield from arrow_tables.traces(block, self.plan.arities)
+            yield from arrow_tables.traces(block, self.program.plan.arities)
 
 
 def _blocks(relation: Relation, make: Callable[[], Iterator[T]]) -> Iterable[T]:

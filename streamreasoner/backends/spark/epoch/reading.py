@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from streamreasoner.backends.spark.epoch.arrow_tables import args_of, trace_of
 from streamreasoner.backends.spark.epoch.outcome import SIZES
-from streamreasoner.backends.spark.queries import columns, sql
+from streamreasoner.backends.spark.queries import sql
 from streamreasoner.backends.spark.queries.columns import (
     ITERATION,
     MULTIPLICITY,
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from streamreasoner.backends.spark.queries.encoded_program import EncodedProgram
     from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
     from streamreasoner.backends.spark.tables.committed import CommittedState
     from streamreasoner.engine.updates import TraceRows
-    from streamreasoner.plan.program_plan import ProgramPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,39 +40,33 @@ class StateReader:
     Attributes:
         runner: Runs the queries.
         state: The committed state.
-        plan: The program.
-        stratum_of: SQL for the stratum of a fact.
-        width: Number of argument columns.
+        program: The program.
     """
 
     runner: QueryRunner
     state: CommittedState
-    plan: ProgramPlan
-    stratum_of: str
-    width: int
+    program: EncodedProgram
 
     def trace(self, predicate: str) -> TraceRows:
         """Every (fact, iteration, multiplicity) of a predicate, in no particular order."""
-        arity = self.plan.arities[predicate]
+        arity = self.program.plan.arities[predicate]
         rows = self.runner.query(sql.filtered(f"{MULTIPLICITY} != 0"), rows=self._rows(predicate))
         return trace_of(predicate, arity, self.runner.fetch(rows))
 
     def facts(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""
-        present = self.runner.query(
-            sql.present(columns.fact(self.width)), rows=self._rows(predicate)
-        )
-        return args_of(self.runner.fetch(present), self.plan.arities[predicate])
+        present = self.runner.query(sql.present(self.program.fact), rows=self._rows(predicate))
+        return args_of(self.runner.fetch(present), self.program.plan.arities[predicate])
 
     def select(self, predicate: str, bound: Mapping[int, int], iteration: int) -> Selection:
         """The facts of a predicate with these ids at these positions, as of an iteration."""
-        arity = self.plan.arities[predicate]
+        arity = self.program.plan.arities[predicate]
         keys = None
         if 0 in bound:
             keys = pa.table({argument(p): pa.array([i], pa.int64()) for p, i in bound.items()})
         tests = [f"{argument(position)} = {value}" for position, value in bound.items()]
         matching = self.runner.query(
-            sql.extended(self.stratum_of, STRATUM, *tests), rows=self._rows(predicate, keys)
+            sql.extended(self.program.stratum_of, STRATUM, *tests), rows=self._rows(predicate, keys)
         )
         table = matching.arrow()
         by_fact: dict[tuple[int, ...], list[tuple[int, int, int, int]]] = {}
@@ -86,10 +80,10 @@ class StateReader:
     def sizes(self) -> NDArray[np.int64]:
         """Size of the state, by a full count, in the order of `SIZES`."""
         sizes = np.zeros(len(SIZES), np.int64)
-        for predicate in self.plan.arities:
-            shown = predicate not in self.plan.hidden
+        for predicate in self.program.plan.arities:
+            shown = predicate not in self.program.plan.hidden
             counted = self.runner.query(
-                sql.sizes(columns.fact(self.width), shown=shown), rows=self._rows(predicate)
+                sql.sizes(self.program.fact, shown=shown), rows=self._rows(predicate)
             )
             table = self.runner.fetch(counted)
             sizes += [table[name][0].as_py() or 0 for name in SIZES]
@@ -97,12 +91,12 @@ class StateReader:
 
     def _rows(self, predicate: str, keys: pa.Table | None = None) -> Relation:
         """The trace of a predicate with transitions, consolidated."""
-        arity = self.plan.arities[predicate]
+        arity = self.program.plan.arities[predicate]
         columns_of_keys = set(keys.column_names if keys is not None else ())
         names = {p: argument(p) for p in range(arity) if argument(p) in columns_of_keys}
         parts = self.state.read(primary(predicate, arity), keys, names)
-        rows = (*columns.fact(self.width), ITERATION, MULTIPLICITY, TRANSITION)
-        return self.runner.consolidated(self.runner.union(parts, rows), self.width)
+        rows = (*self.program.fact, ITERATION, MULTIPLICITY, TRANSITION)
+        return self.runner.consolidated(self.runner.union(parts, rows), self.program.width)
 
 
 def _state_at(
