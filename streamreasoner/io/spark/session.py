@@ -62,9 +62,11 @@ _FLAGS_WITHOUT_DELTA = ("-XX:TieredStopAtLevel=1",)
 _FILE_SYSTEM = "spark.hadoop.fs.file.impl"
 _RAW_LOCAL_FILES = "org.apache.hadoop.fs.RawLocalFileSystem"
 
-_LOOPBACK = {
+_LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    # Executors elsewhere need not have this package when they start their first worker.
+    "spark.python.daemon.module": "streamreasoner.io.spark.worker_daemon",
 }
 
 _TUNING = {
@@ -290,7 +292,7 @@ def _with_delta(options: Mapping[str, str]) -> bool:
 
 def _defaults(master: str) -> dict[str, str]:
     """The settings chosen here; remote executors must be able to reach the driver."""
-    return {**_TUNING, **(_LOOPBACK if _local(master) else {})}
+    return {**_TUNING, **(_LOCAL if _local(master) else {})}
 
 
 def _check_classes(spark: SparkSession, options: Mapping[str, str]) -> None:
