@@ -10,6 +10,7 @@ SQL is the same for both engines, so a step is written once.
 
 from __future__ import annotations
 
+import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -175,10 +176,12 @@ class QueryRunner:
         """The rows of a result, at most one more than `MAX_DRIVER_ROWS`."""
         for name, table in tables.items():
             self._duckdb.register(name, table)
-        # A registered table stays until its name is registered again.
-        return self._duckdb.sql(
-            f"SELECT * FROM ({text}) LIMIT {MAX_DRIVER_ROWS + 1}"
-        ).to_arrow_table()
+        # A registered table stays until its name is registered again. `sql` would plan the query
+        # twice, first for the types of its result, and that costs more than a copy of few rows.
+        result = self._duckdb.execute(f"SELECT * FROM ({text}) LIMIT {MAX_DRIVER_ROWS + 1}")
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
+            return result.to_arrow_table()
 
     def consolidated(self, rows: Relation, width: int) -> Relation:
         """Differences summed by fact and iteration, without zeros."""
