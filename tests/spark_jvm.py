@@ -15,7 +15,7 @@ from pyspark.java_gateway import launch_gateway
 
 from streamreasoner.io.spark import session
 from streamreasoner.pipeline.lock import StateLock
-from streamreasoner.system import jvm
+from streamreasoner.system import class_data, jvm
 
 # Settings that must be given when the JVM starts; sessions choose the rest.
 _OPTIONS = {
@@ -31,7 +31,11 @@ def spark_jvm(directory):
     """A JVM with the jars of pipelines: the environment variables of processes that join it."""
     lock, process_group = StateLock(directory), jvm.ProcessGroup()
     try:
-        started = session.start("tests", directory, _OPTIONS, lock.descriptor, process_group)
+        with pytest.MonkeyPatch.context() as patch:
+            # An archive of its classes would be written when the last test has ended. A process
+            # that a test starts records one for the other tests.
+            patch.setattr(class_data, "_claim", lambda path: None)  # noqa: ARG005 - its parameter
+            started = session.start("tests", directory, _OPTIONS, lock.descriptor, process_group)
         started.spark.stop()
         parameters = SparkContext._gateway.gateway_parameters  # noqa: SLF001 - not available elsewhere
         yield {
