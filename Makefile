@@ -9,8 +9,9 @@ DURATION ?= 60
 ARGS ?=
 
 # A file of tests stays together, as it shares sessions. The expensive ones come first, and the many cheap ones last,
-# so that all workers end at the same time. More workers than two cores would warm up more JVMs, and end no sooner.
-WORKERS := -n 2 --dist loadscope --no-loadscope-reorder
+# so that all workers end at the same time. Two cores have work for a third worker while processes start and time out;
+# a fourth would only warm up one more JVM.
+WORKERS := -n 3 --dist loadscope --no-loadscope-reorder
 THOROUGH_TESTS := tests/faults tests/laws $(wildcard tests/integration/test_*_on_spark.py) \
 	tests/integration/test_spark_backend.py tests/integration/test_spark_cluster.py \
 	tests/integration/test_spark_rules_change.py tests/unit/backends/columnar \

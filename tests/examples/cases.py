@@ -6,6 +6,7 @@ Run as a script, it rewrites every `expected.txt` of the examples.
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -19,6 +20,7 @@ FOLDER = Path(__file__).parents[2] / "examples"
 """Where the examples are, one folder each."""
 
 
+@cache
 def read_all():
     """Every example as a Case, by name; its rules are called `rules.dl`."""
     return {path.parent.name: _read(path.parent) for path in sorted(FOLDER.glob("*/rules.dl"))}

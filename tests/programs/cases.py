@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -133,6 +133,7 @@ def read(folder):
     return Case(folder, checked, titles, epochs, {**checked.program.prefixes, **prefixes})
 
 
+@cache
 def read_all():
     """Every case beside this module, by name."""
     return {
