@@ -119,3 +119,27 @@ def test_a_port_that_is_taken_is_named(tmp_path):
         port = server.getsockname()[1]
         with pytest.raises(EnvironmentSetupError, match=rf"Port {port} cannot be used"):
             Broker(tmp_path, port=port).start()
+
+
+def test_the_ports_differ(tmp_path, monkeypatch):
+    """Also if the system hands out a port again as soon as it is released."""
+    with socket.socket() as released:
+        released.bind(("127.0.0.1", 0))
+        address = released.getsockname()
+
+    class LastReleased(socket.socket):
+        """Takes the port released last whenever any port will do."""
+
+        def bind(self, wanted):
+            """Bind, to any other port if that one is in use."""
+            try:
+                super().bind(wanted if wanted[1] else address)
+            except OSError:
+                super().bind(wanted)
+
+    monkeypatch.setattr(socket, "socket", LastReleased)
+    broker = Broker(tmp_path)
+    broker.start()
+    broker.stop()
+
+    assert broker.bootstrap_servers == "{}:{}".format(*address)

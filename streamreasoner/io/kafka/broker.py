@@ -169,12 +169,10 @@ class Broker:
         self._directory.mkdir(parents=True, exist_ok=True)
         java = [command, *_JVM_FLAGS, f"-Dlog4j2.configurationFile={self._write_logging()}"]
         java += ["-cp", ":".join(map(str, jars))]
-        if self._ports is None and self._port is not None:
-            _check_free(self._port)
         # Another process can take a free port before Kafka binds it; only a first start may move.
         attempts = 1 if self._ports else _PORT_ATTEMPTS
         for attempt in range(1, attempts + 1):
-            ports = self._ports or (self._port or _free_port(), _free_port())
+            ports = self._ports or _free_ports(self._port)
             class_data = ClassData("kafka", command, jars, self._directory)
             self._class_data = class_data
             try:
@@ -288,20 +286,19 @@ class Broker:
             self._directory = None
 
 
-def _check_free(port: int) -> None:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+def _free_ports(port: int | None) -> tuple[int, int]:
+    """Free ports for clients, or the given one, and for the controller.
+
+    Both are bound at the same time: the system may hand out a released port again.
+    """
+    with socket.socket() as clients, socket.socket() as controller:
+        clients.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
+            clients.bind(("127.0.0.1", port or 0))
         except OSError as error:
             raise EnvironmentSetupError(
                 f"Port {port} cannot be used: {error.strerror}. Choose another, or stop the "
                 "process that listens there."
             ) from None
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+        controller.bind(("127.0.0.1", 0))
+        return clients.getsockname()[1], controller.getsockname()[1]
