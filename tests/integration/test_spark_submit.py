@@ -11,7 +11,7 @@ import pipelines
 import psutil
 import pyspark
 import pytest
-from cluster import CHEAP, DEADLINE_SECONDS, cluster
+from cluster import DEADLINE_SECONDS, cluster
 from oracle import derived, evaluate, total
 from pipelines import (
     await_published,
@@ -24,6 +24,7 @@ from pipelines import (
     running,
     terminate,
 )
+from spark_jvm import joined
 
 import streamreasoner
 from streamreasoner.io.spark import session
@@ -77,7 +78,7 @@ def the_pipeline(submitter):
     return process
 
 
-def test_submitted_and_then_run(broker, machines, tmp_path, monkeypatch):
+def test_submitted_and_then_run(broker, machines, spark_environment, tmp_path, monkeypatch):
     """Stopped and started the other way, it continues: the output is that of a single run."""
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     monkeypatch.setattr(pipelines, "DEADLINE_SECONDS", PATIENCE_SECONDS)
@@ -97,8 +98,10 @@ def test_submitted_and_then_run(broker, machines, tmp_path, monkeypatch):
         process.wait(DEADLINE_SECONDS)
         psutil.wait_procs([python], DEADLINE_SECONDS)
     # The state moves from the executors of a cluster to the threads of a process.
-    case.raw["spark"] = {"options": {"spark.driver.defaultJavaOptions": CHEAP}}
-    with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
+    with (
+        joined(spark_environment),
+        running(["-m", "streamreasoner", "run", "--config", case.file], case) as process,
+    ):
         await_published(case, send())
         assert terminate(process) == 0
 
