@@ -1,11 +1,30 @@
-"""Run pipelines that crash at a chosen point, and pipelines that finish their input."""
+"""Run pipelines that crash at a chosen point or at random, and some that finish their input."""
 
 from __future__ import annotations
 
+import random
 import signal
+import subprocess
+import threading
+from contextlib import suppress
 from pathlib import Path
 
-from pipelines import DEADLINE_SECONDS, await_published, running, terminate
+from graphs import expected, random_edges
+from pipelines import (
+    DEADLINE_SECONDS,
+    await_published,
+    changes,
+    eventually,
+    net,
+    no_change_twice,
+    produce,
+    published,
+    running,
+    terminate,
+    triple,
+)
+
+from streamreasoner.io.spark.offsets import Checkpoint
 
 DRIVER = Path(__file__).parent / "faults" / "driver.py"
 
@@ -22,3 +41,56 @@ def run_to_the_end(case, records):
     with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
         await_published(case, records)
         assert terminate(process) == 0
+
+
+def kill_at_random(case, kills):
+    """Killed repeatedly and stopped once under load, a pipeline publishes every change once.
+
+    A stop finishes the batch: the published offsets then equal those committed by Spark.
+    """
+    rng = random.Random(3)
+    sent, records, done = [], [], threading.Event()
+
+    def load():
+        while not done.wait(0.1):
+            now = list(random_edges(rng, 20))
+            records.extend(produce(case, (triple(*args, diff=diff) for args, diff in now)))
+            sent.extend(now)
+
+    loader = threading.Thread(target=load)
+    loader.start()
+    try:
+        for _ in range(kills):
+            before = published(case)
+            with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
+                eventually(
+                    lambda: published(case) != before or process.poll() is not None,  # noqa: B023
+                    True,  # noqa: FBT003
+                )
+                # The moment of the kill is random; nothing waits for it.
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(rng.uniform(0.0, 1.5))
+                assert process.poll() is None, (case.directory / "driver.log").read_text()
+                process.kill()
+        before = published(case)
+        with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
+            eventually(
+                lambda: published(case) != before or process.poll() is not None,
+                True,  # noqa: FBT003
+            )
+            assert terminate(process) == 0
+        spark = Checkpoint.read(case.config.state.checkpoint_directory)
+        assert published(case) == _ends(spark.range(spark.committed))
+    finally:
+        done.set()
+        loader.join()
+    run_to_the_end(case, records)
+    output = changes(case)
+    assert no_change_twice(output)
+    assert net(output) == expected(sent)
+
+
+def _ends(ranges):
+    """Partition -> end of the input range of one batch."""
+    [partitions] = ranges.values()
+    return {int(partition): end for partition, (_, end) in partitions.items()}
