@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from streamreasoner.lang.ast import (
-    QUAD,
-    TRIPLE,
-    Aggregate,
-    BinaryOperation,
-    Call,
-    Constant,
-    UnaryMinus,
-    Variable,
-    Wildcard,
-)
+from streamreasoner.lang import ast
 from streamreasoner.lang.binding import bindings
 from streamreasoner.lang.constants import UNREADABLE
 from streamreasoner.values.builtins import AGGREGATES, FUNCTIONS
@@ -35,9 +25,8 @@ from streamreasoner.values.valuation import ValueKind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from streamreasoner.lang.ast import Expression, Rule
 
-PLACES: Mapping[str, Mapping[int, Kinds]] = {TRIPLE: {1: IRIS}, QUAD: {1: IRIS, 3: NODES}}
+PLACES: Mapping[str, Mapping[int, Kinds]] = {ast.TRIPLE: {1: IRIS}, ast.QUAD: {1: IRIS, 3: NODES}}
 """Kinds allowed at the positions of triples and quads that RDF restricts."""
 
 _PROMOTION = (Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE)
@@ -49,13 +38,13 @@ _VALUES = {
 }
 
 
-def kinds_of_variables(rule: Rule) -> dict[str, Kinds]:
+def kinds_of_variables(rule: ast.Rule) -> dict[str, Kinds]:
     """Return the kinds of the restricted variables of a rule in normal form."""
     known: dict[str, Kinds] = {}
     for atom in rule.atoms:
         for position, kinds in PLACES.get(atom.predicate, {}).items():
             match atom.arguments[position : position + 1]:
-                case (Variable(name),):
+                case (ast.Variable(name),):
                     known[name] = known.get(name, ANYTHING) & kinds
                 case _:
                     pass
@@ -64,27 +53,27 @@ def kinds_of_variables(rule: Rule) -> dict[str, Kinds]:
     return known
 
 
-def kinds_of(expression: Expression, known: Mapping[str, Kinds]) -> Kinds:  # noqa: PLR0911
+def kinds_of(expression: ast.Expression, known: Mapping[str, Kinds]) -> Kinds:  # noqa: PLR0911
     """Return the possible kinds of an expression, given those of its variables."""
     match expression:
-        case Constant(term):
+        case ast.Constant(term):
             return ANYTHING if term == UNREADABLE else frozenset({kind_of(term)})
-        case Variable(name):
+        case ast.Variable(name):
             return known.get(name, ANYTHING)
-        case Wildcard():
+        case ast.Wildcard():
             return ANYTHING
-        case UnaryMinus(operand):
+        case ast.UnaryMinus(operand):
             return _numbers(operand, known)
-        case BinaryOperation(operator, left, right):
+        case ast.BinaryOperation(operator, left, right):
             return _operation(operator, _numbers(left, known), _numbers(right, known))
-        case Call("abs", (operand,)):
+        case ast.Call("abs", (operand,)):
             return _numbers(operand, known)
-        case Call("min" | "max", arguments) if arguments:
+        case ast.Call("min" | "max", arguments) if arguments:
             kinds = frozenset(kind for argument in arguments for kind in kinds_of(argument, known))
             return (kinds & ORDERED) or ORDERED
-        case Call(name, _):
+        case ast.Call(name, _):
             return FUNCTIONS[name].returns if name in FUNCTIONS else ANYTHING
-        case Aggregate(name, _):
+        case ast.Aggregate(name, _):
             return AGGREGATES[name].returns if name in AGGREGATES else ANYTHING
         case _:
             assert_never(expression)
@@ -103,7 +92,7 @@ def kind_of(term: str) -> Kind:
     return _VALUES.get(parsed.value.kind, Kind.OTHER) if value is None else _NUMBERS[value.type]
 
 
-def _numbers(operand: Expression, known: Mapping[str, Kinds]) -> Kinds:
+def _numbers(operand: ast.Expression, known: Mapping[str, Kinds]) -> Kinds:
     """Return the numeric kinds of an operand; a non-number is reported elsewhere."""
     return (kinds_of(operand, known) & NUMBERS) or NUMBERS
 

@@ -10,16 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.ast import (
-    Aggregate,
-    Atom,
-    Constant,
-    Negation,
-    Variable,
-    Wildcard,
-    variables,
-    walk,
-)
+from streamreasoner.lang import ast
 from streamreasoner.lang.binding import bindings, bound_by_atoms, definitions
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.normal_form import normal_form
@@ -28,10 +19,8 @@ from streamreasoner.lang.printer import print_literal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from streamreasoner.lang.ast import Literal, Program, Rule
 
-
-def unsafe(program: Program) -> Iterator[Diagnostic]:
+def unsafe(program: ast.Program) -> Iterator[Diagnostic]:
     """Report unbound variables, and wildcards outside the arguments of body atoms."""
     for rule in program.rules:
         if not rule.body:
@@ -45,14 +34,14 @@ def unsafe(program: Program) -> Iterator[Diagnostic]:
             yield from _unbound(part, program.prefixes)
 
 
-def _not_ground(fact: Atom) -> Iterator[Diagnostic]:
+def _not_ground(fact: ast.Atom) -> Iterator[Diagnostic]:
     for argument in fact.arguments:
         match argument:
-            case Constant():
+            case ast.Constant():
                 continue
-            case Variable(name):
+            case ast.Variable(name):
                 message = f"variable '?{name}' in a fact"
-            case Wildcard():
+            case ast.Wildcard():
                 message = "wildcard `_` in a fact"
             case _:
                 message = "an expression in a fact"
@@ -60,13 +49,13 @@ def _not_ground(fact: Atom) -> Iterator[Diagnostic]:
         yield Diagnostic("SR205", message, argument.span, hint)
 
 
-def _unbound(rule: Rule, prefixes: Mapping[str, str]) -> Iterator[Diagnostic]:
+def _unbound(rule: ast.Rule, prefixes: Mapping[str, str]) -> Iterator[Diagnostic]:
     parts = bindings(rule)
     bound = bound_by_atoms(rule) | {name for name, _ in parts.assignments}
-    occurrences: dict[str, tuple[Variable, Literal]] = {}
+    occurrences: dict[str, tuple[ast.Variable, ast.Literal]] = {}
     # An unbound variable in an atom is part of an expression: report that first.
     for literal in (*rule.atoms, rule.head, *rule.body):
-        for variable in variables(literal):
+        for variable in ast.variables(literal):
             if variable.name not in bound:
                 occurrences.setdefault(variable.name, (variable, literal))
     cycles = _Cycles(parts.filters, bound)
@@ -84,7 +73,7 @@ def _unbound(rule: Rule, prefixes: Mapping[str, str]) -> Iterator[Diagnostic]:
         )
 
 
-def _undefined(variable: Variable, literal: Literal, *, in_head: bool) -> Diagnostic:
+def _undefined(variable: ast.Variable, literal: ast.Literal, *, in_head: bool) -> Diagnostic:
     name = f"?{variable.name}"
     if in_head:
         message = f"variable '{name}' of the head is not bound in the body"
@@ -92,9 +81,9 @@ def _undefined(variable: Variable, literal: Literal, *, in_head: bool) -> Diagno
         return Diagnostic("SR201", message, variable.span, hint)
     hint = f"add an atom with {name} to the body"
     match literal:
-        case Negation(Atom(_, arguments)) if variable in arguments:
+        case ast.Negation(ast.Atom(_, arguments)) if variable in arguments:
             hint += ", or write `_` if any value will do"
-        case Atom():
+        case ast.Atom():
             message = f"variable '{name}' is not bound; an expression in an atom binds nothing"
             hint = (
                 f"name the argument and compute from it: `{literal.predicate}(…, ?v), {name} = …`"
@@ -106,18 +95,21 @@ def _undefined(variable: Variable, literal: Literal, *, in_head: bool) -> Diagno
     return Diagnostic("SR202", message, variable.span, hint)
 
 
-def _wildcards(literal: Literal, *, in_head: bool) -> Iterator[Diagnostic]:
+def _wildcards(literal: ast.Literal, *, in_head: bool) -> Iterator[Diagnostic]:
     legal = {
         id(argument)
-        for node in walk(literal)
-        if isinstance(node, Atom) and not in_head
+        for node in ast.walk(literal)
+        if isinstance(node, ast.Atom) and not in_head
         for argument in node.arguments
     }
     aggregated = {
-        id(inner) for node in walk(literal) if isinstance(node, Aggregate) for inner in walk(node)
+        id(inner)
+        for node in ast.walk(literal)
+        if isinstance(node, ast.Aggregate)
+        for inner in ast.walk(node)
     }
-    for node in walk(literal):
-        if isinstance(node, Wildcard) and id(node) not in legal:
+    for node in ast.walk(literal):
+        if isinstance(node, ast.Wildcard) and id(node) not in legal:
             place = "a head" if in_head else "a comparison, function or test"
             hint = "name the variable and bind it in an atom of the body"
             if id(node) in aggregated:
@@ -137,13 +129,13 @@ class _Cycles:
         bound: Bound variables.
     """
 
-    def __init__(self, filters: tuple[Literal, ...], bound: frozenset[str]) -> None:
-        self.equalities: dict[str, list[tuple[Literal, list[str]]]] = {}
+    def __init__(self, filters: tuple[ast.Literal, ...], bound: frozenset[str]) -> None:
+        self.equalities: dict[str, list[tuple[ast.Literal, list[str]]]] = {}
         for literal in filters:
             for name, expression in definitions(literal, bound):
                 needs = [
                     variable.name
-                    for variable in variables(expression)
+                    for variable in ast.variables(expression)
                     if variable.name not in bound
                 ]
                 self.equalities.setdefault(name, []).append((literal, needs))
@@ -170,10 +162,10 @@ class _Cycles:
             changed = not dependent <= explained
             explained |= dependent
 
-    def _cycle(self, name: str) -> tuple[list[str], list[Literal]]:
+    def _cycle(self, name: str) -> tuple[list[str], list[ast.Literal]]:
         """Follow the needs of `name` until a variable repeats."""
         path: list[str] = []
-        used: list[Literal] = []
+        used: list[ast.Literal] = []
         while name not in path:
             path.append(name)
             # `?x = ?y` leads from ?x to ?y and straight back, so prefer another equality.
@@ -186,7 +178,7 @@ class _Cycles:
 
 
 def _circular(
-    members: list[str], equalities: list[Literal], prefixes: Mapping[str, str]
+    members: list[str], equalities: list[ast.Literal], prefixes: Mapping[str, str]
 ) -> Diagnostic:
     ordered = sorted(dict.fromkeys(equalities), key=lambda literal: literal.span.start)
     printed = ", ".join(f"`{print_literal(literal, prefixes)}`" for literal in ordered)

@@ -5,34 +5,21 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang import limits
-from streamreasoner.lang.ast import (
-    Aggregate,
-    Atom,
-    BinaryOperation,
-    Call,
-    Input,
-    Negation,
-    Output,
-    UnaryMinus,
-    Variable,
-    walk,
-)
+from streamreasoner.lang import ast, limits
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.normal_form import is_small, normal_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from streamreasoner.lang.ast import Expression, Literal, Program, Rule, Span
 
 _PARTS = "derive parts of the body into predicates of their own"
 
 
-def beyond_limits(program: Program) -> Iterator[Diagnostic]:
+def beyond_limits(program: ast.Program) -> Iterator[Diagnostic]:
     """Report atoms, bodies and rules that are larger than `lang.limits` allows."""
     for directive in program.directives:
-        if isinstance(directive, Input | Output):
+        if isinstance(directive, ast.Input | ast.Output):
             for signature in directive.signatures:
                 if (signature.arity or 0) > limits.ARGUMENTS:
                     yield _wide(signature.predicate, signature.span)
@@ -44,7 +31,7 @@ def beyond_limits(program: Program) -> Iterator[Diagnostic]:
                 yield from _beyond(part)
 
 
-def _beyond(rule: Rule) -> Iterator[Diagnostic]:
+def _beyond(rule: ast.Rule) -> Iterator[Diagnostic]:
     atoms = [*filter(None, map(_atom, rule.body))]
     conditions = [literal for literal in rule.body if _atom(literal) is None]
     for atom in (rule.head, *atoms):
@@ -63,41 +50,41 @@ def _beyond(rule: Rule) -> Iterator[Diagnostic]:
     )
 
 
-def _atom(literal: Literal) -> Atom | None:
+def _atom(literal: ast.Literal) -> ast.Atom | None:
     match literal:
-        case Atom():
+        case ast.Atom():
             return literal
-        case Negation(Atom() as atom):
+        case ast.Negation(ast.Atom() as atom):
             return atom
         case _:
             return None
 
 
-def _columns(rule: Rule, atoms: Iterable[Atom]) -> Iterator[Expression]:
+def _columns(rule: ast.Rule, atoms: Iterable[ast.Atom]) -> Iterator[ast.Expression]:
     """Yield the first occurrence of each column of a match: variables and computed values.
 
     A variable that occurs only once, in an atom, is a wildcard.
     """
     tests = {
-        id(literal.atom if isinstance(literal, Negation) else literal) for literal in rule.body
+        id(literal.atom if isinstance(literal, ast.Negation) else literal) for literal in rule.body
     }
     nodes = [
         node
         for literal in (rule.head, *rule.body)
-        for node in walk(literal)
+        for node in ast.walk(literal)
         if id(node) not in tests
     ]
     uses: dict[str, int] = {}
     for node in nodes:
-        if isinstance(node, Variable):
+        if isinstance(node, ast.Variable):
             uses[node.name] = uses.get(node.name, 0) + 1
     direct = {id(argument) for atom in atoms for argument in atom.arguments}
     seen: set[object] = set()
     for node in nodes:
         match node:
-            case Variable(name):
+            case ast.Variable(name):
                 is_value = uses[name] > 1 or id(node) not in direct
-            case BinaryOperation() | UnaryMinus() | Call() | Aggregate():
+            case ast.BinaryOperation() | ast.UnaryMinus() | ast.Call() | ast.Aggregate():
                 is_value = True
             case _:
                 is_value = False
@@ -106,11 +93,13 @@ def _columns(rule: Rule, atoms: Iterable[Atom]) -> Iterator[Expression]:
             yield node  # type: ignore[misc]  # every case that is a value is an expression
 
 
-def _more(parts: Iterable[Literal | Expression], most: int, message: str) -> Iterator[Diagnostic]:
+def _more(
+    parts: Iterable[ast.Literal | ast.Expression], most: int, message: str
+) -> Iterator[Diagnostic]:
     for part in islice(parts, most, most + 1):
         yield Diagnostic("SR208", message.format(most), part.span, _PARTS)
 
 
-def _wide(predicate: str, span: Span) -> Diagnostic:
+def _wide(predicate: str, span: ast.Span) -> Diagnostic:
     message = f"an atom has at most {limits.ARGUMENTS} arguments, and '{predicate}' has more"
     return Diagnostic("SR208", message, span, "split it into several predicates")

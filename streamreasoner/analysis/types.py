@@ -10,16 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.expression_kinds import PLACES, kinds_of, kinds_of_variables
-from streamreasoner.lang.ast import (
-    Aggregate,
-    Atom,
-    BinaryOperation,
-    Call,
-    Comparison,
-    Constant,
-    UnaryMinus,
-    walk,
-)
+from streamreasoner.lang import ast
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.normal_form import normal_form
 from streamreasoner.lang.printer import print_expression
@@ -39,7 +30,6 @@ from streamreasoner.values.numbers import number
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from streamreasoner.lang.ast import Expression, Literal, Program
     from streamreasoner.values.builtins import Signature
     from streamreasoner.values.kinds import Kinds
 
@@ -47,13 +37,13 @@ _ORDER_OPERATORS = frozenset({"<", "<=", ">", ">="})
 _EXTREMES = frozenset({"min", "max"})
 
 
-def type_errors(program: Program) -> Iterator[Diagnostic]:
+def type_errors(program: ast.Program) -> Iterator[Diagnostic]:
     """Report expressions that cannot have a value, and terms at positions RDF does not allow."""
     for rule in program.rules:
         for part in normal_form(rule):
             types = _Types(kinds_of_variables(part), program.prefixes)
             for literal in (part.head, *part.body):
-                for node in walk(literal):
+                for node in ast.walk(literal):
                     yield from types.check(node)
 
 
@@ -69,26 +59,26 @@ class _Types:
         self._known = known
         self._prefixes = prefixes
 
-    def check(self, node: Expression | Literal) -> Iterator[Diagnostic]:
+    def check(self, node: ast.Expression | ast.Literal) -> Iterator[Diagnostic]:
         """Report the errors of this node, not of those below it."""
         match node:
-            case Comparison(left, operator, right) if operator in _ORDER_OPERATORS:
+            case ast.Comparison(left, operator, right) if operator in _ORDER_OPERATORS:
                 yield from self._ordered(node, operator, (left, right))
-            case BinaryOperation() | UnaryMinus():
+            case ast.BinaryOperation() | ast.UnaryMinus():
                 yield from self._arithmetic(node)
-            case Call(name, arguments) if name in _EXTREMES and len(arguments) > 1:
+            case ast.Call(name, arguments) if name in _EXTREMES and len(arguments) > 1:
                 yield from self._ordered(node, name, arguments)
-            case Call(name, arguments) if signature := FUNCTIONS.get(name) or TESTS.get(name):
+            case ast.Call(name, arguments) if signature := FUNCTIONS.get(name) or TESTS.get(name):
                 yield from self._arguments(name, signature, arguments)
-            case Aggregate(name, arguments) if name in AGGREGATES:
+            case ast.Aggregate(name, arguments) if name in AGGREGATES:
                 yield from self._arguments(name, AGGREGATES[name], arguments)
-            case Atom(predicate, arguments) if predicate in PLACES:
+            case ast.Atom(predicate, arguments) if predicate in PLACES:
                 yield from self._places(node, PLACES[predicate])
             case _:
                 pass
 
     def _ordered(
-        self, node: Comparison | Call, operator: str, sides: Sequence[Expression]
+        self, node: ast.Comparison | ast.Call, operator: str, sides: Sequence[ast.Expression]
     ) -> Iterator[Diagnostic]:
         kinds = [self._kinds(side) for side in sides]
         wrong = [side for side, found in zip(sides, kinds, strict=True) if not found & ORDERED]
@@ -105,15 +95,17 @@ class _Types:
             known = dict.fromkeys(
                 described(_with_all_numbers(operand)) for operand in ordered if operand != ORDERED
             )
-            never = "never holds" if isinstance(node, Comparison) else "has no value"
+            never = "never holds" if isinstance(node, ast.Comparison) else "has no value"
             message = f"`{operator}` between {' and '.join(known)} {never}"
             hint = "compare values of one kind"
             if any(operand <= NUMBERS for operand in ordered) and STRINGS in ordered:
                 hint += "; to_number(…) reads a number from a string"
             yield Diagnostic("SR240", message, node.span, hint)
 
-    def _arithmetic(self, node: BinaryOperation | UnaryMinus) -> Iterator[Diagnostic]:
-        for operand in (node.operand,) if isinstance(node, UnaryMinus) else (node.left, node.right):
+    def _arithmetic(self, node: ast.BinaryOperation | ast.UnaryMinus) -> Iterator[Diagnostic]:
+        for operand in (
+            (node.operand,) if isinstance(node, ast.UnaryMinus) else (node.left, node.right)
+        ):
             kinds = self._kinds(operand)
             if not kinds & NUMBERS:
                 hint = "numbers are written 5, 0.5 or 5e-1"
@@ -122,7 +114,7 @@ class _Types:
                 message = f"arithmetic with {self._describe(operand)}, which is not a number"
                 yield Diagnostic("SR241", message, operand.span, hint)
         match node:
-            case BinaryOperation("/" | "%" as operator, _, Constant(term) as divisor):
+            case ast.BinaryOperation("/" | "%" as operator, _, ast.Constant(term) as divisor):
                 value = number(term)
                 if value is not None and self._kinds(divisor) != {Kind.DOUBLE} and not value.units:
                     message = f"`{operator}` by zero has no value"
@@ -132,7 +124,7 @@ class _Types:
                 pass
 
     def _arguments(
-        self, name: str, builtin: Signature, arguments: Sequence[Expression]
+        self, name: str, builtin: Signature, arguments: Sequence[ast.Expression]
     ) -> Iterator[Diagnostic]:
         last = len(builtin.parameters) - 1
         for position, argument in enumerate(arguments):
@@ -142,7 +134,7 @@ class _Types:
                 message = f"'{name}' takes {described(expected)}, not {self._describe(argument)}"
                 yield Diagnostic("SR244", message, argument.span, _conversion(kinds, expected))
 
-    def _places(self, atom: Atom, places: Mapping[int, Kinds]) -> Iterator[Diagnostic]:
+    def _places(self, atom: ast.Atom, places: Mapping[int, Kinds]) -> Iterator[Diagnostic]:
         for position, allowed in places.items():
             for argument in atom.arguments[position : position + 1]:
                 if not self._kinds(argument) & allowed:
@@ -156,14 +148,14 @@ class _Types:
                         " a quad `[subject, predicate, object, graph]`",
                     )
 
-    def _kinds(self, expression: Expression) -> Kinds:
+    def _kinds(self, expression: ast.Expression) -> Kinds:
         return kinds_of(expression, self._known)
 
-    def _describe(self, expression: Expression) -> str:
+    def _describe(self, expression: ast.Expression) -> str:
         """Describe an expression and its kinds, for use within a sentence."""
         kinds = self._kinds(expression)
         text = print_expression(expression, self._prefixes)
-        if not isinstance(expression, Constant):
+        if not isinstance(expression, ast.Constant):
             return f"{described(kinds)} (`{text}`)"
         if kinds <= NUMBERS:
             return f"the number {text}"

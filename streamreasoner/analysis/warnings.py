@@ -7,16 +7,7 @@ from collections import Counter
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.ast import (
-    ARITIES,
-    Atom,
-    Comparison,
-    Input,
-    Output,
-    Wildcard,
-    variables,
-    walk,
-)
+from streamreasoner.lang import ast
 from streamreasoner.lang.binding import bindings
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
 from streamreasoner.lang.normal_form import normal_form
@@ -26,7 +17,6 @@ from streamreasoner.values.builtins import FUNCTIONS, TESTS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from streamreasoner.lang.ast import Literal, Program, Rule
 
 _CLOSE = 0.75
 # Programs with more names are generated, and comparing all pairs would take too long.
@@ -35,10 +25,10 @@ _BY_VALUE = "`=` is evaluated for every pair; to join, substitute one side for t
 _DIGITS = re.compile(r"[0-9]")
 
 
-def single_use(program: Program) -> Iterator[Diagnostic]:
+def single_use(program: ast.Program) -> Iterator[Diagnostic]:
     """Report variables that occur once in their rule; names that begin with `_` are exempt."""
     for rule in program.rules:
-        occurrences = [item for part in (*rule.heads, *rule.body) for item in variables(part)]
+        occurrences = [item for part in (*rule.heads, *rule.body) for item in ast.variables(part)]
         uses = Counter(variable.name for variable in occurrences)
         for variable in occurrences:
             if uses[variable.name] > 1 or variable.name.startswith("_"):
@@ -51,15 +41,15 @@ def single_use(program: Program) -> Iterator[Diagnostic]:
             yield Diagnostic("SR501", message, variable.span, hint)
 
 
-def misspelt(programs: Sequence[Program]) -> Iterator[Diagnostic]:
+def misspelt(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
     """Report undefined predicates whose names resemble another predicate, a test or a function."""
     rules = [rule for program in programs for rule in program.rules]
     defined = {head.predicate for rule in rules for head in rule.heads}
-    defined |= _declared(programs, Input)
-    used: dict[str, list[Atom]] = {}
+    defined |= _declared(programs, ast.Input)
+    used: dict[str, list[ast.Atom]] = {}
     for rule in rules:
         for atom in _atoms(rule):
-            if atom.predicate not in defined | ARITIES.keys():
+            if atom.predicate not in defined | ast.ARITIES.keys():
                 used.setdefault(atom.predicate, []).append(atom)
     shapes = {_shape(name): name for name in sorted(defined | TESTS.keys())}
     if len(shapes.keys() | {_shape(name) for name in used}) > _MAX_COMPARED:
@@ -75,7 +65,7 @@ def misspelt(programs: Sequence[Program]) -> Iterator[Diagnostic]:
             yield Diagnostic("SR502", message, atom.span, hint)
 
 
-def cartesian_products(program: Program) -> Iterator[Diagnostic]:
+def cartesian_products(program: ast.Program) -> Iterator[Diagnostic]:
     """Report positive atoms that share no variable with the atoms before them."""
     for rule in program.rules:
         for part in normal_form(rule):
@@ -89,9 +79,9 @@ def cartesian_products(program: Program) -> Iterator[Diagnostic]:
                 yield Diagnostic("SR503", message, atom.span, hint)
 
 
-def duplicates(programs: Sequence[Program]) -> Iterator[Diagnostic]:
+def duplicates(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
     """Report rules and facts that are equal to an earlier one."""
-    first: dict[Rule, Rule] = {}
+    first: dict[ast.Rule, ast.Rule] = {}
     for rule in (rule for program in programs for rule in program.rules):
         earlier = first.setdefault(rule, rule)
         if earlier is not rule:
@@ -100,9 +90,9 @@ def duplicates(programs: Sequence[Program]) -> Iterator[Diagnostic]:
             yield Diagnostic("SR504", message, rule.span, "remove one of the two")
 
 
-def unused(programs: Sequence[Program]) -> Iterator[Diagnostic]:
+def unused(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
     """Report predicates of the first program that are neither output nor used by another."""
-    published = _declared(programs, Output)
+    published = _declared(programs, ast.Output)
     if not published:
         return
     needed = {
@@ -139,7 +129,7 @@ def _shape(name: str) -> str:
     return _DIGITS.sub("", name)
 
 
-def _declared(programs: Sequence[Program], kind: type[Input | Output]) -> set[str]:
+def _declared(programs: Sequence[ast.Program], kind: type[ast.Input | ast.Output]) -> set[str]:
     return {
         signature.predicate
         for program in programs
@@ -149,23 +139,23 @@ def _declared(programs: Sequence[Program], kind: type[Input | Output]) -> set[st
     }
 
 
-def _atoms(rule: Rule) -> Iterator[Atom]:
+def _atoms(rule: ast.Rule) -> Iterator[ast.Atom]:
     """Yield the atoms of a body, including negated ones and those in disjunctions."""
     for literal in rule.body:
-        for node in walk(literal):
-            if isinstance(node, Atom):
+        for node in ast.walk(literal):
+            if isinstance(node, ast.Atom):
                 yield node
 
 
-def _equates(literal: Literal) -> bool:
+def _equates(literal: ast.Literal) -> bool:
     match literal:
-        case Comparison(left, "=", right):
-            return any(variables(left)) and any(variables(right))
+        case ast.Comparison(left, "=", right):
+            return any(ast.variables(left)) and any(ast.variables(right))
         case _:
             return False
 
 
-def _groups(rule: Rule) -> list[Atom]:
+def _groups(rule: ast.Rule) -> list[ast.Atom]:
     """Return the first atom of each group of atoms that are connected by variables.
 
     An atom with an expression joins on its value, so it is connected to the atoms that bind the
@@ -173,17 +163,17 @@ def _groups(rule: Rule) -> list[Atom]:
     """
     sources: dict[str, frozenset[str]] = {}
     for name, expression in bindings(rule).assignments:
-        used = (variable.name for variable in variables(expression))
+        used = (variable.name for variable in ast.variables(expression))
         sources[name] = frozenset().union(*(sources.get(variable, {variable}) for variable in used))
-    groups: list[tuple[Atom, frozenset[str]]] = []
+    groups: list[tuple[ast.Atom, frozenset[str]]] = []
     for atom in rule.atoms:
         names = frozenset(
             source
-            for variable in variables(atom)
+            for variable in ast.variables(atom)
             for source in sources.get(variable.name, {variable.name})
         )
         # A ground atom is a condition, not a factor of the product.
-        if not names and not any(isinstance(item, Wildcard) for item in atom.arguments):
+        if not names and not any(isinstance(item, ast.Wildcard) for item in atom.arguments):
             continue
         joined = [group for group in groups if group[1] & names]
         merged = (joined[0][0] if joined else atom, names.union(*(group[1] for group in joined)))

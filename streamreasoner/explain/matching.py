@@ -10,15 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from streamreasoner.explain.ground import holds, is_bound, operand, value
-from streamreasoner.lang.ast import (
-    Aggregate,
-    Atom,
-    Comparison,
-    Constant,
-    Negation,
-    Variable,
-    Wildcard,
-)
+from streamreasoner.lang import ast
 from streamreasoner.lang.binding import bindings as bindings_of
 from streamreasoner.lang.normal_form import is_lattice
 
@@ -27,7 +19,6 @@ if TYPE_CHECKING:
 
     from streamreasoner.explain.ground import Bindings
     from streamreasoner.explain.store import FactIndex, Row
-    from streamreasoner.lang.ast import Expression, Literal, Rule
     from streamreasoner.query.facts import Fact
 
     Source = Callable[[str, Mapping[int, str], frozenset[int]], Sequence[Row]]
@@ -39,7 +30,7 @@ class Join:
     """A join with the positive atom of this index."""
 
     index: int
-    atom: Atom
+    atom: ast.Atom
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +39,7 @@ class CheckArgument:
 
     index: int
     position: int
-    expression: Expression
+    expression: ast.Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +47,21 @@ class Assign:
     """The value of a variable; if the variable is bound already, the terms must be equal."""
 
     name: str
-    expression: Expression
+    expression: ast.Expression
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
     """A comparison, a test, or a negation."""
 
-    literal: Literal
+    literal: ast.Literal
 
 
 @dataclass(frozen=True, slots=True)
 class CheckHead:
     """A computed argument of the head, and the term it must equal."""
 
-    expression: Expression
+    expression: ast.Expression
     term: str
 
 
@@ -98,7 +89,7 @@ class Goal:
     computed: tuple[CheckHead, ...]
 
 
-def goal_for(rule: Rule, fact: Fact) -> Goal | None:
+def goal_for(rule: ast.Rule, fact: Fact) -> Goal | None:
     """The bindings under which a rule may derive a fact; None if there are none.
 
     Arguments that aggregate matches stay unbound.
@@ -110,13 +101,13 @@ def goal_for(rule: Rule, fact: Fact) -> Goal | None:
     bindings: dict[str, str] = {}
     computed = []
     for argument, term in zip(head.arguments, fact.arguments, strict=True):
-        if aggregates_matches and isinstance(argument, Aggregate):
+        if aggregates_matches and isinstance(argument, ast.Aggregate):
             continue
         match operand(argument):
-            case Constant(expected):
+            case ast.Constant(expected):
                 if expected != term:
                     return None
-            case Variable(name):
+            case ast.Variable(name):
                 if bindings.setdefault(name, term) != term:
                     return None
             case expression:
@@ -124,7 +115,7 @@ def goal_for(rule: Rule, fact: Fact) -> Goal | None:
     return Goal(bindings, tuple(computed))
 
 
-def schedule(rule: Rule, goal: Goal, *, as_written: bool) -> tuple[Part, ...]:
+def schedule(rule: ast.Rule, goal: Goal, *, as_written: bool) -> tuple[Part, ...]:
     """The parts of a rule in the order in which they are matched.
 
     Args:
@@ -149,7 +140,7 @@ def schedule(rule: Rule, goal: Goal, *, as_written: bool) -> tuple[Part, ...]:
         match chosen:
             case Join(index, atom):
                 remaining[:0] = _deferred(index, atom, bound)
-                bound |= {each.name for each in atom.arguments if isinstance(each, Variable)}
+                bound |= {each.name for each in atom.arguments if isinstance(each, ast.Variable)}
             case Assign(name):
                 bound.add(name)
             case _:
@@ -157,7 +148,7 @@ def schedule(rule: Rule, goal: Goal, *, as_written: bool) -> tuple[Part, ...]:
     return (*parts, *goal.computed)
 
 
-def _body_parts(rule: Rule) -> list[Part]:
+def _body_parts(rule: ast.Rule) -> list[Part]:
     """A part for each literal of the body, in the order of the text."""
     analysis = bindings_of(rule)
     assigned = {
@@ -167,10 +158,10 @@ def _body_parts(rule: Rule) -> list[Part]:
     index = 0
     for literal in rule.body:
         match literal:
-            case Atom():
+            case ast.Atom():
                 parts.append(Join(index, literal))
                 index += 1
-            case Comparison(left, _, right) if not any(
+            case ast.Comparison(left, _, right) if not any(
                 each is literal for each in analysis.filters
             ):
                 parts.append(assigned.get(id(right)) or assigned[id(left)])
@@ -179,13 +170,14 @@ def _body_parts(rule: Rule) -> list[Part]:
     return parts
 
 
-def _deferred(index: int, atom: Atom, bound: Collection[str]) -> list[Part]:
+def _deferred(index: int, atom: ast.Atom, bound: Collection[str]) -> list[Part]:
     """Checks of the arguments of an atom that are still unbound when it is joined."""
     bound_names = dict.fromkeys(bound, "")
     return [
         CheckArgument(index, position, argument)
         for position, argument in enumerate(atom.arguments)
-        if not isinstance(argument, Variable | Wildcard) and not is_bound(argument, bound_names)
+        if not isinstance(argument, ast.Variable | ast.Wildcard)
+        and not is_bound(argument, bound_names)
     ]
 
 
@@ -258,7 +250,7 @@ class MatchSearch:
             if all(
                 bindings.setdefault(argument.name, term) == term
                 for argument, term in zip(atom.arguments, row.arguments, strict=True)
-                if isinstance(argument, Variable)
+                if isinstance(argument, ast.Variable)
             ):
                 yield Match(bindings, {**match.facts, join.index: row})
 
@@ -275,7 +267,7 @@ class MatchSearch:
                 if term is None or bindings.get(name, term) != term:
                     return None
                 return Match({**bindings, name: term}, match.facts)
-            case Filter(Negation(Atom() as atom)):
+            case Filter(ast.Negation(ast.Atom() as atom)):
                 blocking = self.blocking(atom, bindings)
                 return match if blocking is not None and not blocking else None
             case Filter(literal):
@@ -285,7 +277,7 @@ class MatchSearch:
             case _:
                 assert_never(part)
 
-    def blocking(self, atom: Atom, bindings: Bindings) -> Sequence[Row] | None:
+    def blocking(self, atom: ast.Atom, bindings: Bindings) -> Sequence[Row] | None:
         """Facts that match a negated atom; None if one of its arguments has no value."""
         known = known_arguments(atom, bindings)
         return (
@@ -293,11 +285,11 @@ class MatchSearch:
         )
 
 
-def known_arguments(atom: Atom, bindings: Bindings) -> dict[int, str] | None:
+def known_arguments(atom: ast.Atom, bindings: Bindings) -> dict[int, str] | None:
     """The bound arguments of an atom, by position; None if one has no value."""
     known: dict[int, str] = {}
     for position, argument in enumerate(atom.arguments):
-        if not isinstance(argument, Wildcard) and is_bound(argument, bindings):
+        if not isinstance(argument, ast.Wildcard) and is_bound(argument, bindings):
             term = value(argument, bindings)
             if term is None:
                 return None
@@ -305,12 +297,12 @@ def known_arguments(atom: Atom, bindings: Bindings) -> dict[int, str] | None:
     return known
 
 
-def constants(atom: Atom) -> frozenset[int]:
+def constants(atom: ast.Atom) -> frozenset[int]:
     """The positions of an atom's constants."""
     return frozenset(
         position
         for position, argument in enumerate(atom.arguments)
-        if isinstance(argument, Constant)
+        if isinstance(argument, ast.Constant)
     )
 
 
@@ -325,14 +317,14 @@ def _is_ready(part: Part, bound: Collection[str]) -> bool:
             return True
 
 
-def _unbound_key(atom: Atom, bound: Collection[str]) -> tuple[bool, int, int]:
+def _unbound_key(atom: ast.Atom, bound: Collection[str]) -> tuple[bool, int, int]:
     """Sort key that is less for an atom with fewer unbound arguments.
 
     A variable bound by the goal is more selective than a constant, which many facts share.
     """
     bound_names = dict.fromkeys(bound, "")
     known = [
-        not isinstance(argument, Wildcard) and is_bound(argument, bound_names)
+        not isinstance(argument, ast.Wildcard) and is_bound(argument, bound_names)
         for argument in atom.arguments
     ]
     constant = len(constants(atom))

@@ -37,18 +37,7 @@ from streamreasoner.explain.proof import (
     Failure,
     FailureKind,
 )
-from streamreasoner.lang.ast import (
-    Aggregate,
-    Atom,
-    BinaryOperation,
-    Call,
-    Constant,
-    Negation,
-    UnaryMinus,
-    Variable,
-    Wildcard,
-    children,
-)
+from streamreasoner.lang import ast
 from streamreasoner.lang.binding import bindings as bindings_of
 from streamreasoner.query.facts import Fact
 from streamreasoner.values.builtins import TESTS
@@ -60,7 +49,6 @@ if TYPE_CHECKING:
     from streamreasoner.explain.matching import Match, Part
     from streamreasoner.explain.rule_groups import RuleGroup, Rules
     from streamreasoner.explain.store import FactIndex, Row
-    from streamreasoner.lang.ast import Expression, Literal, Rule
 
 MAX_ATTEMPTS = 20_000
 """Maximum number of parts tried for one rule."""
@@ -100,7 +88,7 @@ class AbsenceSearch:
         )
 
     def _attempt(
-        self, rule_group: RuleGroup, rule: Rule, goal: Goal, fact: Fact, winner: Row | None
+        self, rule_group: RuleGroup, rule: ast.Rule, goal: Goal, fact: Fact, winner: Row | None
     ) -> Attempt:
         goal = _without_assigned(rule, goal)
         parts = schedule(rule, goal, as_written=True)
@@ -132,7 +120,7 @@ class AbsenceSearch:
             return Failure(FailureKind.BEATEN, (), (Fact(fact.predicate, winner.arguments),))
         return Failure(FailureKind.OWED, ())
 
-    def _failure(self, part: Part, rule: Rule, best: Match, search: MatchSearch) -> Failure:
+    def _failure(self, part: Part, rule: ast.Rule, best: Match, search: MatchSearch) -> Failure:
         """Why the longest partial match does not satisfy the next part."""
         bindings = best.bindings
         match part:
@@ -148,7 +136,7 @@ class AbsenceSearch:
             case Filter(literal):
                 return self._false_condition(literal, bindings, search)
 
-    def _no_matching_fact(self, atom: Atom, bindings: Bindings) -> Failure:
+    def _no_matching_fact(self, atom: ast.Atom, bindings: Bindings) -> Failure:
         known = known_arguments(atom, bindings)
         if known is None:
             return _no_value(atom, bindings)
@@ -157,9 +145,9 @@ class AbsenceSearch:
         return Failure(FailureKind.MISSING, (*values, pattern(atom, bindings)), close)
 
     @staticmethod
-    def _false_condition(literal: Literal, bindings: Bindings, search: MatchSearch) -> Failure:
+    def _false_condition(literal: ast.Literal, bindings: Bindings, search: MatchSearch) -> Failure:
         match literal:
-            case Negation(Atom() as atom):
+            case ast.Negation(ast.Atom() as atom):
                 rows = search.blocking(atom, bindings)
                 if rows is None:
                     return _no_value(atom, bindings)
@@ -182,7 +170,7 @@ class AbsenceSearch:
         return ()
 
 
-def _without_assigned(rule: Rule, goal: Goal) -> Goal:
+def _without_assigned(rule: ast.Rule, goal: Goal) -> Goal:
     """A goal that leaves assigned variables unbound and compares them with the head at the end.
 
     A rule that computes another term then reports the fact that it derives instead.
@@ -190,7 +178,7 @@ def _without_assigned(rule: Rule, goal: Goal) -> Goal:
     assigned = {name for name, _ in bindings_of(rule).assignments}
     bindings = {name: term for name, term in goal.bindings.items() if name not in assigned}
     deferred = (
-        CheckHead(Variable(name, NOWHERE), term)
+        CheckHead(ast.Variable(name, NOWHERE), term)
         for name, term in goal.bindings.items()
         if name in assigned
     )
@@ -210,17 +198,17 @@ def _satisfied_parts(parts: tuple[Part, ...], best: Match) -> Iterator[Fact | Ab
                 *before, last = conditions(literal, bindings)
                 yield from map(Condition, before)
                 match last:
-                    case Negation(Atom() as absent):
+                    case ast.Negation(ast.Atom() as absent):
                         yield Absent(absent)
                     case _:
                         yield Condition(last)
 
 
 def _argument_mismatch(
-    atom: Atom,
+    atom: ast.Atom,
     arguments: Sequence[str],
     position: int,
-    expression: Expression,
+    expression: ast.Expression,
     bindings: Bindings,
 ) -> Failure:
     """A fact matches in all but a computed argument."""
@@ -234,7 +222,7 @@ def _argument_mismatch(
     )
 
 
-def _other_fact(rule: Rule, bindings: Bindings) -> Failure:
+def _other_fact(rule: ast.Rule, bindings: Bindings) -> Failure:
     """The body holds, but the head computes another fact."""
     operands = [operand(argument) for argument in rule.head.arguments]
     terms = [value(expression, bindings) for expression in operands]
@@ -249,23 +237,23 @@ def _facts(predicate: str, rows: Sequence[Row]) -> tuple[Fact, ...]:
     return tuple(Fact(predicate, row.arguments) for row in rows[:_MAX_SHOWN])
 
 
-def _no_value(node: Expression | Literal, bindings: Bindings) -> Failure:
+def _no_value(node: ast.Expression | ast.Literal, bindings: Bindings) -> Failure:
     """The innermost part of a literal that has no value."""
-    inner = next((child for child in children(node) if _lacks_value(child, bindings)), None)
+    inner = next((child for child in ast.children(node) if _lacks_value(child, bindings)), None)
     if inner is not None:
         return _no_value(inner, bindings)
     return Failure(FailureKind.NO_VALUE, (ground(node, bindings),))
 
 
-def _lacks_value(node: Expression | Literal, bindings: Bindings) -> bool:
+def _lacks_value(node: ast.Expression | ast.Literal, bindings: Bindings) -> bool:
     match node:
-        case Constant() | Variable() | Wildcard():
+        case ast.Constant() | ast.Variable() | ast.Wildcard():
             return False
-        case Atom(_, arguments) | Aggregate(_, arguments):
+        case ast.Atom(_, arguments) | ast.Aggregate(_, arguments):
             return any(_lacks_value(argument, bindings) for argument in arguments)
-        case Call(name) if name in TESTS:
+        case ast.Call(name) if name in TESTS:
             return holds(node, bindings) is None
-        case BinaryOperation() | UnaryMinus() | Call():
+        case ast.BinaryOperation() | ast.UnaryMinus() | ast.Call():
             return is_bound(node, bindings) and value(node, bindings) is None
         case _:
             return False

@@ -9,26 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from streamreasoner.lang.ast import (
-    Aggregate,
-    Atom,
-    BinaryOperation,
-    Call,
-    Comparison,
-    Constant,
-    Disjunction,
-    Import,
-    Input,
-    Negation,
-    Output,
-    PredicateIndicator,
-    Rule,
-    Span,
-    UnaryMinus,
-    Variable,
-    Wildcard,
-    bracketed,
-)
+from streamreasoner.lang import ast
 from streamreasoner.lang.constants import RDF_TYPE, UNREADABLE, negative, plain_value
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.values.builtins import TESTS, is_aggregate
@@ -36,7 +17,6 @@ from streamreasoner.values.builtins import TESTS, is_aggregate
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from streamreasoner.lang.ast import Base, Expression, Literal, Prefix
     from streamreasoner.lang.constants import ConstantReader
 
 
@@ -48,8 +28,8 @@ class _Application:
     """`name(arguments)`, an atom or a call, depending on the context."""
 
     name: str
-    arguments: tuple[Expression, ...]
-    span: Span
+    arguments: tuple[ast.Expression, ...]
+    span: ast.Span
     distinct: bool
 
 
@@ -58,10 +38,10 @@ class _Group:
     """`( … | … )`, a disjunction, a conjunction or an expression, depending on the context."""
 
     alternatives: tuple[tuple[_Item, ...], ...]
-    span: Span
+    span: ast.Span
 
 
-_Item: TypeAlias = "Expression | Literal | _Application | _Group"
+_Item: TypeAlias = "ast.Expression | ast.Literal | _Application | _Group"
 
 
 class Builder:
@@ -71,82 +51,82 @@ class Builder:
         self._constants = constants
         self._diagnostics = diagnostics
 
-    def prefix(self, span: Span, children: list[str]) -> Prefix:
+    def prefix(self, span: ast.Span, children: list[str]) -> ast.Prefix:
         """Read `@prefix ex: <iri> .`."""
         return self._constants.prefix(children[0], children[1], span)
 
-    def base(self, span: Span, children: list[str]) -> Base:
+    def base(self, span: ast.Span, children: list[str]) -> ast.Base:
         """Read `@base <iri> .`."""
         return self._constants.base(children[0], span)
 
-    def input(self, span: Span, children: list[PredicateIndicator]) -> Input:
+    def input(self, span: ast.Span, children: list[ast.PredicateIndicator]) -> ast.Input:
         """Read `@input edge/2, node .`."""
-        return Input(tuple(children), span)
+        return ast.Input(tuple(children), span)
 
-    def output(self, span: Span, children: list[PredicateIndicator]) -> Output:
+    def output(self, span: ast.Span, children: list[ast.PredicateIndicator]) -> ast.Output:
         """Read `@output path .`."""
-        return Output(tuple(children), span)
+        return ast.Output(tuple(children), span)
 
-    def imported(self, span: Span, children: list[str]) -> Import | None:
+    def imported(self, span: ast.Span, children: list[str]) -> ast.Import | None:
         """Read `@import "file.dl" .`."""
         name = self._constants.literal(children[0], "", span)
-        return None if name.term == UNREADABLE else Import(plain_value(name), span)
+        return None if name.term == UNREADABLE else ast.Import(plain_value(name), span)
 
-    def signature(self, span: Span, children: list[str]) -> PredicateIndicator:
+    def signature(self, span: ast.Span, children: list[str]) -> ast.PredicateIndicator:
         """Read `edge/2` or `edge`."""
         match children:
             case [name]:
-                return PredicateIndicator(str(name), None, span)
+                return ast.PredicateIndicator(str(name), None, span)
             case [name, *_, arity]:
                 # An arity with this many digits is too large anyway.
-                return PredicateIndicator(str(name), int(arity[:_MAX_DIGITS]), span)
+                return ast.PredicateIndicator(str(name), int(arity[:_MAX_DIGITS]), span)
             case _:
                 raise AssertionError("A signature has a name.")
 
-    def rule(self, span: Span, children: list[Any]) -> Rule | None:
+    def rule(self, span: ast.Span, children: list[Any]) -> ast.Rule | None:
         """Read `heads :- body .` or `heads .`."""
         heads, items = (*children, ())[:2]
         body = self._literals(items)
         # With all literals refused, the rule would look like a fact.
-        return None if items and not body else Rule(heads, body, span)
+        return None if items and not body else ast.Rule(heads, body, span)
 
-    def heads(self, _: Span, children: list[Atom | _Application]) -> tuple[Atom, ...]:
+    def heads(self, _: ast.Span, children: list[ast.Atom | _Application]) -> tuple[ast.Atom, ...]:
         """Read `path(?x, ?y), [?x, ex:near, ?y]`."""
         return tuple(self._atom(child) for child in children)
 
-    def conjunction(self, _: Span, children: list[_Item]) -> tuple[_Item, ...]:
+    def conjunction(self, _: ast.Span, children: list[_Item]) -> tuple[_Item, ...]:
         """Read `edge(?x, ?y), ?x != ?y`."""
         return tuple(children)
 
-    def negation(self, span: Span, children: list[Atom | _Application]) -> Negation:
+    def negation(self, span: ast.Span, children: list[ast.Atom | _Application]) -> ast.Negation:
         """Read `not edge(?x, _)`."""
         child = children[0]
         atom = self._test(child) if isinstance(child, _Application) else None
-        return Negation(atom or self._atom(child), span)
+        return ast.Negation(atom or self._atom(child), span)
 
-    def comparison(self, span: Span, children: list[Any]) -> Comparison:
+    def comparison(self, span: ast.Span, children: list[Any]) -> ast.Comparison:
         """Read `?x < ?y`."""
         left, operator, right = children
-        return Comparison(self._expression(left), str(operator), self._expression(right), span)
+        return ast.Comparison(self._expression(left), str(operator), self._expression(right), span)
 
-    def application(self, span: Span, children: list[Any]) -> _Application:
+    def application(self, span: ast.Span, children: list[Any]) -> _Application:
         """Read `name(arguments)`."""
         name, arguments = (*children, ())[:2]
         return _Application(str(name), arguments, span, distinct=False)
 
-    def distinct(self, span: Span, children: list[Any]) -> _Application:
+    def distinct(self, span: ast.Span, children: list[Any]) -> _Application:
         """Read `name(distinct arguments)`."""
         name, arguments = children
         return _Application(str(name), arguments, span, distinct=True)
 
-    def triple(self, span: Span, children: list[_Item | Span]) -> Atom:
+    def triple(self, span: ast.Span, children: list[_Item | ast.Span]) -> ast.Atom:
         """Read `[?s, ?p, ?o]`, `[?s, a, ?o]` or `[?s, ?p, ?o, ?g]`."""
-        arguments: list[Expression] = []
+        arguments: list[ast.Expression] = []
         for position, child in enumerate(children):
-            if not isinstance(child, Span):
+            if not isinstance(child, ast.Span):
                 arguments.append(self._expression(child))
                 continue
-            arguments.append(Constant(RDF_TYPE, child))
+            arguments.append(ast.Constant(RDF_TYPE, child))
             if position != 1:
                 self._report(
                     "SR107",
@@ -154,76 +134,78 @@ class Builder:
                     child,
                     "a variable is written `?a`",
                 )
-        return Atom(bracketed(len(arguments)), tuple(arguments), span)
+        return ast.Atom(ast.bracketed(len(arguments)), tuple(arguments), span)
 
-    def type(self, span: Span, _: list[str]) -> Span:
+    def type(self, span: ast.Span, _: list[str]) -> ast.Span:
         """Read `a`, which becomes rdf:type in `triple`; until then its span represents it."""
         return span
 
-    def arguments(self, _: Span, children: list[_Item]) -> tuple[Expression, ...]:
+    def arguments(self, _: ast.Span, children: list[_Item]) -> tuple[ast.Expression, ...]:
         """Read `?x, ?y + 1`."""
         return tuple(self._expression(child) for child in children)
 
-    def group(self, span: Span, children: list[tuple[_Item, ...]]) -> _Group:
+    def group(self, span: ast.Span, children: list[tuple[_Item, ...]]) -> _Group:
         """Read `(… | …)`, `(…, …)` or `(…)`."""
         return _Group(tuple(children), span)
 
-    def operation(self, span: Span, children: list[Any]) -> BinaryOperation:
+    def operation(self, span: ast.Span, children: list[Any]) -> ast.BinaryOperation:
         """Read `?x + ?y`."""
         left, operator, right = children
-        return BinaryOperation(str(operator), self._expression(left), self._expression(right), span)
+        return ast.BinaryOperation(
+            str(operator), self._expression(left), self._expression(right), span
+        )
 
-    def negative(self, span: Span, children: list[Any]) -> Constant | UnaryMinus:
+    def negative(self, span: ast.Span, children: list[Any]) -> ast.Constant | ast.UnaryMinus:
         """Read `-?x`; a negative number is a constant."""
         operand = self._expression(children[1])
-        folded = negative(operand, span) if isinstance(operand, Constant) else None
-        return folded or UnaryMinus(operand, span)
+        folded = negative(operand, span) if isinstance(operand, ast.Constant) else None
+        return folded or ast.UnaryMinus(operand, span)
 
-    def variable(self, span: Span, children: list[str]) -> Variable:
+    def variable(self, span: ast.Span, children: list[str]) -> ast.Variable:
         """Read `?x`."""
-        return Variable(children[0][1:], span)
+        return ast.Variable(children[0][1:], span)
 
-    def wildcard(self, span: Span, _: list[str]) -> Wildcard:
+    def wildcard(self, span: ast.Span, _: list[str]) -> ast.Wildcard:
         """Read `_`."""
-        return Wildcard(span)
+        return ast.Wildcard(span)
 
-    def iri(self, span: Span, children: list[str]) -> Constant:
+    def iri(self, span: ast.Span, children: list[str]) -> ast.Constant:
         """Read `<iri>`."""
         return self._constants.iri(children[0], span)
 
-    def prefixed(self, span: Span, children: list[str]) -> Constant:
+    def prefixed(self, span: ast.Span, children: list[str]) -> ast.Constant:
         """Read `ex:name`."""
         return self._constants.prefixed(children[0], span)
 
-    def blank(self, span: Span, children: list[str]) -> Constant:
+    def blank(self, span: ast.Span, children: list[str]) -> ast.Constant:
         """Read `_:b`."""
-        return Constant(children[0], span)
+        return ast.Constant(children[0], span)
 
-    def literal(self, span: Span, children: list[str | Constant]) -> Constant:
+    def literal(self, span: ast.Span, children: list[str | ast.Constant]) -> ast.Constant:
         """Read `"text"`, `"text"@en` or `"text"^^ex:type`."""
         text, suffix = (*children, "")[:2]
-        if isinstance(suffix, Constant):
+        if isinstance(suffix, ast.Constant):
             suffix = f"^^{suffix.term}"
         return self._constants.literal(str(text), str(suffix), span)
 
-    def integer(self, span: Span, children: list[str]) -> Constant:
+    def integer(self, span: ast.Span, children: list[str]) -> ast.Constant:
         """Read `42`."""
         return self._constants.number("integer", children[0], span)
 
-    def decimal(self, span: Span, children: list[str]) -> Constant:
+    def decimal(self, span: ast.Span, children: list[str]) -> ast.Constant:
         """Read `4.2`."""
         return self._constants.number("decimal", children[0], span)
 
-    def double(self, span: Span, children: list[str]) -> Constant:
+    def double(self, span: ast.Span, children: list[str]) -> ast.Constant:
         """Read `4.2e0`."""
         return self._constants.number("double", children[0], span)
 
-    def boolean(self, span: Span, children: list[str]) -> Constant:
+    def boolean(self, span: ast.Span, children: list[str]) -> ast.Constant:
         """Read `true` or `false`."""
         return self._constants.boolean(children[0], span)
 
-    def _atom(self, item: Atom | _Application) -> Atom:
-        if isinstance(item, Atom):
+    def _atom(self, item: ast.Atom | _Application) -> ast.Atom:
+        if isinstance(item, ast.Atom):
             return item
         if item.distinct:
             self._report(
@@ -232,26 +214,26 @@ class Builder:
                 item.span,
                 "omit `distinct`: a predicate is a set",
             )
-        return Atom(item.name, item.arguments, item.span)
+        return ast.Atom(item.name, item.arguments, item.span)
 
-    def _test(self, item: _Application) -> Call | None:
+    def _test(self, item: _Application) -> ast.Call | None:
         if item.name not in TESTS or item.distinct:
             return None
-        return Call(item.name, item.arguments, item.span)
+        return ast.Call(item.name, item.arguments, item.span)
 
-    def _literals(self, items: Iterable[_Item]) -> tuple[Literal, ...]:
+    def _literals(self, items: Iterable[_Item]) -> tuple[ast.Literal, ...]:
         return tuple(literal for item in items for literal in self._literal(item))
 
-    def _literal(self, item: _Item) -> tuple[Literal, ...]:
+    def _literal(self, item: _Item) -> tuple[ast.Literal, ...]:
         match item:
-            case Atom() | Negation() | Comparison():
+            case ast.Atom() | ast.Negation() | ast.Comparison():
                 return (item,)
             case _Application():
                 return (self._test(item) or self._atom(item),)
             case _Group([only]):
                 return self._literals(only)
             case _Group(alternatives, span):
-                return (Disjunction(tuple(map(self._literals, alternatives)), span),)
+                return (ast.Disjunction(tuple(map(self._literals, alternatives)), span),)
             case _:
                 self._report(
                     "SR107",
@@ -261,24 +243,24 @@ class Builder:
                 )
                 return ()
 
-    def _expression(self, item: _Item) -> Expression:
+    def _expression(self, item: _Item) -> ast.Expression:
         match item:
             case _Application(name, arguments, span, distinct):
                 if is_aggregate(name, len(arguments), distinct=distinct):
-                    return Aggregate(name, arguments, span, distinct)
-                return Call(name, arguments, span)
+                    return ast.Aggregate(name, arguments, span, distinct)
+                return ast.Call(name, arguments, span)
             case _Group([[only]]):
                 return self._expression(only)
-            case _Group() | Atom() | Negation() | Comparison() | Disjunction():
+            case _Group() | ast.Atom() | ast.Negation() | ast.Comparison() | ast.Disjunction():
                 self._report(
                     "SR107",
                     "found a literal, expected an expression",
                     item.span,
                     "an expression is a term, arithmetic or a function of expressions",
                 )
-                return Constant(UNREADABLE, item.span)
+                return ast.Constant(UNREADABLE, item.span)
             case _:
                 return item
 
-    def _report(self, code: str, message: str, span: Span, hint: str) -> None:
+    def _report(self, code: str, message: str, span: ast.Span, hint: str) -> None:
         self._diagnostics.append(Diagnostic(code, message, span, hint))

@@ -8,39 +8,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, assert_never
 
-from streamreasoner.lang.ast import (
-    Aggregate,
-    Atom,
-    Base,
-    BinaryOperation,
-    Call,
-    Comparison,
-    Constant,
-    Disjunction,
-    Import,
-    Input,
-    Negation,
-    Output,
-    Prefix,
-    UnaryMinus,
-    Variable,
-    Wildcard,
-    bracketed,
-)
+from streamreasoner.lang import ast
 from streamreasoner.lang.constants import RDF_TYPE, bare
 from streamreasoner.rdf.terms import to_ntriples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from streamreasoner.lang.ast import (
-        Directive,
-        Expression,
-        Literal,
-        PredicateIndicator,
-        Program,
-        Rule,
-    )
 
 _LOCAL = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
 _ADDITION, _MULTIPLICATION, _SIGN, _POWER, _OPERAND = range(5)
@@ -54,74 +28,76 @@ _STRENGTH = {
 }
 
 
-def print_program(program: Program) -> str:
+def print_program(program: ast.Program) -> str:
     """Print the directives, then the rules, one statement per line."""
     lines = [print_directive(directive) for directive in program.directives]
     lines += [print_rule(rule, program.prefixes) for rule in program.rules]
     return "".join(f"{line}\n" for line in lines)
 
 
-def print_directive(directive: Directive) -> str:
+def print_directive(directive: ast.Directive) -> str:
     """Print a directive, with its dot."""
     match directive:
-        case Prefix(name, iri):
+        case ast.Prefix(name, iri):
             return f"@prefix {name}: <{iri}> ."
-        case Base(iri):
+        case ast.Base(iri):
             return f"@base <{iri}> ."
-        case Input(signatures):
+        case ast.Input(signatures):
             return f"@input {_signatures(signatures)} ."
-        case Output(signatures):
+        case ast.Output(signatures):
             return f"@output {_signatures(signatures)} ."
-        case Import(name):
+        case ast.Import(name):
             return f"@import {to_ntriples(name)} ."
         case _:
             assert_never(directive)
 
 
-def print_rule(rule: Rule, prefixes: Mapping[str, str] | None = None) -> str:
+def print_rule(rule: ast.Rule, prefixes: Mapping[str, str] | None = None) -> str:
     """Print a rule or fact, with its dot; without prefixes, IRIs are printed in full."""
     heads = ", ".join(print_literal(head, prefixes) for head in rule.heads)
     return f"{heads} :- {_conjunction(rule.body, prefixes)} ." if rule.body else f"{heads} ."
 
 
-def print_literal(literal: Literal, prefixes: Mapping[str, str] | None = None) -> str:
+def print_literal(literal: ast.Literal, prefixes: Mapping[str, str] | None = None) -> str:
     """Print a literal of a body, or a head."""
     match literal:
-        case Atom(predicate, arguments) if arguments and predicate == bracketed(len(arguments)):
+        case ast.Atom(predicate, arguments) if arguments and predicate == ast.bracketed(
+            len(arguments)
+        ):
             printed = [print_expression(argument, prefixes) for argument in arguments]
             match arguments:
-                case (_, Constant(term), *_) if term == RDF_TYPE:
+                case (_, ast.Constant(term), *_) if term == RDF_TYPE:
                     printed[1] = "a"
             return f"[{', '.join(printed)}]"
-        case Atom(name, arguments) | Call(name, arguments):
+        case ast.Atom(name, arguments) | ast.Call(name, arguments):
             return f"{name}({_arguments(arguments, prefixes)})"
-        case Negation(atom):
+        case ast.Negation(atom):
             return f"not {print_literal(atom, prefixes)}"
-        case Comparison(left, operator, right):
+        case ast.Comparison(left, operator, right):
             return (
                 f"{print_expression(left, prefixes)} {operator} {print_expression(right, prefixes)}"
             )
-        case Disjunction(alternatives):
+        case ast.Disjunction(alternatives):
             return f"({' | '.join(_conjunction(literals, prefixes) for literals in alternatives)})"
         case _:
             assert_never(literal)
 
 
 def print_expression(
-    expression: Expression,
+    expression: ast.Expression,
     prefixes: Mapping[str, str] | None = None,
     strength: int = _ADDITION,
 ) -> str:
     """Print an expression, in parentheses if it binds more weakly than `strength`."""
     match expression:
-        case Constant(term):
+        case ast.Constant(term):
             text = _constant(term, prefixes or {})
             own = _SIGN if text.startswith("-") else _OPERAND
-        case Variable(name):
+        case ast.Variable(name):
             return f"?{name}"
-        case Wildcard():
+        case ast.Wildcard():
             return "_"
-        case BinaryOperation(operator, left, right):
+        case ast.BinaryOperation(operator, left, right):
             own = _STRENGTH[operator]
             # `**` is right associative, and its right side may have a sign.
             sides = (_OPERAND, _SIGN) if own == _POWER else (own, own + 1)
@@ -129,27 +105,27 @@ def print_expression(
                 f"{print_expression(left, prefixes, sides[0])} {operator} "
                 f"{print_expression(right, prefixes, sides[1])}"
             )
-        case UnaryMinus(operand):
+        case ast.UnaryMinus(operand):
             own = _SIGN
             text = f"-{print_expression(operand, prefixes, _SIGN)}"
-        case Call(name, arguments):
+        case ast.Call(name, arguments):
             return f"{name}({_arguments(arguments, prefixes)})"
-        case Aggregate(name, arguments, distinct=distinct):
+        case ast.Aggregate(name, arguments, distinct=distinct):
             return f"{name}({'distinct ' if distinct else ''}{_arguments(arguments, prefixes)})"
         case _:
             assert_never(expression)
     return f"({text})" if own < strength else text
 
 
-def _conjunction(literals: Iterable[Literal], prefixes: Mapping[str, str] | None) -> str:
+def _conjunction(literals: Iterable[ast.Literal], prefixes: Mapping[str, str] | None) -> str:
     return ", ".join(print_literal(literal, prefixes) for literal in literals)
 
 
-def _arguments(arguments: Iterable[Expression], prefixes: Mapping[str, str] | None) -> str:
+def _arguments(arguments: Iterable[ast.Expression], prefixes: Mapping[str, str] | None) -> str:
     return ", ".join(print_expression(argument, prefixes) for argument in arguments)
 
 
-def _signatures(signatures: Iterable[PredicateIndicator]) -> str:
+def _signatures(signatures: Iterable[ast.PredicateIndicator]) -> str:
     return ", ".join(
         item.predicate if item.arity is None else f"{item.predicate}/{item.arity}"
         for item in signatures

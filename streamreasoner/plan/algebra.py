@@ -16,14 +16,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, assert_never, cast
 
 from streamreasoner.errors import StreamReasonerError
-from streamreasoner.plan.operands import (
-    Comparison,
-    Computation,
-    Condition,
-    Pattern,
-    Same,
-    Test,
-)
+from streamreasoner.plan import operands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,7 +46,7 @@ class Age(Enum):
 class Scan:
     """The present facts that match a pattern; in a delta plan, their transitions."""
 
-    pattern: Pattern
+    pattern: operands.Pattern
     age: Age = Age.ALL
 
 
@@ -64,7 +57,7 @@ class Delta:
     For a negated atom they have the opposite sign.
     """
 
-    pattern: Pattern
+    pattern: operands.Pattern
     negated: bool = False
 
 
@@ -90,7 +83,7 @@ class Arrangement:
     key: tuple[int, ...]
 
     @staticmethod
-    def of(pattern: Pattern, bound: AbstractSet[str]) -> Arrangement | None:
+    def of(pattern: operands.Pattern, bound: AbstractSet[str]) -> Arrangement | None:
         """Where facts that match are looked up by bound columns; None if this is a single fact."""
         key = pattern.bound_positions(bound)
         if len(key) + len(pattern.constants) == len(pattern.arguments):
@@ -126,12 +119,12 @@ class Select:
     """The rows of the input for which a condition holds."""
 
     input: Relation
-    condition: Condition
+    condition: operands.Condition
 
     @property
-    def test(self) -> Comparison | Test:
+    def test(self) -> operands.Comparison | operands.Test:
         """The condition on values. Columns that are the same term have one name by then."""
-        if isinstance(self.condition, Same):
+        if isinstance(self.condition, operands.Same):
             raise PlanError(f"{self.condition} is not lowered to a join.")
         return self.condition
 
@@ -154,7 +147,7 @@ class Extend:
     """The rows for which a value exists, with it as a column; an existing column must equal it."""
 
     input: Relation
-    computation: Computation
+    computation: operands.Computation
 
     @property
     def checks(self) -> bool:
@@ -167,7 +160,7 @@ class Project:
     """The facts formed by the rows of the input; the tree below is checked as a whole."""
 
     input: Relation
-    head: Pattern
+    head: operands.Pattern
 
     def __post_init__(self) -> None:
         if None in self.head.arguments:
@@ -175,18 +168,18 @@ class Project:
         columns_of(self)
 
     @property
-    def patterns(self) -> tuple[Pattern, ...]:
+    def patterns(self) -> tuple[operands.Pattern, ...]:
         """Positive atoms, in textual order."""
         return tuple(node.pattern for node in positive(self.input) if isinstance(node, Scan))
 
     @property
-    def negated(self) -> tuple[Pattern, ...]:
+    def negated(self) -> tuple[operands.Pattern, ...]:
         """Negated atoms, in textual order."""
         nodes = positive(self.input)
         return tuple(node.scan.pattern for node in nodes if isinstance(node, Antijoin))
 
     @property
-    def conditions(self) -> tuple[Comparison | Test | Computation, ...]:
+    def conditions(self) -> tuple[operands.Comparison | operands.Test | operands.Computation, ...]:
         """Tests and computations, each after the computations that it reads."""
         return tuple(
             node.test if isinstance(node, Select) else node.computation

@@ -5,23 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from streamreasoner.plan.algebra import (
-    Antijoin,
-    Arrangement,
-    Delta,
-    Extend,
-    Join,
-    PlanError,
-    Project,
-    Scan,
-    Select,
-)
+from streamreasoner.plan import algebra
 from streamreasoner.plan.operands import Comparison, Pattern, Test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Step: TypeAlias = Join | Antijoin | Select | Extend
+Step: TypeAlias = algebra.Join | algebra.Antijoin | algebra.Select | algebra.Extend
 """What a delta plan does with the rows of its delta."""
 
 
@@ -31,7 +21,7 @@ class DeltaPlan:
     s1·…·sn to the multiplicity of the head at iteration max(i1..in) + 1.
     """  # noqa: D205
 
-    tree: Project
+    tree: algebra.Project
 
     def __post_init__(self) -> None:
         _chain(self.tree)
@@ -42,7 +32,7 @@ class DeltaPlan:
         return self.tree.head
 
     @property
-    def delta(self) -> Delta:
+    def delta(self) -> algebra.Delta:
         """The delta that drives this plan."""
         return _chain(self.tree)[0]
 
@@ -57,18 +47,18 @@ class DeltaPlan:
         bound = frozenset(self.delta.pattern.columns)
         for step in self.steps:
             yield step, bound
-            if isinstance(step, Join):
+            if isinstance(step, algebra.Join):
                 bound = bound.union(step.scan.pattern.columns)
-            elif isinstance(step, Extend):
+            elif isinstance(step, algebra.Extend):
                 bound = bound.union({step.computation.column})
 
     @property
-    def arrangements(self) -> tuple[Arrangement, ...]:
+    def arrangements(self) -> tuple[algebra.Arrangement, ...]:
         """The arrangements that its joins look up, in evaluation order."""
         found = (
-            Arrangement.of(step.scan.pattern, bound)
+            algebra.Arrangement.of(step.scan.pattern, bound)
             for step, bound in self.bound_steps
-            if isinstance(step, Join)
+            if isinstance(step, algebra.Join)
         )
         return tuple(arrangement for arrangement in found if arrangement is not None)
 
@@ -83,7 +73,7 @@ class RulePlan:
         source: Index of its source rule in normal form; None if lowering added it.
     """
 
-    tree: Project
+    tree: algebra.Project
     plans: tuple[DeltaPlan, ...]
     source: int | None = field(default=None, compare=False)
 
@@ -180,20 +170,20 @@ class ProgramPlan:
         return tuple(dict.fromkeys(term for pattern in patterns for _, term in pattern.constants))
 
 
-def _chain(tree: Project) -> tuple[Delta, list[Step]]:
+def _chain(tree: algebra.Project) -> tuple[algebra.Delta, list[Step]]:
     """The delta at the end of a left-deep tree, and the steps above it, lowest first."""
     steps: list[Step] = []
     node = tree.input
-    while not isinstance(node, Delta):
+    while not isinstance(node, algebra.Delta):
         match node:
-            case Join(below, Scan()):
+            case algebra.Join(below, algebra.Scan()):
                 pass
-            case Antijoin(below, Scan(pattern)) if None not in pattern.arguments:
+            case algebra.Antijoin(below, algebra.Scan(pattern)) if None not in pattern.arguments:
                 pass
-            case Select(below, Comparison() | Test()) | Extend(below):
+            case algebra.Select(below, Comparison() | Test()) | algebra.Extend(below):
                 pass
             case _:
-                raise PlanError(f"{type(node).__name__} cannot be part of a delta plan.")
+                raise algebra.PlanError(f"{type(node).__name__} cannot be part of a delta plan.")
         steps.append(node)
         node = below
     return node, steps[::-1]

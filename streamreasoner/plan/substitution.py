@@ -5,22 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, assert_never
 
-from streamreasoner.plan.algebra import (
-    Antijoin,
-    Delta,
-    Extend,
-    Incomplete,
-    Join,
-    PlanError,
-    Product,
-    Project,
-    Relation,
-    Scan,
-    Select,
-    folded,
-    joined,
-    with_inputs,
-)
+from streamreasoner.plan import algebra
 from streamreasoner.plan.operands import (
     Column,
     Comparison,
@@ -37,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def substituted(tree: Relation, values: Mapping[str, Operand]) -> Relation:
+def substituted(tree: algebra.Relation, values: Mapping[str, Operand]) -> algebra.Relation:
     """Replace columns by other columns or constants, except in equations.
 
     The computation of a column that becomes a constant is dropped: the constant is its value.
     """
-    return folded(tree, _Substitution(values).node)
+    return algebra.folded(tree, _Substitution(values).node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +35,26 @@ class _Substitution:
     values: Mapping[str, Operand]
 
     def node(  # noqa: PLR0911 - one case each
-        self, node: Relation, below: list[Relation]
-    ) -> Relation:
+        self, node: algebra.Relation, below: list[algebra.Relation]
+    ) -> algebra.Relation:
         match node:
-            case Scan(pattern) | Delta(pattern):
+            case algebra.Scan(pattern) | algebra.Delta(pattern):
                 return replace(node, pattern=self._pattern(pattern))
-            case Join():
-                return joined(*below)
-            case Select(_, condition):
-                return Select(below[0], self._condition(condition))
-            case Extend(_, Computation(column)) if isinstance(self.values.get(column), Value):
+            case algebra.Join():
+                return algebra.joined(*below)
+            case algebra.Select(_, condition):
+                return algebra.Select(below[0], self._condition(condition))
+            case algebra.Extend(_, Computation(column)) if isinstance(
+                self.values.get(column), Value
+            ):
                 return below[0]
-            case Extend(_, Computation(column, function, arguments)):
+            case algebra.Extend(_, Computation(column, function, arguments)):
                 operands = tuple(map(self._operand, arguments))
-                return Extend(below[0], Computation(self._name(column), function, operands))
-            case Project(_, head):
-                return Project(below[0], self._pattern(head))
-            case Product() | Antijoin() | Incomplete():
-                return with_inputs(node, below)
+                return algebra.Extend(below[0], Computation(self._name(column), function, operands))
+            case algebra.Project(_, head):
+                return algebra.Project(below[0], self._pattern(head))
+            case algebra.Product() | algebra.Antijoin() | algebra.Incomplete():
+                return algebra.with_inputs(node, below)
             case _:
                 assert_never(node)
 
@@ -77,7 +64,7 @@ class _Substitution:
     def _name(self, column: str) -> str:
         operand = self._operand(Column(column))
         if isinstance(operand, Value):
-            raise PlanError(f"{column} cannot be replaced by a constant here.")
+            raise algebra.PlanError(f"{column} cannot be replaced by a constant here.")
         return operand.name
 
     def _pattern(self, pattern: Pattern) -> Pattern:

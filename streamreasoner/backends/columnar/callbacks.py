@@ -11,7 +11,7 @@ from weakref import WeakMethod
 
 import numpy as np
 
-from streamreasoner.backends.columnar.kernels.records.layout import FAILURE, NO_VALUE, REDUCE
+from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.plan.operands import COPY, NEGATE
 from streamreasoner.values import builtins
 from streamreasoner.values.builtins import FUNCTIONS, MAX_ARGUMENTS, TESTS
@@ -78,7 +78,7 @@ class Builtins:
 
     def _evaluate(self, code: int, argument: int) -> int:
         try:
-            if code == REDUCE:
+            if code == layout.REDUCE:
                 term = self._result(argument)
                 if term is None:
                     self._overflowed()
@@ -86,18 +86,18 @@ class Builtins:
             terms = self._dictionary.decode(self.arguments[:argument]).to_pylist()
             if code >= _FIRST_TEST:
                 holds = builtins.test(NAMES[code], terms)
-                return NO_VALUE if holds is None else int(holds)
+                return layout.NO_VALUE if holds is None else int(holds)
             return self._intern(builtins.apply(NAMES[code], terms, self._overflowed))
         except BaseException as failure:  # noqa: BLE001 - re-raised after the kernel
             self._failure = failure
-            return FAILURE
+            return layout.FAILURE
 
     def _overflowed(self) -> None:
         self.overflows += 1
 
     def _intern(self, term: str | None) -> int:
         if term is None:
-            return NO_VALUE
+            return layout.NO_VALUE
         identifier = self._dictionary.intern(term)
         self._values.extend()
         return identifier

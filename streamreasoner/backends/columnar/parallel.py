@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.backends.columnar.arena import Arena
-    from streamreasoner.backends.columnar.kernels.records.layout import Int32s, Int64s
 
 LARGE = 1 << 16
 """Number of deltas or updates from which a second thread pays off."""
@@ -65,10 +64,12 @@ class Threads:
         tables = self._state.tables
         return tables.group_units == 0 or tables.lattices_indexed
 
-    def add(self, relation: int, arity: int, cells: Int32s, multiplicities: Int64s) -> int:
+    def add(
+        self, relation: int, arity: int, cells: layout.Int32s, multiplicities: layout.Int64s
+    ) -> int:
         """Like `pending.add`."""
 
-        def stage(start: int) -> Callable[[Int64s], int]:
+        def stage(start: int) -> Callable[[layout.Int64s], int]:
             rows = slice(start, start + CHUNK)
             chunk = cells[start * arity : (start + CHUNK) * arity]
             return lambda table: pending.stage(table, relation, arity, chunk, multiplicities[rows])
@@ -77,10 +78,10 @@ class Threads:
         slots.reserve(self._state.table, layout.FACT_TABLE, layout.FACT_MASK, count)
         return self._run([stage(start) for start in range(0, count, CHUNK)])
 
-    def derive(self, values: Int64s, iteration: int) -> int:
+    def derive(self, values: layout.Int64s, iteration: int) -> int:
         """Like `derive.derive`."""
 
-        def join(start: int) -> Callable[[Int64s], int]:
+        def join(start: int) -> Callable[[layout.Int64s], int]:
             stop = min(start + CHUNK, count)
             return lambda table: derive.apply_deltas(table, values, start, stop, iteration)
 
@@ -93,7 +94,7 @@ class Threads:
                 self._state.scalars[scalar] = self._scalars[scalar]
         return derive.finish(self._state.table, status)
 
-    def _run(self, chunks: list[Callable[[Int64s], int]], group_units: int = 0) -> int:
+    def _run(self, chunks: list[Callable[[layout.Int64s], int]], group_units: int = 0) -> int:
         """Fill two buffers in turn, accumulating one while the other is filled.
 
         Args:
@@ -102,7 +103,7 @@ class Threads:
         """
         tables = self._tables()
         status = layout.OK
-        full: Int64s | None = None
+        full: layout.Int64s | None = None
         for number, chunk in enumerate((*chunks, None)):
             filling = tables[number % 2]
             status = max(status, self._prepare(full, filling, CHUNK * group_units))
@@ -121,7 +122,7 @@ class Threads:
             full = filling
         return status
 
-    def _tables(self) -> list[Int64s]:
+    def _tables(self) -> list[layout.Int64s]:
         """Address tables of the joining thread, one for each buffer."""
         group_memory = self._scalars[[layout.TOP, layout.CAPACITY]]
         self._scalars[:] = self._state.scalars
@@ -135,7 +136,7 @@ class Threads:
             tables.append(table)
         return tables
 
-    def _prepare(self, full: Int64s | None, filling: Int64s, needed: int) -> int:
+    def _prepare(self, full: layout.Int64s | None, filling: layout.Int64s, needed: int) -> int:
         """Reserve room for a chunk and a buffer, so that neither thread moves shared memory."""
         state, joining = self._state.scalars, self._scalars
         state[layout.BUSY] = int(full is not None)

@@ -7,20 +7,12 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.explain.ground import atom_of
 from streamreasoner.explain.proof import Absent, Condition
-from streamreasoner.lang.ast import (
-    Atom,
-    Call,
-    Comparison,
-    Disjunction,
-    Negation,
-)
+from streamreasoner.lang import ast
 from streamreasoner.lang.printer import print_expression, print_literal, print_rule
 from streamreasoner.query.facts import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from streamreasoner.lang.ast import Expression, Literal, Rule, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +29,10 @@ class ExplanationPrinter:
         """`path(ex:a, ex:b)`."""
         return print_literal(atom_of(fact), self.prefixes)
 
-    def part(self, part: Literal | Expression) -> str:
+    def part(self, part: ast.Literal | ast.Expression) -> str:
         """A literal or an expression."""
         match part:
-            case Atom() | Negation() | Comparison() | Disjunction() | Call():
+            case ast.Atom() | ast.Negation() | ast.Comparison() | ast.Disjunction() | ast.Call():
                 return print_literal(part, self.prefixes)
             case _:
                 return print_expression(part, self.prefixes)
@@ -55,10 +47,10 @@ class ExplanationPrinter:
             case Condition(literal):
                 return self.part(literal)
 
-    def location(self, span: Span) -> str:
+    def location(self, span: ast.Span) -> str:
         """`rules.dl:3`."""
         return f"{span.source}:{span.line}"
 
-    def rule(self, rule: Rule) -> str:
+    def rule(self, rule: ast.Rule) -> str:
         """The rule in normal form, without its dot."""
         return print_rule(rule, self.prefixes).removesuffix(" .")

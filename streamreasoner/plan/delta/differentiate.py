@@ -12,89 +12,71 @@ sign.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
-from streamreasoner.plan.algebra import (
-    Age,
-    Antijoin,
-    Delta,
-    Extend,
-    Incomplete,
-    Join,
-    PlanError,
-    Product,
-    Project,
-    Relation,
-    Scan,
-    Select,
-    mapped,
-    spine,
-)
-
-if TYPE_CHECKING:
-    from streamreasoner.plan.algebra import Leaf
+from streamreasoner.plan import algebra
 
 
-def differentiate(tree: Project) -> list[Project]:
+def differentiate(tree: algebra.Project) -> list[algebra.Project]:
     """One tree for each atom, in textual order."""
     return [replace(tree, input=rows) for rows in _deltas(tree.input)]
 
 
-def _deltas(node: Relation) -> list[Relation]:
-    leaf, links = spine(node)
+def _deltas(node: algebra.Relation) -> list[algebra.Relation]:
+    leaf, links = algebra.spine(node)
     deltas = _of_leaf(leaf)
-    below: Relation = leaf
+    below: algebra.Relation = leaf
     for link in links:
         match link:
-            case Select() | Extend():
+            case algebra.Select() | algebra.Extend():
                 deltas = [replace(link, input=rows) for rows in deltas]
-            case Antijoin():
-                delta = Delta(link.scan.pattern, negated=True)
-                absent = replace(link.scan, age=Age.OLD)
-                deltas = [Antijoin(rows, absent) for rows in deltas]
-                deltas.append(Join(_aged(below, Age.NEW), delta))
-            case Project() | Incomplete():
-                raise PlanError(f"{type(link).__name__} has no delta.")
+            case algebra.Antijoin():
+                delta = algebra.Delta(link.scan.pattern, negated=True)
+                absent = replace(link.scan, age=algebra.Age.OLD)
+                deltas = [algebra.Antijoin(rows, absent) for rows in deltas]
+                deltas.append(algebra.Join(_aged(below, algebra.Age.NEW), delta))
+            case algebra.Project() | algebra.Incomplete():
+                raise algebra.PlanError(f"{type(link).__name__} has no delta.")
             case _:
                 assert_never(link)
         below = link
     return deltas
 
 
-def _of_leaf(leaf: Leaf) -> list[Relation]:
+def _of_leaf(leaf: algebra.Leaf) -> list[algebra.Relation]:
     match leaf:
-        case Scan(pattern):
-            return [Delta(pattern)]
-        case Product(inputs):
-            new = [_aged(each, Age.NEW) for each in inputs]
-            old = [_aged(each, Age.OLD) for each in inputs]
+        case algebra.Scan(pattern):
+            return [algebra.Delta(pattern)]
+        case algebra.Product(inputs):
+            new = [_aged(each, algebra.Age.NEW) for each in inputs]
+            old = [_aged(each, algebra.Age.OLD) for each in inputs]
             return [
-                Product((*new[:i], rows, *old[i + 1 :]))
+                algebra.Product((*new[:i], rows, *old[i + 1 :]))
                 for i, each in enumerate(inputs)
                 for rows in _deltas(each)
             ]
-        case Join(left, right):
-            new_left, old_right = _aged(left, Age.NEW), _aged(right, Age.OLD)
+        case algebra.Join(left, right):
+            new_left, old_right = _aged(left, algebra.Age.NEW), _aged(right, algebra.Age.OLD)
             return [
-                *(Join(rows, old_right) for rows in _deltas(left)),
-                *(Join(new_left, rows) for rows in _deltas(right)),
+                *(algebra.Join(rows, old_right) for rows in _deltas(left)),
+                *(algebra.Join(new_left, rows) for rows in _deltas(right)),
             ]
-        case Delta():
-            raise PlanError("A delta has no delta.")
+        case algebra.Delta():
+            raise algebra.PlanError("A delta has no delta.")
         case _:
             assert_never(leaf)
 
 
-def _aged(tree: Relation, age: Age) -> Relation:
+def _aged(tree: algebra.Relation, age: algebra.Age) -> algebra.Relation:
     """The tree over the facts of an age."""
 
-    def change(node: Relation) -> Relation:
+    def change(node: algebra.Relation) -> algebra.Relation:
         match node:
-            case Scan():
+            case algebra.Scan():
                 return replace(node, age=age)
-            case Antijoin(below):
-                return Antijoin(below, replace(node.scan, age=age))
+            case algebra.Antijoin(below):
+                return algebra.Antijoin(below, replace(node.scan, age=age))
             case _:
                 return node
 
-    return mapped(tree, change)
+    return algebra.mapped(tree, change)

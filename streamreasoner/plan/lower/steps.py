@@ -12,24 +12,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from streamreasoner.lang import ast
 from streamreasoner.lang.binding import bindings
-from streamreasoner.plan.algebra import (
-    Antijoin,
-    Equation,
-    Incomplete,
-    PlanError,
-    Product,
-    Project,
-    Relation,
-    Scan,
-    Select,
-    columns_of,
-    folded,
-    joined,
-    mapped,
-    product,
-    walk,
-    with_inputs,
-)
+from streamreasoner.plan import algebra
 from streamreasoner.plan.expressions import Names, extended, fresh
 from streamreasoner.plan.operands import Column, Comparison, Pattern, Same, Test, Value
 from streamreasoner.plan.substitution import substituted
@@ -41,36 +24,38 @@ if TYPE_CHECKING:
 
     from streamreasoner.plan.operands import Operand
 
-    Step: TypeAlias = Callable[[Relation], Relation]
+    Step: TypeAlias = Callable[[algebra.Relation], algebra.Relation]
 
 
-def incomplete_expression(rule: ast.Rule) -> Relation:
+def incomplete_expression(rule: ast.Rule) -> algebra.Relation:
     """The product of the relations of the body, with all constraints still in Incomplete."""
-    scans: list[Relation] = []
-    equations: list[Equation] = []
+    scans: list[algebra.Relation] = []
+    equations: list[algebra.Equation] = []
     for number, atom in enumerate(rule.atoms):
         columns = [f"${number}.{position}" for position in range(atom.arity)]
-        scans.append(Scan(Pattern(atom.predicate, tuple(map(Column, columns)))))
+        scans.append(algebra.Scan(Pattern(atom.predicate, tuple(map(Column, columns)))))
         equations += [
-            Equation(column, argument)
+            algebra.Equation(column, argument)
             for column, argument in zip(columns, atom.arguments, strict=True)
             if not isinstance(argument, ast.Wildcard)
         ]
     bound = bindings(rule)
-    equations += [Equation(name, expression) for name, expression in bound.assignments]
-    return Incomplete(product(tuple(scans)), tuple(equations), bound.filters, rule.head)
+    equations += [algebra.Equation(name, expression) for name, expression in bound.assignments]
+    return algebra.Incomplete(
+        algebra.product(tuple(scans)), tuple(equations), bound.filters, rule.head
+    )
 
 
-def constants_to_selections(tree: Relation) -> Relation:
+def constants_to_selections(tree: algebra.Relation) -> algebra.Relation:
     """`edge(?x, ex:a)`: select the column of a constant."""
 
-    def change(node: Incomplete) -> Incomplete:
-        below, rest = node.input, list[Equation]()
-        columns = columns_of(below)
+    def change(node: algebra.Incomplete) -> algebra.Incomplete:
+        below, rest = node.input, list[algebra.Equation]()
+        columns = algebra.columns_of(below)
         for equation in node.equations:
             match equation.expression:
                 case ast.Constant(term) if equation.column in columns:
-                    below = Select(below, Same(equation.column, Value(term)))
+                    below = algebra.Select(below, Same(equation.column, Value(term)))
                 case _:
                     rest.append(equation)
         return replace(node, input=below, equations=tuple(rest))
@@ -78,15 +63,15 @@ def constants_to_selections(tree: Relation) -> Relation:
     return _in_incomplete(tree, change)
 
 
-def equalities_to_selections(tree: Relation) -> Relation:
+def equalities_to_selections(tree: algebra.Relation) -> algebra.Relation:
     """`edge(?x, ?y), edge(?y, ?z)`: name the first column of a variable, select others to equal it.
 
     An expression, which remains to be computed, names its first column `#0`.
     """
 
-    def change(node: Incomplete) -> Incomplete:
-        columns = columns_of(node.input)
-        rest: list[Equation] = []
+    def change(node: algebra.Incomplete) -> algebra.Incomplete:
+        columns = algebra.columns_of(node.input)
+        rest: list[algebra.Equation] = []
         names: dict[ast.Expression, str] = {}
         named: dict[str, Operand] = {}
         equal: list[Same] = []
@@ -102,17 +87,17 @@ def equalities_to_selections(tree: Relation) -> Relation:
             else:
                 names[expression] = fresh(rest)
                 named[column] = Column(names[expression])
-                rest.append(Equation(names[expression], expression))
-        below: Relation = reduce(Select, equal, substituted(node.input, named))
+                rest.append(algebra.Equation(names[expression], expression))
+        below: algebra.Relation = reduce(algebra.Select, equal, substituted(node.input, named))
         return replace(node, input=below, equations=tuple(rest))
 
     return _in_incomplete(tree, change)
 
 
-def head_to_projection(tree: Relation) -> Relation:
+def head_to_projection(tree: algebra.Relation) -> algebra.Relation:
     """Project to the arguments of the head, with the operand of an aggregate in its place."""
 
-    def change(node: Incomplete) -> Relation:
+    def change(node: algebra.Incomplete) -> algebra.Relation:
         head = node.head
         if head is None:
             return node
@@ -124,39 +109,39 @@ def head_to_projection(tree: Relation) -> Relation:
             for argument in head.arguments
         )
         below = replace(node, equations=names.equations, head=None)
-        return Project(_complete(below), Pattern(head.predicate, arguments))
+        return algebra.Project(_complete(below), Pattern(head.predicate, arguments))
 
     return _in_incomplete(tree, change)
 
 
-def products_to_joins(tree: Relation) -> Relation:
+def products_to_joins(tree: algebra.Relation) -> algebra.Relation:
     """Merge columns that a selection makes equal; their relations join on them."""
     equal: dict[str, Operand] = {
         node.condition.other.name: Column(node.condition.column)
-        for node in walk(tree)
-        if isinstance(node, Select)
+        for node in algebra.walk(tree)
+        if isinstance(node, algebra.Select)
         and isinstance(node.condition, Same)
         and isinstance(node.condition.other, Column)
     }
 
-    def merged(node: Relation, below: list[Relation]) -> Relation:
+    def merged(node: algebra.Relation, below: list[algebra.Relation]) -> algebra.Relation:
         match node:
-            case Scan():
+            case algebra.Scan():
                 return substituted(node, equal)
-            case Product():
-                return reduce(joined, below)
-            case Select(_, Same(_, Column())):
+            case algebra.Product():
+                return reduce(algebra.joined, below)
+            case algebra.Select(_, Same(_, Column())):
                 return below[0]
             case _:
-                return with_inputs(node, below)
+                return algebra.with_inputs(node, below)
 
-    return folded(tree, merged)
+    return algebra.folded(tree, merged)
 
 
-def negations_to_antijoins(tree: Relation) -> Relation:
+def negations_to_antijoins(tree: algebra.Relation) -> algebra.Relation:
     """`not edge(?x, _)`: keep the rows that agree with no fact."""
 
-    def change(node: Incomplete) -> Relation:
+    def change(node: algebra.Incomplete) -> algebra.Relation:
         names = Names(node.equations)
         patterns: list[Pattern] = []
         rest: list[ast.Literal] = []
@@ -172,27 +157,27 @@ def negations_to_antijoins(tree: Relation) -> Relation:
                     rest.append(literal)
         below = _complete(replace(node, equations=names.equations, literals=tuple(rest)))
         for pattern in patterns:
-            below = Antijoin(below, Scan(pattern))
+            below = algebra.Antijoin(below, algebra.Scan(pattern))
         return below
 
     return _in_incomplete(tree, change)
 
 
-def conditions_to_selections(tree: Relation) -> Relation:
+def conditions_to_selections(tree: algebra.Relation) -> algebra.Relation:
     """`?x < ?y + 1`: select rows by comparisons and tests."""
 
-    def change(node: Incomplete) -> Relation:
+    def change(node: algebra.Incomplete) -> algebra.Relation:
         names = Names(node.equations)
         conditions = [_condition(literal, names) for literal in node.literals]
         below = _complete(replace(node, equations=names.equations, literals=()))
         for condition in conditions:
-            below = Select(below, condition)
+            below = algebra.Select(below, condition)
         return below
 
     return _in_incomplete(tree, change)
 
 
-def equations_to_extensions(tree: Relation) -> Relation:
+def equations_to_extensions(tree: algebra.Relation) -> algebra.Relation:
     """`?e = ?d + 1`: compute the remaining values from existing columns."""
     return _in_incomplete(tree, lambda node: extended(node.input, node.equations))
 
@@ -218,15 +203,19 @@ def _condition(literal: ast.Literal, names: Names) -> Comparison | Test:
         case ast.Negation(ast.Call(function, arguments)):
             return Test(function, tuple(map(names.operand, arguments)), negated=True)
         case ast.Atom() | ast.Negation() | ast.Disjunction():
-            raise PlanError(f"{literal} is not a condition on values.")
+            raise algebra.PlanError(f"{literal} is not a condition on values.")
         case _:
             assert_never(literal)
 
 
-def _in_incomplete(tree: Relation, change: Callable[[Incomplete], Relation]) -> Relation:
-    return mapped(tree, lambda node: change(node) if isinstance(node, Incomplete) else node)
+def _in_incomplete(
+    tree: algebra.Relation, change: Callable[[algebra.Incomplete], algebra.Relation]
+) -> algebra.Relation:
+    return algebra.mapped(
+        tree, lambda node: change(node) if isinstance(node, algebra.Incomplete) else node
+    )
 
 
-def _complete(node: Incomplete) -> Relation:
+def _complete(node: algebra.Incomplete) -> algebra.Relation:
     """The input, if the incomplete part is empty."""
     return node if node.equations or node.literals or node.head else node.input

@@ -9,17 +9,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from streamreasoner.plan.algebra import (
-    Antijoin,
-    Delta,
-    Extend,
-    Join,
-    PlanError,
-    Project,
-    Scan,
-    Select,
-    positive,
-)
+from streamreasoner.plan import algebra
 from streamreasoner.plan.operands import Comparison, Computation, Test
 from streamreasoner.plan.program_plan import DeltaPlan
 
@@ -27,12 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from collections.abc import Set as AbstractSet
 
-    from streamreasoner.plan.algebra import Relation
 
-_Atom: TypeAlias = tuple[type[Join] | type[Antijoin], Scan]
+_Atom: TypeAlias = tuple[type[algebra.Join] | type[algebra.Antijoin], algebra.Scan]
 
 
-def left_deep(tree: Project) -> DeltaPlan:
+def left_deep(tree: algebra.Project) -> DeltaPlan:
     """Order the atoms of a tree with one delta, the cheapest first, and its conditions."""
     delta, atoms = _atoms(tree)
     pending = _Pending(tree.conditions)
@@ -48,17 +37,19 @@ def left_deep(tree: Project) -> DeltaPlan:
         for k in {k for name in pending.order[before:] for k in readers.get(name, ())}:
             if k in costs:
                 costs[k] = _cost(atoms[k], pending.bound)
-    return DeltaPlan(Project(rows, tree.head))
+    return DeltaPlan(algebra.Project(rows, tree.head))
 
 
-def _atoms(tree: Project) -> tuple[Delta, list[_Atom]]:
+def _atoms(tree: algebra.Project) -> tuple[algebra.Delta, list[_Atom]]:
     """The delta; the atoms to join, then those to antijoin, in textual order."""
-    nodes = positive(tree.input)
-    deltas = [node for node in nodes if isinstance(node, Delta)]
+    nodes = algebra.positive(tree.input)
+    deltas = [node for node in nodes if isinstance(node, algebra.Delta)]
     if len(deltas) != 1:
-        raise PlanError(f"A delta plan has one delta, not {len(deltas)}.")
-    joined: list[_Atom] = [(Join, node) for node in nodes if isinstance(node, Scan)]
-    absent: list[_Atom] = [(Antijoin, node.scan) for node in nodes if isinstance(node, Antijoin)]
+        raise algebra.PlanError(f"A delta plan has one delta, not {len(deltas)}.")
+    joined: list[_Atom] = [(algebra.Join, node) for node in nodes if isinstance(node, algebra.Scan)]
+    absent: list[_Atom] = [
+        (algebra.Antijoin, node.scan) for node in nodes if isinstance(node, algebra.Antijoin)
+    ]
     return deltas[0], [*joined, *absent]
 
 
@@ -82,7 +73,7 @@ def _cost(atom: _Atom, bound: AbstractSet[str]) -> tuple[int, bool, int, int]:
     fixed = len(pattern.bound_positions(bound))
     constants = len(pattern.constants)
     free = len(pattern.arguments) - fixed - constants
-    if operator is Antijoin:
+    if operator is algebra.Antijoin:
         return (-1 if free == 0 else 1, False, 0, 0)
     return (0, fixed == 0, free, -constants)
 
@@ -111,7 +102,7 @@ class _Pending:
             if not needs:
                 self._make_ready(number)
 
-    def applied(self, node: Relation, columns: Iterable[str]) -> Relation:
+    def applied(self, node: algebra.Relation, columns: Iterable[str]) -> algebra.Relation:
         """Bind columns, then apply every condition that reads only bound columns."""
         for name in columns:
             self._bind(name)
@@ -137,11 +128,11 @@ class _Pending:
         heappush(self._ready, (isinstance(self._conditions[number], Computation), number))
 
 
-def _apply(node: Relation, condition: Comparison | Computation | Test) -> Relation:
+def _apply(node: algebra.Relation, condition: Comparison | Computation | Test) -> algebra.Relation:
     match condition:
         case Computation():
-            return Extend(node, condition)
+            return algebra.Extend(node, condition)
         case Comparison() | Test():
-            return Select(node, condition)
+            return algebra.Select(node, condition)
         case _:
             assert_never(condition)

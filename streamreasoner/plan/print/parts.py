@@ -12,37 +12,11 @@ from typing import TYPE_CHECKING, assert_never
 from streamreasoner.lang.ast import Constant, Span, bracketed
 from streamreasoner.lang.constants import RDF_TYPE
 from streamreasoner.lang.printer import print_expression, print_literal
-from streamreasoner.plan.algebra import (
-    Antijoin,
-    Delta,
-    Extend,
-    Incomplete,
-    Join,
-    Product,
-    Project,
-    Relation,
-    Scan,
-    Select,
-    inputs,
-)
-from streamreasoner.plan.operands import (
-    COPY,
-    NEGATE,
-    Column,
-    Comparison,
-    Computation,
-    Condition,
-    Operand,
-    Pattern,
-    Same,
-    Test,
-    Value,
-)
+from streamreasoner.plan import algebra, operands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from streamreasoner.plan.algebra import Arrangement
 
 _NO_SPAN = Span("", 1, 1, 1, 1, 0, 0)
 _INFIX = frozenset({"+", "-", "*", "/", "%", "**"})
@@ -59,13 +33,13 @@ class Text:
 
     prefixes: Mapping[str, str]
 
-    def tree(self, root: Relation, depth: int = 0) -> Iterator[str]:
+    def tree(self, root: algebra.Relation, depth: int = 0) -> Iterator[str]:
         """One line per node, with its inputs indented below it."""
         waiting = [(root, depth)]
         while waiting:
             node, depth = waiting.pop()
             yield _INDENT * depth + self._node(node)
-            waiting += [(below, depth + 1) for below in reversed(inputs(node))]
+            waiting += [(below, depth + 1) for below in reversed(algebra.inputs(node))]
 
     def atom(self, predicate: str, arguments: Iterable[str]) -> str:
         """`edge(?x, ex:a)`, or `[?s, a, ?o]` for a triple."""
@@ -74,7 +48,7 @@ class Text:
             return f"[{', '.join(printed)}]"
         return f"{predicate}({', '.join(printed)})"
 
-    def pattern(self, pattern: Pattern) -> str:
+    def pattern(self, pattern: operands.Pattern) -> str:
         """A pattern, with `_` at open positions."""
         return self.atom(
             pattern.predicate,
@@ -84,11 +58,11 @@ class Text:
             ),
         )
 
-    def arrangement(self, arrangement: Arrangement, arity: int) -> str:
+    def arrangement(self, arrangement: algebra.Arrangement, arity: int) -> str:
         """`[key, ex:knows, _]`: the positions of the key, and the constants of all facts."""
         constants = dict(arrangement.constants)
         cells = [
-            self.argument(arrangement.predicate, position, Value(constants[position]))
+            self.argument(arrangement.predicate, position, operands.Value(constants[position]))
             if position in constants
             else "key"
             if position in arrangement.key
@@ -97,14 +71,14 @@ class Text:
         ]
         return self.atom(arrangement.predicate, cells)
 
-    def rule(self, tree: Project) -> str:
+    def rule(self, tree: algebra.Project) -> str:
         """A rule of the plan on one line."""
         patterns = tree.patterns
         parts = [*map(self.pattern, patterns)]
         parts += [f"not {self.pattern(negated)}" for negated in tree.negated]
         bound = {name for pattern in patterns for name in pattern.columns}
         for condition in tree.conditions:
-            if isinstance(condition, Computation):
+            if isinstance(condition, operands.Computation):
                 checks = condition.column in bound
                 bound.add(condition.column)
                 parts.append(self.computation(condition, checks=checks))
@@ -112,19 +86,19 @@ class Text:
                 parts.append(self.condition(condition))
         return f"{self.pattern(tree.head)} <- {', '.join(parts)}"
 
-    def argument(self, predicate: str, position: int, argument: Operand | None) -> str:
+    def argument(self, predicate: str, position: int, argument: operands.Operand | None) -> str:
         """An argument of a pattern; rdf:type as the predicate of a triple is `a`."""
         is_predicate = position == 1 and predicate in {bracketed(3), bracketed(4)}
-        if is_predicate and argument == Value(RDF_TYPE):
+        if is_predicate and argument == operands.Value(RDF_TYPE):
             return "a"
         return "_" if argument is None else self.operand(argument)
 
-    def operand(self, operand: Operand) -> str:
+    def operand(self, operand: operands.Operand) -> str:
         """A column or a constant."""
         match operand:
-            case Column(name):
+            case operands.Column(name):
                 return self.column(name)
-            case Value(term):
+            case operands.Value(term):
                 return print_expression(Constant(term, _NO_SPAN), self.prefixes)
             case _:
                 assert_never(operand)
@@ -133,55 +107,55 @@ class Text:
         """`?x` for a variable of the rule; columns added by lowering keep their prefix."""
         return name if name.startswith(("#", "$")) else f"?{name}"
 
-    def condition(self, condition: Condition) -> str:
+    def condition(self, condition: operands.Condition) -> str:
         """A condition on a row."""
         match condition:
-            case Same(column, other):
+            case operands.Same(column, other):
                 return f"{self.column(column)} == {self.operand(other)}"
-            case Comparison(left, operator, right):
+            case operands.Comparison(left, operator, right):
                 return f"{self.operand(left)} {operator.value} {self.operand(right)}"
-            case Test(function, arguments, negated):
+            case operands.Test(function, arguments, negated):
                 text = f"{function}({', '.join(map(self.operand, arguments))})"
                 return f"not {text}" if negated else text
             case _:
                 assert_never(condition)
 
-    def computation(self, computation: Computation, *, checks: bool) -> str:
+    def computation(self, computation: operands.Computation, *, checks: bool) -> str:
         """A new column and its value, or the required value of an existing column."""
         arguments = [self.operand(argument) for argument in computation.arguments]
         match computation.function:
             case operator if operator in _INFIX:
                 value = f" {operator} ".join(arguments)
-            case function if function == NEGATE:
+            case function if function == operands.NEGATE:
                 value = f"-{arguments[0]}"
-            case function if function == COPY:
+            case function if function == operands.COPY:
                 value = arguments[0]
             case function:
                 value = f"{function}({', '.join(arguments)})"
         return f"{self.column(computation.column)} {'==' if checks else ':='} {value}"
 
-    def _node(self, node: Relation) -> str:  # noqa: PLR0911 - one case each
+    def _node(self, node: algebra.Relation) -> str:  # noqa: PLR0911 - one case each
         match node:
-            case Scan(pattern) | Delta(pattern):
+            case algebra.Scan(pattern) | algebra.Delta(pattern):
                 return f"{type(node).__name__} {self.pattern(pattern)}"
-            case Product():
+            case algebra.Product():
                 return "Product"
-            case Join():
+            case algebra.Join():
                 return f"Join on {', '.join(self.column(name) for name in sorted(node.on))}"
-            case Select(_, condition):
+            case algebra.Select(_, condition):
                 return f"Select {self.condition(condition)}"
-            case Antijoin():
+            case algebra.Antijoin():
                 return "Antijoin"
-            case Extend(_, computation):
+            case algebra.Extend(_, computation):
                 return f"Extend {self.computation(computation, checks=node.checks)}"
-            case Project(_, head):
+            case algebra.Project(_, head):
                 return f"Project {self.pattern(head)}"
-            case Incomplete():
+            case algebra.Incomplete():
                 return self._incomplete(node)
             case _:
                 assert_never(node)
 
-    def _incomplete(self, node: Incomplete) -> str:
+    def _incomplete(self, node: algebra.Incomplete) -> str:
         head = "" if node.head is None else f" {print_literal(node.head, self.prefixes)}"
         parts = [
             f"{self.column(equation.column)} == "

@@ -8,35 +8,30 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from streamreasoner.plan.algebra import (
-    Antijoin,
-    Extend,
-    Project,
-    Relation,
-    Select,
-    columns_of,
-    spine,
-)
+from streamreasoner.plan import algebra
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_Link: TypeAlias = "Extend | Select | Antijoin"
+_Link: TypeAlias = "algebra.Extend | algebra.Select | algebra.Antijoin"
 
 
-def defer_computations(tree: Relation) -> Relation:
+def defer_computations(tree: algebra.Relation) -> algebra.Relation:
     """Move computations up as far as their uses allow."""
     match tree:
-        case Project(below, head):
-            return Project(_ordered(below), head)
+        case algebra.Project(below, head):
+            return algebra.Project(_ordered(below), head)
         case _:
             return tree
 
 
-def _ordered(node: Relation) -> Relation:
-    node, links = spine(node)
-    bound = columns_of(node)
-    remaining = _marked([x for x in links if isinstance(x, Extend | Select | Antijoin)], bound)
+def _ordered(node: algebra.Relation) -> algebra.Relation:
+    node, links = algebra.spine(node)
+    bound = algebra.columns_of(node)
+    remaining = _marked(
+        [x for x in links if isinstance(x, algebra.Extend | algebra.Select | algebra.Antijoin)],
+        bound,
+    )
     while remaining:
         needed = _needed_by_tests(remaining)
         ready = [i for i, (link, _) in enumerate(remaining) if _needs(link) <= bound]
@@ -74,14 +69,14 @@ def _needed_by_tests(remaining: Sequence[tuple[_Link, bool]]) -> frozenset[str]:
 
 
 def _defines(link: _Link) -> tuple[str, ...]:
-    return (link.computation.column,) if isinstance(link, Extend) else ()
+    return (link.computation.column,) if isinstance(link, algebra.Extend) else ()
 
 
 def _needs(link: _Link) -> frozenset[str]:
     match link:
-        case Extend(_, computation):
+        case algebra.Extend(_, computation):
             return computation.needs
-        case Select(_, condition):
+        case algebra.Select(_, condition):
             return condition.needs
-        case Antijoin():
+        case algebra.Antijoin():
             return frozenset(link.scan.pattern.columns)

@@ -8,51 +8,34 @@ because each wildcard is a distinct column.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
-from streamreasoner.plan.algebra import (
-    Antijoin,
-    Delta,
-    Extend,
-    Incomplete,
-    Join,
-    Product,
-    Project,
-    Relation,
-    Scan,
-    Select,
-    joined,
-    product,
-    spine,
-)
-
-if TYPE_CHECKING:
-    from streamreasoner.plan.algebra import Link
+from streamreasoner.plan import algebra
 
 
-def drop_duplicates(tree: Relation) -> Relation:
+def drop_duplicates(tree: algebra.Relation) -> algebra.Relation:
     """Drop repeated atoms, negated atoms and conditions."""
     # The first of equal atoms stays, so the result is never empty.
     return _without_repeats(tree, set()) or tree
 
 
-def _without_repeats(node: Relation, seen: set[object]) -> Relation | None:
+def _without_repeats(node: algebra.Relation, seen: set[object]) -> algebra.Relation | None:
     """The node without parts seen before; None if nothing remains."""
-    leaf, links = spine(node)
+    leaf, links = algebra.spine(node)
     match leaf:
-        case Scan(pattern) | Delta(pattern):
+        case algebra.Scan(pattern) | algebra.Delta(pattern):
             # A pattern with open positions can match another fact each time.
-            result: Relation | None = (
+            result: algebra.Relation | None = (
                 leaf if None in pattern.arguments or _is_new(leaf, seen) else None
             )
-        case Product(inputs):
+        case algebra.Product(inputs):
             remaining = tuple(
                 rest for item in inputs if (rest := _without_repeats(item, seen)) is not None
             )
-            result = product(remaining) if remaining else None
-        case Join(left, right):
+            result = algebra.product(remaining) if remaining else None
+        case algebra.Join(left, right):
             first, second = _without_repeats(left, seen), _without_repeats(right, seen)
-            result = joined(first, second) if first and second else first or second
+            result = algebra.joined(first, second) if first and second else first or second
         case _:
             assert_never(leaf)
     for link in links:
@@ -61,14 +44,14 @@ def _without_repeats(node: Relation, seen: set[object]) -> Relation | None:
     return result
 
 
-def _adds_condition(link: Link, seen: set[object]) -> bool:
+def _adds_condition(link: algebra.Link, seen: set[object]) -> bool:
     """Whether the same condition was not seen before."""
     match link:
-        case Select(_, condition):
+        case algebra.Select(_, condition):
             return _is_new(condition, seen)
-        case Antijoin(_, negated):
+        case algebra.Antijoin(_, negated):
             return _is_new(("not", negated), seen)
-        case Extend() | Project() | Incomplete():
+        case algebra.Extend() | algebra.Project() | algebra.Incomplete():
             return True
         case _:
             assert_never(link)

@@ -6,21 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
-from streamreasoner.plan.algebra import (
-    Antijoin,
-    Delta,
-    Extend,
-    Incomplete,
-    Join,
-    Product,
-    Project,
-    Relation,
-    Scan,
-    Select,
-    columns_of,
-    mapped,
-    walk,
-)
+from streamreasoner.plan import algebra
 from streamreasoner.plan.operands import Column
 
 if TYPE_CHECKING:
@@ -29,12 +15,12 @@ if TYPE_CHECKING:
     from streamreasoner.plan.operands import Operand
 
 
-def drop_unused_columns(tree: Relation) -> Relation:
+def drop_unused_columns(tree: algebra.Relation) -> algebra.Relation:
     """Replace columns of scans that occur nowhere else by `_`."""
     counts = uses(tree)
 
-    def change(node: Relation) -> Relation:
-        if not isinstance(node, Scan):
+    def change(node: algebra.Relation) -> algebra.Relation:
+        if not isinstance(node, algebra.Scan):
             return node
         arguments = tuple(
             None if isinstance(argument, Column) and counts[argument.name] == 1 else argument
@@ -42,27 +28,27 @@ def drop_unused_columns(tree: Relation) -> Relation:
         )
         return replace(node, pattern=replace(node.pattern, arguments=arguments))
 
-    return mapped(tree, change)
+    return algebra.mapped(tree, change)
 
 
-def uses(tree: Relation) -> Counter[str]:
+def uses(tree: algebra.Relation) -> Counter[str]:
     """The number of uses of each column of a tree."""
-    return Counter(name for node in walk(tree) for name in _mentioned(node))
+    return Counter(name for node in algebra.walk(tree) for name in _mentioned(node))
 
 
-def _mentioned(node: Relation) -> Iterable[str]:
+def _mentioned(node: algebra.Relation) -> Iterable[str]:
     match node:
-        case Scan(pattern) | Delta(pattern):
+        case algebra.Scan(pattern) | algebra.Delta(pattern):
             return _names(pattern.arguments)
-        case Select(_, condition):
+        case algebra.Select(_, condition):
             return condition.needs
-        case Extend(_, computation):
+        case algebra.Extend(_, computation):
             return (computation.column, *_names(computation.arguments))
-        case Project(_, head):
+        case algebra.Project(_, head):
             return _names(head.arguments)
-        case Incomplete():
-            return columns_of(node) - columns_of(node.input)
-        case Product() | Join() | Antijoin():
+        case algebra.Incomplete():
+            return algebra.columns_of(node) - algebra.columns_of(node.input)
+        case algebra.Product() | algebra.Join() | algebra.Antijoin():
             return ()
         case _:
             assert_never(node)

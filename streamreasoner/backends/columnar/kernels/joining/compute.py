@@ -5,29 +5,12 @@ Integer arithmetic is computed here; everything else is delegated to Python.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from streamreasoner.backends.columnar.kernels.records.layout import (
-    ARGUMENTS,
-    CALL,
-    COMPARE,
-    COMPUTE,
-    CONDITION_ARGUMENTS,
-    FAILURE,
-    HOLDS,
-    NO_VALUE,
-    OPERANDS,
-    SCRATCH,
-    SLOTS,
-)
+from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.native.addresses import call, int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.rdf.kernels.hash_table import FULL
 from streamreasoner.values.kernels.comparing import WHOLE, compare
 from streamreasoner.values.kernels.integers import intern_integer, is_integer
-
-if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.kernels.records.layout import Int64s
 
 MATCH = 1
 NO_MATCH = 0
@@ -38,23 +21,23 @@ _LEAST_INTEGER = -(2**63)
 
 
 @inlined
-def operand(table: Int64s, code: int) -> int:
+def operand(table: layout.Int64s, code: int) -> int:
     """The term of an operand: a slot, or ~id for a constant."""
     if code < 0:
         return ~code
-    return int32_column(table[SCRATCH])[SLOTS + code]
+    return int32_column(table[layout.SCRATCH])[layout.SLOTS + code]
 
 
 @kernel
-def check_conditions(table: Int64s, values: Int64s, at: int, count: int) -> int:
+def check_conditions(table: layout.Int64s, values: layout.Int64s, at: int, count: int) -> int:
     """Check *count* conditions from *at* on and fill slots; MATCH, NO_MATCH or FAILURE."""
-    operands = int32_column(table[OPERANDS])
-    scratch = int32_column(table[SCRATCH])
+    operands = int32_column(table[layout.OPERANDS])
+    scratch = int32_column(table[layout.SCRATCH])
     for _ in range(count):
         kind = operands[at]
-        arguments = at + CONDITION_ARGUMENTS
+        arguments = at + layout.CONDITION_ARGUMENTS
         number = operands[at + 3]
-        if kind == COMPARE:
+        if kind == layout.COMPARE:
             order = compare(
                 values,
                 operand(table, operands[arguments]),
@@ -62,18 +45,18 @@ def check_conditions(table: Int64s, values: Int64s, at: int, count: int) -> int:
             )
             if (1 << (order + 1)) & operands[at + 1] == 0:
                 return NO_MATCH
-        elif kind == HOLDS:
+        elif kind == layout.HOLDS:
             holds = _call_python(table, operands[at + 1], arguments, number)
-            if holds == FAILURE:
-                return FAILURE
+            if holds == layout.FAILURE:
+                return layout.FAILURE
             if holds != operands[at + 2]:
                 return NO_MATCH
         else:
             value = _value(table, values, operands[at + 1], arguments, number)
             if value < 0:
-                return FAILURE if value == FAILURE else NO_MATCH
-            slot = SLOTS + operands[at + 2]
-            if kind == COMPUTE:
+                return layout.FAILURE if value == layout.FAILURE else NO_MATCH
+            slot = layout.SLOTS + operands[at + 2]
+            if kind == layout.COMPUTE:
                 scratch[slot] = value
             elif scratch[slot] != value:
                 return NO_MATCH
@@ -82,9 +65,11 @@ def check_conditions(table: Int64s, values: Int64s, at: int, count: int) -> int:
 
 
 @kernel
-def _value(table: Int64s, values: Int64s, code: int, arguments: int, number: int) -> int:
+def _value(
+    table: layout.Int64s, values: layout.Int64s, code: int, arguments: int, number: int
+) -> int:
     """The result term of a built-in, NO_VALUE or FAILURE."""
-    operands = int32_column(table[OPERANDS])
+    operands = int32_column(table[layout.OPERANDS])
     left = operand(table, operands[arguments])
     if code == _COPY:
         return left
@@ -128,25 +113,27 @@ def _integer(code: int, left: int, right: int) -> tuple[bool, int]:  # noqa: PLR
 
 
 @kernel
-def _extreme(table: Int64s, values: Int64s, code: int, arguments: int, number: int) -> int:
+def _extreme(
+    table: layout.Int64s, values: layout.Int64s, code: int, arguments: int, number: int
+) -> int:
     """The least or greatest of comparable terms; of equal ones the first."""
-    operands = int32_column(table[OPERANDS])
+    operands = int32_column(table[layout.OPERANDS])
     best = operand(table, operands[arguments])
     for i in range(1, number):
         other = operand(table, operands[arguments + i])
         order = compare(values, other, best)
         if order not in (-1, 0, 1):
-            return NO_VALUE
+            return layout.NO_VALUE
         if order == (-1 if code == _LEAST else 1):
             best = other
     return best
 
 
 @kernel
-def _call_python(table: Int64s, code: int, arguments: int, number: int) -> int:
+def _call_python(table: layout.Int64s, code: int, arguments: int, number: int) -> int:
     """Evaluate a built-in or a test in Python."""
-    operands = int32_column(table[OPERANDS])
-    buffer = int32_column(table[ARGUMENTS])
+    operands = int32_column(table[layout.OPERANDS])
+    buffer = int32_column(table[layout.ARGUMENTS])
     for i in range(number):
         buffer[i] = operand(table, operands[arguments + i])
-    return call(table[CALL], code, number)
+    return call(table[layout.CALL], code, number)

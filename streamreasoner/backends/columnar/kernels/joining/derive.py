@@ -11,8 +11,6 @@ head at the greatest iteration + 1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from streamreasoner.backends.columnar.kernels.joining.compute import (
     MATCH,
     NO_MATCH,
@@ -20,6 +18,7 @@ from streamreasoner.backends.columnar.kernels.joining.compute import (
     operand,
 )
 from streamreasoner.backends.columnar.kernels.joining.probe import run_probe
+from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import (
     arrange,
     find_first,
@@ -27,78 +26,10 @@ from streamreasoner.backends.columnar.kernels.records.arrangement import (
 )
 from streamreasoner.backends.columnar.kernels.records.entry import presence
 from streamreasoner.backends.columnar.kernels.records.fact_record import find
-from streamreasoner.backends.columnar.kernels.records.layout import (
-    ABSENT,
-    ARENA,
-    ARRANGED,
-    CELLS,
-    CELLS_OUT,
-    CLASS_BITS,
-    CLASS_SIZES,
-    CLASS_WIDTH,
-    CLASSES,
-    DELTA_BITS,
-    DELTA_COUNT,
-    DELTA_SHIFT,
-    DELTA_ZERO,
-    DELTAS,
-    DISPATCH,
-    DISPATCHED,
-    ENTRY_AT,
-    FACT_AT,
-    FAILED,
-    FULL,
-    INDEXES,
-    ITERATION_AT,
-    NOTHING,
-    OK,
-    OPERANDS,
-    PLAN_BIND_COUNT,
-    PLAN_BINDS,
-    PLAN_CHECK_COUNT,
-    PLAN_CHECKS,
-    PLAN_CONDITION_COUNT,
-    PLAN_CONDITIONS,
-    PLAN_HEAD,
-    PLAN_HEAD_COUNT,
-    PLAN_HEAD_RELATION,
-    PLAN_PROBE,
-    PLAN_PROBE_KEY,
-    PLAN_SIGN,
-    PLAN_STEP_COUNT,
-    PLAN_STEPS,
-    PLAN_WIDTH,
-    PLANS,
-    PROBE,
-    SCALARS,
-    SCRATCH,
-    SIGN_AT,
-    SLOTS,
-    STEP_BIND_COUNT,
-    STEP_BINDS,
-    STEP_CHECK_COUNT,
-    STEP_CHECKS,
-    STEP_CONDITION_COUNT,
-    STEP_CONDITIONS,
-    STEP_KEY,
-    STEP_KEY_COUNT,
-    STEP_KIND,
-    STEP_OLD,
-    STEP_TARGET,
-    STEP_WIDTH,
-    STEPS,
-    STRATA,
-    STRATUM,
-    STRATUM_FIELD,
-    TRANSITION_BITS,
-)
 from streamreasoner.backends.columnar.kernels.records.pending import UNKNOWN, flush, push
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
-
-if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.kernels.records.layout import Int64s
 
 _RARE = 16  # a class is rare if it has at most 1/_RARE of the deltas
 _FRESH = 0  # the fact at this depth has not been bound yet
@@ -106,16 +37,16 @@ _DONE = -1  # its transitions are exhausted
 
 
 @kernel
-def put_rare_first(table: Int64s) -> None:
+def put_rare_first(table: layout.Int64s) -> None:
     """Move deltas of rare classes to the front.
 
     In a large load these are the schema: each fact of a common class then probes a small group, and
     no plan has to iterate over the common classes.
     """
-    scalars = int64_column(table[SCALARS])
-    deltas = int64_column(table[DELTAS])
-    sizes = int32_column(table[CLASS_SIZES])
-    count = scalars[DELTA_COUNT]
+    scalars = int64_column(table[layout.SCALARS])
+    deltas = int64_column(table[layout.DELTAS])
+    sizes = int32_column(table[layout.CLASS_SIZES])
+    count = scalars[layout.DELTA_COUNT]
     if count < _RARE:
         return
     for i in range(count):
@@ -132,7 +63,9 @@ def put_rare_first(table: Int64s) -> None:
 
 
 @kernel
-def apply_deltas(table: Int64s, values: Int64s, start: int, stop: int, iteration: int) -> int:
+def apply_deltas(
+    table: layout.Int64s, values: layout.Int64s, start: int, stop: int, iteration: int
+) -> int:
     """Apply deltas and run the plans that their facts drive in this stratum; returns a status.
 
     Args:
@@ -142,164 +75,164 @@ def apply_deltas(table: Int64s, values: Int64s, start: int, stop: int, iteration
         stop: The last delta + 1.
         iteration: Iteration at which their transitions change.
     """
-    scalars = int64_column(table[SCALARS])
-    words = int32_column(table[ARENA])
-    deltas = int64_column(table[DELTAS])
-    dispatch = int32_column(table[DISPATCH])
-    dispatched = int32_column(table[DISPATCHED])
-    plans = int32_column(table[PLANS])
-    indexes = int64_column(table[INDEXES])
+    scalars = int64_column(table[layout.SCALARS])
+    words = int32_column(table[layout.ARENA])
+    deltas = int64_column(table[layout.DELTAS])
+    dispatch = int32_column(table[layout.DISPATCH])
+    dispatched = int32_column(table[layout.DISPATCHED])
+    plans = int32_column(table[layout.PLANS])
+    indexes = int64_column(table[layout.INDEXES])
     for i in range(start, stop):
         fact = deltas[i] & LOW
         header = words[2 * fact]
-        if header & ARRANGED == 0 and arrange(table, fact) != OK:
-            return FULL
-        sign = ((header >> DELTA_SHIFT) & 7) - DELTA_ZERO
-        row = 2 * ((header & CLASS_BITS) * scalars[STRATA] + scalars[STRATUM])
+        if header & layout.ARRANGED == 0 and arrange(table, fact) != layout.OK:
+            return layout.FULL
+        sign = ((header >> layout.DELTA_SHIFT) & 7) - layout.DELTA_ZERO
+        row = 2 * ((header & layout.CLASS_BITS) * scalars[layout.STRATA] + scalars[layout.STRATUM])
         for j in range(dispatch[row], dispatch[row] + dispatch[row + 1]):
-            p = dispatched[j] * PLAN_WIDTH
-            probed = plans[p + PLAN_PROBE]
+            p = dispatched[j] * layout.PLAN_WIDTH
+            probed = plans[p + layout.PLAN_PROBE]
             if probed == 0:
                 status = run(table, values, dispatched[j], fact, sign, iteration)
             else:
-                key = plans[p + PLAN_PROBE_KEY]
-                term = ~key if key < 0 else words[2 * fact + CELLS + key]
+                key = plans[p + layout.PLAN_PROBE_KEY]
+                term = ~key if key < 0 else words[2 * fact + layout.CELLS + key]
                 match = int32_column(indexes[probed - 1])[term]
                 if match == 0:
                     continue
                 status = run_probe(table, p, fact, match, sign, iteration)
-            if status != OK:
+            if status != layout.OK:
                 return status
-        words[2 * fact] &= ~DELTA_BITS
-    return OK
+        words[2 * fact] &= ~layout.DELTA_BITS
+    return layout.OK
 
 
 @kernel
-def derive(table: Int64s, values: Int64s, iteration: int) -> int:
+def derive(table: layout.Int64s, values: layout.Int64s, iteration: int) -> int:
     """Apply all deltas with `apply_deltas`, and flush what they derive; returns a status."""
     put_rare_first(table)
-    count = int64_column(table[SCALARS])[DELTA_COUNT]
+    count = int64_column(table[layout.SCALARS])[layout.DELTA_COUNT]
     return finish(table, apply_deltas(table, values, 0, count, iteration))
 
 
 @kernel
-def finish(table: Int64s, status: int) -> int:
+def finish(table: layout.Int64s, status: int) -> int:
     """Flush pending additions and clear the deltas; a rollback still needs those of a failure."""
-    if status == OK:
+    if status == layout.OK:
         status = flush(table)
-    if status == OK:
-        int64_column(table[SCALARS])[DELTA_COUNT] = 0
+    if status == layout.OK:
+        int64_column(table[layout.SCALARS])[layout.DELTA_COUNT] = 0
     return status
 
 
 @kernel
 def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in registers
-    table: Int64s, values: Int64s, plan: int, fact: int, sign: int, iteration: int
+    table: layout.Int64s, values: layout.Int64s, plan: int, fact: int, sign: int, iteration: int
 ) -> int:
     """Derive through one plan from one fact's change of a transition; returns a status."""
-    words = int32_column(table[ARENA])
-    units = int64_column(table[ARENA])
-    classes = int32_column(table[CLASSES])
-    plans = int32_column(table[PLANS])
-    steps = int32_column(table[STEPS])
-    scratch = int32_column(table[SCRATCH])
-    scalars = int64_column(table[SCALARS])
-    stratum = scalars[STRATUM]
-    field = scalars[STRATUM_FIELD]
-    p = plan * PLAN_WIDTH
+    words = int32_column(table[layout.ARENA])
+    units = int64_column(table[layout.ARENA])
+    classes = int32_column(table[layout.CLASSES])
+    plans = int32_column(table[layout.PLANS])
+    steps = int32_column(table[layout.STEPS])
+    scratch = int32_column(table[layout.SCRATCH])
+    scalars = int64_column(table[layout.SCALARS])
+    stratum = scalars[layout.STRATUM]
+    field = scalars[layout.STRATUM_FIELD]
+    p = plan * layout.PLAN_WIDTH
     bound = _bind(
         table,
         values,
         fact,
-        plans[p + PLAN_BINDS],
-        plans[p + PLAN_BIND_COUNT],
-        plans[p + PLAN_CHECKS],
-        plans[p + PLAN_CHECK_COUNT],
-        plans[p + PLAN_CONDITIONS],
-        plans[p + PLAN_CONDITION_COUNT],
+        plans[p + layout.PLAN_BINDS],
+        plans[p + layout.PLAN_BIND_COUNT],
+        plans[p + layout.PLAN_CHECKS],
+        plans[p + layout.PLAN_CHECK_COUNT],
+        plans[p + layout.PLAN_CONDITIONS],
+        plans[p + layout.PLAN_CONDITION_COUNT],
     )
     if bound != MATCH:
-        return OK if bound == NO_MATCH else FAILED
-    sign *= plans[p + PLAN_SIGN]
-    last = plans[p + PLAN_STEP_COUNT] - 1
+        return layout.OK if bound == NO_MATCH else layout.FAILED
+    sign *= plans[p + layout.PLAN_SIGN]
+    last = plans[p + layout.PLAN_STEP_COUNT] - 1
     if last < 0:
         return _emit(table, p, iteration + 1, sign)
-    first = plans[p + PLAN_STEPS]
-    scratch[ITERATION_AT] = iteration
-    scratch[SIGN_AT] = sign
+    first = plans[p + layout.PLAN_STEPS]
+    scratch[layout.ITERATION_AT] = iteration
+    scratch[layout.SIGN_AT] = sign
     depth = 0
     _open(table, first, 0)
     while depth >= 0:
-        match = scratch[FACT_AT + depth]
+        match = scratch[layout.FACT_AT + depth]
         if match == 0:
             depth -= 1
             continue
-        s = (first + depth) * STEP_WIDTH
-        entry = scratch[ENTRY_AT + depth]
+        s = (first + depth) * layout.STEP_WIDTH
+        entry = scratch[layout.ENTRY_AT + depth]
         if entry == _DONE:
             _advance(table, s, depth, match)
             continue
         header = words[2 * match]
-        row = (header & CLASS_BITS) * CLASS_WIDTH
-        change = (header >> DELTA_SHIFT) & 7
+        row = (header & layout.CLASS_BITS) * layout.CLASS_WIDTH
+        change = (header >> layout.DELTA_SHIFT) & 7
         if change != 0:
-            pending = match != fact or steps[s + STEP_OLD] != 0
-            change = change - DELTA_ZERO if pending else 0
+            pending = match != fact or steps[s + layout.STEP_OLD] != 0
+            change = change - layout.DELTA_ZERO if pending else 0
         when = 0
         if entry == _FRESH:
             bound = _bind(
                 table,
                 values,
                 match,
-                steps[s + STEP_BINDS],
-                steps[s + STEP_BIND_COUNT],
-                steps[s + STEP_CHECKS],
-                steps[s + STEP_CHECK_COUNT],
-                steps[s + STEP_CONDITIONS],
-                steps[s + STEP_CONDITION_COUNT],
+                steps[s + layout.STEP_BINDS],
+                steps[s + layout.STEP_BIND_COUNT],
+                steps[s + layout.STEP_CHECKS],
+                steps[s + layout.STEP_CHECK_COUNT],
+                steps[s + layout.STEP_CONDITIONS],
+                steps[s + layout.STEP_CONDITION_COUNT],
             )
             if bound != MATCH:
                 if bound == NO_MATCH:
                     _advance(table, s, depth, match)
                     continue
-                return FAILED
+                return layout.FAILED
             entry = match + 1
-        if steps[s + STEP_KIND] == ABSENT:
+        if steps[s + layout.STEP_KIND] == layout.ABSENT:
             # A lower stratum is complete: the fact is absent, or not, from iteration 0 on.
             transition = 1
-            if match != NOTHING:
+            if match != layout.NOTHING:
                 transition -= presence(table, match) - change
-            scratch[ENTRY_AT + depth] = _DONE
+            scratch[layout.ENTRY_AT + depth] = _DONE
         elif classes[row + field] == stratum:
-            transition = (units[entry] & TRANSITION_BITS) - 1
+            transition = (units[entry] & layout.TRANSITION_BITS) - 1
             when = words[2 * entry + 2]
             if when == iteration:
                 transition -= change
             entry = words[2 * entry + 3]
-            scratch[ENTRY_AT + depth] = entry if entry != 0 else _DONE
+            scratch[layout.ENTRY_AT + depth] = entry if entry != 0 else _DONE
         else:
             transition = presence(table, match) - change
-            scratch[ENTRY_AT + depth] = _DONE
+            scratch[layout.ENTRY_AT + depth] = _DONE
         if transition == 0:
             continue
-        when = max(when, scratch[ITERATION_AT + depth])
-        product = scratch[SIGN_AT + depth] * transition
+        when = max(when, scratch[layout.ITERATION_AT + depth])
+        product = scratch[layout.SIGN_AT + depth] * transition
         if depth == last:
             status = _emit(table, p, when + 1, product)
-            if status != OK:
+            if status != layout.OK:
                 return status
         else:
             depth += 1
-            scratch[ITERATION_AT + depth] = when
-            scratch[SIGN_AT + depth] = product
+            scratch[layout.ITERATION_AT + depth] = when
+            scratch[layout.SIGN_AT + depth] = product
             _open(table, first + depth, depth)
-    return OK
+    return layout.OK
 
 
 @inlined
 def _bind(
-    table: Int64s,
-    values: Int64s,
+    table: layout.Int64s,
+    values: layout.Int64s,
     fact: int,
     binds: int,
     bind_count: int,
@@ -309,14 +242,14 @@ def _bind(
     condition_count: int,
 ) -> int:
     """Bind a fact's arguments to slots; returns MATCH, NO_MATCH or FAILURE of its conditions."""
-    words = int32_column(table[ARENA])
-    operands = int32_column(table[OPERANDS])
-    scratch = int32_column(table[SCRATCH])
-    base = 2 * fact + CELLS
+    words = int32_column(table[layout.ARENA])
+    operands = int32_column(table[layout.OPERANDS])
+    scratch = int32_column(table[layout.SCRATCH])
+    base = 2 * fact + layout.CELLS
     for i in range(binds, binds + 2 * bind_count, 2):
-        scratch[SLOTS + operands[i + 1]] = words[base + operands[i]]
+        scratch[layout.SLOTS + operands[i + 1]] = words[base + operands[i]]
     for i in range(checks, checks + 2 * check_count, 2):
-        if scratch[SLOTS + operands[i + 1]] != words[base + operands[i]]:
+        if scratch[layout.SLOTS + operands[i + 1]] != words[base + operands[i]]:
             return NO_MATCH
     if condition_count == 0:
         return MATCH
@@ -324,50 +257,50 @@ def _bind(
 
 
 @inlined
-def _open(table: Int64s, step: int, depth: int) -> None:
+def _open(table: layout.Int64s, step: int, depth: int) -> None:
     """Look up the first match of a step."""
-    steps = int32_column(table[STEPS])
-    operands = int32_column(table[OPERANDS])
-    scratch = int32_column(table[SCRATCH])
-    s = step * STEP_WIDTH
-    key = steps[s + STEP_KEY]
-    count = steps[s + STEP_KEY_COUNT]
+    steps = int32_column(table[layout.STEPS])
+    operands = int32_column(table[layout.OPERANDS])
+    scratch = int32_column(table[layout.SCRATCH])
+    s = step * layout.STEP_WIDTH
+    key = steps[s + layout.STEP_KEY]
+    count = steps[s + layout.STEP_KEY_COUNT]
     for i in range(count):
-        scratch[CELLS_OUT + i] = operand(table, operands[key + i])
-    target = steps[s + STEP_TARGET]
-    kind = steps[s + STEP_KIND]
-    if kind != PROBE:
-        match = find(table, target, scratch, CELLS_OUT)
-        if match == 0 and kind == ABSENT:
-            match = NOTHING
+        scratch[layout.CELLS_OUT + i] = operand(table, operands[key + i])
+    target = steps[s + layout.STEP_TARGET]
+    kind = steps[s + layout.STEP_KIND]
+    if kind != layout.PROBE:
+        match = find(table, target, scratch, layout.CELLS_OUT)
+        if match == 0 and kind == layout.ABSENT:
+            match = layout.NOTHING
     else:
-        match = find_first(table, target, scratch, CELLS_OUT, count)
-    scratch[FACT_AT + depth] = match
-    scratch[ENTRY_AT + depth] = _FRESH
+        match = find_first(table, target, scratch, layout.CELLS_OUT, count)
+    scratch[layout.FACT_AT + depth] = match
+    scratch[layout.ENTRY_AT + depth] = _FRESH
 
 
 @inlined
-def _advance(table: Int64s, s: int, depth: int, match: int) -> None:
+def _advance(table: layout.Int64s, s: int, depth: int, match: int) -> None:
     """Advance to the next match of the step whose row starts at *s*."""
-    steps = int32_column(table[STEPS])
-    words = int32_column(table[ARENA])
-    scratch = int32_column(table[SCRATCH])
+    steps = int32_column(table[layout.STEPS])
+    words = int32_column(table[layout.ARENA])
+    scratch = int32_column(table[layout.SCRATCH])
     following = 0
-    if steps[s + STEP_KIND] == PROBE:
-        offset = link_offset(table, words[2 * match], steps[s + STEP_TARGET])
+    if steps[s + layout.STEP_KIND] == layout.PROBE:
+        offset = link_offset(table, words[2 * match], steps[s + layout.STEP_TARGET])
         following = words[2 * match + offset]
-    scratch[FACT_AT + depth] = following
-    scratch[ENTRY_AT + depth] = _FRESH
+    scratch[layout.FACT_AT + depth] = following
+    scratch[layout.ENTRY_AT + depth] = _FRESH
 
 
 @inlined
-def _emit(table: Int64s, p: int, iteration: int, multiplicity: int) -> int:
+def _emit(table: layout.Int64s, p: int, iteration: int, multiplicity: int) -> int:
     """Add to the head of the plan whose row starts at *p*."""
-    plans = int32_column(table[PLANS])
-    operands = int32_column(table[OPERANDS])
-    scratch = int32_column(table[SCRATCH])
-    head = plans[p + PLAN_HEAD]
-    for i in range(plans[p + PLAN_HEAD_COUNT]):
-        scratch[CELLS_OUT + i] = operand(table, operands[head + i])
-    relation = plans[p + PLAN_HEAD_RELATION]
-    return push(table, relation, scratch, CELLS_OUT, iteration, multiplicity, UNKNOWN)
+    plans = int32_column(table[layout.PLANS])
+    operands = int32_column(table[layout.OPERANDS])
+    scratch = int32_column(table[layout.SCRATCH])
+    head = plans[p + layout.PLAN_HEAD]
+    for i in range(plans[p + layout.PLAN_HEAD_COUNT]):
+        scratch[layout.CELLS_OUT + i] = operand(table, operands[head + i])
+    relation = plans[p + layout.PLAN_HEAD_RELATION]
+    return push(table, relation, scratch, layout.CELLS_OUT, iteration, multiplicity, UNKNOWN)

@@ -10,67 +10,31 @@ These groups are always records, and the index of a lattice holds their ids.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.fact_record import allocate, release
-from streamreasoner.backends.columnar.kernels.records.layout import (
-    ARENA,
-    ARRANGED,
-    ARRANGED_KEY,
-    ARRANGEMENT_COUNT,
-    ARRANGEMENT_KEY_COUNT,
-    ARRANGEMENT_WIDTH,
-    ARRANGEMENTS,
-    CELLS,
-    CLASS_BITS,
-    CLASS_LATTICE,
-    CLASS_LINK_COUNT,
-    CLASS_LINKS,
-    CLASS_MEMBERSHIPS,
-    CLASS_WIDTH,
-    CLASSES,
-    FULL,
-    GROUP_BUFFER,
-    GROUP_FIRST,
-    GROUP_KEY,
-    GROUP_MASK,
-    GROUP_TABLE,
-    INDEXES,
-    LATTICE_UNITS,
-    LINK_OFFSETS,
-    MEMBERSHIPS,
-    OK,
-    OPERANDS,
-    SCALARS,
-    SCRATCH,
-    UNLISTED,
-)
 from streamreasoner.backends.columnar.kernels.records.slots import LOW, delete, hash_cells, insert
 from streamreasoner.backends.columnar.kernels.records.winners import forget_winners
 from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
 
-if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.kernels.records.layout import Int32s, Int64s
-
 
 @inlined
-def link_offset(table: Int64s, header: int, arrangement: int) -> int:
+def link_offset(table: layout.Int64s, header: int, arrangement: int) -> int:
     """Word offset of an arrangement's link in a record whose first word is *header*."""
-    scalars = int64_column(table[SCALARS])
-    offsets = int32_column(table[LINK_OFFSETS])
-    return offsets[(header & CLASS_BITS) * scalars[ARRANGEMENT_COUNT] + arrangement]
+    scalars = int64_column(table[layout.SCALARS])
+    offsets = int32_column(table[layout.LINK_OFFSETS])
+    return offsets[(header & layout.CLASS_BITS) * scalars[layout.ARRANGEMENT_COUNT] + arrangement]
 
 
 @inlined
 def find_group(
-    table: Int64s, arrangement: int, cells: Int32s, at: int, count: int, tag: int
+    table: layout.Int64s, arrangement: int, cells: layout.Int32s, at: int, count: int, tag: int
 ) -> int:
     """The group with this key, or 0."""
-    scalars = int64_column(table[SCALARS])
-    slots = int64_column(table[GROUP_TABLE + scalars[GROUP_BUFFER]])
-    words = int32_column(table[ARENA])
-    mask = scalars[GROUP_MASK]
+    scalars = int64_column(table[layout.SCALARS])
+    slots = int64_column(table[layout.GROUP_TABLE + scalars[layout.GROUP_BUFFER]])
+    words = int32_column(table[layout.ARENA])
+    mask = scalars[layout.GROUP_MASK]
     i = tag & mask
     while True:
         slot = slots[i]
@@ -81,7 +45,7 @@ def find_group(
             base = 2 * group
             if words[base] == arrangement:
                 j = 0
-                while j < count and words[base + GROUP_KEY + j] == cells[at + j]:
+                while j < count and words[base + layout.GROUP_KEY + j] == cells[at + j]:
                     j += 1
                 if j == count:
                     return group
@@ -89,65 +53,71 @@ def find_group(
 
 
 @inlined
-def find_first(table: Int64s, arrangement: int, cells: Int32s, at: int, count: int) -> int:
+def find_first(
+    table: layout.Int64s, arrangement: int, cells: layout.Int32s, at: int, count: int
+) -> int:
     """The first fact of the group with this key, or 0."""
-    index = int64_column(table[INDEXES])[arrangement]
+    index = int64_column(table[layout.INDEXES])[arrangement]
     if index != 0:
         return int32_column(index)[cells[at]]
     tag = hash_cells(arrangement, cells, at, count)
     group = find_group(table, arrangement, cells, at, count, tag)
     if group == 0:
         return 0
-    return int32_column(table[ARENA])[2 * group + GROUP_FIRST]
+    return int32_column(table[layout.ARENA])[2 * group + layout.GROUP_FIRST]
 
 
 @inlined
-def _index_id(table: Int64s, arrangement: int, fact: int) -> int:
+def _index_id(table: layout.Int64s, arrangement: int, fact: int) -> int:
     """The id of a fact's group in the arrangement's index."""
-    row = ARRANGEMENT_WIDTH * arrangement
-    position = int32_column(table[OPERANDS])[int32_column(table[ARRANGEMENTS])[row]]
-    return int32_column(table[ARENA])[2 * fact + CELLS + position]
+    row = layout.ARRANGEMENT_WIDTH * arrangement
+    position = int32_column(table[layout.OPERANDS])[int32_column(table[layout.ARRANGEMENTS])[row]]
+    return int32_column(table[layout.ARENA])[2 * fact + layout.CELLS + position]
 
 
 @inlined
-def _load_key(table: Int64s, arrangement: int, fact: int) -> tuple[int, int]:
+def _load_key(table: layout.Int64s, arrangement: int, fact: int) -> tuple[int, int]:
     """Write a fact's key in an arrangement to the scratch column; returns its length and tag."""
-    words = int32_column(table[ARENA])
-    operands = int32_column(table[OPERANDS])
-    arrangements = int32_column(table[ARRANGEMENTS])
-    scratch = int32_column(table[SCRATCH])
-    start = arrangements[ARRANGEMENT_WIDTH * arrangement]
-    count = arrangements[ARRANGEMENT_WIDTH * arrangement + ARRANGEMENT_KEY_COUNT]
+    words = int32_column(table[layout.ARENA])
+    operands = int32_column(table[layout.OPERANDS])
+    arrangements = int32_column(table[layout.ARRANGEMENTS])
+    scratch = int32_column(table[layout.SCRATCH])
+    start = arrangements[layout.ARRANGEMENT_WIDTH * arrangement]
+    count = arrangements[layout.ARRANGEMENT_WIDTH * arrangement + layout.ARRANGEMENT_KEY_COUNT]
     for i in range(count):
-        scratch[ARRANGED_KEY + i] = words[2 * fact + CELLS + operands[start + i]]
-    return count, hash_cells(arrangement, scratch, ARRANGED_KEY, count)
+        scratch[layout.ARRANGED_KEY + i] = words[2 * fact + layout.CELLS + operands[start + i]]
+    return count, hash_cells(arrangement, scratch, layout.ARRANGED_KEY, count)
 
 
 @inlined
 def group_units(count: int) -> int:
     """Units of a group with *count* key cells."""
-    return (GROUP_KEY + count + 1) // 2
+    return (layout.GROUP_KEY + count + 1) // 2
 
 
 @inlined
-def fields_of(table: Int64s, group: int) -> int:
+def fields_of(table: layout.Int64s, group: int) -> int:
     """The unit after the key of a group, where the fields of lattices and reductions start."""
-    row = ARRANGEMENT_WIDTH * int32_column(table[ARENA])[2 * group]
-    return group + group_units(int32_column(table[ARRANGEMENTS])[row + ARRANGEMENT_KEY_COUNT])
+    row = layout.ARRANGEMENT_WIDTH * int32_column(table[layout.ARENA])[2 * group]
+    return group + group_units(
+        int32_column(table[layout.ARRANGEMENTS])[row + layout.ARRANGEMENT_KEY_COUNT]
+    )
 
 
 @kernel
-def group_of(table: Int64s, arrangement: int, fact: int) -> int:
+def group_of(table: layout.Int64s, arrangement: int, fact: int) -> int:
     """The record of the group with a fact's key, or 0."""
-    index = int64_column(table[INDEXES])[arrangement]
+    index = int64_column(table[layout.INDEXES])[arrangement]
     if index != 0:
         return int32_column(index)[_index_id(table, arrangement, fact)]
     count, tag = _load_key(table, arrangement, fact)
-    return find_group(table, arrangement, int32_column(table[SCRATCH]), ARRANGED_KEY, count, tag)
+    return find_group(
+        table, arrangement, int32_column(table[layout.SCRATCH]), layout.ARRANGED_KEY, count, tag
+    )
 
 
 @kernel
-def ensure_group(table: Int64s, arrangement: int, fact: int, extra: int) -> int:
+def ensure_group(table: layout.Int64s, arrangement: int, fact: int, extra: int) -> int:
     """The group with a fact's key, created with *extra* units if missing; 0 if out of memory."""
     group = group_of(table, arrangement, fact)
     if group == 0:
@@ -156,91 +126,91 @@ def ensure_group(table: Int64s, arrangement: int, fact: int, extra: int) -> int:
 
 
 @kernel
-def drop_group(table: Int64s, group: int, extra: int) -> None:
+def drop_group(table: layout.Int64s, group: int, extra: int) -> None:
     """Delete a group that has *extra* units after its key."""
-    words = int32_column(table[ARENA])
+    words = int32_column(table[layout.ARENA])
     arrangement = words[2 * group]
-    row = ARRANGEMENT_WIDTH * arrangement
-    count = int32_column(table[ARRANGEMENTS])[row + ARRANGEMENT_KEY_COUNT]
-    index = int64_column(table[INDEXES])[arrangement]
+    row = layout.ARRANGEMENT_WIDTH * arrangement
+    count = int32_column(table[layout.ARRANGEMENTS])[row + layout.ARRANGEMENT_KEY_COUNT]
+    index = int64_column(table[layout.INDEXES])[arrangement]
     if index != 0:
-        int32_column(index)[words[2 * group + GROUP_KEY]] = 0
+        int32_column(index)[words[2 * group + layout.GROUP_KEY]] = 0
     else:
-        tag = hash_cells(arrangement, words, 2 * group + GROUP_KEY, count)
-        delete(table, GROUP_TABLE, GROUP_MASK, tag, group)
+        tag = hash_cells(arrangement, words, 2 * group + layout.GROUP_KEY, count)
+        delete(table, layout.GROUP_TABLE, layout.GROUP_MASK, tag, group)
     release(table, group, group_units(count) + extra)
 
 
 @kernel
-def _new_group(table: Int64s, arrangement: int, fact: int, extra: int) -> int:
+def _new_group(table: layout.Int64s, arrangement: int, fact: int, extra: int) -> int:
     count, tag = _load_key(table, arrangement, fact)
     group = allocate(table, group_units(count) + extra)
     if group == 0:
         return 0
-    words = int32_column(table[ARENA])
-    scratch = int32_column(table[SCRATCH])
+    words = int32_column(table[layout.ARENA])
+    scratch = int32_column(table[layout.SCRATCH])
     words[2 * group] = arrangement
     for i in range(count):
-        words[2 * group + GROUP_KEY + i] = scratch[ARRANGED_KEY + i]
-    index = int64_column(table[INDEXES])[arrangement]
+        words[2 * group + layout.GROUP_KEY + i] = scratch[layout.ARRANGED_KEY + i]
+    index = int64_column(table[layout.INDEXES])[arrangement]
     if index != 0:
-        int32_column(index)[scratch[ARRANGED_KEY]] = group
+        int32_column(index)[scratch[layout.ARRANGED_KEY]] = group
     else:
-        insert(table, GROUP_TABLE, GROUP_MASK, tag, group)
+        insert(table, layout.GROUP_TABLE, layout.GROUP_MASK, tag, group)
     return group
 
 
 @kernel
-def arrange(table: Int64s, fact: int) -> int:
+def arrange(table: layout.Int64s, fact: int) -> int:
     """Add a fact to its group in every arrangement of its class; returns a status."""
-    words = int32_column(table[ARENA])
-    classes = int32_column(table[CLASSES])
-    memberships = int32_column(table[MEMBERSHIPS])
-    row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
-    link = 2 * fact + classes[row + CLASS_LINKS]
+    words = int32_column(table[layout.ARENA])
+    classes = int32_column(table[layout.CLASSES])
+    memberships = int32_column(table[layout.MEMBERSHIPS])
+    row = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
+    link = 2 * fact + classes[row + layout.CLASS_LINKS]
     # Create all groups first: if the arena is full, the fact must be in none of them.
-    first = classes[row + CLASS_MEMBERSHIPS]
-    indexes = int64_column(table[INDEXES])
-    for i in range(classes[row + CLASS_LINK_COUNT]):
+    first = classes[row + layout.CLASS_MEMBERSHIPS]
+    indexes = int64_column(table[layout.INDEXES])
+    for i in range(classes[row + layout.CLASS_LINK_COUNT]):
         if indexes[memberships[first + i]] == 0:
             group = ensure_group(table, memberships[first + i], fact, 0)
             if group == 0:
-                return FULL
+                return layout.FULL
             words[link + 2 * i + 1] = group
-    for i in range(classes[row + CLASS_LINK_COUNT]):
+    for i in range(classes[row + layout.CLASS_LINK_COUNT]):
         arrangement = memberships[first + i]
         index = indexes[arrangement]
         if index != 0:
             at = _index_id(table, arrangement, fact)
             _prepend(table, fact, arrangement, link + 2 * i, int32_column(index), at)
         else:
-            at = 2 * words[link + 2 * i + 1] + GROUP_FIRST
+            at = 2 * words[link + 2 * i + 1] + layout.GROUP_FIRST
             _prepend(table, fact, arrangement, link + 2 * i, words, at)
-    words[2 * fact] |= ARRANGED
-    return OK
+    words[2 * fact] |= layout.ARRANGED
+    return layout.OK
 
 
 @kernel
-def enlist(table: Int64s, fact: int) -> int:
+def enlist(table: layout.Int64s, fact: int) -> int:
     """Add a candidate, present or not, to the group of its lattice; returns a status."""
-    words = int32_column(table[ARENA])
-    row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
-    arrangement = int32_column(table[CLASSES])[row + CLASS_LATTICE] - 1
-    group = ensure_group(table, arrangement, fact, LATTICE_UNITS)
+    words = int32_column(table[layout.ARENA])
+    row = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
+    arrangement = int32_column(table[layout.CLASSES])[row + layout.CLASS_LATTICE] - 1
+    group = ensure_group(table, arrangement, fact, layout.LATTICE_UNITS)
     if group == 0:
-        return FULL
+        return layout.FULL
     link = 2 * fact + link_offset(table, words[2 * fact], arrangement)
-    _prepend(table, fact, arrangement, link, words, 2 * group + GROUP_FIRST)
-    words[2 * fact] &= ~UNLISTED
-    return OK
+    _prepend(table, fact, arrangement, link, words, 2 * group + layout.GROUP_FIRST)
+    words[2 * fact] &= ~layout.UNLISTED
+    return layout.OK
 
 
 @inlined
 def _prepend(
-    table: Int64s, fact: int, arrangement: int, link: int, firsts: Int32s, at: int
+    table: layout.Int64s, fact: int, arrangement: int, link: int, firsts: layout.Int32s, at: int
 ) -> None:
     """Prepend a fact, whose link is word *link* of the arena, to the list at *firsts*[at]."""
-    words = int32_column(table[ARENA])
+    words = int32_column(table[layout.ARENA])
     following = firsts[at]
     words[link] = following
     words[link + 1] = 0
@@ -251,36 +221,36 @@ def _prepend(
 
 
 @kernel
-def withdraw(table: Int64s, fact: int) -> None:
+def withdraw(table: layout.Int64s, fact: int) -> None:
     """Remove a fact from all its groups; empty groups are dropped."""
-    words = int32_column(table[ARENA])
-    classes = int32_column(table[CLASSES])
-    memberships = int32_column(table[MEMBERSHIPS])
-    row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
-    link = 2 * fact + classes[row + CLASS_LINKS]
-    first = classes[row + CLASS_MEMBERSHIPS]
-    for i in range(classes[row + CLASS_LINK_COUNT]):
+    words = int32_column(table[layout.ARENA])
+    classes = int32_column(table[layout.CLASSES])
+    memberships = int32_column(table[layout.MEMBERSHIPS])
+    row = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
+    link = 2 * fact + classes[row + layout.CLASS_LINKS]
+    first = classes[row + layout.CLASS_MEMBERSHIPS]
+    for i in range(classes[row + layout.CLASS_LINK_COUNT]):
         _unlink(table, fact, memberships[first + i], link + 2 * i, 0)
-    words[2 * fact] &= ~ARRANGED
+    words[2 * fact] &= ~layout.ARRANGED
 
 
 @kernel
-def delist(table: Int64s, fact: int) -> None:
+def delist(table: layout.Int64s, fact: int) -> None:
     """Remove a candidate from the group of its lattice."""
-    words = int32_column(table[ARENA])
-    row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
-    arrangement = int32_column(table[CLASSES])[row + CLASS_LATTICE] - 1
+    words = int32_column(table[layout.ARENA])
+    row = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
+    arrangement = int32_column(table[layout.CLASSES])[row + layout.CLASS_LATTICE] - 1
     link = 2 * fact + link_offset(table, words[2 * fact], arrangement)
     if words[link] == 0 and words[link + 1] == 0:
         forget_winners(table, fields_of(table, group_of(table, arrangement, fact)))
-    _unlink(table, fact, arrangement, link, LATTICE_UNITS)
-    words[2 * fact] |= UNLISTED
+    _unlink(table, fact, arrangement, link, layout.LATTICE_UNITS)
+    words[2 * fact] |= layout.UNLISTED
 
 
 @kernel
-def _unlink(table: Int64s, fact: int, arrangement: int, link: int, extra: int) -> None:
+def _unlink(table: layout.Int64s, fact: int, arrangement: int, link: int, extra: int) -> None:
     """Remove a fact, whose link is word *link* of the arena, from its group."""
-    words = int32_column(table[ARENA])
+    words = int32_column(table[layout.ARENA])
     following = words[link]
     previous = words[link + 1]
     if following != 0:
@@ -290,11 +260,11 @@ def _unlink(table: Int64s, fact: int, arrangement: int, link: int, extra: int) -
         offset = link_offset(table, words[2 * previous], arrangement)
         words[2 * previous + offset] = following
         return
-    index = int64_column(table[INDEXES])[arrangement]
+    index = int64_column(table[layout.INDEXES])[arrangement]
     if index != 0 and extra == 0:
         int32_column(index)[_index_id(table, arrangement, fact)] = following
         return
     group = group_of(table, arrangement, fact)
-    words[2 * group + GROUP_FIRST] = following
+    words[2 * group + layout.GROUP_FIRST] = following
     if following == 0:
         drop_group(table, group, extra)

@@ -8,10 +8,9 @@ so pending additions to the same fact and iteration are combined.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.entry import add_multiplicity, create_fact
 from streamreasoner.backends.columnar.kernels.records.fact_record import (
     classify,
@@ -19,18 +18,6 @@ from streamreasoner.backends.columnar.kernels.records.fact_record import (
     prefetch_record,
     prefetch_slot,
     tag_of,
-)
-from streamreasoner.backends.columnar.kernels.records.layout import (
-    BUSY,
-    FACT_BUFFER,
-    FACT_MASK,
-    FACT_TABLE,
-    MAX_ARITY,
-    OK,
-    PENDING_CELLS,
-    PENDING_ROWS,
-    RELATIONS,
-    SCALARS,
 )
 from streamreasoner.backends.columnar.kernels.records.slots import reserve
 from streamreasoner.native.addresses import (
@@ -41,10 +28,6 @@ from streamreasoner.native.addresses import (
     yield_processor,
 )
 from streamreasoner.native.compile import kernel
-
-if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.kernels.records.layout import Int32s, Int64s
-
 
 BATCH = 256
 UNKNOWN = -1  # class to be computed if the fact is new
@@ -59,7 +42,9 @@ _SUMMED = 1 << 32  # keeps combined additions small, so that they overflow where
 _AHEAD = 16  # rows between prefetching a cache line and reading it
 
 
-def columns(limit: int, owner: Int64s | None = None) -> dict[int, Int32s | Int64s]:
+def columns(
+    limit: int, owner: layout.Int64s | None = None
+) -> dict[int, layout.Int32s | layout.Int64s]:
     """Memory for batches of *limit* additions, by column of the address table.
 
     Args:
@@ -69,14 +54,17 @@ def columns(limit: int, owner: Int64s | None = None) -> dict[int, Int32s | Int64
     rows = np.zeros(_ROWS + _ROW * (limit + 1), np.int64)
     rows[_LIMIT] = limit
     rows[_STATE] = 0 if owner is None else owner.ctypes.data
-    return {PENDING_ROWS: rows, PENDING_CELLS: np.zeros(limit * MAX_ARITY, np.int32)}
+    return {
+        layout.PENDING_ROWS: rows,
+        layout.PENDING_CELLS: np.zeros(limit * layout.MAX_ARITY, np.int32),
+    }
 
 
 @kernel
 def push(
-    table: Int64s,
+    table: layout.Int64s,
     relation: int,
-    cells: Int32s,
+    cells: layout.Int32s,
     at: int,
     iteration: int,
     multiplicity: int,
@@ -93,9 +81,9 @@ def push(
         multiplicity: Multiplicity to add.
         kind: The fact's class, or UNKNOWN.
     """
-    rows = int64_column(table[PENDING_ROWS])
-    waiting = int32_column(table[PENDING_CELLS])
-    arity = int32_column(table[RELATIONS])[2 * relation]
+    rows = int64_column(table[layout.PENDING_ROWS])
+    waiting = int32_column(table[layout.PENDING_CELLS])
+    arity = int32_column(table[layout.RELATIONS])[2 * relation]
     tag = tag_of(table, relation, cells, at)
     latest = _LATEST + (tag & _LATEST_MASK)
     same = rows[latest]
@@ -106,7 +94,7 @@ def push(
         small = -_SUMMED < multiplicity < _SUMMED and -_SUMMED < rows[same + 4] < _SUMMED
         if i == arity and rows[same] == relation and small:
             rows[same + 4] += multiplicity
-            return OK
+            return layout.OK
     row = _ROWS + _ROW * rows[_COUNT]
     first = rows[row + 1]
     rows[latest] = row
@@ -121,36 +109,36 @@ def push(
     rows[_COUNT] += 1
     if rows[_COUNT] == rows[_LIMIT]:
         return _make_room(table)
-    return OK
+    return layout.OK
 
 
 @kernel
-def flush(table: Int64s) -> int:
+def flush(table: layout.Int64s) -> int:
     """Apply pending additions; returns a status."""
     return accumulate(table, table)
 
 
 @kernel
-def discard_pending(table: Int64s) -> None:
+def discard_pending(table: layout.Int64s) -> None:
     """Drop pending additions."""
-    rows = int64_column(table[PENDING_ROWS])
+    rows = int64_column(table[layout.PENDING_ROWS])
     rows[_COUNT] = 0
     for i in range(_LATEST, _ROWS):
         rows[i] = 0
 
 
 @kernel
-def pending_count(table: Int64s) -> int:
+def pending_count(table: layout.Int64s) -> int:
     """Number of pending additions."""
-    return int64_column(table[PENDING_ROWS])[_COUNT]
+    return int64_column(table[layout.PENDING_ROWS])[_COUNT]
 
 
 @kernel
-def accumulate(table: Int64s, source: Int64s) -> int:
+def accumulate(table: layout.Int64s, source: layout.Int64s) -> int:
     """Apply the pending additions of *source* to the state of *table*; returns a status."""
-    rows = int64_column(source[PENDING_ROWS])
-    waiting = int32_column(source[PENDING_CELLS])
-    arities = int32_column(table[RELATIONS])
+    rows = int64_column(source[layout.PENDING_ROWS])
+    waiting = int32_column(source[layout.PENDING_CELLS])
+    arities = int32_column(table[layout.RELATIONS])
     count = rows[_COUNT]
     discard_pending(source)
     for i in range(count + 2 * _AHEAD):
@@ -170,27 +158,27 @@ def accumulate(table: Int64s, source: Int64s) -> int:
                 if kind == UNKNOWN:
                     kind = classify(table, relation, waiting, at)
                 status = create_fact(table, kind, waiting, at, tag, rows[row + 3], rows[row + 4])
-            if status != OK:
+            if status != layout.OK:
                 return status
-    return OK
+    return layout.OK
 
 
 @kernel
-def accumulate_beside(table: Int64s, full: Int64s) -> int:
+def accumulate_beside(table: layout.Int64s, full: layout.Int64s) -> int:
     """Like `accumulate`, then clear BUSY, for which the joining thread waits."""
     status = accumulate(table, full)
-    store_released(table[SCALARS] + 8 * BUSY, 0)
+    store_released(table[layout.SCALARS] + 8 * layout.BUSY, 0)
     return status
 
 
 @kernel
-def _make_room(table: Int64s) -> int:
+def _make_room(table: layout.Int64s) -> int:
     """Apply a full batch; if the state is another thread's, wait until it is idle."""
-    state = int64_column(table[PENDING_ROWS])[_STATE]
+    state = int64_column(table[layout.PENDING_ROWS])[_STATE]
     if state == 0:
         return accumulate(table, table)
     owner = int64_column(state)
-    while load_acquired(owner[SCALARS] + 8 * BUSY) != 0:
+    while load_acquired(owner[layout.SCALARS] + 8 * layout.BUSY) != 0:
         yield_processor()
     status = accumulate(owner, table)
     share_fact_table(table, owner)
@@ -198,48 +186,60 @@ def _make_room(table: Int64s) -> int:
 
 
 @kernel
-def share_fact_table(table: Int64s, owner: Int64s) -> None:
+def share_fact_table(table: layout.Int64s, owner: layout.Int64s) -> None:
     """Give a joining thread the current location of the owner's table of facts."""
-    scalars = int64_column(table[SCALARS])
-    owned = int64_column(owner[SCALARS])
-    scalars[FACT_MASK] = owned[FACT_MASK]
-    scalars[FACT_BUFFER] = owned[FACT_BUFFER]
+    scalars = int64_column(table[layout.SCALARS])
+    owned = int64_column(owner[layout.SCALARS])
+    scalars[layout.FACT_MASK] = owned[layout.FACT_MASK]
+    scalars[layout.FACT_BUFFER] = owned[layout.FACT_BUFFER]
 
 
 @kernel
-def add(table: Int64s, relation: int, arity: int, cells: Int32s, multiplicities: Int64s) -> int:
+def add(
+    table: layout.Int64s,
+    relation: int,
+    arity: int,
+    cells: layout.Int32s,
+    multiplicities: layout.Int64s,
+) -> int:
     """Add asserted multiplicities at iteration 0; *cells* is (n * arity,). Returns a status."""
-    reserve(table, FACT_TABLE, FACT_MASK, len(multiplicities))
+    reserve(table, layout.FACT_TABLE, layout.FACT_MASK, len(multiplicities))
     status = stage(table, relation, arity, cells, multiplicities)
-    return flush(table) if status == OK else status
+    return flush(table) if status == layout.OK else status
 
 
 @kernel
-def stage(table: Int64s, relation: int, arity: int, cells: Int32s, multiplicities: Int64s) -> int:
+def stage(
+    table: layout.Int64s,
+    relation: int,
+    arity: int,
+    cells: layout.Int32s,
+    multiplicities: layout.Int64s,
+) -> int:
     """Like `add`, but leave the last batch pending."""
     for i in range(len(multiplicities)):
         # Most facts are new, and with two threads the staging one has time to spare.
         kind = classify(table, relation, cells, i * arity)
         status = push(table, relation, cells, i * arity, 0, multiplicities[i], kind)
-        if status != OK:
+        if status != layout.OK:
             return status
-    return OK
+    return layout.OK
 
 
 @kernel
 def add_trace(
-    table: Int64s,
+    table: layout.Int64s,
     relation: int,
     arity: int,
-    cells: Int32s,
-    iterations: Int32s,
-    multiplicities: Int64s,
+    cells: layout.Int32s,
+    iterations: layout.Int32s,
+    multiplicities: layout.Int64s,
 ) -> int:
     """Add multiplicities at their iterations; *cells* is (n * arity,). Returns a status."""
-    reserve(table, FACT_TABLE, FACT_MASK, len(multiplicities))
+    reserve(table, layout.FACT_TABLE, layout.FACT_MASK, len(multiplicities))
     for i in range(len(multiplicities)):
         kind = classify(table, relation, cells, i * arity)
         status = push(table, relation, cells, i * arity, iterations[i], multiplicities[i], kind)
-        if status != OK:
+        if status != layout.OK:
             return status
     return flush(table)

@@ -5,102 +5,87 @@ They read the whole table of facts, so their cost is linear in the state; epochs
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.entry import presence
-from streamreasoner.backends.columnar.kernels.records.layout import (
-    ARENA,
-    CELLS,
-    CLASS_BITS,
-    CLASS_RELATION,
-    CLASS_STRATUM,
-    CLASS_WIDTH,
-    CLASSES,
-    FACT_BUFFER,
-    FACT_MASK,
-    FACT_TABLE,
-    MULTIPLICITY_SHIFT,
-    SCALARS,
-    TRANSITION_BITS,
-)
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.native.addresses import int32_column, int64_column, prefetch
 from streamreasoner.native.compile import inlined, kernel
 
-if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.kernels.records.layout import Int32s, Int64s
-
 
 @inlined
-def member(slot: int, words: Int32s, classes: Int32s, relation: int) -> int:
+def member(slot: int, words: layout.Int32s, classes: layout.Int32s, relation: int) -> int:
     """The fact in a slot if it belongs to a relation, else 0."""
     fact = slot & LOW
     if fact == 0:
         return 0
-    row = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
-    return fact if classes[row + CLASS_RELATION] == relation else 0
+    row = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
+    return fact if classes[row + layout.CLASS_RELATION] == relation else 0
 
 
 @kernel
-def count(table: Int64s, relation: int) -> tuple[int, int]:
+def count(table: layout.Int64s, relation: int) -> tuple[int, int]:
     """Number of present facts of a relation, and of rows of its trace."""
-    scalars = int64_column(table[SCALARS])
-    slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
-    words = int32_column(table[ARENA])
-    units = int64_column(table[ARENA])
-    classes = int32_column(table[CLASSES])
+    scalars = int64_column(table[layout.SCALARS])
+    slots = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])
+    words = int32_column(table[layout.ARENA])
+    units = int64_column(table[layout.ARENA])
+    classes = int32_column(table[layout.CLASSES])
     present = 0
     trace_rows = 0
-    for i in range(scalars[FACT_MASK] + 1):
+    for i in range(scalars[layout.FACT_MASK] + 1):
         fact = member(slots[i], words, classes, relation)
         if fact == 0:
             continue
         present += presence(table, fact)
         entry = fact + 1
         while entry != 0:
-            trace_rows += units[entry] >> MULTIPLICITY_SHIFT != 0
+            trace_rows += units[entry] >> layout.MULTIPLICITY_SHIFT != 0
             entry = words[2 * entry + 3]
     return present, trace_rows
 
 
 @kernel
-def read_facts(table: Int64s, relation: int, args: Int32s) -> None:
+def read_facts(table: layout.Int64s, relation: int, args: layout.Int32s) -> None:
     """Fill in the arguments of the present facts of a relation."""
-    scalars = int64_column(table[SCALARS])
-    slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
-    words = int32_column(table[ARENA])
-    classes = int32_column(table[CLASSES])
+    scalars = int64_column(table[layout.SCALARS])
+    slots = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])
+    words = int32_column(table[layout.ARENA])
+    classes = int32_column(table[layout.CLASSES])
     row = 0
-    for i in range(scalars[FACT_MASK] + 1):
+    for i in range(scalars[layout.FACT_MASK] + 1):
         fact = member(slots[i], words, classes, relation)
         if fact == 0 or presence(table, fact) == 0:
             continue
         for j in range(args.shape[1]):
-            args[row, j] = words[2 * fact + CELLS + j]
+            args[row, j] = words[2 * fact + layout.CELLS + j]
         row += 1
 
 
 @kernel
 def read_trace(
-    table: Int64s, relation: int, args: Int32s, iterations: Int32s, multiplicities: Int64s
+    table: layout.Int64s,
+    relation: int,
+    args: layout.Int32s,
+    iterations: layout.Int32s,
+    multiplicities: layout.Int64s,
 ) -> None:
     """Fill in the multiplicities of a relation by fact and iteration."""
-    scalars = int64_column(table[SCALARS])
-    slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
-    words = int32_column(table[ARENA])
-    units = int64_column(table[ARENA])
-    classes = int32_column(table[CLASSES])
+    scalars = int64_column(table[layout.SCALARS])
+    slots = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])
+    words = int32_column(table[layout.ARENA])
+    units = int64_column(table[layout.ARENA])
+    classes = int32_column(table[layout.CLASSES])
     row = 0
-    for i in range(scalars[FACT_MASK] + 1):
+    for i in range(scalars[layout.FACT_MASK] + 1):
         fact = member(slots[i], words, classes, relation)
         if fact == 0:
             continue
         entry = fact + 1
         while entry != 0:
-            multiplicity = units[entry] >> MULTIPLICITY_SHIFT
+            multiplicity = units[entry] >> layout.MULTIPLICITY_SHIFT
             if multiplicity != 0:
                 for j in range(args.shape[1]):
-                    args[row, j] = words[2 * fact + CELLS + j]
+                    args[row, j] = words[2 * fact + layout.CELLS + j]
                 iterations[row] = words[2 * entry + 2]
                 multiplicities[row] = multiplicity
                 row += 1
@@ -111,24 +96,30 @@ _AHEAD = 16  # slots between prefetching a record and reading it
 
 
 @kernel
-def select(table: Int64s, relation: int, positions: Int32s, ids: Int32s, records: Int32s) -> int:
+def select(
+    table: layout.Int64s,
+    relation: int,
+    positions: layout.Int32s,
+    ids: layout.Int32s,
+    records: layout.Int32s,
+) -> int:
     """Fill in the records of a relation that have these ids at these positions, present or not.
 
     Returns the number of matches; those beyond the length of *records* are only counted.
     """
-    scalars = int64_column(table[SCALARS])
-    slots = int64_column(table[FACT_TABLE + scalars[FACT_BUFFER]])
-    words = int32_column(table[ARENA])
-    classes = int32_column(table[CLASSES])
-    mask = scalars[FACT_MASK]
+    scalars = int64_column(table[layout.SCALARS])
+    slots = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])
+    words = int32_column(table[layout.ARENA])
+    classes = int32_column(table[layout.CLASSES])
+    mask = scalars[layout.FACT_MASK]
     count = 0
     for i in range(mask + 1):
-        prefetch(table[ARENA] + 8 * (slots[(i + _AHEAD) & mask] & LOW))
+        prefetch(table[layout.ARENA] + 8 * (slots[(i + _AHEAD) & mask] & LOW))
         fact = member(slots[i], words, classes, relation)
         if fact == 0:
             continue
         j = 0
-        while j < len(positions) and words[2 * fact + CELLS + positions[j]] == ids[j]:
+        while j < len(positions) and words[2 * fact + layout.CELLS + positions[j]] == ids[j]:
             j += 1
         if j == len(positions):
             if count < len(records):
@@ -139,20 +130,25 @@ def select(table: Int64s, relation: int, positions: Int32s, ids: Int32s, records
 
 @kernel
 def describe(
-    table: Int64s, records: Int32s, iteration: int, args: Int32s, times: Int32s, sums: Int64s
+    table: layout.Int64s,
+    records: layout.Int32s,
+    iteration: int,
+    args: layout.Int32s,
+    times: layout.Int32s,
+    sums: layout.Int64s,
 ) -> None:
     """Fill in arguments, presence and multiplicities of facts at an iteration of their strata.
 
     *args* gets their arguments; *times* (stratum, present since or -1, present until or -1) and
     *sums* (multiplicity at iteration 0, sum of all multiplicities).
     """
-    words = int32_column(table[ARENA])
-    units = int64_column(table[ARENA])
-    classes = int32_column(table[CLASSES])
+    words = int32_column(table[layout.ARENA])
+    units = int64_column(table[layout.ARENA])
+    classes = int32_column(table[layout.CLASSES])
     for row in range(len(records)):
         fact = records[row]
         for j in range(args.shape[1]):
-            args[row, j] = words[2 * fact + CELLS + j]
+            args[row, j] = words[2 * fact + layout.CELLS + j]
         asserted = 0
         total = 0
         present = 0
@@ -160,8 +156,8 @@ def describe(
         until = -1
         entry = fact + 1
         while entry != 0:
-            multiplicity = units[entry] >> MULTIPLICITY_SHIFT
-            transition = (units[entry] & TRANSITION_BITS) - 1
+            multiplicity = units[entry] >> layout.MULTIPLICITY_SHIFT
+            transition = (units[entry] & layout.TRANSITION_BITS) - 1
             when = words[2 * entry + 2]
             total += multiplicity
             if when == 0:
@@ -176,8 +172,8 @@ def describe(
         if present == 0:
             since = -1
             until = -1
-        row_class = (words[2 * fact] & CLASS_BITS) * CLASS_WIDTH
-        times[row, 0] = classes[row_class + CLASS_STRATUM]
+        row_class = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
+        times[row, 0] = classes[row_class + layout.CLASS_STRATUM]
         times[row, 1] = since
         times[row, 2] = until
         sums[row, 0] = asserted

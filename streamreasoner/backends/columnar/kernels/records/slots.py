@@ -6,14 +6,9 @@ tombstones and lookups never slow down (Knuth, TAOCP 3, 6.4, Algorithm R).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from streamreasoner.backends.columnar.kernels.records.layout import SCALARS
+from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.native.addresses import int64_column
 from streamreasoner.native.compile import inlined, kernel
-
-if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.kernels.records.layout import Int32s, Int64s
 
 LOW = 0xFFFFFFFF
 _GOLDEN = -7046029254386353131  # 2**64 / golden ratio, as int64
@@ -27,7 +22,7 @@ def mix(state: int, value: int) -> int:
 
 
 @inlined
-def hash_cells(seed: int, cells: Int32s, at: int, count: int) -> int:
+def hash_cells(seed: int, cells: layout.Int32s, at: int, count: int) -> int:
     """32-bit tag of *count* int32 cells under a seed, two cells at a time."""
     state = (((count << 32) | seed) + 1) * _GOLDEN
     for i in range(at, at + count - 1, 2):
@@ -38,7 +33,7 @@ def hash_cells(seed: int, cells: Int32s, at: int, count: int) -> int:
 
 
 @kernel
-def put(slots: Int64s, mask: int, tag: int, identifier: int) -> None:
+def put(slots: layout.Int64s, mask: int, tag: int, identifier: int) -> None:
     """Add an id that is not in the table."""
     i = tag & mask
     while slots[i] != 0:
@@ -47,7 +42,7 @@ def put(slots: Int64s, mask: int, tag: int, identifier: int) -> None:
 
 
 @kernel
-def rehash(source: Int64s, mask: int, target: Int64s, wide: int) -> None:
+def rehash(source: layout.Int64s, mask: int, target: layout.Int64s, wide: int) -> None:
     """Copy every slot into a larger table whose mask is *wide*."""
     for i in range(wide + 1):
         target[i] = 0
@@ -58,7 +53,7 @@ def rehash(source: Int64s, mask: int, target: Int64s, wide: int) -> None:
 
 
 @kernel
-def remove(slots: Int64s, mask: int, tag: int, identifier: int) -> None:
+def remove(slots: layout.Int64s, mask: int, tag: int, identifier: int) -> None:
     """Remove an id from the table and close the gap."""
     target = (tag << 32) | identifier
     gap = tag & mask
@@ -78,9 +73,9 @@ def remove(slots: Int64s, mask: int, tag: int, identifier: int) -> None:
 
 
 @kernel
-def reserve(table: Int64s, column: int, at: int, count: int) -> None:
+def reserve(table: layout.Int64s, column: int, at: int, count: int) -> None:
     """Make room for *count* more ids in the table at *column*; see `insert`."""
-    scalars = int64_column(table[SCALARS])
+    scalars = int64_column(table[layout.SCALARS])
     mask = scalars[at]
     wide = mask
     while 5 * (scalars[at + 2] + count) > 3 * (wide + 1):
@@ -93,12 +88,12 @@ def reserve(table: Int64s, column: int, at: int, count: int) -> None:
 
 
 @kernel
-def insert(table: Int64s, column: int, at: int, tag: int, identifier: int) -> None:
+def insert(table: layout.Int64s, column: int, at: int, tag: int, identifier: int) -> None:
     """Add an id to the table at *column*; its mask, buffer and count are the scalars from *at*.
 
     A table that is three fifths full is rehashed into its other buffer first.
     """
-    scalars = int64_column(table[SCALARS])
+    scalars = int64_column(table[layout.SCALARS])
     if 5 * (scalars[at + 2] + 1) > 3 * (scalars[at] + 1):
         reserve(table, column, at, 1)
     put(int64_column(table[column + scalars[at + 1]]), scalars[at], tag, identifier)
@@ -106,8 +101,8 @@ def insert(table: Int64s, column: int, at: int, tag: int, identifier: int) -> No
 
 
 @kernel
-def delete(table: Int64s, column: int, at: int, tag: int, identifier: int) -> None:
+def delete(table: layout.Int64s, column: int, at: int, tag: int, identifier: int) -> None:
     """Remove an id that `insert` added."""
-    scalars = int64_column(table[SCALARS])
+    scalars = int64_column(table[layout.SCALARS])
     remove(int64_column(table[column + scalars[at + 1]]), scalars[at], tag, identifier)
     scalars[at + 2] -= 1

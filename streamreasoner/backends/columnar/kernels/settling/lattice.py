@@ -13,8 +13,7 @@ steps of this argument are here, so that they can be checked in one reading.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import (
     fields_of,
     group_of,
@@ -26,35 +25,6 @@ from streamreasoner.backends.columnar.kernels.records.entry import (
     journal_fact,
     touch,
 )
-from streamreasoner.backends.columnar.kernels.records.layout import (
-    ARENA,
-    CELLS,
-    CLASS_BITS,
-    CLASS_LATTICE,
-    CLASS_LATTICE_CELL,
-    CLASS_LATTICE_SIGN,
-    CLASS_WIDTH,
-    CLASSES,
-    CONVERTING,
-    EPOCH,
-    FULL,
-    GROUP_FIRST,
-    LATTICE_BEST,
-    LATTICE_EPOCH,
-    LATTICE_FLOOR,
-    LATTICE_NEXT,
-    LATTICE_OLD,
-    MARKED,
-    MULTIPLICITY_SHIFT,
-    OK,
-    SCALARS,
-    TOUCHED,
-    TRANSITION_BITS,
-    UNSETTLED_GROUP,
-    WINNER_FACT,
-    WINNER_ITERATION,
-    WINNER_NEXT,
-)
 from streamreasoner.backends.columnar.kernels.records.winners import (
     forget_winners,
     record_winner,
@@ -64,80 +34,77 @@ from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.values.kernels.ordering import order
 
-if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.kernels.records.layout import Int64s
-
 _NEVER = 1 << 31
 _END = -1  # end of the list of groups to settle
 
 
 @kernel
-def offer(table: Int64s, values: Int64s, fact: int, iteration: int) -> None:
+def offer(table: layout.Int64s, values: layout.Int64s, fact: int, iteration: int) -> None:
     """Enter a touched candidate when its group is settled at an iteration."""
-    scalars = int64_column(table[SCALARS])
-    words = int32_column(table[ARENA])
-    units = int64_column(table[ARENA])
+    scalars = int64_column(table[layout.SCALARS])
+    words = int32_column(table[layout.ARENA])
+    units = int64_column(table[layout.ARENA])
     upto = 0
     entry = fact + 1
     while entry != 0:
         when = words[2 * entry + 2]
         if when > iteration:
             # A change here shifts the sums at all later iterations.
-            if units[entry] & TOUCHED == 0:
+            if units[entry] & layout.TOUCHED == 0:
                 touch(table, fact, entry)
         else:
-            upto += units[entry] >> MULTIPLICITY_SHIFT
+            upto += units[entry] >> layout.MULTIPLICITY_SHIFT
             if when == iteration:
-                units[entry] &= ~TOUCHED
+                units[entry] &= ~layout.TOUCHED
         entry = words[2 * entry + 3]
     at = fields_of(table, group_of(table, _arrangement(table, fact), fact))
-    if units[at + LATTICE_NEXT] == 0:
-        units[at + LATTICE_NEXT] = scalars[UNSETTLED_GROUP]
-        scalars[UNSETTLED_GROUP] = at
-    best = units[at + LATTICE_BEST]
+    if units[at + layout.LATTICE_NEXT] == 0:
+        units[at + layout.LATTICE_NEXT] = scalars[layout.UNSETTLED_GROUP]
+        scalars[layout.UNSETTLED_GROUP] = at
+    best = units[at + layout.LATTICE_BEST]
     # An absent candidate (negative) represents its group until a present one does.
     if best == 0:
-        units[at + LATTICE_BEST] = fact if upto > 0 else -fact
+        units[at + layout.LATTICE_BEST] = fact if upto > 0 else -fact
     elif upto > 0 and (best < 0 or _better(table, values, fact, best)):
-        units[at + LATTICE_BEST] = fact
+        units[at + layout.LATTICE_BEST] = fact
 
 
 @kernel
-def settle_groups(table: Int64s, values: Int64s, iteration: int) -> int:
+def settle_groups(table: layout.Int64s, values: layout.Int64s, iteration: int) -> int:
     """Settle the groups of the offered candidates at an iteration; returns a status."""
-    scalars = int64_column(table[SCALARS])
-    units = int64_column(table[ARENA])
-    status = OK
-    while scalars[UNSETTLED_GROUP] != _END:
-        at = scalars[UNSETTLED_GROUP]
-        scalars[UNSETTLED_GROUP] = units[at + LATTICE_NEXT]
-        units[at + LATTICE_NEXT] = 0
-        best = units[at + LATTICE_BEST]
-        units[at + LATTICE_BEST] = 0
-        if status == OK:
+    scalars = int64_column(table[layout.SCALARS])
+    units = int64_column(table[layout.ARENA])
+    status = layout.OK
+    while scalars[layout.UNSETTLED_GROUP] != _END:
+        at = scalars[layout.UNSETTLED_GROUP]
+        scalars[layout.UNSETTLED_GROUP] = units[at + layout.LATTICE_NEXT]
+        units[at + layout.LATTICE_NEXT] = 0
+        best = units[at + layout.LATTICE_BEST]
+        units[at + layout.LATTICE_BEST] = 0
+        if status == layout.OK:
             status = _settle_group(table, values, at, abs(best), max(best, 0), iteration)
     return status
 
 
 @kernel
 def _settle_group(  # noqa: C901 - a sequence of decisions
-    table: Int64s, values: Int64s, at: int, member: int, best: int, iteration: int
+    table: layout.Int64s, values: layout.Int64s, at: int, member: int, best: int, iteration: int
 ) -> int:
     """Settle a group, given one of its candidates and the best present touched one, or 0."""
-    scalars = int64_column(table[SCALARS])
-    words = int32_column(table[ARENA])
-    units = int64_column(table[ARENA])
+    scalars = int64_column(table[layout.SCALARS])
+    words = int32_column(table[layout.ARENA])
+    units = int64_column(table[layout.ARENA])
     node, before = winner_before(table, at, iteration)
-    if units[at + LATTICE_EPOCH] != scalars[EPOCH]:
-        units[at + LATTICE_EPOCH] = scalars[EPOCH]
-        units[at + LATTICE_OLD] = before
-        units[at + LATTICE_FLOOR] = 0
-    old_before = units[at + LATTICE_OLD]
+    if units[at + layout.LATTICE_EPOCH] != scalars[layout.EPOCH]:
+        units[at + layout.LATTICE_EPOCH] = scalars[layout.EPOCH]
+        units[at + layout.LATTICE_OLD] = before
+        units[at + layout.LATTICE_FLOOR] = 0
+    old_before = units[at + layout.LATTICE_OLD]
     old = old_before
-    if node != 0 and words[2 * node + WINNER_ITERATION] == iteration:
-        old = words[2 * node + WINNER_FACT]
-        node = words[2 * node + WINNER_NEXT]
-    units[at + LATTICE_OLD] = old
+    if node != 0 and words[2 * node + layout.WINNER_ITERATION] == iteration:
+        old = words[2 * node + layout.WINNER_FACT]
+        node = words[2 * node + layout.WINNER_NEXT]
+    units[at + layout.LATTICE_OLD] = old
     lost = False
     for winner in (before, old):
         if winner != 0 and winner != best:
@@ -153,19 +120,19 @@ def _settle_group(  # noqa: C901 - a sequence of decisions
         _touch_contenders(table, values, at, member, best, iteration)
     if node != 0:
         _touch_transition(table, node, old)
-    if scalars[CONVERTING] != 0:
+    if scalars[layout.CONVERTING] != 0:
         _clear_others(table, member, best, before, iteration)
     if not record_winner(table, at, iteration, best, before):
-        return FULL
+        return layout.FULL
     return _change(table, best, before, old, old_before, iteration)
 
 
 @kernel
 def _change(
-    table: Int64s, gainer: int, loser: int, old_gainer: int, old_loser: int, iteration: int
+    table: layout.Int64s, gainer: int, loser: int, old_gainer: int, old_loser: int, iteration: int
 ) -> int:
     """Store which candidates gain and lose presence at an iteration, and add the deltas."""
-    units = int64_column(table[ARENA])
+    units = int64_column(table[layout.ARENA])
     if gainer == loser:
         gainer = 0
         loser = 0
@@ -177,26 +144,28 @@ def _change(
             continue
         entry = entry_at(table, candidate, iteration)
         if entry == 0:
-            return FULL
+            return layout.FULL
         transition = int(candidate == gainer) - int(candidate == loser)
-        change = transition - ((units[entry] & TRANSITION_BITS) - 1)
+        change = transition - ((units[entry] & layout.TRANSITION_BITS) - 1)
         if change != 0:
             journal_fact(table, candidate)
             units[entry] += change
             add_delta(table, candidate, change)
-    return OK
+    return layout.OK
 
 
 @kernel
-def _clear_others(table: Int64s, member: int, gainer: int, loser: int, iteration: int) -> None:
+def _clear_others(
+    table: layout.Int64s, member: int, gainer: int, loser: int, iteration: int
+) -> None:
     """Clear the presence of facts that were not candidates before."""
-    units = int64_column(table[ARENA])
+    units = int64_column(table[layout.ARENA])
     arrangement = _arrangement(table, member)
     candidate = _first(table, member)
     while candidate != 0:
         entry = _entry(table, candidate, iteration)
         if entry != 0 and candidate != gainer and candidate != loser:
-            change = 1 - (units[entry] & TRANSITION_BITS)
+            change = 1 - (units[entry] & layout.TRANSITION_BITS)
             if change != 0:
                 journal_fact(table, candidate)
                 units[entry] += change
@@ -206,25 +175,25 @@ def _clear_others(table: Int64s, member: int, gainer: int, loser: int, iteration
 
 @kernel
 def _touch_contenders(
-    table: Int64s, values: Int64s, at: int, member: int, best: int, iteration: int
+    table: layout.Int64s, values: layout.Int64s, at: int, member: int, best: int, iteration: int
 ) -> None:
     """Touch the later entries of all candidates that may win in place of the old winner.
 
     Candidates better than the floor are touched already.
     """
-    words = int32_column(table[ARENA])
-    units = int64_column(table[ARENA])
-    floor = units[at + LATTICE_FLOOR]
+    words = int32_column(table[layout.ARENA])
+    units = int64_column(table[layout.ARENA])
+    floor = units[at + layout.LATTICE_FLOOR]
     if floor != 0 and best != 0 and not _better(table, values, floor, best):
         return
-    units[at + LATTICE_FLOOR] = best
+    units[at + layout.LATTICE_FLOOR] = best
     arrangement = _arrangement(table, member)
     candidate = _first(table, member)
     while candidate != 0:
         if best == 0 or candidate == best or _better(table, values, candidate, best):
             entry = candidate + 1
             while entry != 0:
-                if words[2 * entry + 2] > iteration and units[entry] & TOUCHED == 0:
+                if words[2 * entry + 2] > iteration and units[entry] & layout.TOUCHED == 0:
                     touch(table, candidate, entry)
                 entry = words[2 * entry + 3]
         candidate = _next(table, candidate, arrangement)
@@ -232,24 +201,24 @@ def _touch_contenders(
 
 @kernel
 def restore_group(  # noqa: C901 - two passes over the candidates
-    table: Int64s, values: Int64s, fact: int
+    table: layout.Int64s, values: layout.Int64s, fact: int
 ) -> int:
     """Derive winners and transitions of a candidate's group from multiplicities; a status.
 
     The candidates are marked, so that the group is not traversed again for each of them.
     """
-    words = int32_column(table[ARENA])
-    units = int64_column(table[ARENA])
-    if words[2 * fact] & MARKED != 0:
-        return OK
+    words = int32_column(table[layout.ARENA])
+    units = int64_column(table[layout.ARENA])
+    if words[2 * fact] & layout.MARKED != 0:
+        return layout.OK
     arrangement = _arrangement(table, fact)
     first = _first(table, fact)
     candidate = first
     while candidate != 0:
-        words[2 * candidate] |= MARKED
+        words[2 * candidate] |= layout.MARKED
         entry = candidate + 1
         while entry != 0:
-            units[entry] = (units[entry] & ~TRANSITION_BITS) | 1
+            units[entry] = (units[entry] & ~layout.TRANSITION_BITS) | 1
             entry = words[2 * entry + 3]
         candidate = _next(table, candidate, arrangement)
     at = fields_of(table, group_of(table, arrangement, fact))
@@ -259,59 +228,59 @@ def restore_group(  # noqa: C901 - two passes over the candidates
     while True:
         iteration = _following_iteration(table, first, arrangement, iteration)
         if iteration == _NEVER:
-            return OK
+            return layout.OK
         best = _best(table, values, first, arrangement, iteration)
         if not record_winner(table, at, iteration, best, winner):
-            return FULL
+            return layout.FULL
         if best != winner:
             for candidate, transition in ((winner, -1), (best, 1)):
                 if candidate != 0:
                     entry = entry_at(table, candidate, iteration)
                     if entry == 0:
-                        return FULL
-                    units[entry] = (units[entry] & ~TRANSITION_BITS) | (transition + 1)
+                        return layout.FULL
+                    units[entry] = (units[entry] & ~layout.TRANSITION_BITS) | (transition + 1)
             winner = best
 
 
 @kernel
-def unmark_group(table: Int64s, fact: int) -> None:
+def unmark_group(table: layout.Int64s, fact: int) -> None:
     """Clear the marks of a candidate's group."""
-    words = int32_column(table[ARENA])
-    if words[2 * fact] & MARKED == 0:
+    words = int32_column(table[layout.ARENA])
+    if words[2 * fact] & layout.MARKED == 0:
         return
     arrangement = _arrangement(table, fact)
     candidate = _first(table, fact)
     while candidate != 0:
-        words[2 * candidate] &= ~MARKED
+        words[2 * candidate] &= ~layout.MARKED
         candidate = _next(table, candidate, arrangement)
 
 
 @kernel
-def clear_unsettled_groups(table: Int64s) -> None:
+def clear_unsettled_groups(table: layout.Int64s) -> None:
     """Clear the list of groups to settle."""
-    scalars = int64_column(table[SCALARS])
-    units = int64_column(table[ARENA])
-    while scalars[UNSETTLED_GROUP] != _END:
-        at = scalars[UNSETTLED_GROUP]
-        scalars[UNSETTLED_GROUP] = units[at + LATTICE_NEXT]
-        units[at + LATTICE_NEXT] = 0
-        units[at + LATTICE_BEST] = 0
+    scalars = int64_column(table[layout.SCALARS])
+    units = int64_column(table[layout.ARENA])
+    while scalars[layout.UNSETTLED_GROUP] != _END:
+        at = scalars[layout.UNSETTLED_GROUP]
+        scalars[layout.UNSETTLED_GROUP] = units[at + layout.LATTICE_NEXT]
+        units[at + layout.LATTICE_NEXT] = 0
+        units[at + layout.LATTICE_BEST] = 0
 
 
 @inlined
-def _touch_transition(table: Int64s, node: int, old: int) -> None:
+def _touch_transition(table: layout.Int64s, node: int, old: int) -> None:
     """Touch a candidate with a transition at a later node: its winner, or the one that it ends.
 
     The nodes after an iteration are those before the epoch, so the one that it ends is the old
     winner.
     """
-    words = int32_column(table[ARENA])
-    units = int64_column(table[ARENA])
-    candidate = words[2 * node + WINNER_FACT]
+    words = int32_column(table[layout.ARENA])
+    units = int64_column(table[layout.ARENA])
+    candidate = words[2 * node + layout.WINNER_FACT]
     if candidate == 0:
         candidate = old
-    entry = _entry(table, candidate, words[2 * node + WINNER_ITERATION])
-    if entry != 0 and units[entry] & TOUCHED == 0:
+    entry = _entry(table, candidate, words[2 * node + layout.WINNER_ITERATION])
+    if entry != 0 and units[entry] & layout.TOUCHED == 0:
         touch(table, candidate, entry)
 
 
@@ -319,17 +288,17 @@ def _touch_transition(table: Int64s, node: int, old: int) -> None:
 
 
 @kernel
-def _following_iteration(table: Int64s, first: int, arrangement: int, iteration: int) -> int:
+def _following_iteration(table: layout.Int64s, first: int, arrangement: int, iteration: int) -> int:
     """The next iteration at which a candidate of a group has a multiplicity, or _NEVER."""
-    words = int32_column(table[ARENA])
-    units = int64_column(table[ARENA])
+    words = int32_column(table[layout.ARENA])
+    units = int64_column(table[layout.ARENA])
     earliest = _NEVER
     candidate = first
     while candidate != 0:
         entry = candidate + 1
         while entry != 0:
             if (
-                units[entry] >> MULTIPLICITY_SHIFT != 0
+                units[entry] >> layout.MULTIPLICITY_SHIFT != 0
                 and iteration < words[2 * entry + 2] < earliest
             ):
                 earliest = words[2 * entry + 2]
@@ -339,7 +308,9 @@ def _following_iteration(table: Int64s, first: int, arrangement: int, iteration:
 
 
 @kernel
-def _best(table: Int64s, values: Int64s, first: int, arrangement: int, iteration: int) -> int:
+def _best(
+    table: layout.Int64s, values: layout.Int64s, first: int, arrangement: int, iteration: int
+) -> int:
     """The best candidate of a group that is present at an iteration, or 0."""
     best = 0
     candidate = first
@@ -353,23 +324,23 @@ def _best(table: Int64s, values: Int64s, first: int, arrangement: int, iteration
 
 
 @inlined
-def _sum_up_to(table: Int64s, fact: int, iteration: int) -> int:
+def _sum_up_to(table: layout.Int64s, fact: int, iteration: int) -> int:
     """The sum of a fact's multiplicities up to and including an iteration."""
-    words = int32_column(table[ARENA])
-    units = int64_column(table[ARENA])
+    words = int32_column(table[layout.ARENA])
+    units = int64_column(table[layout.ARENA])
     total = 0
     entry = fact + 1
     while entry != 0:
         if words[2 * entry + 2] <= iteration:
-            total += units[entry] >> MULTIPLICITY_SHIFT
+            total += units[entry] >> layout.MULTIPLICITY_SHIFT
         entry = words[2 * entry + 3]
     return total
 
 
 @inlined
-def _entry(table: Int64s, fact: int, iteration: int) -> int:
+def _entry(table: layout.Int64s, fact: int, iteration: int) -> int:
     """The fact's entry for an iteration, or 0."""
-    words = int32_column(table[ARENA])
+    words = int32_column(table[layout.ARENA])
     entry = fact + 1
     while entry != 0 and words[2 * entry + 2] != iteration:
         entry = words[2 * entry + 3]
@@ -377,31 +348,31 @@ def _entry(table: Int64s, fact: int, iteration: int) -> int:
 
 
 @inlined
-def _arrangement(table: Int64s, fact: int) -> int:
+def _arrangement(table: layout.Int64s, fact: int) -> int:
     """The grouping number of a candidate's lattice."""
-    row = (int32_column(table[ARENA])[2 * fact] & CLASS_BITS) * CLASS_WIDTH
-    return int32_column(table[CLASSES])[row + CLASS_LATTICE] - 1
+    row = (int32_column(table[layout.ARENA])[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
+    return int32_column(table[layout.CLASSES])[row + layout.CLASS_LATTICE] - 1
 
 
 @inlined
-def _first(table: Int64s, fact: int) -> int:
+def _first(table: layout.Int64s, fact: int) -> int:
     """The first candidate of a candidate's group."""
     group = group_of(table, _arrangement(table, fact), fact)
-    return int32_column(table[ARENA])[2 * group + GROUP_FIRST]
+    return int32_column(table[layout.ARENA])[2 * group + layout.GROUP_FIRST]
 
 
 @inlined
-def _next(table: Int64s, candidate: int, arrangement: int) -> int:
-    words = int32_column(table[ARENA])
+def _next(table: layout.Int64s, candidate: int, arrangement: int) -> int:
+    words = int32_column(table[layout.ARENA])
     return words[2 * candidate + link_offset(table, words[2 * candidate], arrangement)]
 
 
 @inlined
-def _better(table: Int64s, values: Int64s, candidate: int, other: int) -> bool:
-    words = int32_column(table[ARENA])
-    classes = int32_column(table[CLASSES])
-    row = (words[2 * candidate] & CLASS_BITS) * CLASS_WIDTH
-    cell = CELLS + classes[row + CLASS_LATTICE_CELL]
+def _better(table: layout.Int64s, values: layout.Int64s, candidate: int, other: int) -> bool:
+    words = int32_column(table[layout.ARENA])
+    classes = int32_column(table[layout.CLASSES])
+    row = (words[2 * candidate] & layout.CLASS_BITS) * layout.CLASS_WIDTH
+    cell = layout.CELLS + classes[row + layout.CLASS_LATTICE_CELL]
     first = words[2 * candidate + cell]
     second = words[2 * other + cell]
-    return order(values, first, second) == -classes[row + CLASS_LATTICE_SIGN]
+    return order(values, first, second) == -classes[row + layout.CLASS_LATTICE_SIGN]

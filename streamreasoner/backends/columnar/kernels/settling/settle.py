@@ -6,90 +6,54 @@ a fact's old transitions are the stored ones minus its delta at m.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.entry import add_delta, presence, touch
-from streamreasoner.backends.columnar.kernels.records.layout import (
-    ARENA,
-    CLASS_BITS,
-    CLASS_COUNT,
-    CLASS_JOURNALED,
-    CLASS_LATTICE,
-    CLASS_STRATUM,
-    CLASS_WIDTH,
-    CLASSES,
-    DELTA_BITS,
-    DELTA_COUNT,
-    DELTAS,
-    DISPATCH,
-    FREE_NODE,
-    INITIAL_HEADS,
-    ITERATION,
-    JOURNAL_CLASS_SHIFT,
-    JOURNAL_FACTS,
-    JOURNAL_NEXT,
-    JOURNALED_FACTS,
-    LAST_TOUCHED,
-    LISTED,
-    MULTIPLICITY_SHIFT,
-    SCALARS,
-    STRATA,
-    STRATUM,
-    TOUCHED,
-    TOUCHED_HEADS,
-    TOUCHED_NODES,
-    TRANSITION_BITS,
-    WAS_PRESENT,
-)
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.settling.lattice import offer, settle_groups
 from streamreasoner.native.addresses import int32_column, int64_column, prefetch
 from streamreasoner.native.compile import kernel
 
-if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.kernels.records.layout import Int64s
-
 
 @kernel
-def enter(table: Int64s, stratum: int) -> None:
+def enter(table: layout.Int64s, stratum: int) -> None:
     """Start a stratum: changes of lower strata that its plans read become deltas at iteration 0."""
-    scalars = int64_column(table[SCALARS])
-    classes = int32_column(table[CLASSES])
-    dispatch = int32_column(table[DISPATCH])
-    journal = int64_column(table[JOURNAL_FACTS])
-    following = int32_column(table[JOURNAL_NEXT])
-    ends = int32_column(table[CLASS_JOURNALED])
-    scalars[STRATUM] = stratum
-    scalars[ITERATION] = 0
-    scalars[LAST_TOUCHED] = 0
+    scalars = int64_column(table[layout.SCALARS])
+    classes = int32_column(table[layout.CLASSES])
+    dispatch = int32_column(table[layout.DISPATCH])
+    journal = int64_column(table[layout.JOURNAL_FACTS])
+    following = int32_column(table[layout.JOURNAL_NEXT])
+    ends = int32_column(table[layout.CLASS_JOURNALED])
+    scalars[layout.STRATUM] = stratum
+    scalars[layout.ITERATION] = 0
+    scalars[layout.LAST_TOUCHED] = 0
     if stratum == 0:
         return
     _list_by_class(table)
-    for kind in range(scalars[CLASS_COUNT]):
-        read = dispatch[2 * (kind * scalars[STRATA] + stratum) + 1] != 0
-        if not read or classes[kind * CLASS_WIDTH + CLASS_STRATUM] >= stratum:
+    for kind in range(scalars[layout.CLASS_COUNT]):
+        read = dispatch[2 * (kind * scalars[layout.STRATA] + stratum) + 1] != 0
+        if not read or classes[kind * layout.CLASS_WIDTH + layout.CLASS_STRATUM] >= stratum:
             continue
         number = ends[2 * kind]
         while number != 0:
             fact = journal[number - 1] & LOW
-            change = presence(table, fact) - ((journal[number - 1] >> 32) & WAS_PRESENT)
+            change = presence(table, fact) - ((journal[number - 1] >> 32) & layout.WAS_PRESENT)
             if change != 0:
                 add_delta(table, fact, change)
             number = following[number - 1]
 
 
 @kernel
-def _list_by_class(table: Int64s) -> None:
+def _list_by_class(table: layout.Int64s) -> None:
     """Append the facts journaled since the last stratum to the lists by class.
 
     Each stratum then reads only the classes its plans need, instead of the whole journal.
     """
-    scalars = int64_column(table[SCALARS])
-    journal = int64_column(table[JOURNAL_FACTS])
-    following = int32_column(table[JOURNAL_NEXT])
-    ends = int32_column(table[CLASS_JOURNALED])
-    for i in range(scalars[LISTED], scalars[JOURNALED_FACTS]):
-        kind = (journal[i] >> JOURNAL_CLASS_SHIFT) & CLASS_BITS
+    scalars = int64_column(table[layout.SCALARS])
+    journal = int64_column(table[layout.JOURNAL_FACTS])
+    following = int32_column(table[layout.JOURNAL_NEXT])
+    ends = int32_column(table[layout.CLASS_JOURNALED])
+    for i in range(scalars[layout.LISTED], scalars[layout.JOURNALED_FACTS]):
+        kind = (journal[i] >> layout.JOURNAL_CLASS_SHIFT) & layout.CLASS_BITS
         last = ends[2 * kind + 1]
         if last == 0:
             ends[2 * kind] = i + 1
@@ -97,47 +61,47 @@ def _list_by_class(table: Int64s) -> None:
             following[last - 1] = i + 1
         ends[2 * kind + 1] = i + 1
         following[i] = 0
-    scalars[LISTED] = scalars[JOURNALED_FACTS]
+    scalars[layout.LISTED] = scalars[layout.JOURNALED_FACTS]
 
 
 @kernel
-def clear_class_lists(table: Int64s) -> None:
+def clear_class_lists(table: layout.Int64s) -> None:
     """Clear the lists by class."""
-    scalars = int64_column(table[SCALARS])
-    journal = int64_column(table[JOURNAL_FACTS])
-    ends = int32_column(table[CLASS_JOURNALED])
-    for i in range(scalars[LISTED]):
-        kind = (journal[i] >> JOURNAL_CLASS_SHIFT) & CLASS_BITS
+    scalars = int64_column(table[layout.SCALARS])
+    journal = int64_column(table[layout.JOURNAL_FACTS])
+    ends = int32_column(table[layout.CLASS_JOURNALED])
+    for i in range(scalars[layout.LISTED]):
+        kind = (journal[i] >> layout.JOURNAL_CLASS_SHIFT) & layout.CLASS_BITS
         ends[2 * kind] = 0
         ends[2 * kind + 1] = 0
-    scalars[LISTED] = 0
+    scalars[layout.LISTED] = 0
 
 
 @kernel
-def first_touched(table: Int64s) -> int:
+def first_touched(table: layout.Int64s) -> int:
     """The first iteration to settle after entering a stratum, or -1 if there is none."""
-    scalars = int64_column(table[SCALARS])
-    initial = int32_column(table[INITIAL_HEADS])[scalars[STRATUM]]
-    if scalars[DELTA_COUNT] > 0 or initial != 0:
+    scalars = int64_column(table[layout.SCALARS])
+    initial = int32_column(table[layout.INITIAL_HEADS])[scalars[layout.STRATUM]]
+    if scalars[layout.DELTA_COUNT] > 0 or initial != 0:
         return 0
     return next_touched(table)
 
 
 @kernel
 def settle(  # noqa: C901 - the hottest loop
-    table: Int64s, values: Int64s, iteration: int
+    table: layout.Int64s, values: layout.Int64s, iteration: int
 ) -> int:
     """Update the transition of every touched fact at an iteration; returns a status."""
-    scalars = int64_column(table[SCALARS])
-    words = int32_column(table[ARENA])
-    units = int64_column(table[ARENA])
-    classes = int32_column(table[CLASSES])
-    nodes = int64_column(table[TOUCHED_NODES])
+    scalars = int64_column(table[layout.SCALARS])
+    words = int32_column(table[layout.ARENA])
+    units = int64_column(table[layout.ARENA])
+    classes = int32_column(table[layout.CLASSES])
+    nodes = int64_column(table[layout.TOUCHED_NODES])
     if iteration == 0:
-        heads = int32_column(table[INITIAL_HEADS])
-        at = scalars[STRATUM]
+        heads = int32_column(table[layout.INITIAL_HEADS])
+        at = scalars[layout.STRATUM]
     else:
-        heads = int32_column(table[TOUCHED_HEADS])
+        heads = int32_column(table[layout.TOUCHED_HEADS])
         at = iteration
     node = heads[at]
     heads[at] = 0
@@ -147,8 +111,13 @@ def settle(  # noqa: C901 - the hottest loop
         fact = nodes[node] & LOW
         last = node
         node = nodes[node] >> 32
-        prefetch(table[ARENA] + 8 * (nodes[nodes[node] >> 32] & LOW))
-        if classes[(words[2 * fact] & CLASS_BITS) * CLASS_WIDTH + CLASS_LATTICE] != 0:
+        prefetch(table[layout.ARENA] + 8 * (nodes[nodes[node] >> 32] & LOW))
+        if (
+            classes[
+                (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH + layout.CLASS_LATTICE
+            ]
+            != 0
+        ):
             offer(table, values, fact, iteration)
             continue
         before = 0
@@ -156,7 +125,7 @@ def settle(  # noqa: C901 - the hottest loop
         entry = fact + 1
         here = 0
         while entry != 0:
-            multiplicity = units[entry] >> MULTIPLICITY_SHIFT
+            multiplicity = units[entry] >> layout.MULTIPLICITY_SHIFT
             when = words[2 * entry + 2]
             if when <= iteration:
                 upto += multiplicity
@@ -164,45 +133,45 @@ def settle(  # noqa: C901 - the hottest loop
                     here = entry
                 else:
                     before += multiplicity
-            elif units[entry] & TOUCHED == 0:
+            elif units[entry] & layout.TOUCHED == 0:
                 # A change here shifts the sums at all later iterations.
                 touch(table, fact, entry)
             entry = words[2 * entry + 3]
         if here == 0:
             continue
         transition = (1 if upto > 0 else 0) - (1 if before > 0 else 0)
-        change = transition - ((units[here] & TRANSITION_BITS) - 1)
-        units[here] = (units[here] & ~TOUCHED) + change
+        change = transition - ((units[here] & layout.TRANSITION_BITS) - 1)
+        units[here] = (units[here] & ~layout.TOUCHED) + change
         if change != 0:
             add_delta(table, fact, change)
     if first != 0:
-        nodes[last] = (scalars[FREE_NODE] << 32) | LOW
-        scalars[FREE_NODE] = first
+        nodes[last] = (scalars[layout.FREE_NODE] << 32) | LOW
+        scalars[layout.FREE_NODE] = first
     return settle_groups(table, values, iteration)
 
 
 @kernel
-def next_touched(table: Int64s) -> int:
+def next_touched(table: layout.Int64s) -> int:
     """The next iteration with touched facts, or -1."""
-    scalars = int64_column(table[SCALARS])
-    heads = int32_column(table[TOUCHED_HEADS])
-    iteration = scalars[ITERATION] + 1
-    last = scalars[LAST_TOUCHED]
+    scalars = int64_column(table[layout.SCALARS])
+    heads = int32_column(table[layout.TOUCHED_HEADS])
+    iteration = scalars[layout.ITERATION] + 1
+    last = scalars[layout.LAST_TOUCHED]
     while iteration <= last:
         if heads[iteration] != 0:
-            scalars[ITERATION] = iteration
+            scalars[layout.ITERATION] = iteration
             return iteration
         iteration += 1
-    scalars[ITERATION] = last
+    scalars[layout.ITERATION] = last
     return -1
 
 
 @kernel
-def clear_deltas(table: Int64s) -> None:
+def clear_deltas(table: layout.Int64s) -> None:
     """Clear the deltas: from now on old and new transitions are the same."""
-    scalars = int64_column(table[SCALARS])
-    words = int32_column(table[ARENA])
-    deltas = int64_column(table[DELTAS])
-    for i in range(scalars[DELTA_COUNT]):
-        words[2 * (deltas[i] & LOW)] &= ~DELTA_BITS
-    scalars[DELTA_COUNT] = 0
+    scalars = int64_column(table[layout.SCALARS])
+    words = int32_column(table[layout.ARENA])
+    deltas = int64_column(table[layout.DELTAS])
+    for i in range(scalars[layout.DELTA_COUNT]):
+        words[2 * (deltas[i] & LOW)] &= ~layout.DELTA_BITS
+    scalars[layout.DELTA_COUNT] = 0

@@ -16,7 +16,7 @@ from streamreasoner.native.addresses import double_bits, double_of_bits, multipl
 from streamreasoner.native.compile import inlined, kernel
 
 if TYPE_CHECKING:
-    from streamreasoner.backends.columnar.kernels.records.layout import Int64s
+    from streamreasoner.backends.columnar.kernels.records import layout
 
 DIGIT_BITS = 32
 DIGITS_INTEGER = 3
@@ -35,7 +35,9 @@ _LAST_EXPONENT = 2045  # bits dropped for the greatest doubles
 
 
 @kernel
-def add(units: Int64s, at: int, digits: int, shift: int, factor: int, multiplicity: int) -> None:
+def add(
+    units: layout.Int64s, at: int, digits: int, shift: int, factor: int, multiplicity: int
+) -> None:
     """Add `factor * multiplicity * 2^shift`.
 
     Args:
@@ -82,7 +84,7 @@ def add(units: Int64s, at: int, digits: int, shift: int, factor: int, multiplici
 
 
 @kernel
-def add_double(units: Int64s, at: int, value: float, multiplicity: int) -> None:
+def add_double(units: layout.Int64s, at: int, value: float, multiplicity: int) -> None:
     """Add a finite double times a multiplicity to `DIGITS_DOUBLE` digits."""
     bits = double_bits(value)
     exponent = (bits >> _MANTISSA_BITS) & _EXPONENT
@@ -94,7 +96,7 @@ def add_double(units: Int64s, at: int, value: float, multiplicity: int) -> None:
 
 
 @kernel
-def to_double(units: Int64s, at: int, digits: int) -> float:
+def to_double(units: layout.Int64s, at: int, digits: int) -> float:
     """A sum of doubles, rounded once to nearest, ties to even.
 
     Returns:
@@ -134,7 +136,7 @@ def to_double(units: Int64s, at: int, digits: int) -> float:
 
 
 @kernel
-def sign(units: Int64s, at: int, digits: int) -> int:
+def sign(units: layout.Int64s, at: int, digits: int) -> int:
     """Sign of the sum: -1, 0 or 1."""
     if units[at + digits - 1] < 0:
         return -1
@@ -144,7 +146,7 @@ def sign(units: Int64s, at: int, digits: int) -> int:
     return 0
 
 
-def read_integer(units: Int64s, at: int, digits: int) -> int:
+def read_integer(units: layout.Int64s, at: int, digits: int) -> int:
     """The sum as a Python integer."""
     return sum(int(units[at + i]) << DIGIT_BITS * i for i in range(digits))
 
@@ -158,7 +160,7 @@ def _product_digit(low: int, high: int, k: int) -> int:
 
 
 @inlined
-def _magnitude(units: Int64s, at: int, top: int, lowest: int, i: int) -> int:
+def _magnitude(units: layout.Int64s, at: int, top: int, lowest: int, i: int) -> int:
     """Digit `i` of the absolute value; `lowest` is the least digit that is not 0, or `top`."""
     digit = units[at + i]
     if units[at + top] >= 0:
@@ -171,7 +173,7 @@ def _magnitude(units: Int64s, at: int, top: int, lowest: int, i: int) -> int:
 
 
 @inlined
-def _read(units: Int64s, at: int, top: int, lowest: int, start: int) -> int:
+def _read(units: layout.Int64s, at: int, top: int, lowest: int, start: int) -> int:
     """The absolute value without its last `start` bits, at most 53 bits."""
     i = min(start >> 5, top)
     offset = start - DIGIT_BITS * i
