@@ -16,52 +16,18 @@ from rich.table import Table
 from rich.text import Text
 
 from streamreasoner.demo.ontology import sentence
-from streamreasoner.demo.report import summary_lines, verdict_lines
+from streamreasoner.demo.tally import History
 from streamreasoner.demo.university import EventKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from rich.console import ConsoleOptions, RenderableType, RenderResult
 
-    from streamreasoner.demo.producer import Announcement
-    from streamreasoner.demo.tally import Change, Totals
-    from streamreasoner.demo.verdict import StateComparison
-    from streamreasoner.demo.view import StartupStep, Summary
+    from streamreasoner.demo.tally import Totals
+    from streamreasoner.demo.university import Change
 
-
-_SECONDS = 120
 _BARS = "▁▂▃▄▅▆▇█"
-
-
-class History:
-    """Rates and latencies of each of the last seconds.
-
-    Attributes:
-        updates: Updates sent per second.
-        changes: Derived changes received per second.
-        medians: Median latencies in milliseconds.
-    """
-
-    def __init__(self) -> None:
-        self.updates: deque[float] = deque(maxlen=_SECONDS)
-        self.changes: deque[float] = deque(maxlen=_SECONDS)
-        self.medians: deque[float] = deque(maxlen=_SECONDS)
-        self._last: tuple[float, int, int] | None = None
-
-    def add(self, snapshot: Totals, elapsed: float) -> None:
-        """Record the totals; each series grows by one value per second."""
-        received = snapshot.plus + snapshot.minus
-        if self._last is None:
-            self._last = (elapsed, snapshot.updates_in, received)
-        then, updates, changes = self._last
-        if elapsed - then < 1:
-            return
-        self._last = (elapsed, snapshot.updates_in, received)
-        self.updates.append((snapshot.updates_in - updates) / (elapsed - then))
-        self.changes.append((received - changes) / (elapsed - then))
-        recent = snapshot.recent
-        self.medians.append(float(np.median(recent)) * 1000 if len(recent) else 0.0)
 
 
 def spark(series: Sequence[float], width: int) -> str:
@@ -91,7 +57,7 @@ class Dashboard:
     def __init__(self, duration: float, console: Console | None = None) -> None:
         self._console = console or Console()
         self._duration = duration
-        self._steps: dict[str, StartupStep] = {}
+        self._steps: dict[str, float | None] = {}
         self._spinner = Spinner("dots", style="cyan")
         self._announcements: deque[str] = deque(maxlen=_EVENT_LINES)
         self._schema: deque[str] = deque(maxlen=_SCHEMA_LINES)
@@ -100,9 +66,10 @@ class Dashboard:
         self._elapsed = 0.0
         self._live: Live | None = None
 
-    def step(self, step: StartupStep) -> None:
-        """Record the step; the first one starts drawing."""
-        self._steps[step.what] = step
+    def step(self, what: str, now: float, seconds: float | None = None) -> None:
+        """Record a step and how long it took, once it is done; the first one starts drawing."""
+        del now
+        self._steps[what] = seconds
         if self._live is None:
             self._start_live(screen=False)
 
@@ -111,11 +78,9 @@ class Dashboard:
         self.close()
         self._start_live(screen=True)
 
-    def announce(self, announcement: Announcement) -> None:
+    def announce(self, kind: EventKind, sentence: str) -> None:
         """Record the sentence; schema changes have a panel of their own."""
-        (self._schema if announcement.kind is EventKind.SCHEMA else self._announcements).append(
-            announcement.sentence
-        )
+        (self._schema if kind is EventKind.SCHEMA else self._announcements).append(sentence)
 
     def show(self, snapshot: Totals, elapsed: float) -> None:
         """Record the totals."""
@@ -127,15 +92,12 @@ class Dashboard:
         self.close()
         self._console.print(f"{reason}\n", style="bold", highlight=False)
 
-    def conclude(self, summary: Summary, verdict: StateComparison) -> None:
+    def conclude(self, lines: Iterable[str], *, equal: bool) -> None:
         """Print the run and the result below the steps of the startup."""
-        for line in summary_lines(summary):
-            self._console.print(line, highlight=False)
-        *lines, result = verdict_lines(verdict)
-        self._console.print()
+        *lines, result = lines
         for line in lines:
             self._console.print(line, highlight=False, markup=False)
-        self._console.print(f"\n{result}", style="bold green" if verdict.equal else "bold red")
+        self._console.print(f"\n{result}", style="bold green" if equal else "bold red")
 
     def close(self) -> None:
         """Stop drawing."""
@@ -163,12 +125,12 @@ class Dashboard:
 
     def _startup_table(self) -> Table:
         table = Table.grid(padding=(0, 1))
-        for step in list(self._steps.values()):
-            if step.seconds is None:
-                table.add_row(self._spinner, Text(step.what, style="cyan"), "")
+        for what, seconds in list(self._steps.items()):
+            if seconds is None:
+                table.add_row(self._spinner, Text(what, style="cyan"), "")
             else:
-                seconds = Text(f"{step.seconds:5.1f} s", style="dim")
-                table.add_row(Text("✓", style="green"), step.what, seconds)
+                duration = Text(f"{seconds:5.1f} s", style="dim")
+                table.add_row(Text("✓", style="green"), what, duration)
         return table
 
     def _screen(self, snapshot: Totals) -> Layout:

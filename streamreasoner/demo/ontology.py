@@ -6,7 +6,6 @@ the demo never have the same short name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamreasoner.rdf import vocabulary
@@ -92,25 +91,13 @@ def _edges(pairs: str, predicate: str) -> tuple[Triple, ...]:
     return tuple((name(left), predicate, name(right)) for left, right in words)
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
-    """Edges between classes and properties.
-
-    Attributes:
-        edges: Edges asserted at the opening.
-        amendments: Edges that are added and withdrawn later; they include some of `edges`.
-    """
-
-    edges: tuple[Triple, ...]
-    amendments: tuple[Triple, ...]
-
-
-SCHEMA = Schema(
-    edges=(
-        *_edges(_CLASSES, _SUB_CLASS_OF),
-        *_edges(_PROPERTIES, _SUB_PROPERTY_OF),
-        *_edges(_DOMAINS, _DOMAIN),
-        *_edges(_RANGES, _RANGE),
-    ),
-    amendments=tuple((name(left), edge, name(right)) for left, edge, right in _AMENDMENTS),
+EDGES = (
+    *_edges(_CLASSES, _SUB_CLASS_OF),
+    *_edges(_PROPERTIES, _SUB_PROPERTY_OF),
+    *_edges(_DOMAINS, _DOMAIN),
+    *_edges(_RANGES, _RANGE),
 )
+"""Edges between classes and properties, asserted at the opening."""
+
+AMENDMENTS = tuple((name(left), edge, name(right)) for left, edge, right in _AMENDMENTS)
+"""Edges that are added and withdrawn later; they include some of `EDGES`."""

@@ -1,4 +1,4 @@
-"""Send the university's updates to the input topic at a steady rate.
+"""Make messages of the university's updates at a steady rate.
 
 Invariant: a schema change has an epoch of its own, so its consequences can be counted separately.
 """
@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamreasoner.demo.university import EventKind, university
-from streamreasoner.io.kafka.topics import produce
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator
 
-    from streamreasoner.config import KafkaConfig
     from streamreasoner.demo.tally import Tally
-    from streamreasoner.demo.university import Event, TripleUpdate
+    from streamreasoner.demo.university import Change, Event
 
 SCHEMA_SECONDS = 5.0
 _MIN_UPDATES = 10
@@ -29,19 +27,10 @@ _MAX_LAG_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Announcement:
-    """An event at the university, in a sentence."""
-
-    kind: EventKind
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
 class Producer:
-    """Sends the stream.
+    """Makes the stream, at the pace at which it is read.
 
     Attributes:
-        kafka: The cluster; messages go to the first input topic.
         seed: Seed of the university.
         rate: Updates per second once the departments have opened.
         tally: Counts the updates sent, and knows when all of them have been processed.
@@ -49,23 +38,14 @@ class Producer:
         stop: Set it to end the stream.
     """
 
-    kafka: KafkaConfig
     seed: int
     rate: float
     tally: Tally
-    announce: Callable[[Announcement], None]
+    announce: Callable[[EventKind, str], None]
     stop: threading.Event
 
-    def run(self) -> None:
-        """Send until *stop* is set; when it returns, everything sent has been delivered.
-
-        Raises:
-            BrokerError: Kafka does not accept a message.
-        """
-        for _ in produce(self.kafka, self.kafka.input_topics[0], self._messages()):
-            pass
-
-    def _messages(self) -> Iterator[tuple[bytes, bytes]]:
+    def messages(self) -> Iterator[tuple[bytes, bytes]]:
+        """Keys and values, each when it is due, until *stop* is set."""
         schema_every = max(_MIN_UPDATES, round(self.rate * SCHEMA_SECONDS))
         opening, due = True, 0.0
         for event in university(self.seed, schema_every):
@@ -77,7 +57,7 @@ class Producer:
             if event.kind is EventKind.SCHEMA:
                 yield from self._send_schema_change(event)
                 continue
-            self.announce(Announcement(event.kind, event.sentence))
+            self.announce(event.kind, event.sentence)
             for update in event.updates:
                 if event.kind is EventKind.EVERYDAY:
                     due = max(due + 1 / self.rate, time.monotonic() - _MAX_LAG_SECONDS)
@@ -91,21 +71,19 @@ class Producer:
         settled_before = self._wait_until_settled()
         if self.stop.is_set():
             return
-        before = self.tally.changes()
+        before = self.tally.snapshot()
         for update in event.updates:
             yield self._send(update)
         effect = "its consequences are still being computed"
         if self._wait_until_settled() and settled_before:
-            plus, minus = (
-                now - then for now, then in zip(self.tally.changes(), before, strict=True)
-            )
-            effect = _effect(plus, minus)
-        self.announce(Announcement(event.kind, f"{event.sentence}: {effect}"))
+            after = self.tally.snapshot()
+            effect = _effect(after.plus - before.plus, after.minus - before.minus)
+        self.announce(event.kind, f"{event.sentence}: {effect}")
 
-    def _send(self, update: TripleUpdate) -> tuple[bytes, bytes]:
+    def _send(self, update: Change) -> tuple[bytes, bytes]:
         """Count an update and return its message."""
         self.tally.sent(update.diff)
-        subject, predicate, object_ = update.triple
+        subject, predicate, object_ = update.fact
         message = {"s": subject, "p": predicate, "o": object_, "diff": update.diff}
         message["ts"] = time.time_ns() // 1_000_000
         return subject.encode(), json.dumps(message, ensure_ascii=False).encode()

@@ -7,79 +7,31 @@ removed.
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from streamreasoner import app, config
-from streamreasoner.demo.consumer import read_all
-from streamreasoner.demo.stream import Stream, background
+from streamreasoner.demo.plain import summary_lines, verdict_lines
+from streamreasoner.demo.stream import Stream, background, change
 from streamreasoner.demo.tally import Tally
 from streamreasoner.demo.verdict import compare
-from streamreasoner.demo.view import StartupStep, Summary
-from streamreasoner.errors import (
-    BrokerError,
-    ConfigError,
-    EnvironmentSetupError,
-    StreamReasonerError,
-)
+from streamreasoner.errors import ConfigError, EnvironmentSetupError, StreamReasonerError
 from streamreasoner.io.kafka import broker
 from streamreasoner.io.kafka.broker import Broker
-from streamreasoner.io.kafka.topics import create_topics
+from streamreasoner.io.kafka.topics import create_topics, read_all
 from streamreasoner.pipeline import warmup
 from streamreasoner.program.load import load_program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from concurrent.futures import Future
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from streamreasoner.config import Config
-    from streamreasoner.demo.stream import Options
-    from streamreasoner.demo.view import View
-
-
-class Startup:
-    """Times the steps of the startup, measured from the start of the process.
-
-    Args:
-        view: Notified of each step.
-    """
-
-    def __init__(self, view: View) -> None:
-        self._view = view
-        self._process_start = _process_start()
-
-    def elapsed(self) -> float:
-        """Seconds since the process began."""
-        return time.clock_gettime(time.CLOCK_BOOTTIME) - self._process_start
-
-    @contextmanager
-    def step(self, what: str) -> Iterator[None]:
-        """Show a step and measure its duration."""
-        began = self.elapsed()
-        self._view.step(StartupStep(what, began))
-        yield
-        self._view.step(StartupStep(what, began, self.elapsed() - began))
-
-    def in_background(self, what: str, work: Callable[[], None]) -> Future[None]:
-        """Run a step on another thread."""
-
-        def run() -> None:
-            with self.step(what):
-                work()
-
-        return background(what, run)
-
-
-def _process_start() -> float:
-    """When this process began, in seconds since the machine booted; see proc_pid_stat(5)."""
-    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
-    return int(fields[19]) / os.sysconf("SC_CLK_TCK")
-
+    from streamreasoner.demo.stream import Options, View
 
 _RULES = "rho-df"
 _PARTITIONS = 3
@@ -94,7 +46,7 @@ def run(options: Options, view: View) -> bool:
             only ends the stream.
     """
     with ExitStack() as stack:
-        directory = stack.enter_context(_workspace(options.state))
+        directory = Path(stack.enter_context(_workspace(options.state)))
         stack.callback(view.close)
         try:
             return _run(options, view, directory, stack)
@@ -108,24 +60,18 @@ def run(options: Options, view: View) -> bool:
 
 
 def _run(options: Options, view: View, directory: Path, stack: ExitStack) -> bool:
-    startup = Startup(view)
-    compiled = startup.in_background(
-        "Kernels: compiled, or loaded from the cache",
-        partial(warmup.prepare, load_program(_RULES)),
-    )
+    compiled = background("kernels", partial(_compile, view))
     server = Broker(directory / "kafka")
-    settings = _start_broker(startup, stack, server, directory)
+    settings = _start_broker(view, stack, server, directory)
     tally = Tally()
-    with startup.step("Pipeline: Spark and its Kafka connector, tables, query"):
+    with _step(view, "Pipeline: Spark and its Kafka connector, tables, query"):
         pipeline = stack.enter_context(app.pipeline(settings, tally))
         compiled.result()
-    tally.watch(pipeline.reasoner)
-    stream = stack.enter_context(
-        Stream(options, settings.kafka, pipeline, tally, view, partial(_check_broker, server))
-    )
-    with startup.step("The university opens: first derived changes"):
+    tally.reasoner = pipeline.reasoner
+    stream = stack.enter_context(Stream(options, settings.kafka, server, pipeline, tally, view))
+    with _step(view, "The university opens: first derived changes"):
         stream.await_first_change()
-    first_change = startup.elapsed()
+    first_change = _age()
     view.stream()
     began = time.monotonic()
     reason = stream.watch(began)
@@ -133,23 +79,18 @@ def _run(options: Options, view: View, directory: Path, stack: ExitStack) -> boo
     view.finish(reason)
     stream.drain()
     received, published = (
-        read_all(settings.kafka, topic)
+        map(change, read_all(settings.kafka, topic))
         for topic in (*settings.kafka.input_topics, settings.kafka.output_topic)
     )
     verdict = compare(received, published, pipeline.reasoner)
-    view.conclude(Summary(tally.snapshot(), seconds, first_change), verdict)
+    summary = summary_lines(tally.snapshot(), seconds, first_change)
+    view.conclude([*summary, "", *verdict_lines(verdict)], equal=verdict.equal)
     return verdict.equal
 
 
-@contextmanager
-def _workspace(chosen: Path | None) -> Iterator[Path]:
+def _workspace(chosen: Path | None) -> AbstractContextManager[Path | str]:
     if chosen is None:
-        directory = Path(tempfile.mkdtemp(prefix="streamreasoner-demo-"))
-        try:
-            yield directory
-        finally:
-            shutil.rmtree(directory, ignore_errors=True)
-        return
+        return TemporaryDirectory(prefix="streamreasoner-demo-", ignore_cleanup_errors=True)
     try:
         chosen.mkdir(parents=True, exist_ok=True)
         used = any(chosen.iterdir())
@@ -159,38 +100,46 @@ def _workspace(chosen: Path | None) -> Iterator[Path]:
         ) from None
     if used:
         raise ConfigError(f"The directory {chosen} (--state) is not empty. Choose another one.")
-    yield chosen.absolute()
+    return nullcontext(chosen.absolute())
 
 
-def _start_broker(startup: Startup, stack: ExitStack, server: Broker, directory: Path) -> Config:
+@contextmanager
+def _step(view: View, what: str) -> Iterator[None]:
+    """Show a step of the startup and how long it takes."""
+    began = _age()
+    view.step(what, began)
+    yield
+    now = _age()
+    view.step(what, now, now - began)
+
+
+def _age() -> float:
+    """Seconds since this process began; see proc_pid_stat(5)."""
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
+
+
+def _compile(view: View) -> None:
+    with _step(view, "Kernels: compiled, or loaded from the cache"):
+        warmup.prepare(load_program(_RULES))
+
+
+def _start_broker(view: View, stack: ExitStack, server: Broker, directory: Path) -> Config:
     download = "" if broker.is_downloaded() else "downloaded once, then "
-    with startup.step(f"Kafka: {download}a broker on this machine"):
+    with _step(view, f"Kafka: {download}a broker on this machine"):
         stack.enter_context(server)
-    settings = _settings(server.bootstrap_servers, directory / "pipeline")
-    with startup.step(f"Kafka: topics, {_PARTITIONS} partitions"):
-        create_topics(settings.kafka, _PARTITIONS, 1)
-    return settings
-
-
-def _settings(servers: str, directory: Path) -> Config:
     raw = {
         "kafka": {
-            "bootstrap_servers": servers,
+            "bootstrap_servers": server.bootstrap_servers,
             "input_topics": ["university"],
             "output_topic": "derived",
         },
         "rules": {"program": _RULES},
         "metrics": {"port": 0},
-        "state": {"directory": str(directory)},
+        "state": {"directory": str(directory / "pipeline")},
     }
     # The demo ignores the environment, whose variables are meant for other pipelines.
-    return config.parse(raw, {}, directory)
-
-
-def _check_broker(server: Broker) -> None:
-    """Raise if the broker has exited; its exit status is left for `Broker` to read."""
-    how = os.WEXITED | os.WNOHANG | os.WNOWAIT
-    ended = None if server.pid is None else os.waitid(os.P_PID, server.pid, how)
-    if ended is not None:
-        by = "exited with" if ended.si_code == os.CLD_EXITED else "was killed by signal"
-        raise BrokerError(f"The embedded broker {by} {ended.si_status} during the demo.")
+    settings = config.parse(raw, {}, directory / "pipeline")
+    with _step(view, f"Kafka: topics, {_PARTITIONS} partitions"):
+        create_topics(settings.kafka, _PARTITIONS, 1)
+    return settings

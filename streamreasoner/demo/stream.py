@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from concurrent.futures import Future, wait
-from dataclasses import dataclass
-from functools import partial
+from contextlib import closing
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from streamreasoner.demo.consumer import follow
 from streamreasoner.demo.producer import Producer
+from streamreasoner.demo.university import Change
 from streamreasoner.errors import BrokerError
+from streamreasoner.io.kafka.topics import consume, produce
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +22,13 @@ if TYPE_CHECKING:
 
     from streamreasoner.app import Pipeline
     from streamreasoner.config import KafkaConfig
+    from streamreasoner.demo.dashboard import Dashboard
+    from streamreasoner.demo.plain import PlainView
     from streamreasoner.demo.tally import Tally
-    from streamreasoner.demo.view import View
+    from streamreasoner.io.codec.encode import Message
+    from streamreasoner.io.kafka.broker import Broker
+
+    View = Dashboard | PlainView
 
 
 def background(name: str, work: Callable[[], None]) -> Future[None]:
@@ -62,53 +69,41 @@ class Options:
     state: Path | None
 
 
+@dataclass(slots=True)
 class Stream:
     """The threads around a running pipeline; leaving the context stops and joins them.
 
-    Args:
+    Attributes:
         options: How the demo runs.
         kafka: The cluster and its topics.
+        broker: The cluster's only broker.
         pipeline: Reads the input and publishes the changes.
         tally: The pipeline's observer.
         view: Shows the stream.
-        check_broker: Raises if the broker has exited.
     """
 
-    def __init__(  # noqa: PLR0917 - the parts of the demo, wired once
-        self,
-        options: Options,
-        kafka: KafkaConfig,
-        pipeline: Pipeline,
-        tally: Tally,
-        view: View,
-        check_broker: Callable[[], None],
-    ) -> None:
-        self._options = options
-        self._pipeline = pipeline
-        self._tally = tally
-        self._view = view
-        self._check_broker = check_broker
-        self._stop_producer = threading.Event()
-        self._stop_consumer = threading.Event()
-        self._producer = Producer(
-            kafka, options.seed, options.rate, tally, view.announce, self._stop_producer
-        )
-        self._follow = partial(follow, kafka, kafka.output_topic, tally, self._stop_consumer)
-        self._futures: list[Future[None]] = []
+    options: Options
+    kafka: KafkaConfig
+    broker: Broker
+    pipeline: Pipeline
+    tally: Tally
+    view: View
+    _stop_producer: threading.Event = field(default_factory=threading.Event)
+    _stop_consumer: threading.Event = field(default_factory=threading.Event)
+    _futures: list[Future[None]] = field(default_factory=list)
 
     def __enter__(self) -> Self:
-        tasks: dict[str, Callable[[], None]] = {
-            "query": self._pipeline.query.wait,
-            "consumer": self._follow,
-            "producer": self._producer.run,
-        }
-        self._futures = [background(name, work) for name, work in tasks.items()]
+        self._futures = [
+            background("query", self.pipeline.query.wait),
+            background("consumer", self._follow),
+            background("producer", self._send),
+        ]
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._stop_producer.set()
         self._stop_consumer.set()
-        self._pipeline.query.stop()
+        self.pipeline.query.stop()
         # After a failure a client may wait minutes for a broker that has stopped.
         wait(self._futures, None if kind is None else _SHUTDOWN_SECONDS)
 
@@ -118,11 +113,7 @@ class Stream:
         Raises:
             StreamReasonerError: A thread failed, or the wait timed out.
         """
-        deadline = time.monotonic() + _SETTLE_SECONDS
-        while not self._tally.first_change.wait(_POLL_SECONDS):
-            self._check()
-            if time.monotonic() > deadline:
-                raise BrokerError(f"Nothing was derived within {_SETTLE_SECONDS:g} s.")
+        self._await(self.tally.first_change.wait, "Nothing was derived")
 
     def watch(self, began: float) -> str:
         """Show the stream until its duration has passed or Ctrl-C; return which, as text.
@@ -131,9 +122,9 @@ class Stream:
             StreamReasonerError: A thread failed.
         """
         try:
-            while (elapsed := time.monotonic() - began) < self._options.duration:
+            while (elapsed := time.monotonic() - began) < self.options.duration:
                 self._check()
-                self._view.show(self._tally.snapshot(), elapsed)
+                self.view.show(self.tally.snapshot(), elapsed)
                 self._stop_producer.wait(_POLL_SECONDS)
         except KeyboardInterrupt:
             return f"Interrupted after {time.monotonic() - began:.0f} s."
@@ -148,19 +139,45 @@ class Stream:
         self._stop_producer.set()
         query, _, producer = self._futures
         producer.result()
+        self._await(self.tally.await_settled, "The stream was not consumed and published")
+        self.pipeline.query.stop()
+        query.result()
+
+    def _send(self) -> None:
+        """Send the university's updates; when it returns, all of them have been delivered."""
+        options, stop = self.options, self._stop_producer
+        producer = Producer(options.seed, options.rate, self.tally, self.view.announce, stop)
+        for _ in produce(self.kafka, self.kafka.input_topics[0], producer.messages()):
+            pass
+
+    def _follow(self) -> None:
+        """Pass changes to the tally as they are committed."""
+        with closing(consume(self.kafka, self.kafka.output_topic, from_beginning=True)) as polls:
+            for messages in polls:
+                if self._stop_consumer.is_set():
+                    return
+                self.tally.received([change(message) for message in messages])
+
+    def _await(self, condition: Callable[[float], bool], failure: str) -> None:
+        """Wait for a condition that itself waits so many seconds and returns whether it holds."""
         deadline = time.monotonic() + _SETTLE_SECONDS
-        while not self._tally.await_settled(_POLL_SECONDS):
+        while not condition(_POLL_SECONDS):
             self._check()
             if time.monotonic() > deadline:
-                raise BrokerError(
-                    f"The stream was not consumed and published within {_SETTLE_SECONDS:g} s."
-                )
-        self._pipeline.query.stop()
-        query.result()
+                raise BrokerError(f"{failure} within {_SETTLE_SECONDS:g} s.")
 
     def _check(self) -> None:
         """Raise the error that ended a thread or the broker early."""
-        self._check_broker()
+        if (code := self.broker.exit_code) is not None:
+            how = f"exited with {code}" if code >= 0 else f"was killed by signal {-code}"
+            raise BrokerError(f"The embedded broker {how} during the demo.")
         for future in self._futures:
             if future.done():
                 future.result()
+
+
+def change(message: Message) -> Change:
+    """The change in a message of the output topic, or the update in one of an input topic."""
+    assert message.value is not None  # noqa: S101 - neither the demo nor the sink deletes messages
+    fields = json.loads(message.value)
+    return Change((fields["s"], fields["p"], fields["o"]), fields["diff"], fields.get("epoch", -1))

@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,22 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.api.reasoner import Reasoner
+    from streamreasoner.demo.university import Change
     from streamreasoner.engine.epoch import EpochResult
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A fact and how its multiplicity or its presence changes.
-
-    Attributes:
-        fact: Subject, predicate and object in N-Triples syntax.
-        diff: Its signed multiplicity.
-        epoch: The epoch that derived it; -1 for input.
-    """
-
-    fact: tuple[str, ...]
-    diff: int
-    epoch: int
 
 
 _LATEST = 100
@@ -64,19 +51,19 @@ class Totals:
         latest: The newest changes, oldest first.
     """
 
-    asserted_in: int
-    retracted_in: int
-    evaluated: int
-    plus: int
-    minus: int
-    epoch: int
-    iterations: int
-    facts: int
-    derived: int
-    terms: int
-    recent: NDArray[np.float64]
-    all: NDArray[np.float64]
-    latest: tuple[Change, ...]
+    asserted_in: int = 0
+    retracted_in: int = 0
+    evaluated: int = 0
+    plus: int = 0
+    minus: int = 0
+    epoch: int = -1
+    iterations: int = 0
+    facts: int = 0
+    derived: int = 0
+    terms: int = 0
+    recent: NDArray[np.float64] = field(default_factory=partial(np.empty, 0))
+    all: NDArray[np.float64] = field(default_factory=partial(np.empty, 0))
+    latest: tuple[Change, ...] = ()
 
     @property
     def updates_in(self) -> int:
@@ -94,61 +81,70 @@ class _Epoch:
     receipt: float = 0.0
 
 
-@dataclass(slots=True)
-class _Size:
-    facts: int = 0
-    derived: int = 0
-    terms: int = 0
+_HISTORY_SECONDS = 120
 
 
-@dataclass(slots=True)
-class _Latencies:
-    recent: deque[tuple[float, NDArray[np.float64]]] = field(default_factory=deque)
-    all: list[NDArray[np.float64]] = field(default_factory=list)
+class History:
+    """Rates and latencies of each of the last seconds.
 
-    def add(self, now: float, seconds: NDArray[np.float64]) -> None:
-        self.recent.append((now, seconds))
-        self.all.append(seconds)
+    Attributes:
+        updates: Updates sent per second.
+        changes: Derived changes received per second.
+        medians: Median latencies in milliseconds.
+    """
 
-    def since(self, moment: float) -> NDArray[np.float64]:
-        while self.recent and self.recent[0][0] < moment:
-            self.recent.popleft()
-        return _concatenated([seconds for _, seconds in self.recent])
+    def __init__(self) -> None:
+        self.updates: deque[float] = deque(maxlen=_HISTORY_SECONDS)
+        self.changes: deque[float] = deque(maxlen=_HISTORY_SECONDS)
+        self.medians: deque[float] = deque(maxlen=_HISTORY_SECONDS)
+        self._last: tuple[float, int, int] | None = None
+
+    def add(self, snapshot: Totals, elapsed: float) -> bool:
+        """Record the totals; return whether a second has passed and each series grew by a value."""
+        now = (elapsed, snapshot.updates_in, snapshot.plus + snapshot.minus)
+        if self._last is None:
+            self._last = now
+        seconds, updates, changes = (new - old for new, old in zip(now, self._last, strict=True))
+        if seconds < 1:
+            return False
+        self._last = now
+        self.updates.append(updates / seconds)
+        self.changes.append(changes / seconds)
+        recent = snapshot.recent
+        self.medians.append(float(np.median(recent)) * 1000 if len(recent) else 0.0)
+        return True
 
 
 class Tally(PipelineObserver):
-    """Counts on three threads: the producer's, the one that runs batches, and the consumer's."""
+    """Counts on three threads: the producer's, the one that runs batches, and the consumer's.
+
+    Attributes:
+        first_change: Set when the first derived change has been received.
+        reasoner: Gives the state's size; read only on the thread that runs batches.
+    """
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._asserted_in = self._retracted_in = self._evaluated = 0
-        self._plus = self._minus = 0
-        self._epoch, self._iterations, self._rows = -1, 0, 0
-        self._current = -1
-        self._waiting: dict[int, _Epoch] = {}
-        self._size = _Size()
-        self._latencies = _Latencies()
-        self._latest: deque[Change] = deque(maxlen=_LATEST)
-        self._reasoner: Reasoner | None = None
         self.first_change = threading.Event()
-        """Set when the first derived change has been received."""
-
-    def watch(self, reasoner: Reasoner) -> None:
-        """Read the state's size from this reasoner, on the thread that runs batches."""
-        self._reasoner = reasoner
+        self.reasoner: Reasoner | None = None
+        self._changed = threading.Condition()
+        self._totals = Totals()
+        self._current, self._rows = -1, 0
+        self._waiting: dict[int, _Epoch] = {}
+        self._latencies: list[tuple[float, NDArray[np.float64]]] = []
+        self._latest: deque[Change] = deque(maxlen=_LATEST)
 
     def start_latencies(self) -> None:
         """Discard the latencies so far: the first epoch includes warm-up."""
         with self._changed:
-            self._latencies = _Latencies()
+            self._latencies = []
 
     def sent(self, diff: int) -> None:
         """Count an update that the producer sends."""
         with self._changed:
             if diff > 0:
-                self._asserted_in += 1
+                self._totals = replace(self._totals, asserted_in=self._totals.asserted_in + 1)
             else:
-                self._retracted_in += 1
+                self._totals = replace(self._totals, retracted_in=self._totals.retracted_in + 1)
 
     def batch_started(self, epoch: int, rows: int) -> None:
         """Remember the epoch that the following calls belong to."""
@@ -156,7 +152,8 @@ class Tally(PipelineObserver):
 
     def epoch_evaluated(self, result: EpochResult) -> None:
         """Record the iterations of the epoch."""
-        self._iterations = result.iterations
+        with self._changed:
+            self._totals = replace(self._totals, iterations=result.iterations)
 
     def published(
         self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]
@@ -172,15 +169,20 @@ class Tally(PipelineObserver):
     def batch_finished(self, epoch: int, seconds: float) -> None:
         """Record the size of the state; only this thread may use the reasoner."""
         del seconds
-        size = _Size()
-        if self._reasoner is not None:
-            statistics = self._reasoner.engine.statistics()
-            size.facts = statistics.asserted
-            size.derived = statistics.present - statistics.asserted
-            size.terms = len(self._reasoner.dictionary)
+        facts = present = terms = 0
+        if self.reasoner is not None:
+            statistics = self.reasoner.engine.statistics()
+            facts, present = statistics.asserted, statistics.present
+            terms = len(self.reasoner.dictionary)
         with self._changed:
-            self._size, self._epoch = size, epoch
-            self._evaluated += self._rows
+            self._totals = replace(
+                self._totals,
+                epoch=epoch,
+                evaluated=self._totals.evaluated + self._rows,
+                facts=facts,
+                derived=present - facts,
+                terms=terms,
+            )
             self._changed.notify_all()
 
     def received(self, changes: Sequence[Change]) -> None:
@@ -188,13 +190,15 @@ class Tally(PipelineObserver):
         now = time.time()
         with self._changed:
             for change in changes:
-                if change.diff > 0:
-                    self._plus += 1
-                else:
-                    self._minus += 1
                 epoch = self._waiting.setdefault(change.epoch, _Epoch())
                 epoch.received += 1
                 epoch.receipt = now
+            plus = sum(change.diff > 0 for change in changes)
+            self._totals = replace(
+                self._totals,
+                plus=self._totals.plus + plus,
+                minus=self._totals.minus + len(changes) - plus,
+            )
             for number in {change.epoch for change in changes}:
                 self._settle(number)
             self._latest.extend(changes)
@@ -206,33 +210,20 @@ class Tally(PipelineObserver):
         with self._changed:
             return self._changed.wait_for(self._settled, seconds)
 
-    def changes(self) -> tuple[int, int]:
-        """Derived changes received so far, +1 and -1."""
-        with self._changed:
-            return self._plus, self._minus
-
     def snapshot(self) -> Totals:
         """The current totals."""
+        earliest = time.time() - _RECENT_SECONDS
         with self._changed:
-            return Totals(
-                asserted_in=self._asserted_in,
-                retracted_in=self._retracted_in,
-                evaluated=self._evaluated,
-                plus=self._plus,
-                minus=self._minus,
-                epoch=self._epoch,
-                iterations=self._iterations,
-                facts=self._size.facts,
-                derived=self._size.derived,
-                terms=self._size.terms,
-                recent=self._latencies.since(time.time() - _RECENT_SECONDS),
-                all=_concatenated(self._latencies.all),
+            recent = [seconds for receipt, seconds in self._latencies if receipt >= earliest]
+            return replace(
+                self._totals,
+                recent=np.concatenate([np.empty(0), *recent]),
+                all=np.concatenate([np.empty(0), *(seconds for _, seconds in self._latencies)]),
                 latest=tuple(self._latest),
             )
 
     def _settled(self) -> bool:
-        sent = self._asserted_in + self._retracted_in
-        return self._evaluated == sent and not self._waiting
+        return self._totals.evaluated == self._totals.updates_in and not self._waiting
 
     def _settle(self, number: int) -> None:
         """Record the latencies of an epoch's inputs once its last change has been received."""
@@ -240,9 +231,5 @@ class Tally(PipelineObserver):
         if epoch.appended is not None and epoch.received == epoch.expected:
             del self._waiting[number]
             if epoch.expected:
-                self._latencies.add(epoch.receipt, epoch.receipt - epoch.appended)
+                self._latencies.append((epoch.receipt, epoch.receipt - epoch.appended))
             self._changed.notify_all()
-
-
-def _concatenated(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    return np.concatenate(parts) if parts else np.empty(0)

@@ -9,9 +9,10 @@ import random
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING
 
-from streamreasoner.demo.ontology import SCHEMA, TYPE, name, short
+from streamreasoner.demo.ontology import AMENDMENTS, EDGES, TYPE, name, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,11 +41,18 @@ class EventKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class TripleUpdate:
-    """One triple that is asserted (+1) or retracted (-1)."""
+class Change:
+    """A fact and how its multiplicity or its presence changes.
 
-    triple: Triple
+    Attributes:
+        fact: Subject, predicate and object in N-Triples syntax.
+        diff: Its signed multiplicity.
+        epoch: The epoch that derived it; -1 for input.
+    """
+
+    fact: Triple
     diff: int
+    epoch: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +67,7 @@ class Event:
 
     kind: EventKind
     sentence: str
-    updates: tuple[TripleUpdate, ...]
+    updates: tuple[Change, ...]
 
 
 def university(seed: int, schema_every: int) -> Iterator[Event]:
@@ -87,7 +95,6 @@ class _Campus:
         self._rng = rng
         # Dictionaries for their order: sets of strings iterate differently in every process.
         self._about: defaultdict[str, dict[Triple, None]] = defaultdict(dict)
-        self._asserted: dict[Triple, None] = {}
         self._staff: list[str] = []
         self._students: list[str] = []
         self._courses: list[str] = []
@@ -99,7 +106,7 @@ class _Campus:
 
     def schema(self) -> Event:
         """The schema, before anything else."""
-        updates = self._assert(SCHEMA.edges)
+        updates = self._assert(EDGES)
         return Event(EventKind.OPENING, f"a schema of {len(updates)} edges", updates)
 
     def open_department(self, department: str) -> Event:
@@ -121,9 +128,14 @@ class _Campus:
 
     def everyday_event(self) -> Event:
         """An arrival, a change or a departure of a person or a thing."""
-        arrivals: tuple[Callable[[str], tuple[str, tuple[TripleUpdate, ...]]], ...]
+        arrivals: tuple[Callable[[str], tuple[str, tuple[Change, ...]]], ...]
         arrivals = (self._hire, self._enrol, self._enrol, self._open_course, self._publish)
-        departures = (self._leave, self._graduate, self._graduate, self._end_course, self._withdraw)
+        departures = (
+            partial(self._remove, self._staff, "leaves"),
+            *2 * (partial(self._remove, self._students, "graduates"),),
+            partial(self._remove, self._courses, "ends"),
+            partial(self._remove, self._papers, "is withdrawn"),
+        )
         if self._retracted < _RETRACTED_SHARE * self._everyday_updates and self._rng.random() < 0.5:  # noqa: PLR2004
             sentence, updates = self._rng.choice((*departures, self._promote))()
         else:
@@ -139,107 +151,77 @@ class _Campus:
         if undo:
             edge = self._amended.pop(0)
         else:
-            edge = SCHEMA.amendments[self._next_amendment % len(SCHEMA.amendments)]
+            edge = AMENDMENTS[self._next_amendment % len(AMENDMENTS)]
             self._next_amendment += 1
             self._amended.append(edge)
-        if edge in self._asserted:
+        if edge in self._about[edge[0]]:
             done, updates = "withdrawn", self._retract((edge,))
         else:
-            done = "restored" if edge in SCHEMA.edges else "added"
+            done = "restored" if edge in EDGES else "added"
             updates = self._assert((edge,))
         return Event(EventKind.SCHEMA, f"{' '.join(map(short, edge))} {done}", updates)
 
-    def _hire(self, place: str) -> tuple[str, tuple[TripleUpdate, ...]]:
+    def _hire(self, place: str) -> tuple[str, tuple[Change, ...]]:
         person, rank = self._person(), self._rng.choice(_RANKS)
-        facts = [
-            (person, TYPE, name(rank)),
-            (person, name("worksFor"), place),
-            _name_triple(person),
-        ]
+        facts = _member(person, rank, "worksFor", place)
         if self._courses:
             facts.append((person, name("teacherOf"), self._rng.choice(self._courses)))
         self._staff.append(person)
         return f"{short(person)} joins {short(place)} as {rank}", self._assert(facts)
 
-    def _enrol(self, place: str) -> tuple[str, tuple[TripleUpdate, ...]]:
+    def _enrol(self, place: str) -> tuple[str, tuple[Change, ...]]:
         person = self._person()
         graduate = self._rng.random() < 0.3  # noqa: PLR2004
         kind = "GraduateStudent" if graduate else "UndergraduateStudent"
-        facts = [
-            (person, TYPE, name(kind)),
-            (person, name("studiesAt"), place),
-            _name_triple(person),
-        ]
-        facts += [
-            (person, name("takesCourse"), course) for course in self._sample(self._courses, 2)
-        ]
+        facts = _member(person, kind, "studiesAt", place)
+        facts += _triples([person], "takesCourse", self._sample(self._courses, 2))
         if graduate:
-            facts += [
-                (person, name("advisor"), teacher) for teacher in self._sample(self._staff, 1)
-            ]
-            facts += [
-                (person, name("assistantOf"), course) for course in self._sample(self._courses, 1)
-            ]
+            facts += _triples([person], "advisor", self._sample(self._staff, 1))
+            facts += _triples([person], "assistantOf", self._sample(self._courses, 1))
         self._students.append(person)
         return f"{short(person)} enrols in {short(place)}", self._assert(facts)
 
-    def _open_course(self, place: str) -> tuple[str, tuple[TripleUpdate, ...]]:
+    def _open_course(self, place: str) -> tuple[str, tuple[Change, ...]]:
         course = self._new_name(short(place))
-        kind = self._rng.choice(("Course", "GraduateCourse"))
-        facts = [(course, TYPE, name(kind))]
-        facts += [(teacher, name("teacherOf"), course) for teacher in self._sample(self._staff, 1)]
-        facts += [
-            (student, name("takesCourse"), course) for student in self._sample(self._students, 3)
-        ]
+        facts = [(course, TYPE, name(self._rng.choice(("Course", "GraduateCourse"))))]
+        facts += _triples(self._sample(self._staff, 1), "teacherOf", [course])
+        facts += _triples(self._sample(self._students, 3), "takesCourse", [course])
         self._courses.append(course)
         return f"the course {short(course)} begins", self._assert(facts)
 
-    def _publish(self, _: str) -> tuple[str, tuple[TripleUpdate, ...]]:
+    def _publish(self, _: str) -> tuple[str, tuple[Change, ...]]:
         paper = self._new_name("Paper")
         lead, *others = self._sample([*self._staff, *self._students], 3)
         facts = [(paper, TYPE, name(self._rng.choice(_PAPERS)))]
-        facts += [(lead, name("leadAuthorOf"), paper)]
-        facts += [(other, name("authorOf"), paper) for other in others]
+        facts += _triples([lead], "leadAuthorOf", [paper])
+        facts += _triples(others, "authorOf", [paper])
         self._papers.append(paper)
         return f"{short(lead)} publishes {short(paper)}", self._assert(facts)
 
-    def _promote(self) -> tuple[str, tuple[TripleUpdate, ...]]:
+    def _promote(self) -> tuple[str, tuple[Change, ...]]:
         person = self._rng.choice(self._staff)
         old = next(fact for fact in self._about[person] if fact[0] == person and fact[1] == TYPE)
         rank = self._rng.choice([rank for rank in _RANKS if name(rank) != old[2]])
         updates = self._retract((old,)) + self._assert(((person, TYPE, name(rank)),))
         return f"{short(person)}, {short(old[2])}, is now {rank}", updates
 
-    def _leave(self) -> tuple[str, tuple[TripleUpdate, ...]]:
-        return self._remove(self._staff, "leaves")
-
-    def _graduate(self) -> tuple[str, tuple[TripleUpdate, ...]]:
-        return self._remove(self._students, "graduates")
-
-    def _end_course(self) -> tuple[str, tuple[TripleUpdate, ...]]:
-        return self._remove(self._courses, "ends")
-
-    def _withdraw(self) -> tuple[str, tuple[TripleUpdate, ...]]:
-        return self._remove(self._papers, "is withdrawn")
-
-    def _remove(self, members: list[str], how: str) -> tuple[str, tuple[TripleUpdate, ...]]:
+    def _remove(self, members: list[str], how: str) -> tuple[str, tuple[Change, ...]]:
         """Remove a random member and retract everything about it; the last one stays."""
         if len(members) == 1:
             return self._enrol(name(_DEPARTMENTS[0]))
         member = members.pop(self._rng.randrange(len(members)))
         return f"{short(member)} {how}", self._retract(tuple(self._about[member]))
 
-    def _assert(self, facts: tuple[Triple, ...] | list[Triple]) -> tuple[TripleUpdate, ...]:
-        new = [fact for fact in dict.fromkeys(facts) if fact not in self._asserted]
+    def _assert(self, facts: tuple[Triple, ...] | list[Triple]) -> tuple[Change, ...]:
+        new = [fact for fact in dict.fromkeys(facts) if fact not in self._about[fact[0]]]
         for fact in new:
-            self._asserted[fact] = None
             self._about[fact[0]][fact] = self._about[fact[2]][fact] = None
-        return tuple(TripleUpdate(fact, 1) for fact in new)
+        return tuple(Change(fact, 1) for fact in new)
 
-    def _retract(self, facts: tuple[Triple, ...]) -> tuple[TripleUpdate, ...]:
+    def _retract(self, facts: tuple[Triple, ...]) -> tuple[Change, ...]:
         for fact in facts:
-            del self._asserted[fact], self._about[fact[0]][fact], self._about[fact[2]][fact]
-        return tuple(TripleUpdate(fact, -1) for fact in facts)
+            del self._about[fact[0]][fact], self._about[fact[2]][fact]
+        return tuple(Change(fact, -1) for fact in facts)
 
     def _sample(self, population: list[str], at_most: int) -> list[str]:
         return self._rng.sample(population, min(at_most, len(population)))
@@ -252,5 +234,13 @@ class _Campus:
         return name(f"{stem}{self._name_count}")
 
 
-def _name_triple(person: str) -> Triple:
-    return (person, name("name"), f'"{short(person)}"')
+def _member(person: str, kind: str, relation: str, place: str) -> list[Triple]:
+    return [
+        (person, TYPE, name(kind)),
+        (person, name(relation), place),
+        (person, name("name"), f'"{short(person)}"'),
+    ]
+
+
+def _triples(subjects: list[str], predicate: str, objects: list[str]) -> list[Triple]:
+    return [(subject, name(predicate), other) for subject in subjects for other in objects]

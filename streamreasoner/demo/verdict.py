@@ -12,6 +12,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.demo.ontology import sentence
@@ -23,9 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.demo.tally import Change
-
-Fact = tuple[str, ...]
+    from streamreasoner.demo.ontology import Triple
+    from streamreasoner.demo.university import Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,9 @@ def compare(
     asserted, derived = _sum(received), _sum(published)
     start = time.perf_counter()
     fresh = Reasoner(running.program)
-    fresh.take([_encoded(asserted, fresh)])
+    ids = fresh.dictionary.encode(pa.array(chain.from_iterable(asserted), pa.large_string()))
+    diffs = np.fromiter(asserted.values(), np.int64, len(asserted))
+    fresh.take([Updates(TRIPLE, ids.reshape(-1, 3), diffs)])
     seconds = time.perf_counter() - start
     closure = _texts(fresh.engine.facts(TRIPLE), fresh)
     expected = {fact: 1 for fact in closure if asserted.get(fact, 0) <= 0}
@@ -92,28 +94,19 @@ def compare(
     return StateComparison(len(asserted), seconds, (output, trace))
 
 
-def _sum(changes: Iterable[Change]) -> dict[Fact, int]:
-    sums: Counter[Fact] = Counter()
+def _sum(changes: Iterable[Change]) -> dict[Triple, int]:
+    sums: Counter[Triple] = Counter()
     for change in changes:
         sums[change.fact] += change.diff
     return {fact: multiplicity for fact, multiplicity in sums.items() if multiplicity}
 
 
-def _encoded(facts: Mapping[Fact, int], reasoner: Reasoner) -> Updates:
-    ids = [[reasoner.dictionary.intern(term) for term in fact] for fact in facts]
-    return Updates(
-        TRIPLE,
-        np.array(ids, np.int32).reshape(len(facts), 3),
-        np.fromiter(facts.values(), np.int64, len(facts)),
-    )
-
-
-def _texts(args: NDArray[np.int32], reasoner: Reasoner) -> Iterator[Fact]:
-    columns = [reasoner.dictionary.decode(args[:, i]).to_pylist() for i in range(args.shape[1])]
+def _texts(args: NDArray[np.int32], reasoner: Reasoner) -> Iterator[Triple]:
+    columns = (reasoner.dictionary.decode(column).to_pylist() for column in args.T)
     return zip(*columns, strict=True)
 
 
-def _trace(reasoner: Reasoner) -> dict[tuple[Fact, int], int]:
+def _trace(reasoner: Reasoner) -> dict[tuple[Triple, int], int]:
     rows = reasoner.engine.trace(TRIPLE)
     keys = zip(_texts(rows.args, reasoner), rows.iteration.tolist(), strict=True)
     return dict(zip(keys, rows.multiplicity.tolist(), strict=True))

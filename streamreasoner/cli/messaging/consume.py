@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing, suppress
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path  # noqa: TC003 - typer reads it
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
@@ -42,7 +42,7 @@ def consume(
     name = topic or kafka.output_topic
     messages = read_topic(kafka, name, from_beginning=from_beginning)
     with closing(messages), suppress(KeyboardInterrupt, BrokenPipeError):
-        for message in islice(messages, count):
+        for message in islice(chain.from_iterable(messages), count):
             if headers:
                 for header in message.headers:
                     _print(sys.stdout.buffer, b"# %b: %b" % _escaped(header))

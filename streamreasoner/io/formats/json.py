@@ -51,15 +51,8 @@ class FactMessage(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     ts: str | int | None = None
 
 
-class TripleChange(TripleMessage):
-    """A triple on the output topic, or an update of one on an input topic, with epoch -1."""
-
-    epoch: int = -1
-
-
 decode_triple = msgspec.json.Decoder(TripleMessage).decode
 decode_fact = msgspec.json.Decoder(FactMessage).decode
-decode_change = msgspec.json.Decoder(TripleChange).decode
 
 
 def read_messages(values: Sequence[bytes], rejected: Rejections) -> list[Rows]:

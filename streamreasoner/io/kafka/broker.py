@@ -153,6 +153,11 @@ class Broker:
         """Process id while running, else None."""
         return self._process.pid if self._process is not None else None
 
+    @property
+    def exit_code(self) -> int | None:
+        """How it ended by itself, minus the number if by a signal; else None."""
+        return self._process.poll() if self._process is not None else None
+
     def start(self) -> None:
         """Start and wait until the broker answers an administrative request.
 

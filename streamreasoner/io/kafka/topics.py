@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,8 @@ _PROGRESS = {
     "segment.ms": str(60 * 60 * 1000),
     "min.cleanable.dirty.ratio": "0.1",
 }
+_POLL_MILLISECONDS = 200
+_READ_SECONDS = 120.0
 # kafka-python logs every lost connection; real failures raise exceptions.
 logging.getLogger("kafka").setLevel(logging.CRITICAL)
 
@@ -132,12 +135,37 @@ def _producer(kafka: KafkaConfig, topic: str) -> Iterator[KafkaProducer]:
 
 def consume(
     kafka: KafkaConfig, topic: str, *, from_beginning: bool
-) -> Generator[Message, None, None]:
-    """Committed messages of a topic, without end.
+) -> Generator[list[Message], None, None]:
+    """Committed messages of a topic, without end; empty lists while none come.
 
     Raises:
         BrokerError: Kafka does not answer or lacks the topic.
     """
+    with _consumer(kafka, topic, from_beginning=from_beginning) as consumer:
+        while True:
+            yield _poll(consumer)
+
+
+def read_all(kafka: KafkaConfig, topic: str) -> Generator[Message, None, None]:
+    """The messages of a topic, of committed transactions before the first open one.
+
+    Raises:
+        BrokerError: Kafka does not answer in time or lacks the topic.
+    """
+    with _consumer(kafka, topic, from_beginning=True) as consumer:
+        # To this client, a topic ends at the last stable offset.
+        ends = consumer.end_offsets(list(consumer.assignment()))
+        deadline = time.monotonic() + _READ_SECONDS
+        while any(consumer.position(partition) < end for partition, end in ends.items()):
+            if time.monotonic() > deadline:
+                raise BrokerError(
+                    f"Kafka did not deliver all of {topic} within {_READ_SECONDS:g} s."
+                )
+            yield from _poll(consumer)
+
+
+@contextmanager
+def _consumer(kafka: KafkaConfig, topic: str, *, from_beginning: bool) -> Iterator[KafkaConsumer]:
     with _explain_unreachable(kafka):
         consumer = KafkaConsumer(
             **kafka_python(kafka),
@@ -153,12 +181,20 @@ def consume(
         consumer.assign(partitions)
         if from_beginning:
             consumer.seek_to_beginning(*partitions)
-        for message in consumer:
-            yield Message(message.value, message.key, message.headers)
+        yield consumer
     except KafkaError as error:
         raise BrokerError(f"Cannot read from Kafka: {_reason(error)}") from None
     finally:
         consumer.close()
+
+
+def _poll(consumer: KafkaConsumer) -> list[Message]:
+    batches = consumer.poll(timeout_ms=_POLL_MILLISECONDS)
+    return [
+        Message(message.value, message.key, message.headers)
+        for batch in batches.values()
+        for message in batch
+    ]
 
 
 def _reason(error: KafkaError) -> str:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from streamreasoner import Reasoner
-from streamreasoner.demo.tally import Change
-from streamreasoner.demo.university import university
+from streamreasoner.demo.university import Change, university
 from streamreasoner.demo.verdict import compare
 from streamreasoner.engine.updates import Updates
 from streamreasoner.lang.ast import TRIPLE
@@ -24,10 +23,10 @@ class Pipeline:
     def take(self, epoch, updates):
         """One epoch."""
         intern = self.reasoner.dictionary.intern
-        ids = np.array([[intern(term) for term in update.triple] for update in updates], np.int32)
+        ids = np.array([[intern(term) for term in update.fact] for update in updates], np.int32)
         diffs = np.array([update.diff for update in updates], np.int64)
         result = self.reasoner.engine.apply(epoch, [Updates(TRIPLE, ids, diffs)])
-        self.given += [Change(update.triple, update.diff, -1) for update in updates]
+        self.given += updates
         for changes in result.derived:
             terms = [
                 self.reasoner.dictionary.decode(column).to_pylist() for column in changes.args.T
@@ -85,7 +84,7 @@ def test_a_change_published_twice_is_a_difference(pipeline):
 def test_input_that_was_not_taken_is_a_difference(pipeline):
     """The trace of a reasoner that missed an update differs, with fact and iteration."""
     fact = ("<a:x>", "<a:p>", "<a:y>")
-    pipeline.given.append(Change(fact, 1, -1))
+    pipeline.given.append(Change(fact, 1))
 
     verdict = compare(pipeline.given, pipeline.published, pipeline.reasoner)
 

@@ -9,7 +9,7 @@ from itertools import islice
 
 import pytest
 
-from streamreasoner.demo.ontology import SCHEMA, TYPE
+from streamreasoner.demo.ontology import EDGES, TYPE
 from streamreasoner.demo.university import EventKind, university
 from streamreasoner.rdf.terms import canonical
 from streamreasoner.rdf.vocabulary import RDFS
@@ -61,14 +61,14 @@ def test_nothing_is_retracted_that_is_not_asserted(events):
     """After every update, each triple is asserted once or not at all."""
     asserted = Counter()
     for update in updates(events):
-        asserted[update.triple] += update.diff
+        asserted[update.fact] += update.diff
 
-        assert asserted[update.triple] in {0, 1}
+        assert asserted[update.fact] in {0, 1}
 
 
 def test_every_term_is_canonical(events):
     """Terms are sent in the form in which the output topic has them."""
-    terms = {term for update in updates(events) for term in update.triple}
+    terms = {term for update in updates(events) for term in update.fact}
 
     assert {term for term in terms if canonical(term) != term} == set()
 
@@ -83,7 +83,7 @@ def test_the_opening_comes_first_and_once(events):
     opening = [event.kind is EventKind.OPENING for event in events]
 
     assert opening == sorted(opening, reverse=True)
-    assert {update.triple for update in events[0].updates} == set(SCHEMA.edges)
+    assert {update.fact for update in events[0].updates} == set(EDGES)
 
 
 def test_about_a_quarter_of_life_is_retractions(events):
@@ -116,7 +116,7 @@ def test_the_schema_changes_at_the_given_pace(events):
 def test_schema_changes_add_and_withdraw_edges_of_every_kind(events):
     """Schema changes add and remove sub-classes, sub-properties and domains."""
     changes = [event.updates[0] for event in events if event.kind is EventKind.SCHEMA]
-    kinds = {update.triple[1] for update in changes}
+    kinds = {update.fact[1] for update in changes}
 
     assert {update.diff for update in changes} == {1, -1}
     assert kinds == {f"<{RDFS}{name}>" for name in ("subClassOf", "subPropertyOf", "domain")}
@@ -127,9 +127,9 @@ def test_who_leaves_is_forgotten(events):
     asserted, gone = set(), 0
     for event in events:
         for update in event.updates:
-            (asserted.add if update.diff > 0 else asserted.remove)(update.triple)
+            (asserted.add if update.diff > 0 else asserted.remove)(update.fact)
         if event.sentence.endswith((" leaves", " graduates", " ends", " is withdrawn")):
-            one = next(up.triple[0] for up in event.updates if up.triple[1] == TYPE)
+            one = next(up.fact[0] for up in event.updates if up.fact[1] == TYPE)
             gone += 1
 
             assert not any(one in triple for triple in asserted)
