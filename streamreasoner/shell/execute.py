@@ -14,7 +14,6 @@ from streamreasoner.io.formats.registry import declared_prefixes
 from streamreasoner.lang.ast import Base, Prefix, Span
 from streamreasoner.lang.printer import print_rule
 from streamreasoner.plan.print.plans import explain_plan
-from streamreasoner.shell.changes import changes, totals
 from streamreasoner.shell.command import (
     ALIASES,
     CATALOGUE,
@@ -31,10 +30,18 @@ from streamreasoner.shell.command import (
     ShowTrace,
     Simple,
 )
-from streamreasoner.shell.facts import FactPrinter, fact_of
 from streamreasoner.shell.inputs import is_blank
-from streamreasoner.shell.line import Line, Tone, count, lines
 from streamreasoner.shell.listing import Queries
+from streamreasoner.shell.output import (
+    FactPrinter,
+    Line,
+    Tone,
+    changes,
+    count,
+    fact_of,
+    lines,
+    totals,
+)
 from streamreasoner.shell.parse import parse
 from streamreasoner.shell.syntax import Scope, relocated, rule_warnings
 

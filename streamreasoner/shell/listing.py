@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.lang.ast import TRIPLE, Atom, walk
 from streamreasoner.lang.printer import print_rule
 from streamreasoner.query.facts import decode_facts, in_order, matching, sort_key
-from streamreasoner.shell.line import Line, Tone, count
+from streamreasoner.shell.output import Line, Tone, count
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.lang.ast import Rule
     from streamreasoner.query.facts import Fact, FactPattern
-    from streamreasoner.shell.facts import FactPrinter
+    from streamreasoner.shell.output import FactPrinter
 
 _MEBIBYTE = 1 << 20
 

@@ -21,7 +21,7 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from streamreasoner.errors import StreamReasonerError
 from streamreasoner.shell.completion import Completions
 from streamreasoner.shell.inputs import first_word, is_complete
-from streamreasoner.shell.line import Line, Tone, error_lines
+from streamreasoner.shell.output import Line, Tone, error_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

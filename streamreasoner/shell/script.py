@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.errors import StreamReasonerError
 from streamreasoner.shell.inputs import inputs
-from streamreasoner.shell.line import error_lines
+from streamreasoner.shell.output import error_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -114,7 +114,7 @@ def _print(reasoner: Reasoner, paths: list[Path]) -> None:
     from streamreasoner.explain.fact import prefixes
     from streamreasoner.io.formats.registry import declared_prefixes
     from streamreasoner.query.facts import decode_facts, in_order
-    from streamreasoner.shell.facts import FactPrinter
+    from streamreasoner.shell.output import FactPrinter
 
     program = reasoner.program
     printer = FactPrinter({**declared_prefixes(paths), **prefixes(program)})

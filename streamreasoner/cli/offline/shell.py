@@ -42,7 +42,7 @@ def shell(
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.program.load import load_program
     from streamreasoner.shell import Session, run_prompt, run_script
-    from streamreasoner.shell.line import Line, Tone
+    from streamreasoner.shell.output import Line, Tone
     from streamreasoner.shell.prompt import history_file
 
     files = [str(path) for path in facts or ()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streamreasoner.query.facts import Fact
-from streamreasoner.shell.facts import FactPrinter
+from streamreasoner.shell.output import FactPrinter
 
 RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 TWO = '"2"^^<http://www.w3.org/2001/XMLSchema#integer>'

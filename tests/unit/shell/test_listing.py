@@ -12,8 +12,8 @@ from streamreasoner.api.updates import Update
 from streamreasoner.lang.ast import Variable
 from streamreasoner.lang.parser import parse
 from streamreasoner.query.facts import FactPattern
-from streamreasoner.shell.facts import FactPrinter
 from streamreasoner.shell.listing import Queries
+from streamreasoner.shell.output import FactPrinter
 
 RULES = "@input c/1 .\nb(?x, ?y) :- a(?x, ?y) .\nb(?x, ?z) :- b(?x, ?y), a(?y, ?z) .\n"
 TERMS = st.sampled_from((2, 10, 9.5, "x", "10"))

@@ -15,7 +15,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.program import check_text
 from streamreasoner.shell.execute import Session
-from streamreasoner.shell.line import Line, Tone
+from streamreasoner.shell.output import Line, Tone
 from streamreasoner.shell.prompt import _ShellCompleter, history_file, run_prompt
 
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) ."

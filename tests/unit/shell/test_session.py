@@ -9,7 +9,7 @@ from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.errors import StreamReasonerError
 from streamreasoner.program import check_text
 from streamreasoner.shell.execute import Session
-from streamreasoner.shell.line import Line, Tone
+from streamreasoner.shell.output import Line, Tone
 
 PATHS = """@prefix ex: <http://example.org/> .
 path(?x, ?y) :- edge(?x, ?y) .

@@ -1,0 +1,143 @@
+"""What the shell prints. Invariant: a line has no line break, and a printed fact reads as the fact.
+
+Commands return lines; a script writes their text, the prompt colours them by tone. The tone carries
+no information.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from streamreasoner.api.nodes import to_ntriples
+from streamreasoner.errors import ProgramError, StreamReasonerError
+from streamreasoner.lang.ast import Atom, Constant, Span
+from streamreasoner.lang.printer import print_literal
+from streamreasoner.query.facts import Fact, sort_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from streamreasoner.api.updates import Diff, Update
+    from streamreasoner.engine.epoch import EpochResult
+
+_NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
+
+
+class Tone(Enum):
+    """The role of a line, which determines its colour."""
+
+    PLAIN = "plain"
+    PRESENT = "present"
+    """A fact became present."""
+    ABSENT = "absent"
+    """A fact became absent."""
+    NOTE = "note"
+    """A remark about other lines, such as a total."""
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of text."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+
+
+def lines(text: str, tone: Tone = Tone.PLAIN) -> list[Line]:
+    """The lines of a text."""
+    return [Line(line, tone) for line in text.splitlines()]
+
+
+def count(number: int, singular: str, plural: str) -> str:
+    """`1 fact`, `2,000 facts`."""
+    return f"{number:,} {singular if number == 1 else plural}"
+
+
+def error_lines(error: StreamReasonerError) -> list[Line]:
+    """The lines of an error; rendered diagnostics need no `error:` before them."""
+    text = str(error)
+    rendered = isinstance(error, ProgramError) and error.diagnostics
+    return lines(text if rendered else f"error: {text}", Tone.ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class FactPrinter:
+    """Prints facts in the rule language.
+
+    Attributes:
+        prefixes: Prefix name to IRI; IRIs are shortened by them.
+    """
+
+    prefixes: Mapping[str, str]
+    _constants: dict[str, Constant] = field(default_factory=dict)
+
+    def text(self, fact: Fact) -> str:
+        """`path(ex:a, 5)`, without a dot."""
+        arguments = tuple(self._constant(term) for term in fact.arguments)
+        return print_literal(Atom(fact.predicate, arguments, _NOWHERE), self.prefixes)
+
+    def _constant(self, term: str) -> Constant:
+        return self._constants.setdefault(term, Constant(term, _NOWHERE))
+
+
+def fact_of(update: Update) -> Fact:
+    """The fact of an update."""
+    return Fact(update.predicate, tuple(map(to_ntriples, update.args)))
+
+
+def changes(diff: Diff, printer: FactPrinter) -> tuple[list[Line], str]:
+    """A line for each fact that changed, and the totals; `+` and `-` lines sum to what is present.
+
+    `# asserted` and `# retracted` mark changes of the input; all others are derived. A line with
+    `=` is a fact that stays present but changes between asserted and derived.
+    """
+    closure, derived = _signs(diff.changes), _signs(diff.derived)
+    lines = [
+        _line(printer.text(fact), closure.get(fact, 0), derived.get(fact, 0))
+        for fact in sorted({**closure, **derived}, key=sort_key)
+    ]
+    derived_count = sum(fact in derived for fact in closure)
+    derived_part = f", {derived_count:,} derived" if closure else ""
+    return lines, _summary(len(closure), derived_part, diff.iterations)
+
+
+def totals(result: EpochResult) -> tuple[list[Line], str]:
+    """A line for each predicate with the number of its changes, and the totals."""
+    lines = []
+    for part in sorted(result.closure, key=lambda part: part.predicate):
+        present = int((part.multiplicity > 0).sum())
+        signed = (("+", present), ("-", len(part.multiplicity) - present))
+        numbers = " ".join(f"{sign}{number:,}" for sign, number in signed if number)
+        if numbers:
+            lines.append(Line(f"{part.predicate}: {numbers}"))
+    total = sum(len(part.multiplicity) for part in result.closure)
+    return lines, _summary(total, "", result.iterations)
+
+
+def _signs(updates: Iterable[Update]) -> dict[Fact, int]:
+    return {fact_of(update): update.multiplicity for update in updates}
+
+
+def _line(fact: str, closure: int, derived: int) -> Line:
+    """One fact with the signs of its changes; 0 means no change."""
+    match closure, derived:
+        case 1, 0:
+            return Line(f"+ {fact}  # asserted", Tone.PRESENT)
+        case 1, _:
+            return Line(f"+ {fact}", Tone.PRESENT)
+        case -1, 0:
+            return Line(f"- {fact}  # retracted", Tone.ABSENT)
+        case -1, _:
+            return Line(f"- {fact}", Tone.ABSENT)
+        case _, 1:
+            return Line(f"= {fact}  # retracted, still derived", Tone.NOTE)
+        case _:
+            return Line(f"= {fact}  # asserted, was derived", Tone.NOTE)
+
+
+def _summary(total: int, derived: str, iterations: int) -> str:
+    changed = count(total, "change", "changes")
+    return f"{changed}{derived}; {count(iterations, 'iteration', 'iterations')}"
