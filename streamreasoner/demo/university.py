@@ -25,7 +25,6 @@ _FIRST_NAMES = (
     *("Jim", "Karen", "Leslie", "Margaret", "Niklaus", "Ole", "Radia", "Robin", "Shafi", "Tony"),
 )
 _RANKS = ("PostDoc", "Lecturer", "AssistantProfessor", "AssociateProfessor", "FullProfessor")
-_PROFESSORS = _RANKS[2:]
 _PAPERS = ("JournalArticle", "ConferencePaper", "Thesis")
 _STAFF, _STUDENTS, _COURSES, _PUBLICATIONS = 12, 36, 8, 10
 # Share of retractions after the opening; departures retract in bursts, so it is approximate.

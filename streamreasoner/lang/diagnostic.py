@@ -7,7 +7,6 @@ SR5xx warnings. The meaning of a code never changes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from streamreasoner.errors import ProgramError
@@ -65,13 +64,6 @@ CATALOGUE = {
 _MAX_COLUMNS = 120
 
 
-class Severity(Enum):
-    """Whether a program is refused."""
-
-    ERROR = "error"
-    WARNING = "warning"
-
-
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One mistake: what was found, where, and what is allowed or how to fix it."""
@@ -84,11 +76,6 @@ class Diagnostic:
     def __post_init__(self) -> None:
         if self.code not in CATALOGUE:
             raise ValueError(f"{self.code} is not in the catalogue of diagnostics.")
-
-    @property
-    def severity(self) -> Severity:
-        """WARNING for SR5xx, ERROR for all others."""
-        return Severity.WARNING if self.code.startswith("SR5") else Severity.ERROR
 
     def render(self, text: str) -> str:
         """Render position, code and message, the line of `text` with carets, and the help."""

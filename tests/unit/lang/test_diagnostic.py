@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streamreasoner.lang.ast import Span
-from streamreasoner.lang.diagnostic import Diagnostic, Severity, in_order, line_of, refuse, render
+from streamreasoner.lang.diagnostic import Diagnostic, in_order, line_of, refuse, render
 
 TEXT = "ok(?x) :-\n\tnot ok(?x) .\n"
 
@@ -57,9 +57,3 @@ def test_another_file_is_named():
 
     assert line_of(here, here) == "line 1"
     assert line_of(there, here) == "line 7 of b.dl"
-
-
-def test_only_sr5_codes_are_warnings():
-    """A warning never refuses a program."""
-    assert at((1, 1, 0), (1, 2, 1), code="SR501").severity is Severity.WARNING
-    assert at((1, 1, 0), (1, 2, 1)).severity is Severity.ERROR
