@@ -15,7 +15,7 @@ import os
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path  # noqa: TC003 - dataclass fields are read at run time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from streamreasoner import config_values as values
 from streamreasoner.errors import ConfigError
@@ -205,16 +205,7 @@ class Config:
         return self.spark.state_directory or f"file:{self.state.directory.absolute() / 'spark'}"
 
 
-_SECTIONS: dict[str, type[Any]] = {
-    "kafka": KafkaConfig,
-    "rules": RulesConfig,
-    "state": StateConfig,
-    "pipeline": PipelineConfig,
-    "output": OutputConfig,
-    "metrics": MetricsConfig,
-    "log": LogConfig,
-    "spark": SparkConfig,
-}
+_SECTIONS: dict[str, type[Any]] = get_type_hints(Config)
 
 
 def load(path: Path, environment: Mapping[str, str] | None = None) -> Config:
@@ -316,18 +307,21 @@ def _section(
     return _SECTIONS[section](**checked) if complete else None
 
 
+def topic_roles(kafka: KafkaConfig, control_topic: str | None) -> Iterator[tuple[str, str]]:
+    """The topics of a pipeline, each with the configuration key that names it."""
+    for name in kafka.input_topics:
+        yield name, "kafka.input_topics"
+    yield kafka.output_topic, "kafka.output_topic"
+    yield kafka.dead_letter_topic, "kafka.dead_letter_topic"
+    yield kafka.progress_topic, "kafka.progress_topic"
+    if control_topic is not None:
+        yield control_topic, "rules.control_topic"
+
+
 def _shared_topics(kafka: KafkaConfig, rules: RulesConfig | None) -> Iterator[str]:
     """Each topic has one role: a pipeline that reads its own output never ends."""
-    roles = [
-        *((name, "kafka.input_topics") for name in kafka.input_topics),
-        (kafka.output_topic, "kafka.output_topic"),
-        (kafka.dead_letter_topic, "kafka.dead_letter_topic"),
-        (kafka.progress_topic, "kafka.progress_topic"),
-    ]
-    if rules is not None and rules.control_topic is not None:
-        roles.append((rules.control_topic, "rules.control_topic"))
     first: dict[str, str] = {}
-    for name, key in roles:
+    for name, key in topic_roles(kafka, None if rules is None else rules.control_topic):
         if name in first:
             yield (
                 f'{key}: found "{name}", which {first[name]} names too, allowed: a topic that no '

@@ -28,19 +28,15 @@ class KeyKind:
 
     Attributes:
         allowed: Completes the sentence "it must be ...".
-        check: Value and directory of the file -> checked value; raises ValueError.
+        read: Value and directory of the file -> checked value; raises ValueError if not allowed.
         choices: The allowed texts, for suggestions; empty if there are many.
         secret: Whether to hide the value in messages: it may contain a password.
     """
 
     allowed: str
-    check: Callable[[Any, Path], Any]
+    read: Callable[[Any, Path], Any]
     choices: tuple[str, ...] = ()
     secret: bool = False
-
-    def read(self, value: Any, directory: Path) -> Any:
-        """The checked value; raises ValueError if it is not allowed."""
-        return self.check(value, directory)
 
 
 def show(value: object, *, secret: bool = False) -> str:

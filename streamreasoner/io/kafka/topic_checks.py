@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
+from streamreasoner.config import topic_roles
 from streamreasoner.errors import BrokerError
 from streamreasoner.io.kafka.clients import (
     ANSWER_SECONDS,
@@ -48,17 +49,6 @@ def admin_client(kafka: KafkaConfig) -> AdminClient:
         raise (refused_option(error) or BrokerError(str(error.args[0]))) from None
 
 
-def roles(kafka: KafkaConfig, control_topic: str | None) -> dict[str, str]:
-    """The topics of a pipeline, each with the configuration key that names it."""
-    keys = dict.fromkeys(kafka.input_topics, "kafka.input_topics")
-    keys[kafka.output_topic] = "kafka.output_topic"
-    keys[kafka.dead_letter_topic] = "kafka.dead_letter_topic"
-    keys[kafka.progress_topic] = "kafka.progress_topic"
-    if control_topic is not None:
-        keys[control_topic] = "rules.control_topic"
-    return keys
-
-
 def check_topics(admin: AdminClient, kafka: KafkaConfig, control_topic: str | None) -> None:
     """Check that the brokers answer and that every topic of the pipeline fits its role.
 
@@ -70,7 +60,7 @@ def check_topics(admin: AdminClient, kafka: KafkaConfig, control_topic: str | No
     Raises:
         BrokerError: A broker or topic is missing; names the command that creates topics.
     """
-    keys = roles(kafka, control_topic)
+    keys = dict(topic_roles(kafka, control_topic))
     answers = admin.describe_topics(TopicCollection(list(keys)), request_timeout=ANSWER_SECONDS)
     topics = {name: description(kafka, answer) for name, answer in answers.items()}
     missing = [f"{name} ({keys[name]})" for name, answer in topics.items() if answer is None]

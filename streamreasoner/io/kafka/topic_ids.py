@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 import msgspec
 from confluent_kafka import TopicCollection, Uuid
 
+from streamreasoner.config import topic_roles
 from streamreasoner.errors import StateError
 from streamreasoner.io.kafka.clients import ANSWER_SECONDS
-from streamreasoner.io.kafka.topic_checks import description, roles
+from streamreasoner.io.kafka.topic_checks import description
 from streamreasoner.system import disk
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class TopicIds:
         self._admin = admin
         self._kafka = kafka
         self._file = file
-        self._keys = roles(kafka, control_topic)
+        self._keys = dict(topic_roles(kafka, control_topic))
         self._record: Record = {}
 
     def resume(self, *, begun: bool) -> None:
