@@ -20,8 +20,6 @@ from prometheus_client.exposition import choose_encoder
 from streamreasoner.errors import EnvironmentSetupError
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from streamreasoner.server.metrics import PrometheusObserver
 
 TEXT: Final = "text/plain; charset=utf-8"
@@ -77,12 +75,7 @@ class Exporter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -22,7 +22,6 @@ from streamreasoner.state.record import TableRecord
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
-    from types import TracebackType
 
     import pyarrow as pa
 
@@ -278,12 +277,7 @@ class Tables:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _new_terms(self, start: int, terms: pa.LargeStringArray) -> tuple[int, pa.Array]:

@@ -17,7 +17,6 @@ from streamreasoner.io.kafka.clients import kafka_python, unreachable
 from streamreasoner.state.record import EpochRecord
 
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Self
 
     from kafka.consumer.fetcher import ConsumerRecord
@@ -61,12 +60,7 @@ class Answers:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._consumer.close()
 
     def why_rejected(self, topic: str, offset: int, timeout: float) -> str | None:

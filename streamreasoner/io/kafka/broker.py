@@ -28,7 +28,6 @@ from streamreasoner.system import jvm
 from streamreasoner.system.class_data import ClassData
 
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Self
 
 KAFKA_VERSION = "4.3.0"
@@ -121,12 +120,7 @@ class Broker:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     @property

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
 EXIT_CODE = 70
 # The file descriptor: a notebook or a test may have replaced sys.stderr.
@@ -97,12 +96,7 @@ class _Guard:
         deadline = time.monotonic() + self._watchdog._timeout  # noqa: SLF001 - one unit
         self._watchdog._set((self._epoch, deadline))  # noqa: SLF001
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._watchdog._set(None)  # noqa: SLF001
 
 
