@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from streamreasoner.errors import DataError
 from streamreasoner.io.formats import nquads
+from streamreasoner.io.formats.document import Document
 from streamreasoner.io.formats.lines import BadLine, quads
 from streamreasoner.rdf.dictionary import Dictionary
 
@@ -74,10 +75,16 @@ def judge(line):
     ]
 
 
-def read(text, **options):
+def blocks_of(source, dictionary=None, **options):
+    """Facts of a document, block by block."""
+    document = Document(source, **options)
+    return list(nquads.read_facts(document, Dictionary() if dictionary is None else dictionary))
+
+
+def read(text):
     """Tuples of a document block by block, triples first."""
     dictionary = Dictionary()
-    blocks = list(nquads.read([text], dictionary, **options))
+    blocks = [facts.args for facts in blocks_of([text], dictionary)]
     terms = dictionary.terms(0, len(dictionary)).to_pylist()
     return [tuple(terms[i] for i in row) for block in blocks for row in block.tolist()]
 
@@ -102,12 +109,12 @@ def test_refused_lines(line):
     good = S + b"<http://a/o>" + G + b".\n"
     dictionary = Dictionary()
     bad: list[BadLine] = []
-    blocks = list(nquads.read([good + line + b"\n" + good], dictionary, bad_lines=bad))
+    blocks = blocks_of([good + line + b"\n" + good], dictionary, bad_lines=bad)
 
     assert line in REFUSED_HERE_ONLY or judge(line) is None
     assert [entry.line for entry in bad] == [2]
     assert bad[0].reason.endswith(".")
-    assert [block.tolist() for block in blocks] == [[[0, 1, 2, 3], [0, 1, 2, 3]]]
+    assert [block.args.tolist() for block in blocks] == [[[0, 1, 2, 3], [0, 1, 2, 3]]]
     assert len(dictionary) == 4
 
 
@@ -136,9 +143,9 @@ def test_round_trip(document, end):
 def test_blocks_are_of_one_arity():
     """Lines without a graph become blocks of three columns, the others of four."""
     text = S + b"_:a .\n" + S + b"_:a" + G + b".\n" + S + b"_:b ."
-    blocks = [block.tolist() for block in nquads.read([text], Dictionary())]
+    blocks = [(facts.predicate, facts.args.tolist()) for facts in blocks_of([text])]
 
-    assert blocks == [[[0, 1, 2], [0, 1, 3]], [[0, 1, 2, 4]]]
+    assert blocks == [("triple", [[0, 1, 2], [0, 1, 3]]), ("quad", [[0, 1, 2, 4]])]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +156,7 @@ def test_packed_files(tmp_path, suffix, pack):
     path = tmp_path / f"facts.nq{suffix}"
     path.write_bytes(pack(S + b"<http://a/o>" + G + b".\n"))
 
-    assert [block.tolist() for block in nquads.read(path, Dictionary())] == [[[0, 1, 2, 3]]]
+    assert [block.args.tolist() for block in blocks_of(path)] == [[[0, 1, 2, 3]]]
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".xz"])
@@ -159,7 +166,7 @@ def test_broken_archives(tmp_path, suffix):
     path.write_bytes(b"not packed at all, but long enough to look at")
 
     with pytest.raises(DataError, match=rf"facts\.nq\{suffix}: cannot be read"):
-        list(nquads.read(path, Dictionary()))
+        blocks_of(path)
 
 
 @pytest.mark.parametrize(
@@ -177,4 +184,4 @@ def test_errors_name_file_and_line(tmp_path, rest, message):
     path.write_bytes(S + b"<http://a/o> .\n\n# c\n" + S + rest + b"\n")
 
     with pytest.raises(DataError, match=rf"facts\.nq:4: {message}"):
-        list(nquads.read(path, Dictionary()))
+        blocks_of(path)
