@@ -19,6 +19,7 @@ from streamreasoner.engine.fixpoint import fixpoint
 from streamreasoner.engine.updates import Updates
 from streamreasoner.lang.ast import Constant
 from streamreasoner.plan.lower.lowering import lower
+from streamreasoner.plan.program_plan import StratumPlan
 from streamreasoner.program.load import load_program
 from streamreasoner.values.value_columns import Values
 
@@ -67,8 +68,8 @@ class Kernel:
 
     def __init__(self, rules: str, dictionary: Dictionary) -> None:
         program = load_program(rules)
-        self._strata = len((plan := lower(program)).strata)
-        self._backend = ColumnarBackend(plan, dictionary, Values(dictionary))
+        self._plan = lower(program)
+        self._backend = ColumnarBackend(self._plan, dictionary, Values(dictionary))
         self.stated = [
             updates(
                 fact.predicate,
@@ -99,8 +100,8 @@ class Kernel:
         for batch in (*self.stated, *batches):
             self._backend.add(batch)
         self.stated = []
-        for stratum in range(self._strata + 1):
-            fixpoint(self._backend, stratum, LIMIT, lambda: "facts")
+        for number, stratum in enumerate((StratumPlan(()), *self._plan.strata)):
+            fixpoint(self._backend, number, stratum, LIMIT, self._plan.places)
 
     def populate(self, other: Kernel) -> None:
         """Make the system allocate as much memory as the state of another kernel uses."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from streamreasoner.engine.fixpoint import fixpoint
 from streamreasoner.engine.ports import LAST_ITERATION
+from streamreasoner.plan.program_plan import StratumPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from streamreasoner.plan.program_plan import ProgramPlan
 
 DEFAULT_RECURSION_LIMIT = 1_000_000
+_INPUT = StratumPlan(())
+"""Stratum 0: facts that no head derives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +117,8 @@ class Engine:
                 self._backend.add(batch)
                 count += len(batch.multiplicity)
             iterations = sum(
-                fixpoint(
-                    self._backend,
-                    stratum,
-                    self._recursion_limit,
-                    partial(_derives, program, stratum),
-                )
-                for stratum in range(len(program.strata) + 1)
+                fixpoint(self._backend, number, stratum, self._recursion_limit, program.places)
+                for number, stratum in enumerate((_INPUT, *program.strata))
             )
             return count, iterations, self._backend.changes()
         except BaseException:
@@ -155,17 +152,3 @@ class Engine:
     def statistics(self) -> Statistics:
         """Size of the state."""
         return self._backend.statistics()
-
-
-def _derives(plan: ProgramPlan, stratum: int) -> str:
-    """The recursive predicates of a stratum, and the positions of its recursive rules."""
-    rules = plan.strata[stratum - 1].rules
-    own = {rule.tree.head.predicate for rule in rules}
-    recursive = [
-        rule for rule in rules if own & {pattern.predicate for pattern in rule.tree.patterns}
-    ]
-    predicates = sorted({f"'{rule.tree.head.predicate}'" for rule in recursive or rules})
-    places = dict.fromkeys(
-        plan.places[rule.source] for rule in recursive or rules if rule.source is not None
-    )
-    return f"{', '.join(predicates)} by the rules at {', '.join(places)}"

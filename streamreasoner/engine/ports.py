@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.engine.updates import Changes, TraceRows, Updates
-    from streamreasoner.plan.program_plan import ProgramPlan
+    from streamreasoner.plan.program_plan import ProgramPlan, Reduction
     from streamreasoner.system.capacity import Capacity
 
 LAST_ITERATION = (1 << 31) - 1
@@ -107,11 +107,22 @@ class Backend(Protocol):
         """
         ...
 
-    def enter(self, stratum: int) -> int:
-        """Start a stratum, with the final changes of lower strata as deltas at iteration 0.
+    def enter(self, stratum: int) -> None:
+        """Start a stratum, with the final changes of lower strata as deltas at iteration 0."""
+        ...
 
-        Returns:
-            The first iteration to settle, or -1 if nothing is touched.
+    def reduce(self, reduction: Reduction) -> None:
+        """Replace the results of changed groups of a reduction; touches heads at iteration 1.
+
+        Raises:
+            MultiplicityOverflowError: A sum leaves the range of a multiplicity.
+        """
+        ...
+
+    def next_touched(self, after: int) -> int:
+        """The first iteration after *after* to settle, or -1 if the stratum is done.
+
+        It has touched facts, or it is iteration 0 and the changes of lower strata are its deltas.
         """
         ...
 
@@ -129,10 +140,6 @@ class Backend(Protocol):
         Raises:
             MultiplicityOverflowError: A sum leaves the range of a multiplicity.
         """
-        ...
-
-    def next_touched(self) -> int:
-        """The next iteration with touched facts, or -1 if the stratum is done."""
         ...
 
     def changes(self) -> EpochChanges:

@@ -160,6 +160,11 @@ class ProgramPlan:
     places: tuple[str, ...] = field(default=(), compare=False)
 
     @property
+    def reductions(self) -> tuple[Reduction, ...]:
+        """The reductions of all strata."""
+        return tuple(reduction for stratum in self.strata for reduction in stratum.reductions)
+
+    @property
     def constants(self) -> tuple[str, ...]:
         """The distinct constants of all rules."""
         patterns = [lattice.pattern for lattice in self.lattices]

@@ -40,7 +40,7 @@ class ModelBackend:
         self._terms = Terms(dictionary)
         self.program = self._committed_program = Program(plan, self._terms)
         self.state, self._committed = State(), State()
-        self._stratum, self._iteration = 0, -1
+        self._stratum = 0
         self._lower, self._deltas = {}, {}
 
     def add(self, updates):
@@ -67,25 +67,29 @@ class ModelBackend:
         ]
         for sign, heads in derived:
             self._add_heads(heads, sign)
-        kept = {reduction for stratum in plan.strata for reduction in stratum.reductions}
-        for reduction in self.state.results.keys() - kept:
+        for reduction in self.state.results.keys() - {*plan.reductions}:
             self._replace_results(reduction, set())
 
     def enter(self, stratum):
         """Start a stratum with the presence that lower strata gained and lost."""
-        self._stratum, self._iteration = stratum, -1
-        for reduction in self._reductions(stratum):
-            self._replace_results(reduction, self._reduced(reduction))
+        self._stratum = stratum
         before, after = self._committed.present, self.state.present
         self._lower = {
             fact: (fact in after) - (fact in before)
             for fact in before ^ after
             if self.program.stratum(fact) < stratum
         }
+
+    def reduce(self, reduction):
+        """Replace the facts of a reduction by those of its candidates."""
+        self._replace_results(reduction, self._reduced(reduction))
+
+    def next_touched(self, after):
+        """The next iteration at which a fact of the stratum has a multiplicity or a transition."""
+        later = self.state.iterations(self.program, self._stratum)
         if self._lower:
-            self._iteration = 0
-            return 0
-        return self.next_touched()
+            later.add(0)
+        return min((iteration for iteration in later if iteration > after), default=-1)
 
     def settle(self, iteration):
         """Set the transitions of the stratum at an iteration; returns the number of deltas."""
@@ -102,12 +106,6 @@ class ModelBackend:
         if self._stratum > 0:
             for plan in self.program.plan.strata[self._stratum - 1].plans:
                 self._add_heads(evaluate(plan, leaves), 1)
-
-    def next_touched(self):
-        """The next iteration at which a fact of the stratum has a multiplicity or a transition."""
-        later = self.state.iterations(self.program, self._stratum)
-        self._iteration = min((i for i in later if i > self._iteration), default=LAST_ITERATION)
-        return -1 if self._iteration == LAST_ITERATION else self._iteration
 
     def changes(self):
         """The difference to the committed state."""
@@ -139,9 +137,8 @@ class ModelBackend:
                 _rows(batch, batch.multiplicity), iterations, strict=True
             ):
                 self.state.add(fact, iteration, multiplicity)
-        for stratum in range(len(self.program.plan.strata) + 1):
-            for reduction in self._reductions(stratum):
-                self.state.results[reduction] = self._reduced(reduction)
+        for reduction in self.program.plan.reductions:
+            self.state.results[reduction] = self._reduced(reduction)
         self.state.settle_all(self.program)
         self.commit(0)
 
@@ -197,9 +194,6 @@ class ModelBackend:
     def _add_heads(self, heads, sign):
         for (fact, iteration), multiplicity in heads.items():
             self.state.add(fact, iteration, sign * multiplicity)
-
-    def _reductions(self, stratum):
-        return self.program.plan.strata[stratum - 1].reductions if stratum > 0 else ()
 
     def _replace_results(self, reduction, results):
         """Replace the facts of a reduction by others, at iteration 1."""

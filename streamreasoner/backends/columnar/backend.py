@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.backends.columnar.compiler import FullEvaluation, ProgramTables
     from streamreasoner.engine.updates import Updates
-    from streamreasoner.plan.program_plan import ProgramPlan
+    from streamreasoner.plan.program_plan import ProgramPlan, Reduction
     from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.values.value_columns import Values
 
@@ -98,13 +98,15 @@ class ColumnarBackend:
         del old_arrays  # kept alive until here: `old_table` holds their addresses
         relocate.touch_changed(self._table)
 
-    def enter(self, stratum: int) -> int:
+    def enter(self, stratum: int) -> None:
         """Start a stratum, with the final changes of lower strata as deltas at iteration 0."""
         self._extend_values()
         settle.enter(self._table, stratum)
-        if stratum in self._reducing:
-            self._check(reduce.reduce(self._table, self._values.table, stratum))
-        return settle.first_touched(self._table)
+
+    def reduce(self, reduction: Reduction) -> None:
+        """Replace the results of changed groups of a reduction; touches heads at iteration 1."""
+        row = self._reductions[reduction]
+        self._check(reduce.reduce(self._table, self._values.table, row))
 
     def settle(self, iteration: int) -> int:
         """Step 1: transitions at *iteration* from multiplicities; returns the number of deltas."""
@@ -121,9 +123,9 @@ class ColumnarBackend:
         else:
             self._check(derive.derive(self._table, values, iteration))
 
-    def next_touched(self) -> int:
-        """The next iteration with touched facts, or -1 if the stratum is done."""
-        return settle.next_touched(self._table)
+    def next_touched(self, after: int) -> int:
+        """The first iteration after *after* to settle, or -1 if the stratum is done."""
+        return settle.next_touched(self._table, after)
 
     def changes(self) -> EpochChanges:
         """What the epoch has changed so far."""
@@ -216,9 +218,7 @@ class ColumnarBackend:
         self._plan = plan
         self._hidden |= plan.hidden
         self._needs_values = _needs_values(plan)
-        self._reducing = frozenset(
-            number for number, stratum in enumerate(plan.strata, start=1) if stratum.reductions
-        )
+        self._reductions = {reduction: row for row, reduction in enumerate(plan.reductions)}
 
     def restore(self, rows: Iterable[TraceRows]) -> None:
         """Load the trace of an earlier run into an empty state."""
@@ -388,18 +388,18 @@ def _trace_rows(predicate: str, rows: int, arity: int) -> TraceRows:
 
 def _needs_values(plan: ProgramPlan) -> bool:
     """Whether the program needs values of terms, and not only their identity."""
-    return bool(plan.lattices) or any(
-        stratum.reductions
-        or any(isinstance(step, Select | Extend) for delta in stratum.plans for step in delta.steps)
+    return bool(plan.lattices or plan.reductions) or any(
+        isinstance(step, Select | Extend)
         for stratum in plan.strata
+        for delta in stratum.plans
+        for step in delta.steps
     )
 
 
 def _reductions_only_in(plan: ProgramPlan, other: ProgramPlan) -> list[int]:
     """Rows of the reductions of a program that *other* lacks."""
-    others = {reduction for stratum in other.strata for reduction in stratum.reductions}
-    rows = [reduction for stratum in plan.strata for reduction in stratum.reductions]
-    return [row for row, reduction in enumerate(rows) if reduction not in others]
+    others = frozenset(other.reductions)
+    return [row for row, reduction in enumerate(plan.reductions) if reduction not in others]
 
 
 def _drivers(

@@ -143,7 +143,6 @@ def compile_program(
     check_arities(plan.arities)
     numbering.add_relations(plan.arities)
     change = program_change(before, plan) if before is not None else ProgramChange((), ())
-    reductions = [(s, r) for s, p in enumerate(plan.strata, start=1) for r in p.reductions]
     used: set[Arrangement] = set()
 
     def number(arrangement: Arrangement) -> int:
@@ -169,7 +168,7 @@ def compile_program(
 
     for lattice in plan.lattices:
         numbering.grouping(lattice)
-    for _, reduction in reductions:
+    for reduction in plan.reductions:
         numbering.grouping(reduction)
     classes = Classes(
         ClassQueries(
@@ -193,7 +192,7 @@ def compile_program(
                 (d.delta.pattern.predicate, encode(d.delta.pattern), None)
                 for d in all_plans[len(plans) :]
             ],
-            reductions={r.candidates: i for i, (_, r) in enumerate(reductions, start=1)},
+            reductions={r.candidates: i for i, r in enumerate(plan.reductions, start=1)},
             hidden=plan.hidden | (before.hidden if before is not None else frozenset()),
             strata=len(plan.strata) + 1,
             groupings=len(numbering.groupings),
@@ -218,7 +217,7 @@ def compile_program(
         layout.CLASSES: _int32(x for row in classes.rows for x in row),
         layout.LINK_OFFSETS: _int32(x for row in classes.link_offsets() for x in row),
         layout.MEMBERSHIPS: _int32(classes.memberships),
-        layout.ARRANGEMENTS: _arrangements(numbering, operands, reductions),
+        layout.ARRANGEMENTS: _arrangements(numbering, operands, plan.reductions),
         layout.TRIE_NODES: _int32(x for node in classes.nodes for x in node),
         layout.TRIE_SLOTS: trie_slots,
         layout.DISPATCH: _int32(classes.dispatch),
@@ -227,16 +226,14 @@ def compile_program(
         layout.CLASS_JOURNALED: np.zeros(2 * len(classes.rows), np.int32),
         layout.REDUCTIONS: _int32(
             x
-            for stratum, reduction in reductions
+            for reduction in plan.reductions
             for x in (
                 numbering.grouping(reduction),
                 len(reduction.key),
                 _FUNCTIONS[reduction.function],
-                stratum,
                 numbering.relations[reduction.head.predicate],
                 operands.add(_result_codes(reduction, intern)),
                 len(reduction.head.arguments),
-                0,
             )
         ),
         **_plans(fragments, operands),
@@ -312,10 +309,10 @@ def _plans(
 
 
 def _arrangements(
-    numbering: Numbering, operands: Operands, reductions: Sequence[tuple[int, Reduction]]
+    numbering: Numbering, operands: Operands, reductions: Sequence[Reduction]
 ) -> NDArray[np.int32]:
     """The key of each grouping, and its reduction if it has one."""
-    rows = {reduction: index for index, (_, reduction) in enumerate(reductions, start=1)}
+    rows = {reduction: index for index, reduction in enumerate(reductions, start=1)}
     table: list[int] = []
     for grouping in numbering.groupings:
         key = grouping.key

@@ -21,7 +21,7 @@ from streamreasoner.backends.spark.epoch.leaves import QueryLeaves
 from streamreasoner.backends.spark.epoch.outcome import SIZES, Outcome
 from streamreasoner.backends.spark.epoch.progress import EpochProgress, digest
 from streamreasoner.backends.spark.epoch.reading import StateReader
-from streamreasoner.backends.spark.epoch.settling import reduced, settled
+from streamreasoner.backends.spark.epoch.settling import reduce, settled
 from streamreasoner.backends.spark.epoch.term_lookup import TermLookup
 from streamreasoner.backends.spark.queries import relation, sql
 from streamreasoner.backends.spark.queries.columns import (
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from streamreasoner.engine.ports import EpochChanges, Selection
     from streamreasoner.engine.updates import TraceRows
     from streamreasoner.plan.algebra import Arrangement
-    from streamreasoner.plan.program_plan import ProgramPlan
+    from streamreasoner.plan.program_plan import ProgramPlan, Reduction
 
 _log = logging.getLogger(__name__)
 DEFAULT_BUCKETS = 256
@@ -112,7 +112,7 @@ class SparkBackend:
         # If progress is recorded: the epoch's digest, with the number of terms after its input. If
         # the epoch was resumed: the stratum and iteration it had reached.
         self._purpose: tuple[str, int] | None = None
-        self._resumed: tuple[int, int] | None = None
+        self._resumed = -1, -1
         self._progress.begin()
 
     # Input ---------------------------------------------------------------------------------------
@@ -159,33 +159,45 @@ class SparkBackend:
     # A stratum -----------------------------------------------------------------------------------
 
     @files.explained
-    def enter(self, stratum: int) -> int:
+    def enter(self, stratum: int) -> None:
         """Start a stratum; the final changes of lower strata are its deltas at iteration 0."""
         self._stratum = stratum
         if self._input:
             self._take_input()
-        if self._resumed is not None and stratum <= self._resumed[0]:
-            done, self._iteration = self._resumed
-            return self.next_touched() if stratum == done else -1
-        if stratum > 0:
-            for reduction in self._program.plan.strata[stratum - 1].reductions:
-                heads = reduced(self._differences, self._terms, stratum, reduction)
-                if heads is not None:
-                    self._differences.add(heads)
-            if not self._differences.transitions.select(range(stratum), ALL_ITERATIONS).empty:
-                return 0
-        self._iteration = -1
-        return self.next_touched()
+
+    @files.explained
+    def reduce(self, reduction: Reduction) -> None:
+        """Replace the results of changed groups of a reduction; touches heads at iteration 1."""
+        if self._stratum > self._resumed[0]:
+            reduce(self._differences, self._terms, self._stratum, reduction)
+
+    @files.explained
+    def next_touched(self, after: int) -> int:
+        """The first iteration after *after* to settle, or -1 if the stratum is done."""
+        stratum, (done, reached) = self._stratum, self._resumed
+        if stratum < done:
+            return -1
+        if stratum == done:
+            after = max(after, reached)
+        elif after < 0 and not self._lower_changes().empty:
+            return 0
+        if self._purpose is not None and self._runner.large and self._progress.due:
+            purpose, known = self._purpose
+            terms = self._dictionary.terms(known, len(self._dictionary)).to_pylist()
+            self._progress.note(purpose, (stratum, after), terms, self._differences.logs)
+        return self._differences.next_touched(stratum, after)
+
+    def _lower_changes(self) -> Relation:
+        """Changed transitions of lower strata: the stratum's deltas at iteration 0."""
+        return self._differences.transitions.select(range(self._stratum), ALL_ITERATIONS)
 
     @files.explained
     def settle(self, iteration: int) -> int:
         """Step 1: transitions at *iteration* from multiplicities; returns the delta's size."""
-        self._iteration = iteration
         transitions = settled(self._differences, self._terms, self._stratum, iteration)
-        lower = self._differences.transitions.select(
-            range(self._stratum if iteration == 0 else 0), ALL_ITERATIONS
-        )
-        parts = (lower,) if transitions is None else (transitions, lower)
+        parts = [] if transitions is None else [transitions]
+        if iteration == 0:
+            parts.append(self._lower_changes())
         self._delta = self._runner.union(parts, (*self._program.fact, TRANSITION))
         if self._delta.table is not None:
             return int(self._delta.table.num_rows)
@@ -240,15 +252,6 @@ class SparkBackend:
             note.iteration,
             note.stratum,
         )
-
-    def next_touched(self) -> int:
-        """The next iteration with touched facts, or -1 if the stratum is done."""
-        if self._purpose is not None and self._runner.large and self._progress.due:
-            purpose, known = self._purpose
-            terms = self._dictionary.terms(known, len(self._dictionary)).to_pylist()
-            reached = self._stratum, self._iteration
-            self._progress.note(purpose, reached, terms, self._differences.logs)
-        return self._differences.next_touched(self._stratum, self._iteration)
 
     # The end of an epoch -------------------------------------------------------------------------
 
@@ -336,9 +339,9 @@ class SparkBackend:
         self._input = []
         self._differences.add(trace)
         for stratum in range(len(self._program.plan.strata) + 1):
-            self._stratum, self._iteration = stratum, -1
-            while (iteration := self.next_touched()) >= 0:
-                self.settle(iteration)
+            iteration = -1
+            while (iteration := self._differences.next_touched(stratum, iteration)) >= 0:
+                settled(self._differences, self._terms, stratum, iteration)
         self.commit(epoch)
 
     def trace(self, predicate: str) -> TraceRows:
@@ -383,5 +386,5 @@ def _arrangements(plan: ProgramPlan) -> tuple[Arrangement, ...]:
         for arrangement in delta.arrangements
     ]
     arrangements += map(groups.group_of_lattice, plan.lattices)
-    arrangements += [groups.group_of_reduction(r) for s in plan.strata for r in s.reductions]
+    arrangements += map(groups.group_of_reduction, plan.reductions)
     return tuple(dict.fromkeys(arrangements))

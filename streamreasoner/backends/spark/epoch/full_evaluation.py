@@ -148,8 +148,8 @@ class StateDifferences:
 
     def _results(self) -> Iterator[Relation]:
         """Results of removed reductions, negated. Added ones follow from their candidates."""
-        current = {reduction for stratum in self.after.strata for reduction in stratum.reductions}
-        removed = [r for s in self.before.strata for r in s.reductions if r not in current]
+        current = frozenset(self.after.reductions)
+        removed = [each for each in self.before.reductions if each not in current]
         cells = arguments(self.width)
         for reduction in removed:
             parts = self.state.read(groups.group_of_reduction(reduction), None, {})

@@ -75,16 +75,14 @@ def _restricted(differences: Differences, affected: Relation, multiplicities: Re
     )
 
 
-def reduced(
-    differences: Differences, terms: TermLookup, stratum: int, reduction: Reduction
-) -> Relation | None:
-    """The head facts of a reduction that appear or disappear; None if no candidate changed."""
+def reduce(differences: Differences, terms: TermLookup, stratum: int, reduction: Reduction) -> None:
+    """Log the head facts of a reduction that appear or disappear."""
     runner = differences.runner
     changed = differences.multiplicities.select(range(stratum), ALL_ITERATIONS).where(
         predicate=reduction.candidates
     )
     if changed.empty:
-        return None
+        return
     key = {position: argument(position) for position in reduction.key}
     touched = changed.distinct(tuple(key.values())) if key else changed
     width = differences.program.width
@@ -93,4 +91,5 @@ def reduced(
     if key:
         members = runner.query(sql.semijoined(tuple(key.values())), rows=members, keys=touched)
     candidates = runner.query(sql.candidates(arguments(width)), changed=changed, members=members)
-    return groups.results(runner, terms, reduction, runner.materialize(candidates), width)
+    candidates = runner.materialize(candidates)
+    differences.add(groups.results(runner, terms, reduction, candidates, width))

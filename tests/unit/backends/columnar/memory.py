@@ -22,7 +22,7 @@ from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.settling import reduce, settle
 from streamreasoner.backends.columnar.kernels.settling.superaccumulator import DIGITS_DOUBLE
 from streamreasoner.plan.lower.lowering import lower
-from streamreasoner.plan.program_plan import Lattice, Reduction
+from streamreasoner.plan.program_plan import Lattice, Reduction, StratumPlan
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.values.value_columns import Values
 
@@ -144,15 +144,16 @@ class Memory:
         settle.enter(self.table, stratum)
         # An engine adds at later iterations only after it has entered the stratum.
         self.scalars[layout.LAST_TOUCHED] = last
-        if stratum > 0 and self.program.plan.strata[stratum - 1].reductions:
-            assert reduce.reduce(self.table, self.values, stratum) == layout.OK
-        iteration = settle.first_touched(self.table)
+        for row, reduction in enumerate(self.program.plan.reductions):
+            if reduction in (StratumPlan(()), *self.program.plan.strata)[stratum].reductions:
+                assert reduce.reduce(self.table, self.values, row) == layout.OK
+        iteration = settle.next_touched(self.table, -1)
         while iteration >= 0:
             assert settle.settle(self.table, self.values, iteration) == layout.OK
             for fact, change in self.deltas().items():
                 changes[fact][iteration] = change
             settle.clear_deltas(self.table)
-            iteration = settle.next_touched(self.table)
+            iteration = settle.next_touched(self.table, iteration)
         return dict(changes)
 
     # Reading -------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ class Lockstep:
         memory, model = self.memory, self.model
         settle.enter(memory.table, stratum)
         model.enter(stratum)
-        iteration = settle.first_touched(memory.table)
+        iteration = settle.next_touched(memory.table, -1)
         while 0 <= iteration < 40:
             settle.settle(memory.table, memory.values, iteration)
             model.settle(iteration)
@@ -91,7 +91,7 @@ class Lockstep:
             model.derive(iteration)
             assert memory.deltas() == {}
             assert memory.numbers("multiplicity") == model.state.multiplicities
-            iteration = settle.next_touched(memory.table)
+            iteration = settle.next_touched(memory.table, iteration)
         return iteration == -1
 
 

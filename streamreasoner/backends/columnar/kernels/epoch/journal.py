@@ -23,7 +23,7 @@ from streamreasoner.backends.columnar.kernels.settling.lattice import (
     unmark_group,
 )
 from streamreasoner.backends.columnar.kernels.settling.reduce import (
-    ANY_STRATUM,
+    ALL_REDUCTIONS,
     apply_matches,
     finish,
     withdraw_matches,
@@ -234,7 +234,7 @@ def rollback(table: layout.Int64s, values: layout.Int64s) -> int:
 def finish_restore(table: layout.Int64s, values: layout.Int64s) -> int:
     """Derive aggregates and transitions from restored multiplicities, and commit; a status."""
     _untouch_all(table)
-    status = apply_matches(table, values, ANY_STRATUM)
+    status = apply_matches(table, values, ALL_REDUCTIONS)
     if status == layout.OK:
         status = finish(table, values, emit=False)
     if status == layout.OK:
@@ -345,7 +345,7 @@ def _untouch_all(table: layout.Int64s) -> None:
         _untouch(table, heads[stratum])
         heads[stratum] = 0
     heads = int32_column(table[layout.TOUCHED_HEADS])
-    for iteration in range(scalars[layout.ITERATION], scalars[layout.LAST_TOUCHED] + 1):
+    for iteration in range(1, scalars[layout.LAST_TOUCHED] + 1):
         _untouch(table, heads[iteration])
         heads[iteration] = 0
 
@@ -407,7 +407,6 @@ def _end(table: layout.Int64s) -> None:
     scalars[layout.JOURNALED_ENTRIES] = 0
     scalars[layout.TOUCHED_COUNT] = 0
     scalars[layout.FREE_NODE] = 0
-    scalars[layout.ITERATION] = 0
     scalars[layout.LAST_TOUCHED] = 0
     scalars[layout.EPOCH] += 1
     scalars[layout.CONVERTING] = 0

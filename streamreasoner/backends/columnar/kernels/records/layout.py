@@ -76,8 +76,8 @@ GROUP_COUNT = 7
 JOURNALED_FACTS = 8
 JOURNALED_ENTRIES = 9
 TOUCHED_COUNT = 10
-ITERATION = 11  # start of the search for the next touched iteration
-LAST_TOUCHED = 12
+LAST_TOUCHED = 11
+CLASS_COUNT = 12
 DELTA_COUNT = 13
 STRATUM = 14
 STRATA = 15
@@ -96,8 +96,7 @@ UNSETTLED_GROUP = 27  # fields of the first lattice group to settle, or -1
 EPOCH = 28  # number of the epoch in this process
 CONVERTING = 29  # 1 in an epoch that adds lattices, where facts besides winners are still present
 LISTED = 30  # journaled facts that are in the lists by class
-CLASS_COUNT = 31
-SCALAR_COUNT = 32
+SCALAR_COUNT = 31
 
 # Records -----------------------------------------------------------------------------------------
 NOTHING = 1  # an empty record: stands in for a fact that must be absent, and is
@@ -176,9 +175,9 @@ CLASS_WIDTH = 13
 ARRANGEMENT_KEY, ARRANGEMENT_KEY_COUNT, ARRANGEMENT_REDUCTION = range(3)
 ARRANGEMENT_WIDTH = 3
 
-REDUCTION_ARRANGEMENT, REDUCTION_KEYS, REDUCTION_FUNCTION, REDUCTION_STRATUM = range(4)
-REDUCTION_HEAD_RELATION, REDUCTION_HEAD, REDUCTION_HEAD_COUNT = range(4, 7)
-REDUCTION_WIDTH = 8
+REDUCTION_ARRANGEMENT, REDUCTION_KEYS, REDUCTION_FUNCTION = range(3)
+REDUCTION_HEAD_RELATION, REDUCTION_HEAD, REDUCTION_HEAD_COUNT = range(3, 6)
+REDUCTION_WIDTH = 6
 FUNCTION_COUNT, FUNCTION_DISTINCT, FUNCTION_SUM, FUNCTION_AVERAGE = range(4)
 
 PLAN_BINDS, PLAN_BIND_COUNT, PLAN_CHECKS, PLAN_CHECK_COUNT = range(4)

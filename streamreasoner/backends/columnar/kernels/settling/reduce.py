@@ -34,7 +34,7 @@ from streamreasoner.rdf.kernels.hash_table import FULL as DICTIONARY_FULL
 from streamreasoner.values.kernels.comparing import DOUBLE, FRACTION, KIND, WHOLE
 from streamreasoner.values.kernels.integers import intern_integer
 
-ANY_STRATUM = -1
+ALL_REDUCTIONS = -1
 _EXACT, _DOUBLE, _INTEGER = 1, 2, 6  # valuation.Kind
 _NONE = -1  # the end of the list of changed groups
 _HALF = 1 << 31
@@ -42,29 +42,29 @@ _INFINITY = float("inf")
 
 
 @kernel
-def reduce(table: layout.Int64s, values: layout.Int64s, stratum: int) -> int:
-    """Bring the aggregates that a stratum derives up to date; returns a status."""
-    status = apply_matches(table, values, stratum)
+def reduce(table: layout.Int64s, values: layout.Int64s, reduction: int) -> int:
+    """Replace the results of a reduction's changed groups; returns a status."""
+    status = apply_matches(table, values, reduction)
     if status == layout.OK:
         status = finish(table, values, emit=True)
     return flush(table) if status == layout.OK else status
 
 
 @kernel
-def apply_matches(table: layout.Int64s, values: layout.Int64s, stratum: int) -> int:
-    """Add the epoch's changes of matches to the accumulators of one stratum or of all."""
-    return _account(table, values, stratum, undo=False)
+def apply_matches(table: layout.Int64s, values: layout.Int64s, reduction: int) -> int:
+    """Add the epoch's changes of matches to the accumulators of one reduction or of all."""
+    return _account(table, values, reduction, undo=False)
 
 
 @kernel
 def withdraw_matches(table: layout.Int64s, values: layout.Int64s) -> int:
     """Undo `apply_matches` for the whole epoch; returns a status."""
-    status = _account(table, values, ANY_STRATUM, undo=True)
+    status = _account(table, values, ALL_REDUCTIONS, undo=True)
     return max(status, finish(table, values, emit=False))
 
 
 @kernel
-def _account(table: layout.Int64s, values: layout.Int64s, stratum: int, undo: bool) -> int:  # noqa: FBT001
+def _account(table: layout.Int64s, values: layout.Int64s, reduction: int, undo: bool) -> int:  # noqa: FBT001
     """Apply the journaled changes to the accumulators, or undo those already applied.
 
     A match has a single multiplicity because its premises are all in lower strata.
@@ -76,7 +76,9 @@ def _account(table: layout.Int64s, values: layout.Int64s, stratum: int, undo: bo
     entries = int64_column(table[layout.JOURNAL_ENTRIES])
     for i in range(scalars[layout.JOURNALED_FACTS]):
         fact = facts[i] & LOW
-        if words[2 * fact] & layout.FRESH != 0 and _concerns(table, fact, facts[i], stratum, undo):
+        if words[2 * fact] & layout.FRESH != 0 and _concerns(
+            table, fact, facts[i], reduction, undo
+        ):
             now = units[fact + 1] >> layout.MULTIPLICITY_SHIFT
             status = _accumulate(table, values, fact, 0, now, undo)
             if status != layout.OK:
@@ -84,7 +86,7 @@ def _account(table: layout.Int64s, values: layout.Int64s, stratum: int, undo: bo
             facts[i] ^= layout.ACCOUNTED
     for i in range(scalars[layout.JOURNALED_ENTRIES]):
         fact = (entries[2 * i] >> 32) & layout.FACT_BITS
-        if _concerns(table, fact, entries[2 * i], stratum, undo):
+        if _concerns(table, fact, entries[2 * i], reduction, undo):
             now = units[entries[2 * i] & LOW] >> layout.MULTIPLICITY_SHIFT
             status = _accumulate(table, values, fact, entries[2 * i + 1], now, undo)
             if status != layout.OK:
@@ -94,16 +96,13 @@ def _account(table: layout.Int64s, values: layout.Int64s, stratum: int, undo: bo
 
 
 @inlined
-def _concerns(table: layout.Int64s, fact: int, row: int, stratum: int, undo: bool) -> bool:  # noqa: FBT001
+def _concerns(table: layout.Int64s, fact: int, row: int, reduction: int, undo: bool) -> bool:  # noqa: FBT001
     """Whether a row of the journal is a match to account for, or to undo."""
-    reduction = _reduction(table, fact)
-    if reduction < 0 or (row < 0) != undo:
+    own = _reduction(table, fact)
+    if own < 0 or (row < 0) != undo:
         return False
-    due = int32_column(table[layout.REDUCTIONS])[
-        reduction * layout.REDUCTION_WIDTH + layout.REDUCTION_STRATUM
-    ]
-    # numba cannot type `stratum in (due, ANY_STRATUM)`.
-    return bool(stratum == due) or bool(stratum == ANY_STRATUM)
+    # numba cannot type `reduction in (own, ALL_REDUCTIONS)`.
+    return bool(reduction == own) or bool(reduction == ALL_REDUCTIONS)
 
 
 @kernel

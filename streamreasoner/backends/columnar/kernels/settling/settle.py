@@ -24,7 +24,6 @@ def enter(table: layout.Int64s, stratum: int) -> None:
     following = int32_column(table[layout.JOURNAL_NEXT])
     ends = int32_column(table[layout.CLASS_JOURNALED])
     scalars[layout.STRATUM] = stratum
-    scalars[layout.ITERATION] = 0
     scalars[layout.LAST_TOUCHED] = 0
     if stratum == 0:
         return
@@ -75,16 +74,6 @@ def clear_class_lists(table: layout.Int64s) -> None:
         ends[2 * kind] = 0
         ends[2 * kind + 1] = 0
     scalars[layout.LISTED] = 0
-
-
-@kernel
-def first_touched(table: layout.Int64s) -> int:
-    """The first iteration to settle after entering a stratum, or -1 if there is none."""
-    scalars = int64_column(table[layout.SCALARS])
-    initial = int32_column(table[layout.INITIAL_HEADS])[scalars[layout.STRATUM]]
-    if scalars[layout.DELTA_COUNT] > 0 or initial != 0:
-        return 0
-    return next_touched(table)
 
 
 @kernel
@@ -151,18 +140,16 @@ def settle(  # noqa: C901 - the hottest loop
 
 
 @kernel
-def next_touched(table: layout.Int64s) -> int:
-    """The next iteration with touched facts, or -1."""
+def next_touched(table: layout.Int64s, after: int) -> int:
+    """The first iteration after *after* with touched facts or deltas of lower strata, or -1."""
     scalars = int64_column(table[layout.SCALARS])
+    initial = int32_column(table[layout.INITIAL_HEADS])[scalars[layout.STRATUM]]
+    if after < 0 and (scalars[layout.DELTA_COUNT] > 0 or initial != 0):
+        return 0
     heads = int32_column(table[layout.TOUCHED_HEADS])
-    iteration = scalars[layout.ITERATION] + 1
-    last = scalars[layout.LAST_TOUCHED]
-    while iteration <= last:
+    for iteration in range(max(after, 0) + 1, scalars[layout.LAST_TOUCHED] + 1):
         if heads[iteration] != 0:
-            scalars[layout.ITERATION] = iteration
             return iteration
-        iteration += 1
-    scalars[layout.ITERATION] = last
     return -1
 
 
