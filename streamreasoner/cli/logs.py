@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def configure_logging(log: LogConfig) -> None:
     """Send streamreasoner's log to standard error."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json() if log.format == "json" else _Text())
+    handler.setFormatter(_JsonFormatter() if log.format == "json" else _TextFormatter())
     root = logging.getLogger("streamreasoner")
     root.handlers[:] = [handler]
     root.setLevel(log.level.upper())
@@ -25,13 +25,13 @@ def configure_logging(log: LogConfig) -> None:
     logging.getLogger("streamreasoner.kafka").setLevel(quiet)
 
 
-class _Text(logging.Formatter):
+class _TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         text = f"{_when(record)} {record.levelname:<7} {record.getMessage()}"
         return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
 
 
-class _Json(logging.Formatter):
+class _JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         entry = {
             "ts": _when(record),

@@ -34,14 +34,14 @@ class _Application:
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _Nested:
     """`( … | … )`, a disjunction, a conjunction or an expression, depending on the context."""
 
     alternatives: tuple[tuple[_Item, ...], ...]
     span: ast.Span
 
 
-_Item: TypeAlias = "ast.Expression | ast.Literal | _Application | _Group"
+_Item: TypeAlias = "ast.Expression | ast.Literal | _Application | _Nested"
 
 
 class Builder:
@@ -144,9 +144,9 @@ class Builder:
         """Read `?x, ?y + 1`."""
         return tuple(self._expression(child) for child in children)
 
-    def group(self, span: ast.Span, children: list[tuple[_Item, ...]]) -> _Group:
+    def group(self, span: ast.Span, children: list[tuple[_Item, ...]]) -> _Nested:
         """Read `(… | …)`, `(…, …)` or `(…)`."""
-        return _Group(tuple(children), span)
+        return _Nested(tuple(children), span)
 
     def operation(self, span: ast.Span, children: list[Any]) -> ast.BinaryOperation:
         """Read `?x + ?y`."""
@@ -230,9 +230,9 @@ class Builder:
                 return (item,)
             case _Application():
                 return (self._test(item) or self._atom(item),)
-            case _Group([only]):
+            case _Nested([only]):
                 return self._literals(only)
-            case _Group(alternatives, span):
+            case _Nested(alternatives, span):
                 return (ast.Disjunction(tuple(map(self._literals, alternatives)), span),)
             case _:
                 self._report(
@@ -249,9 +249,9 @@ class Builder:
                 if is_aggregate(name, len(arguments), distinct=distinct):
                     return ast.Aggregate(name, arguments, span, distinct)
                 return ast.Call(name, arguments, span)
-            case _Group([[only]]):
+            case _Nested([[only]]):
                 return self._expression(only)
-            case _Group() | ast.Atom() | ast.Negation() | ast.Comparison() | ast.Disjunction():
+            case _Nested() | ast.Atom() | ast.Negation() | ast.Comparison() | ast.Disjunction():
                 self._report(
                     "SR107",
                     "found a literal, expected an expression",

@@ -15,7 +15,7 @@ from streamreasoner.values.valuation import ValueKind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from streamreasoner.values.literal import Literal
+    from streamreasoner.values.literal import ValuedLiteral
 
 
 class Operator(Enum):
@@ -77,13 +77,13 @@ def _extreme(sign: int, arguments: tuple[str, ...]) -> str | None:
     return best
 
 
-def _family(operand: Literal) -> ValueKind:
+def _family(operand: ValuedLiteral) -> ValueKind:
     """The kind of values that can be compared with each other: all numbers are one."""
     kind = operand.value.kind
     return ValueKind.EXACT if kind is not ValueKind.NONE and operand.datatype in NUMERIC else kind
 
 
-def _key(operand: Literal) -> tuple[int, int, str]:
+def _key(operand: ValuedLiteral) -> tuple[int, int, str]:
     text = operand.lexical if operand.value.kind is ValueKind.STRING else ""
     return operand.value.whole, operand.value.fraction, text
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _CACHED = 4096
 
 
-class Literal(NamedTuple):
+class ValuedLiteral(NamedTuple):
     """A literal and its value.
 
     Attributes:
@@ -32,7 +32,7 @@ class Literal(NamedTuple):
 
 
 @lru_cache(maxsize=_CACHED)
-def literal(text: str) -> Literal | None:
+def literal(text: str) -> ValuedLiteral | None:
     """The literal of a canonical term; None if it is an IRI or a blank node."""
     if not text.startswith('"'):
         return None
@@ -42,10 +42,10 @@ def literal(text: str) -> Literal | None:
         lexical = parse(text).value
     language = rest[1:] if rest.startswith("@") else None
     datatype = None if language is not None else rest[3:-1] or XSD_STRING
-    return Literal(lexical, language, datatype, value(lexical, datatype))
+    return ValuedLiteral(lexical, language, datatype, value(lexical, datatype))
 
 
-def string(text: str) -> Literal | None:
+def string(text: str) -> ValuedLiteral | None:
     """The literal of a canonical term if it is a string, with or without a language tag."""
     parsed = literal(text)
     if parsed is None or (parsed.language is None and parsed.datatype != XSD_STRING):

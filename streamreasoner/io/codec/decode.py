@@ -63,7 +63,7 @@ class Decoded:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Group:
+class _CheckedRows:
     """Updates of one predicate with their terms and times, not yet encoded; n in every column."""
 
     rows: Rows
@@ -134,7 +134,7 @@ class Codec:
         _reject(rows, range(len(rows.messages)), reason, detail, rejected)
         return False
 
-    def _encode(self, group: _Group, rejected: Rejections) -> NDArray[np.int32]:
+    def _encode(self, group: _CheckedRows, rejected: Rejections) -> NDArray[np.int32]:
         """Ids of the terms, int32 of shape (n, arity); -1 in rejected rows."""
         keep = _not_rejected(group.rows, rejected)
         ids = np.full((len(keep), len(group.terms)), _INVALID_ID, dtype=np.int32)
@@ -156,7 +156,7 @@ def _reject(
         rejected.setdefault(int(rows.messages[index]), RejectedError(reason, f"{place}{detail}"))
 
 
-def _checked(rows: Rows, appended: NDArray[np.int64], rejected: Rejections) -> _Group:
+def _checked(rows: Rows, appended: NDArray[np.int64], rejected: Rejections) -> _CheckedRows:
     """Check whatever needs no dictionary."""
     terms = [_terms(rows, column, rejected) for column in rows.args]
     times = timestamps.milliseconds(rows.ts, appended[rows.messages])
@@ -166,7 +166,7 @@ def _checked(rows: Rows, appended: NDArray[np.int64], rejected: Rejections) -> _
     _reject(rows, zero, Reason.DIFF_ZERO, "diff must not be 0.", rejected)
     if rows.predicate in ARITIES:
         _check_kinds(rows, terms, rejected)
-    return _Group(rows, terms, times)
+    return _CheckedRows(rows, terms, times)
 
 
 def _terms(rows: Rows, column: Sequence[str | float], rejected: Rejections) -> pa.LargeStringArray:

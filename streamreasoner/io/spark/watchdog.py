@@ -109,7 +109,7 @@ class _ExitTimer:
 
     def __init__(self, exit_code: int) -> None:
         self._library = ctypes.CDLL(None, use_errno=True)
-        event = _Event()
+        event = _SignalEvent()
         event.value.number = exit_code
         event.notify = _NOTIFY_BY_THREAD
         event.function = ctypes.cast(self._library._exit, ctypes.c_void_p)  # noqa: SLF001
@@ -141,15 +141,15 @@ class _ExitTimer:
 _NOTIFY_BY_THREAD = 2  # SIGEV_THREAD
 
 
-class _Value(ctypes.Union):
+class _SignalValue(ctypes.Union):
     _fields_ = (("number", ctypes.c_int), ("pointer", ctypes.c_void_p))
 
 
-class _Event(ctypes.Structure):
+class _SignalEvent(ctypes.Structure):
     """`struct sigevent` of Linux."""
 
     _fields_ = (
-        ("value", _Value),
+        ("value", _SignalValue),
         ("signal", ctypes.c_int),
         ("notify", ctypes.c_int),
         ("function", ctypes.c_void_p),
