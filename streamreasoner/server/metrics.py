@@ -11,7 +11,7 @@ import platform
 import time
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.engine.epoch import EpochResult
     from streamreasoner.engine.ports import Statistics
+    from streamreasoner.state.tables import StorageStatistics
 
 SECONDS: Final = (
     *(0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.4),
@@ -36,22 +37,6 @@ SECONDS: Final = (
 )
 ITERATIONS: Final = (0, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 50, 100, 1000, 10_000, 100_000)
 STAGES: Final = ("read", "decode", "evaluate", "store", "publish")
-
-
-class StorageSizes(Protocol):
-    """The part of `streamreasoner.state.StorageStatistics` that is exported."""
-
-    @property
-    def bytes(self) -> int:
-        """Size of the data files."""
-
-    @property
-    def compactions(self) -> int:
-        """Merges since the start."""
-
-    @property
-    def maintenance_failures(self) -> int:
-        """Maintenance runs that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +53,7 @@ class Sources:
 
     state: Callable[[], Statistics]
     terms: Sized
-    storage: Callable[[], StorageSizes]
+    storage: Callable[[], StorageStatistics]
     lag: Callable[[], Mapping[tuple[str, str], int]]
 
 
@@ -89,7 +74,7 @@ class PrometheusObserver:
         self._batch_metrics()
         self._state_metrics()
         ProcessCollector(registry=self.registry)
-        self.registry.register(_Lag(self))
+        self.registry.register(_LagCollector(self))
         self._build = self._gauge(
             "build_info",
             "Always 1; the labels describe the running build.",
@@ -263,7 +248,7 @@ class PrometheusObserver:
         )
 
 
-class _Lag(Collector):
+class _LagCollector(Collector):
     """Reads the consumer's lag at each scrape."""
 
     def __init__(self, observer: PrometheusObserver) -> None:
