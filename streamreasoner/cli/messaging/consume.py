@@ -8,17 +8,18 @@ from __future__ import annotations
 import sys
 from contextlib import closing, suppress
 from itertools import chain, islice
-from pathlib import Path  # noqa: TC003 - typer reads it
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
+
+from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads it
 
 if TYPE_CHECKING:
     from streamreasoner.io.codec.encode import Header
 
 
 def consume(
-    config: Annotated[Path, typer.Option(help="The configuration file (TOML).")],
+    config: ConfigFile,
     topic: Annotated[str | None, typer.Option(help="The topic; default: the output topic.")] = None,
     *,
     from_beginning: Annotated[

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from streamreasoner.cli.options import ConfigFile, HeaderLine  # noqa: TC001 - typer reads it
 from streamreasoner.errors import ConfigError
 from streamreasoner.io.formats.registry import JSON, NQUADS, NTRIPLES
 
@@ -34,9 +35,7 @@ def produce(
             " .gz or .xz; - is standard input."
         ),
     ] = None,
-    config: Annotated[Path, typer.Option(help="The configuration file (TOML).")] = Path(
-        "streamreasoner.toml"
-    ),
+    config: ConfigFile = Path("streamreasoner.toml"),
     topic: Annotated[
         str | None, typer.Option(help="The topic; default: the first input topic.")
     ] = None,
@@ -45,9 +44,7 @@ def produce(
         LineFormat | None, typer.Option("--format", help="Default: by file name, else ntriples.")
     ] = None,
     *,
-    header: Annotated[
-        bool, typer.Option("--header", help="CSV files begin with a header line.")
-    ] = False,
+    header: HeaderLine = False,
 ) -> None:
     """Send each fact, or each line of JSON unchanged, as a message to an input topic."""
     from rich.console import Console

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - typer reads it
 from typing import Annotated
 
 import typer
+
+from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads it
 
 app = typer.Typer(help="The topics of a pipeline.", no_args_is_help=True)
 
@@ -17,7 +18,7 @@ def topics() -> None:
 
 @app.command()
 def create(
-    config: Annotated[Path, typer.Option(help="The configuration file (TOML).")],
+    config: ConfigFile,
     partitions: Annotated[
         int, typer.Option(min=1, help="Partitions of input and output topics.")
     ] = 2,

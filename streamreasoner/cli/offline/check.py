@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
 import typer
 
+from streamreasoner.cli.options import Rules  # noqa: TC001 - typer reads it
 from streamreasoner.errors import ProgramError
 
 
-def check(
-    rules: Annotated[str, typer.Argument(help="A rule file, or the name of a packaged ruleset.")],
-) -> None:
+def check(rules: Rules) -> None:
     """Check a rule program: print every error with its location, or a one-line summary."""
     from streamreasoner.lang.diagnostic import render
     from streamreasoner.program import load_program

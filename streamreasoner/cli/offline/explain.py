@@ -7,11 +7,11 @@ import sys
 from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
-from pathlib import Path  # noqa: TC003 - typer reads it
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamreasoner.cli.options import Facts, HeaderLine, Rules  # noqa: TC001 - typer reads it
 from streamreasoner.errors import DataError, TermError
 
 if TYPE_CHECKING:
@@ -29,14 +29,8 @@ class Rendering(Enum):
 
 
 def explain(
-    rules: Annotated[str, typer.Argument(help="A rule file, or the name of a packaged ruleset.")],
-    facts: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Files of facts: .nt, .ttl (triples), .nq (quads) or .csv (the predicate is the"
-            " file's name); each may be compressed as .gz or .xz."
-        ),
-    ],
+    rules: Rules,
+    facts: Facts,
     fact: Annotated[
         str,
         typer.Option(
@@ -51,9 +45,7 @@ def explain(
         list[str] | None,
         typer.Option(help="An additional prefix, `ex=http://example.org/`; may be repeated."),
     ] = None,
-    header: Annotated[
-        bool, typer.Option("--header", help="CSV files begin with a header line.")
-    ] = False,
+    header: HeaderLine = False,
     format_: Annotated[
         Rendering, typer.Option("--format", help="Text tree, JSON document, or Graphviz graph.")
     ] = Rendering.TEXT,

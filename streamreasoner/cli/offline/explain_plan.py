@@ -6,13 +6,12 @@ from typing import Annotated
 
 import typer
 
+from streamreasoner.cli.options import Rules  # noqa: TC001 - typer reads it
 from streamreasoner.plan.print.stage import Stage
 
 
 def explain_plan(
-    rules: Annotated[str, typer.Argument(help="A rule file, or the name of a packaged ruleset.")],
-    *,
-    stage: Annotated[Stage, typer.Option(help="What to print.")] = Stage.ALL,
+    rules: Rules, *, stage: Annotated[Stage, typer.Option(help="What to print.")] = Stage.ALL
 ) -> None:
     """Print the lowered rules, their delta plans and the arrangements these use."""
     from streamreasoner.plan.print import plans

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamreasoner.cli.options import Facts, Rules  # noqa: TC001 - typer reads it
 from streamreasoner.errors import DataError
 
 if TYPE_CHECKING:
@@ -23,14 +24,8 @@ if TYPE_CHECKING:
 
 
 def materialize(
-    rules: Annotated[str, typer.Argument(help="A rule file, or the name of a packaged ruleset.")],
-    facts: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Files of facts: .nt, .ttl (triples), .nq (quads) or .csv (the predicate is the"
-            " file's name); each may be compressed as .gz or .xz."
-        ),
-    ],
+    rules: Rules,
+    facts: Facts,
     output: Annotated[
         Path | None,
         typer.Option(

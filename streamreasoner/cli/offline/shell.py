@@ -9,11 +9,13 @@ from typing import Annotated
 
 import typer
 
+from streamreasoner.cli.options import HeaderLine, Rules  # noqa: TC001 - typer reads it
+
 _SHOWN_AT_A_TERMINAL = 200
 
 
 def shell(
-    rules: Annotated[str, typer.Argument(help="A rule file, or the name of a packaged ruleset.")],
+    rules: Rules,
     facts: Annotated[
         list[Path] | None,
         typer.Argument(help="Files of initial facts, as for `materialize`."),
@@ -27,9 +29,7 @@ def shell(
         ),
     ] = None,
     *,
-    header: Annotated[
-        bool, typer.Option("--header", help="CSV files begin with a header line.")
-    ] = False,
+    header: HeaderLine = False,
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Continue a script after an error.")
     ] = False,

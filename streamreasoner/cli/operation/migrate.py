@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from contextlib import closing
-from pathlib import Path  # noqa: TC003 - typer reads it
-from typing import Annotated
 
-import typer
+from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads it
 
 
-def migrate(
-    config: Annotated[Path, typer.Option(help="The configuration file (TOML).")],
-) -> None:
+def migrate(config: ConfigFile) -> None:
     """Convert the state of a stopped pipeline to the format of this release."""
     from streamreasoner.config import load
     from streamreasoner.pipeline.lock import StateLock

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads it
 from streamreasoner.errors import DataError, StateError
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def rebuild(
-    config: Annotated[Path, typer.Option(help="The configuration file (TOML).")],
+    config: ConfigFile,
     into: Annotated[Path, typer.Option(help="A new directory for the program and the facts.")],
 ) -> None:
     """Write the program in effect and the asserted facts of a stopped pipeline into files.

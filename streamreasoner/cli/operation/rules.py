@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads it
 from streamreasoner.errors import ConfigError, ProgramError
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ _NEEDS_WHOLE_PROGRAM = frozenset({"SR211"})
 
 app = typer.Typer(help="The program of a running pipeline.", no_args_is_help=True)
 
-_Config = Annotated[Path, typer.Option(help="The configuration file (TOML).")]
 _Wait = Annotated[
     bool,
     typer.Option("--wait", help="Wait until the change is in effect; fail if it is rejected."),
@@ -39,7 +39,7 @@ def rules() -> None:
 @app.command()
 def add(
     file: Annotated[Path, typer.Argument(help="A file of rules, facts and directives.")],
-    config: _Config,
+    config: ConfigFile,
     *,
     wait: _Wait = False,
     timeout: _Timeout = _TIMEOUT_SECONDS,
@@ -64,7 +64,7 @@ def add(
 @app.command()
 def remove(
     file: Annotated[Path, typer.Argument(help="A file of rules and facts of the program.")],
-    config: _Config,
+    config: ConfigFile,
     *,
     wait: _Wait = False,
     timeout: _Timeout = _TIMEOUT_SECONDS,
@@ -83,7 +83,7 @@ def remove(
 @app.command()
 def replace(
     program: Annotated[str, typer.Argument(help="A rule file, or the name of a ruleset.")],
-    config: _Config,
+    config: ConfigFile,
     *,
     wait: _Wait = False,
     timeout: _Timeout = _TIMEOUT_SECONDS,
@@ -104,7 +104,7 @@ def replace(
 
 
 @app.command()
-def show(config: _Config) -> None:
+def show(config: ConfigFile) -> None:
     """Print the program in effect, with its first epoch and its hash."""
     from streamreasoner.config import load
     from streamreasoner.state import programs

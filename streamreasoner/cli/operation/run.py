@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - typer reads it
-from typing import Annotated
-
-import typer
+from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads it
 
 
-def run(
-    config: Annotated[Path, typer.Option(help="The configuration file (TOML).")],
-) -> None:
+def run(config: ConfigFile) -> None:
     """Run a pipeline until SIGTERM or SIGINT; the current batch is finished first."""
     from streamreasoner import app
     from streamreasoner.cli.logs import configure_logging

@@ -1,0 +1,19 @@
+"""Arguments and options of several commands. Invariant: each reads alike wherever it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Rules = Annotated[str, typer.Argument(help="A rule file, or the name of a packaged ruleset.")]
+Facts = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Files of facts: .nt, .ttl (triples), .nq (quads) or .csv (the predicate is the"
+        " file's name); each may be compressed as .gz or .xz."
+    ),
+]
+HeaderLine = Annotated[bool, typer.Option("--header", help="CSV files begin with a header line.")]
+ConfigFile = Annotated[Path, typer.Option(help="The configuration file (TOML).")]
