@@ -13,21 +13,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
-from confluent_kafka import (
-    OFFSET_BEGINNING,
-    Consumer,
-    KafkaError,
-    KafkaException,
-    TopicPartition,
-)
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
 
 from streamreasoner.errors import BrokerError, StateError
-from streamreasoner.io.kafka.clients import ANSWER_SECONDS, librdkafka, refused_right, unreachable
+from streamreasoner.io.kafka.clients import ANSWER_SECONDS, reader, refused_right, unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from confluent_kafka import Message
+    from confluent_kafka import Consumer, Message
 
     from streamreasoner.config import KafkaConfig
 
@@ -124,17 +118,7 @@ def _taken(own: Claim, other: str, where: str) -> StateError:
 
 def _samples(kafka: KafkaConfig, topic: str, group: str) -> Iterator[Message]:
     """Committed changes of each partition: those near its end, or the oldest if there are none."""
-    consumer = Consumer(
-        librdkafka(
-            kafka,
-            group_id=group,
-            isolation_level="read_committed",
-            enable_auto_commit=False,
-            enable_partition_eof=True,
-            auto_offset_reset="earliest",
-            fetch_wait_max_ms=10,
-        )
-    )
+    consumer = reader(kafka, group, auto_offset_reset="earliest", fetch_wait_max_ms=10)
     try:
         starts = {}
         for number in consumer.list_topics(topic, timeout=ANSWER_SECONDS).topics[topic].partitions:

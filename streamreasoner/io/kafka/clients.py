@@ -14,7 +14,7 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from streamreasoner.errors import BrokerError, ConfigError
@@ -55,6 +55,20 @@ def librdkafka(kafka: KafkaConfig, **settings: object) -> dict[str, Any]:
         **kafka.options,
         **kafka.producer_options,
     }
+
+
+def reader(kafka: KafkaConfig, group: str, **settings: object) -> Consumer:
+    """A consumer of committed records, which reports the end of a partition and commits nothing."""
+    return Consumer(
+        librdkafka(
+            kafka,
+            group_id=group,
+            isolation_level="read_committed",
+            enable_auto_commit=False,
+            enable_partition_eof=True,
+            **settings,
+        )
+    )
 
 
 def kafka_python(kafka: KafkaConfig) -> dict[str, Any]:

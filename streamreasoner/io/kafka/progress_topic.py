@@ -13,12 +13,12 @@ import time
 from typing import TYPE_CHECKING
 
 import msgspec
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
 from streamreasoner.errors import BrokerError, StateError
 from streamreasoner.io.kafka.claims import Claim, read_claim
-from streamreasoner.io.kafka.clients import ANSWER_SECONDS, librdkafka, refused_right, unreachable
+from streamreasoner.io.kafka.clients import ANSWER_SECONDS, reader, refused_right, unreachable
 from streamreasoner.io.kafka.topic_checks import admin_client
 from streamreasoner.state.record import EpochRecord
 
@@ -49,17 +49,12 @@ class ProgressTopic:
         self._last: bytes | None = None
         self._next_offset = 0
         self._claims: list[Claim] = []
-        self._consumer = Consumer(
-            librdkafka(
-                kafka,
-                group_id=f"{app_id}-progress",
-                isolation_level="read_committed",
-                enable_auto_commit=False,
-                enable_partition_eof=True,
-                auto_offset_reset="earliest",
-                # How long Kafka holds a fetch before it reports the end of the partition.
-                fetch_wait_max_ms=10,
-            )
+        self._consumer = reader(
+            kafka,
+            f"{app_id}-progress",
+            auto_offset_reset="earliest",
+            # How long Kafka holds a fetch before it reports the end of the partition.
+            fetch_wait_max_ms=10,
         )
 
     def read(self) -> None:

@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import KafkaError, TopicPartition
 
 from streamreasoner.errors import BrokerError
-from streamreasoner.io.kafka.clients import ANSWER_SECONDS, librdkafka, unreachable
+from streamreasoner.io.kafka.clients import ANSWER_SECONDS, reader, unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from confluent_kafka import Message
+    from confluent_kafka import Consumer, Message
 
     from streamreasoner.config import KafkaConfig
     from streamreasoner.io.codec.encode import Header
@@ -47,16 +47,7 @@ def reread(kafka: KafkaConfig, group: str, offsets: Offsets) -> pa.Table:
     Raises:
         BrokerError: Kafka does not answer or refuses.
     """
-    consumer = Consumer(
-        librdkafka(
-            kafka,
-            group_id=group,
-            isolation_level="read_committed",
-            enable_auto_commit=False,
-            enable_partition_eof=True,
-            auto_offset_reset="error",
-        )
-    )
+    consumer = reader(kafka, group, auto_offset_reset="error")
     try:
         rows = [
             _row(message)
