@@ -5,13 +5,13 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.ast import ARITIES, TRIPLE, Atom, Input, Output, walk
+from streamreasoner.lang.ast import ARITIES, TRIPLE, Atom, Input, Output, declared, walk
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from streamreasoner.lang.ast import PredicateIndicator, Program, Span
+    from streamreasoner.lang.ast import Program, Span
 
 _BRACKETS = (
     "write `[?s, ?p, ?o]`, or `[?s, ?p, ?o, ?g]` in a graph, with `_` where any term matches"
@@ -51,7 +51,7 @@ def arity_clashes(programs: Sequence[Program]) -> Iterator[Diagnostic]:
 def unknown_signatures(programs: Sequence[Program]) -> Iterator[Diagnostic]:
     """Report predicates that appear only in a directive, without an arity."""
     known = arities(programs)
-    for signature in _signatures(programs):
+    for signature in declared(programs, Input | Output):
         if signature.predicate not in known:
             close = get_close_matches(signature.predicate, known, 1)
             hint = f"did you mean '{close[0]}'? If not, " if close else ""
@@ -64,7 +64,7 @@ def unknown_signatures(programs: Sequence[Program]) -> Iterator[Diagnostic]:
 
 
 def _uses(programs: Sequence[Program]) -> Iterator[tuple[str, int, Span]]:
-    for signature in _signatures(programs):
+    for signature in declared(programs, Input | Output):
         arity = ARITIES.get(signature.predicate) if signature.arity is None else signature.arity
         if arity is not None:
             yield signature.predicate, arity, signature.span
@@ -73,12 +73,6 @@ def _uses(programs: Sequence[Program]) -> Iterator[tuple[str, int, Span]]:
             for node in walk(literal):
                 if isinstance(node, Atom):
                     yield node.predicate, node.arity, node.span
-
-
-def _signatures(programs: Sequence[Program]) -> Iterator[PredicateIndicator]:
-    for directive in (directive for program in programs for directive in program.directives):
-        if isinstance(directive, Input | Output):
-            yield from directive.signatures
 
 
 def _arguments(count: int) -> str:

@@ -45,7 +45,7 @@ def misspelt(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
     """Report undefined predicates whose names resemble another predicate, a test or a function."""
     rules = [rule for program in programs for rule in program.rules]
     defined = {head.predicate for rule in rules for head in rule.heads}
-    defined |= _declared(programs, ast.Input)
+    defined |= {item.predicate for item in ast.declared(programs, ast.Input)}
     used: dict[str, list[ast.Atom]] = {}
     for rule in rules:
         for atom in _atoms(rule):
@@ -92,7 +92,7 @@ def duplicates(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
 
 def unused(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
     """Report predicates of the first program that are neither output nor used by another."""
-    published = _declared(programs, ast.Output)
+    published = {item.predicate for item in ast.declared(programs, ast.Output)}
     if not published:
         return
     needed = {
@@ -127,16 +127,6 @@ def _meant(predicate: str, shapes: Mapping[str, str]) -> str | None:
 def _shape(name: str) -> str:
     """Return a name without its digits: names that differ only in digits form a series."""
     return _DIGITS.sub("", name)
-
-
-def _declared(programs: Sequence[ast.Program], kind: type[ast.Input | ast.Output]) -> set[str]:
-    return {
-        signature.predicate
-        for program in programs
-        for directive in program.directives
-        if isinstance(directive, kind)
-        for signature in directive.signatures
-    }
 
 
 def _atoms(rule: ast.Rule) -> Iterator[ast.Atom]:

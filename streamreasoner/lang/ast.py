@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+    from types import UnionType
 
 TRIPLE = "triple"
 """The predicate of `[?s, ?p, ?o]`; its arity is 3."""
@@ -260,6 +261,16 @@ class Program:
     def prefixes(self) -> dict[str, str]:
         """Prefix name to IRI."""
         return {item.name: item.iri for item in self.directives if isinstance(item, Prefix)}
+
+
+def declared(
+    programs: Iterable[Program], kinds: type[Input | Output] | UnionType
+) -> Iterator[PredicateIndicator]:
+    """Yield what the directives of these kinds declare, in textual order."""
+    for program in programs:
+        for directive in program.directives:
+            if isinstance(directive, kinds):
+                yield from directive.signatures
 
 
 def children(node: Expression | Literal) -> tuple[Expression | Literal, ...]:

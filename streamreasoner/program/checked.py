@@ -24,7 +24,7 @@ from streamreasoner.analysis.warnings import (
     single_use,
     unused,
 )
-from streamreasoner.lang.ast import Input, Output
+from streamreasoner.lang.ast import Input, Output, declared
 from streamreasoner.lang.diagnostic import in_order, refuse
 from streamreasoner.lang.normal_form import normal_form, too_large
 from streamreasoner.lang.parser import ParsedText, read
@@ -190,12 +190,4 @@ def _texts(programs: Sequence[Program]) -> dict[str, str]:
 
 
 def _declared(programs: Sequence[Program], kind: type[Input | Output]) -> tuple[str, ...]:
-    return tuple(
-        dict.fromkeys(
-            signature.predicate
-            for program in programs
-            for directive in program.directives
-            if isinstance(directive, kind)
-            for signature in directive.signatures
-        )
-    )
+    return tuple(dict.fromkeys(item.predicate for item in declared(programs, kind)))
