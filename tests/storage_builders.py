@@ -10,8 +10,8 @@ import pyarrow as pa
 from streamreasoner.engine.updates import TraceRows
 from streamreasoner.program.text import ProgramText
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.state import Tables
 from streamreasoner.state.record import EpochRecord
+from streamreasoner.state.tables import Tables
 
 APP = "test-application"
 PROGRAM = ProgramText("program-hash", "p(?x) :- q(?x) .\n", ("p/1", "q/1"))

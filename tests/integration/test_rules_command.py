@@ -10,8 +10,12 @@ from typer.testing import CliRunner
 
 from streamreasoner.cli import app
 from streamreasoner.errors import ConfigError, ProgramError, StateError, StreamReasonerError
+from streamreasoner.io.codec.encode import Message
+from streamreasoner.io.kafka.answers import Answers
+from streamreasoner.io.kafka.sink import Publication, Sink
 from streamreasoner.pipeline.control import Operation, read_control
 from streamreasoner.program import check_text
+from streamreasoner.state.record import EpochRecord
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +98,27 @@ def test_waiting_times_out(case):
     assert isinstance(error, StreamReasonerError)
     assert f"has not read offset {before} of" in str(error)
     assert len(committed(case, case.config.rules.control_topic)) == before + 1
+
+
+def test_an_answer_comes_from_a_published_epoch(case):
+    """A message of the epoch was applied, unless a dead letter of the same epoch says why not."""
+    app_id, topic = f"answers-{uuid.uuid4().hex[:12]}", case.config.rules.control_topic
+    headers = {"class": "rules-refused", "reason": "No.", "topic": topic}
+    headers |= {"partition": "0", "offset": "1"}
+    letter = Message(b"x", None, [(name, text.encode()) for name, text in headers.items()])
+    sink = Sink(case.kafka, app_id, 60)
+    sink.start()
+    with Answers(case.kafka, app_id) as answers:
+        with pytest.raises(StreamReasonerError, match="has not read offset 0 of"):
+            answers.why_rejected(topic, 0, 0)
+        marker = EpochRecord(0, {topic: {"0": [0, 2]}}, "hash")
+        sink.publish(Publication([], [], [letter], marker))
+
+        assert answers.why_rejected(topic, 1, 60) == "rules-refused: No."
+        assert answers.why_rejected(topic, 0, 60) is None
+        with pytest.raises(StreamReasonerError, match="has not read offset 2 of"):
+            answers.why_rejected(topic, 2, 0)
+    sink.close()
 
 
 def test_a_pipeline_without_a_control_topic(broker, tmp_path):

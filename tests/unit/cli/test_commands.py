@@ -7,6 +7,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from streamreasoner import cli
+from streamreasoner.cli import options
 from streamreasoner.errors import StreamReasonerError
 
 COMMANDS = {
@@ -32,27 +33,43 @@ COMMANDS = {
 
 
 def commands(group, *words):
-    """Every command below a group as (words, the module of its function)."""
+    """Every command below a group, by its words."""
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
             yield from commands(command, *words, name)
         else:
-            yield " ".join((*words, name)), command.callback.__module__
+            yield " ".join((*words, name)), command
 
 
 def test_each_command_is_defined_in_its_own_module():
     """What `--help` lists, and no other; the commands of a group are in one module."""
-    found = dict(commands(get_command(cli.app)))
+    found = {name: each.callback.__module__ for name, each in commands(get_command(cli.app))}
 
     assert found == {name: module for name, (module, _) in COMMANDS.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "declared"), [("config", options.ConfigFile), ("rules", options.Rules)]
+)
+def test_what_several_commands_take_reads_alike(name, declared):
+    """The help of a configuration and of a program is the same wherever it stands."""
+    taken = [
+        parameter.help
+        for _, command in commands(get_command(cli.app))
+        for parameter in command.params
+        if parameter.name == name
+    ]
+
+    assert len(taken) > 1
+    assert {*taken} == {help_.help for help_ in declared.__metadata__}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_mistake_is_one_message(name, tmp_path, monkeypatch):
     """It says what is missing, and nothing is printed or written before."""
     monkeypatch.chdir(tmp_path)
-    _, options = COMMANDS[name]
-    result = CliRunner().invoke(cli.app, [*name.split(), *options.split()])
+    _, arguments = COMMANDS[name]
+    result = CliRunner().invoke(cli.app, [*name.split(), *arguments.split()])
     said = str(result.exception) if isinstance(result.exception, StreamReasonerError) else ""
 
     is_usage = name in {"demo", "broker"}
