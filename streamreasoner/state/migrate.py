@@ -3,17 +3,18 @@
 The semantics are raised if the program in effect derives the same facts under the new ones. Each
 table is migrated in its own commits, so an interrupted migration is completed by running it again.
 Format 0 has no version numbers; format 1 has them as table properties, and has digests of data
-files, commits and checkpoints.
+files, commits and checkpoints. Adding digests changes the log, not the rows.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from streamreasoner.errors import StateError
 from streamreasoner.state import programs, schemas
-from streamreasoner.state.delta import log, snapshot, unsealed
+from streamreasoner.state.delta import checkpoint, datafile, log, snapshot
 from streamreasoner.state.version import FORMAT, SEMANTICS, StateVersion
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from streamreasoner.state.delta.log import Action
+    from streamreasoner.state.delta.snapshot import Snapshot
 
 
 _AFFECTED: Final = MappingProxyType({2: "matches"})
@@ -34,7 +36,7 @@ def versions(directory: Path) -> dict[str, StateVersion]:
         StateError: A table cannot be read.
     """
     return {
-        name: StateVersion.of_properties(unsealed.read(directory / name).properties)
+        name: StateVersion.of_properties(_newest(directory / name).properties)
         for name in schemas.NAMES
         if log.exists(directory / name)
     }
@@ -82,7 +84,7 @@ def adopt_format(directory: Path) -> int:
     for name, version in by_table.items():
         version.check_not_newer(f"The table {directory / name}")
     for name, version in by_table.items():
-        unsealed.seal(directory / name)
+        seal(directory / name)
         if version.format < FORMAT:
             set_properties(
                 directory / name,
@@ -121,6 +123,32 @@ def adopt_semantics(directory: Path) -> None:
             set_properties(directory / name, StateVersion.current().properties)
 
 
+def seal(table: Path) -> None:
+    """Seal a table durably, unless it is sealed already; no other process may use it.
+
+    The table of a release without digests is verified as far as possible: its log must be complete,
+    and its data files must have their logged sizes. A sealed checkpoint then covers all of it.
+
+    Raises:
+        StateError: The table cannot be read or written.
+    """
+    try:
+        snapshot.read(table)
+    except log.UnsealedError:
+        current = snapshot.read_unsealed(table)
+    else:
+        return
+    files = datafile.of_snapshot(table, current)
+    sealed = [datafile.verify(table, file) for file in files]
+    added = {file.path: datafile.add_action(file, data_change=False)["add"] for file in sealed}
+    try:
+        checkpoint.write(
+            table, current.version, replace(current, added=added).actions(), current.records
+        )
+    except OSError as error:
+        raise StateError(f"{table} cannot be written: {error}. Try again.") from error
+
+
 def set_properties(directory: Path, properties: Mapping[str, str]) -> None:
     """Add or replace properties of a table, in one durable commit.
 
@@ -143,3 +171,11 @@ def set_properties(directory: Path, properties: Mapping[str, str]) -> None:
         )
     except OSError as error:
         raise StateError(f"{directory} cannot be written: {error}. Try again.") from error
+
+
+def _newest(table: Path) -> Snapshot:
+    """The newest snapshot of a table, sealed or not."""
+    try:
+        return snapshot.read(table)
+    except log.UnsealedError:
+        return snapshot.read_unsealed(table)

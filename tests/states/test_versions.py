@@ -20,8 +20,7 @@ from streamreasoner.program import load_program
 from streamreasoner.program.text import ProgramText
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.state import Tables, check_version, migrate, schemas
-from streamreasoner.state.delta import unsealed
-from streamreasoner.state.migrate import set_properties, versions
+from streamreasoner.state.migrate import seal, set_properties, versions
 from streamreasoner.state.version import FORMAT, SEMANTICS, StateVersion
 
 _ARCHIVE = Path(__file__).with_name("66d5e30.tar.xz")
@@ -135,9 +134,9 @@ def test_a_migration_that_was_cut_short_is_run_again(earlier, tmp_path, done):
     migrate(whole)
     tables = earlier / TABLES
     for name in schemas.NAMES[:done]:
-        unsealed.seal(tables / name)
+        seal(tables / name)
         set_properties(tables / name, StateVersion(FORMAT, SEMANTICS).properties)
-    unsealed.seal(tables / schemas.NAMES[done])
+    seal(tables / schemas.NAMES[done])
 
     with pytest.raises(StateError, match="streamreasoner migrate"):
         check_version(tables)
