@@ -18,13 +18,11 @@ from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.demo.ontology import sentence
 from streamreasoner.engine.updates import Updates
 from streamreasoner.lang.ast import TRIPLE
+from streamreasoner.query.facts import Fact, decode_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
-    from numpy.typing import NDArray
-
-    from streamreasoner.demo.ontology import Triple
     from streamreasoner.demo.university import Change
 
 
@@ -83,32 +81,29 @@ def compare(
     asserted, derived = _sum(received), _sum(published)
     start = time.perf_counter()
     fresh = Reasoner(running.program)
-    ids = fresh.dictionary.encode(pa.array(chain.from_iterable(asserted), pa.large_string()))
+    terms = chain.from_iterable(fact.arguments for fact in asserted)
+    ids = fresh.dictionary.encode(pa.array(terms, pa.large_string()))
     diffs = np.fromiter(asserted.values(), np.int64, len(asserted))
     fresh.take([Updates(TRIPLE, ids.reshape(-1, 3), diffs)])
     seconds = time.perf_counter() - start
-    closure = _texts(fresh.engine.facts(TRIPLE), fresh)
+    closure = decode_facts(TRIPLE, fresh.engine.facts(TRIPLE), fresh.dictionary)
     expected = {fact: 1 for fact in closure if asserted.get(fact, 0) <= 0}
     output = _compare("output topic, summed up", derived, expected)
     trace = _compare("trace with multiplicities", _trace(running), _trace(fresh))
     return StateComparison(len(asserted), seconds, (output, trace))
 
 
-def _sum(changes: Iterable[Change]) -> dict[Triple, int]:
-    sums: Counter[Triple] = Counter()
+def _sum(changes: Iterable[Change]) -> dict[Fact, int]:
+    sums: Counter[Fact] = Counter()
     for change in changes:
-        sums[change.fact] += change.diff
+        sums[Fact(TRIPLE, change.fact)] += change.diff
     return {fact: multiplicity for fact, multiplicity in sums.items() if multiplicity}
 
 
-def _texts(args: NDArray[np.int32], reasoner: Reasoner) -> Iterator[Triple]:
-    columns = (reasoner.dictionary.decode(column).to_pylist() for column in args.T)
-    return zip(*columns, strict=True)
-
-
-def _trace(reasoner: Reasoner) -> dict[tuple[Triple, int], int]:
+def _trace(reasoner: Reasoner) -> dict[tuple[Fact, int], int]:
     rows = reasoner.engine.trace(TRIPLE)
-    keys = zip(_texts(rows.args, reasoner), rows.iteration.tolist(), strict=True)
+    facts = decode_facts(TRIPLE, rows.args, reasoner.dictionary)
+    keys = zip(facts, rows.iteration.tolist(), strict=True)
     return dict(zip(keys, rows.multiplicity.tolist(), strict=True))
 
 
@@ -125,7 +120,7 @@ def _compare(
 
 def _row(key: Any) -> str:
     match key:
-        case (tuple() as fact, int() as iteration):
-            return f"{sentence(fact)}, iteration {iteration}"
+        case (Fact(_, terms), iteration):
+            return f"{sentence(terms)}, iteration {iteration}"
         case _:
-            return sentence(key)
+            return sentence(key.arguments)
