@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from streamreasoner.lang.ast import Input, Output
+from streamreasoner.lang.ast import Input, Output, declared
 from streamreasoner.lang.printer import print_directive, print_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from streamreasoner.lang.ast import Program
-
-    _Declaration = TypeVar("_Declaration", Input, Output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +57,10 @@ def common_prefixes(programs: Sequence[Program]) -> dict[str, str]:
     return {name: iris.pop() for name, iris in meanings.items() if len(iris) == 1}
 
 
-def _declaration(programs: Sequence[Program], kind: type[_Declaration]) -> Iterator[_Declaration]:
+def _declaration(
+    programs: Sequence[Program], kind: type[Input | Output]
+) -> Iterator[Input | Output]:
     """Merge the declarations of one kind into one, if there are any."""
-    directives = [
-        directive
-        for program in programs
-        for directive in program.directives
-        if isinstance(directive, kind)
-    ]
-    if directives:
-        signatures = dict.fromkeys(
-            item for directive in directives for item in directive.signatures
-        )
-        yield kind(tuple(signatures), directives[0].span)
+    signatures = tuple(dict.fromkeys(declared(programs, kind)))
+    if signatures:
+        yield kind(signatures, signatures[0].span)
