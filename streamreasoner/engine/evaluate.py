@@ -54,11 +54,12 @@ def evaluate(plan: DeltaPlan, leaves: Leaves[R, H_co]) -> H_co:
     """Evaluate what the delta of one atom derives, with the leaves of a backend."""
     rows = leaves.delta(plan.delta)
     for step in plan.steps:
-        rows = _applied(step, rows, leaves)
+        rows = applied(step, rows, leaves)
     return leaves.project(rows, plan.head)
 
 
-def _applied(step: Step, rows: R, leaves: Leaves[R, Any]) -> R:
+def applied(step: Step, rows: R, leaves: Leaves[R, Any]) -> R:
+    """The rows after a step."""
     match step:
         case Join():
             return leaves.join(step.scan, rows)

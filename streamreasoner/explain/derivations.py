@@ -18,10 +18,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from streamreasoner.engine.ports import LAST_ITERATION
-from streamreasoner.explain.ground import computed, conditions, operand, value
-from streamreasoner.explain.matching import MatchSearch, schedule
+from streamreasoner.explain.ground import computed, conditions, premises
+from streamreasoner.explain.matches import matches
 from streamreasoner.explain.proof import Absent, Condition
-from streamreasoner.lang.ast import Aggregate, Atom, Negation
+from streamreasoner.lang.ast import Aggregate, Atom
+from streamreasoner.lang.normal_form import operand
 from streamreasoner.query.facts import Fact
 from streamreasoner.values.numbers import number
 from streamreasoner.values.sums import aggregate
@@ -29,7 +30,7 @@ from streamreasoner.values.sums import aggregate
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from streamreasoner.explain.matching import Match, Source
+    from streamreasoner.explain.matches import Match, Source
     from streamreasoner.explain.rule_groups import RuleGroup, Rules
     from streamreasoner.explain.store import FactIndex, Row, Rows
     from streamreasoner.lang.ast import Rule
@@ -128,7 +129,7 @@ class Derivations:
         source = self._final_facts(obligation.row.stratum, iteration)
         latest = iteration - 1 if recursive else LAST_ITERATION
         for rule_group in self._rules.rule_groups(obligation.fact):
-            if rule_group.aggregated:
+            if rule_group.aggregates:
                 if (justification := self._aggregation(obligation, rule_group)) is not None:
                     return justification
                 continue
@@ -144,14 +145,11 @@ class Derivations:
         source = self._final_facts(stratum, obligation.latest)
         earliest = LAST_ITERATION
         best = None
-        for rule_group in self._rules.rule_groups(obligation.fact):
-            if rule_group.aggregated:
-                continue
-            for rule, match in self._matches(rule_group, obligation.fact, source):
-                own = [row.since for row in match.facts.values() if row.stratum == stratum]
-                if max(own, default=0) < earliest:
-                    earliest = max(own, default=0)
-                    best = rule, match
+        for rule, match in self._unaggregated(obligation.fact, source):
+            own = [row.since for row in match.facts if row.stratum == stratum]
+            if max(own, default=0) < earliest:
+                earliest = max(own, default=0)
+                best = rule, match
         if best is None:
             return None
         return Justification(earliest + 1, (self._rule_match(*best, obligation, earliest),))
@@ -160,61 +158,47 @@ class Derivations:
         """The first derivation from the facts present in the iteration before this one."""
         before = obligation.row.since - 1
         source = self._facts_at(obligation.row.stratum, before)
-        for rule_group in self._rules.rule_groups(obligation.fact):
-            if rule_group.aggregated:
-                continue
-            for rule, match in self._matches(rule_group, obligation.fact, source):
-                return Justification(
-                    obligation.row.since, (self._rule_match(rule, match, obligation, before),)
-                )
+        for found in self._unaggregated(obligation.fact, source):
+            rule_match = self._rule_match(*found, obligation, before)
+            return Justification(obligation.row.since, (rule_match,))
         return None
 
     def _aggregation(self, obligation: Obligation, rule_group: RuleGroup) -> Justification | None:
         """The matches of the fact's group, if their aggregates equal the fact's arguments."""
-        fact = obligation.fact
-        aggregates = [
-            argument
-            for position in rule_group.aggregated
-            if isinstance(argument := rule_group.rules[0].head.arguments[position], Aggregate)
-        ]
+        fact, aggregates = obligation.fact, rule_group.aggregates
         source = self._final_facts(obligation.row.stratum, obligation.row.since)
-        matches: list[tuple[Rule, Match, tuple[str, ...]]] = []
-        for rule, match in self._matches(rule_group, fact, source):
-            terms = [
-                value(operand(rule.head.arguments[position]), match.bindings)
-                for position in rule_group.aggregated
-            ]
-            known = tuple(term for term in terms if term is not None)
-            if len(known) == len(terms):
-                matches.append((rule, match, known))
-        if not matches:
+        found = [*self._matches(rule_group, fact, source)]
+        if not found:
             return None
-        columns = zip(*(terms for _, _, terms in matches), strict=True)
         results = [
-            aggregate(each.operation, Counter(column).items())
-            for each, column in zip(aggregates, columns, strict=True)
+            aggregate(each.operation, Counter(match.head[at] for _, match in found).items())
+            for at, each in aggregates
         ]
-        if results != [fact.arguments[position] for position in rule_group.aggregated]:
+        if results != [fact.arguments[at] for at, _ in aggregates]:
             return None
-        contributing = _contributing(matches, aggregates)
-        shown = islice(contributing, self._max_matches)
+        contributing = _contributing(found, aggregates)
         return Justification(
             obligation.row.since,
             tuple(
                 self._rule_match(rule, match, obligation, LAST_ITERATION)
-                for rule, match, _ in shown
+                for rule, match in islice(contributing, self._max_matches)
             ),
-            tuple(aggregates),
+            tuple(each for _, each in aggregates),
             len(contributing),
         )
 
     def _matches(
         self, rule_group: RuleGroup, fact: Fact, source: Source
     ) -> Iterator[tuple[Rule, Match]]:
-        for rule, goal in rule_group.goals(fact):
-            search = MatchSearch(schedule(rule, goal, as_written=False), source, self._store)
-            for match in search.matches(goal.bindings):
+        for rule in rule_group.deriving(fact):
+            for match in matches(rule, fact, source, self._store):
                 yield rule, match
+
+    def _unaggregated(self, fact: Fact, source: Source) -> Iterator[tuple[Rule, Match]]:
+        """The matches that derive a fact by themselves."""
+        for rule_group in self._rules.rule_groups(fact):
+            if not rule_group.aggregates:
+                yield from self._matches(rule_group, fact, source)
 
     def _final_facts(self, stratum: int, before: int) -> Source:
         """Facts present at the end; those of *stratum* only if present before an iteration."""
@@ -236,32 +220,24 @@ class Derivations:
     @staticmethod
     def _rule_match(rule: Rule, match: Match, obligation: Obligation, latest: int) -> RuleMatch:
         """The premises of a rule under a match, in the order of its text."""
-        premises: list[OpenPremise] = []
-        index = 0
+        found: list[OpenPremise] = []
+        facts = iter(match.facts)
         for literal in rule.body:
             if isinstance(literal, Atom):
-                for argument in literal.arguments:
-                    premises += map(Condition, computed(argument, match.bindings))
-                row = match.facts[index]
-                premises.append(
-                    Obligation(literal.predicate, row, _latest(obligation.row.stratum, latest, row))
-                )
-                index += 1
-                continue
-            *before, last = conditions(literal, match.bindings)
-            premises += map(Condition, before)
-            match last:
-                case Negation(Atom() as atom):
-                    premises.append(Absent(atom))
-                case _:
-                    premises.append(Condition(last))
+                *values, _ = conditions(literal, match.terms)
+                found += map(Condition, values)
+                row = next(facts)
+                before = _latest(obligation.row.stratum, latest, row)
+                found.append(Obligation(literal.predicate, row, before))
+            else:
+                found += premises(literal, match.terms)
         for argument in rule.head.arguments:
-            premises += map(Condition, computed(operand(argument), match.bindings))
+            found += map(Condition, computed(operand(argument), match.terms))
         # A value that both body and head compute is listed once.
         distinct = [
             premise
-            for at, premise in enumerate(premises)
-            if not isinstance(premise, Condition) or premise not in premises[:at]
+            for at, premise in enumerate(found)
+            if not isinstance(premise, Condition) or premise not in found[:at]
         ]
         return RuleMatch(rule, match, tuple(distinct))
 
@@ -272,16 +248,16 @@ def _latest(stratum: int, latest: int, row: Row) -> int:
 
 
 def _contributing(
-    matches: list[tuple[Rule, Match, tuple[str, ...]]], aggregates: list[Aggregate]
-) -> list[tuple[Rule, Match, tuple[str, ...]]]:
+    matches: list[tuple[Rule, Match]], aggregates: tuple[tuple[int, Aggregate], ...]
+) -> list[tuple[Rule, Match]]:
     """The matches that a single aggregate counts; all of them if there are several aggregates."""
     match aggregates:
-        case [Aggregate("sum" | "avg")]:
-            return [match for match in matches if number(match[2][0]) is not None]
-        case [Aggregate("count", distinct=True)]:
-            first: dict[str, tuple[Rule, Match, tuple[str, ...]]] = {}
+        case [(at, Aggregate("sum" | "avg"))]:
+            return [match for match in matches if number(match[1].head[at]) is not None]
+        case [(at, Aggregate("count", distinct=True))]:
+            first: dict[str, tuple[Rule, Match]] = {}
             for match in matches:
-                first.setdefault(match[2][0], match)
+                first.setdefault(match[1].head[at], match)
             return list(first.values())
         case _:
             return matches

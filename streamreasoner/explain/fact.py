@@ -7,17 +7,18 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from streamreasoner.errors import DataError
+from streamreasoner.explain.ground import fact_of
 from streamreasoner.lang.ast import Constant, Prefix, Span, Variable, Wildcard
 from streamreasoner.lang.diagnostic import Diagnostic, refuse
 from streamreasoner.lang.parser import read
 from streamreasoner.lang.printer import print_directive
-from streamreasoner.query.facts import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from streamreasoner.lang.ast import Atom, Expression, Program
     from streamreasoner.program.checked import CheckedProgram
+    from streamreasoner.query.facts import Fact
 
 
 _SOURCE = "<fact>"
@@ -60,7 +61,7 @@ def read_fact(
     head = reading.program.rules[0].head
     if head.predicate not in program.arities:
         raise DataError(_unknown(head.predicate, program.arities))
-    return Fact(head.predicate, tuple(_term(argument) for argument in head.arguments))
+    return fact_of(head)
 
 
 def prefixes(program: CheckedProgram) -> dict[str, str]:
@@ -131,11 +132,6 @@ def _shifted(diagnostic: Diagnostic, offset: int) -> Diagnostic:
         span, line=1, end_line=1, start=max(span.start - offset, 0), end=max(span.end - offset, 1)
     )
     return replace(diagnostic, span=moved)
-
-
-def _term(argument: Expression) -> str:
-    assert isinstance(argument, Constant)  # noqa: S101 - all others are mistakes
-    return argument.term
 
 
 def _unfinished(diagnostic: Diagnostic, line: str, terminated: str) -> Diagnostic:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from streamreasoner.explain.proof import Absent, Condition
 from streamreasoner.lang import ast
-from streamreasoner.values.builtins import apply, test
-from streamreasoner.values.comparison import Operator, compare
+from streamreasoner.lang.binding import is_bound
+from streamreasoner.plan.expressions import application
+from streamreasoner.query.facts import Fact
+from streamreasoner.values.builtins import apply
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from streamreasoner.query.facts import Fact
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     Bindings = Mapping[str, str]
 
@@ -29,14 +30,9 @@ def atom_of(fact: Fact) -> ast.Atom:
     )
 
 
-def operand(argument: ast.Expression) -> ast.Expression:
-    """The operand of an aggregate; any other head argument unchanged."""
-    return argument.arguments[0] if isinstance(argument, ast.Aggregate) else argument
-
-
-def is_bound(node: ast.Expression | ast.Literal, bindings: Bindings) -> bool:
-    """Whether all variables of a node are bound."""
-    return all(variable.name in bindings for variable in ast.variables(node))
+def fact_of(atom: ast.Atom) -> Fact:
+    """The fact that an atom of constants is."""
+    return Fact(atom.predicate, values(atom.arguments, {}) or ())
 
 
 def value(expression: ast.Expression, bindings: Bindings) -> str | None:
@@ -46,38 +42,24 @@ def value(expression: ast.Expression, bindings: Bindings) -> str | None:
             return term
         case ast.Variable(name):
             return bindings[name]
-        case ast.BinaryOperation(operator, left, right):
-            return _apply(operator, (left, right), bindings)
-        case ast.UnaryMinus(inner):
-            return _apply("negate", (inner,), bindings)
-        case ast.Call(function, arguments):
-            return _apply(function, arguments, bindings)
-        case ast.Wildcard() | ast.Aggregate():
-            raise AssertionError(f"{expression} cannot have a value.")
-
-
-def holds(literal: ast.Literal, bindings: Bindings) -> bool | None:
-    """Whether a comparison or test holds; None if a part of it has no value."""
-    match literal:
-        case ast.Comparison(left, operator, right):
-            left_term, right_term = value(left, bindings), value(right, bindings)
-            if left_term is None or right_term is None:
-                return None
-            return Operator(operator).accepts(compare(left_term, right_term))
-        case ast.Call(function, arguments):
-            terms = [value(argument, bindings) for argument in arguments]
-            known = [term for term in terms if term is not None]
-            return test(function, known) if len(known) == len(terms) else None
-        case ast.Negation(ast.Call() as call):
-            truth = holds(call, bindings)
-            return None if truth is None else not truth
         case _:
-            raise AssertionError(f"{literal} is not a condition.")
+            function, arguments = application(expression)
+            terms = values(arguments, bindings)
+            return None if terms is None else apply(function, terms)
+
+
+def values(expressions: Iterable[ast.Expression], bindings: Bindings) -> tuple[str, ...] | None:
+    """The values of expressions; None if one has none."""
+    found = [value(expression, bindings) for expression in expressions]
+    known = tuple(term for term in found if term is not None)
+    return known if len(known) == len(found) else None
 
 
 def ground(node: _Node, bindings: Bindings) -> _Node:
     """The node with bound variables replaced by constants."""
-    return cast("_Node", _ground(node, bindings))
+    if isinstance(node, ast.Variable) and node.name in bindings:
+        return cast("_Node", ast.Constant(bindings[node.name], NOWHERE))
+    return _changed(node, lambda each: ground(each, bindings))
 
 
 def computed(expression: ast.Expression, bindings: Bindings) -> Iterator[ast.Comparison]:
@@ -90,78 +72,57 @@ def computed(expression: ast.Expression, bindings: Bindings) -> Iterator[ast.Com
             yield ast.Comparison(ground(expression, bindings), "=", result, NOWHERE)
 
 
-def conditions(literal: ast.Literal, bindings: Bindings) -> Iterator[ast.Literal]:
-    """The values of the expressions in a literal, then the literal itself; no positive atoms.
+def conditions(literal: ast.Literal, bindings: Bindings) -> tuple[ast.Literal, ...]:
+    """The values of the expressions in a literal, then the literal of these values.
 
     `?a + ?b > 5` yields `3 + 4 = 7` and `7 > 5`. An equation between a value and a term is yielded
     once.
     """
-    match literal:
-        case ast.Comparison(left, operator, right):
-            sides = [side for side in (left, right) if list(computed(side, bindings))]
-            for side in sides:
-                yield from computed(side, bindings)
-            left_term, right_term = value(left, bindings), value(right, bindings)
-            if not (operator == "=" and len(sides) == 1 and left_term == right_term):
-                yield ast.Comparison(
-                    _term(left, left_term), operator, _term(right, right_term), NOWHERE
-                )
-        case ast.Call(function, arguments):
-            for argument in arguments:
-                yield from computed(argument, bindings)
-            terms = [_term(argument, value(argument, bindings)) for argument in arguments]
-            yield ast.Call(function, tuple(terms), NOWHERE)
-        case ast.Negation(ast.Call() as call):
-            *before, truth = conditions(call, bindings)
-            yield from before
-            yield ast.Negation(cast("ast.Call", truth), NOWHERE)
+    inner = literal.atom if isinstance(literal, ast.Negation) else literal
+    expressions = cast("tuple[ast.Expression, ...]", ast.children(inner))
+    equations = [each for child in expressions for each in computed(child, bindings)]
+    match _valued(literal, bindings):
+        case ast.Comparison(left, "=", right) if left == right and len(equations) == 1:
+            return (*equations,)
+        case last:
+            return (*equations, last)
+
+
+def premises(literal: ast.Literal, bindings: Bindings) -> Iterator[Absent | Condition]:
+    """What a literal that holds adds to a proof; no positive atoms."""
+    *before, last = conditions(literal, bindings)
+    yield from map(Condition, before)
+    match last:
         case ast.Negation(ast.Atom() as atom):
-            for argument in atom.arguments:
-                yield from computed(argument, bindings)
-            yield ast.Negation(pattern(atom, bindings), NOWHERE)
+            yield Absent(atom)
         case _:
-            raise AssertionError(f"{literal} is not a condition.")
+            yield Condition(last)
 
 
-def pattern(atom: ast.Atom, bindings: Bindings) -> ast.Atom:
-    """An atom with bound variables and expressions replaced by their values."""
-    return ast.Atom(
-        atom.predicate,
-        tuple(
-            argument
-            if isinstance(argument, ast.Wildcard) or not is_bound(argument, bindings)
-            else _term(argument, value(argument, bindings))
-            for argument in atom.arguments
-        ),
-        NOWHERE,
-    )
+def _valued(literal: _Node, bindings: Bindings) -> _Node:
+    """A literal with bound expressions replaced by their values, if they have one."""
 
-
-def _term(expression: ast.Expression, term: str | None) -> ast.Expression:
-    return expression if term is None else ast.Constant(term, NOWHERE)
-
-
-def _apply(function: str, arguments: tuple[ast.Expression, ...], bindings: Bindings) -> str | None:
-    terms = []
-    for argument in arguments:
+    def change(argument: ast.Expression) -> ast.Expression:
+        if isinstance(argument, ast.Wildcard) or not is_bound(argument, bindings):
+            return argument
         term = value(argument, bindings)
-        if term is None:
-            return None
-        terms.append(term)
-    return apply(function, terms)
+        return argument if term is None else ast.Constant(term, NOWHERE)
+
+    if isinstance(literal, ast.Negation):
+        return replace(literal, atom=_valued(literal.atom, bindings))
+    return _changed(literal, change)
 
 
-def _ground(node: ast.Expression | ast.Literal, bindings: Bindings) -> ast.Expression | ast.Literal:
+def _changed(node: _Node, change: Callable[[Any], Any]) -> _Node:
+    """A node with other nodes directly below."""
     match node:
-        case ast.Variable(name):
-            return ast.Constant(bindings[name], NOWHERE) if name in bindings else node
         case ast.BinaryOperation(_, left, right) | ast.Comparison(left, _, right):
-            return replace(node, left=ground(left, bindings), right=ground(right, bindings))
+            return replace(node, left=change(left), right=change(right))
         case ast.UnaryMinus(inner):
-            return replace(node, operand=ground(inner, bindings))
+            return replace(node, operand=change(inner))
         case ast.Call(_, arguments) | ast.Atom(_, arguments) | ast.Aggregate(_, arguments):
-            return replace(node, arguments=tuple(ground(each, bindings) for each in arguments))
+            return replace(node, arguments=tuple(map(change, arguments)))
         case ast.Negation(atom):
-            return replace(node, atom=ground(atom, bindings))
+            return replace(node, atom=change(atom))
         case _:
             return node

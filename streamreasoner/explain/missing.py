@@ -2,56 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, replace
+from itertools import combinations, takewhile
 from typing import TYPE_CHECKING
 
+from streamreasoner.engine.evaluate import applied
 from streamreasoner.explain.ground import (
-    NOWHERE,
     atom_of,
     computed,
     conditions,
     ground,
-    holds,
-    is_bound,
-    operand,
-    pattern,
+    premises,
     value,
+    values,
 )
-from streamreasoner.explain.matching import (
-    Assign,
-    CheckArgument,
-    CheckHead,
-    Filter,
-    Goal,
-    Join,
-    MatchSearch,
-    known_arguments,
-    schedule,
-)
-from streamreasoner.explain.proof import (
-    Absence,
-    Absent,
-    Attempt,
-    Condition,
-    Failure,
-    FailureKind,
-)
+from streamreasoner.explain.matches import SelectLeaves
+from streamreasoner.explain.proof import Absence, Attempt, Condition, Failure, FailureKind
 from streamreasoner.lang import ast
-from streamreasoner.lang.binding import bindings as bindings_of
+from streamreasoner.lang.binding import is_bound
+from streamreasoner.lang.normal_form import operand
+from streamreasoner.plan.algebra import Equation
+from streamreasoner.plan.lower.demand import demand
 from streamreasoner.query.facts import Fact
-from streamreasoner.values.builtins import TESTS
+from streamreasoner.values.builtins import TESTS, test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from streamreasoner.explain.ground import Bindings
-    from streamreasoner.explain.matching import Match, Part
+    from streamreasoner.explain.matches import Match
+    from streamreasoner.explain.proof import Absent
     from streamreasoner.explain.rule_groups import RuleGroup, Rules
     from streamreasoner.explain.store import FactIndex, Row
+    from streamreasoner.plan.lower.demand import Demand, Part
 
 MAX_ATTEMPTS = 20_000
-"""Maximum number of parts tried for one rule."""
+"""Maximum number of partial matches of one rule."""
 
 _MAX_SHOWN = 3
 
@@ -81,82 +67,59 @@ class AbsenceSearch:
             beaten_by=None if winner is None else Fact(fact.predicate, winner.arguments),
             close=self._closest(fact.predicate, known),
             attempts=tuple(
-                self._attempt(rule_group, rule, goal, fact, winner)
+                self._attempt(rule_group, rule, fact, winner)
                 for rule_group in self.rules.rule_groups(fact)
-                for rule, goal in rule_group.goals(fact)
+                for rule in rule_group.deriving(fact)
             ),
         )
 
     def _attempt(
-        self, rule_group: RuleGroup, rule: ast.Rule, goal: Goal, fact: Fact, winner: Row | None
+        self, rule_group: RuleGroup, rule: ast.Rule, fact: Fact, winner: Row | None
     ) -> Attempt:
-        goal = _without_assigned(rule, goal)
-        parts = schedule(rule, goal, as_written=True)
-        search = MatchSearch(parts, self.store.present, self.store, MAX_ATTEMPTS)
-        complete = next(search.matches(goal.bindings), None)
-        best = search.best
-        if complete is not None:
+        demanded = demand(rule, as_written=True)
+        parts = [part for part, _ in demanded.parts]
+        found = _PartialMatches(demanded, SelectLeaves(fact, self.store.present, self.store))
+        *_, longest = found.first
+        satisfied = len(found.first) - 1
+        holds = tuple(_satisfied_parts(parts[:satisfied], longest))
+        if satisfied == len(parts):
             failure = self._absent_despite_match(rule_group, fact, winner)
-        else:
-            failure = self._failure(parts[search.deepest], rule, best, search)
-            if search.gave_up:
-                failure = Failure(FailureKind.UNFINISHED, failure.parts, failure.facts)
-        satisfied = tuple(_satisfied_parts(parts[: search.deepest], best))
-        return Attempt(rule, satisfied, failure, 1 if complete is not None else search.ways)
+            return Attempt(rule, holds, failure, 1)
+        failure = self._failure(parts[satisfied], rule, longest)
+        if found.attempts > MAX_ATTEMPTS:
+            failure = replace(failure, kind=FailureKind.UNFINISHED)
+        return Attempt(rule, holds, failure, found.ways[satisfied])
 
     def _absent_despite_match(
         self, rule_group: RuleGroup, fact: Fact, winner: Row | None
     ) -> Failure:
         """Why a fact is absent although a rule has a match for it."""
-        if rule_group.aggregated:
-            group = {
-                at: term
-                for at, term in enumerate(fact.arguments)
-                if at not in rule_group.aggregated
-            }
+        if rule_group.aggregates:
+            group = dict(enumerate(fact.arguments))
+            for position, _ in rule_group.aggregates:
+                del group[position]
             rows = self.store.present(fact.predicate, group)
             return Failure(FailureKind.OTHER_RESULT, (), _facts(fact.predicate, rows))
         if winner is not None:
             return Failure(FailureKind.BEATEN, (), (Fact(fact.predicate, winner.arguments),))
         return Failure(FailureKind.OWED, ())
 
-    def _failure(self, part: Part, rule: ast.Rule, best: Match, search: MatchSearch) -> Failure:
+    def _failure(self, part: Part, rule: ast.Rule, best: Match) -> Failure:
         """Why the longest partial match does not satisfy the next part."""
-        bindings = best.bindings
-        match part:
-            case Join(_, atom):
-                return self._no_matching_fact(atom, bindings)
-            case CheckArgument(index, position, expression):
-                row = best.facts[index].arguments
-                return _argument_mismatch(rule.atoms[index], row, position, expression, bindings)
-            case Assign(_, expression):
-                return _no_value(expression, bindings)
-            case CheckHead():
-                return _other_fact(rule, bindings)
-            case Filter(literal):
-                return self._false_condition(literal, bindings, search)
-
-    def _no_matching_fact(self, atom: ast.Atom, bindings: Bindings) -> Failure:
-        known = known_arguments(atom, bindings)
-        if known is None:
-            return _no_value(atom, bindings)
-        values = [each for argument in atom.arguments for each in computed(argument, bindings)]
-        close = self._closest(atom.predicate, known)
-        return Failure(FailureKind.MISSING, (*values, pattern(atom, bindings)), close)
-
-    @staticmethod
-    def _false_condition(literal: ast.Literal, bindings: Bindings, search: MatchSearch) -> Failure:
-        match literal:
-            case ast.Negation(ast.Atom() as atom):
-                rows = search.blocking(atom, bindings)
-                if rows is None:
-                    return _no_value(atom, bindings)
-                facts = _facts(atom.predicate, rows)
-                return Failure(FailureKind.PRESENT, tuple(conditions(literal, bindings)), facts)
+        if isinstance(part, Equation):
+            return _unequal(part, rule, best)
+        if _lacks_value(part, best.terms):
+            return _no_value(part, best.terms)
+        parts = conditions(part, best.terms)
+        match parts[-1]:
+            case ast.Atom(predicate) as atom:
+                close = self._closest(predicate, _known(atom))
+                return Failure(FailureKind.MISSING, parts, close)
+            case ast.Negation(ast.Atom(predicate) as atom):
+                rows = self.store.present(predicate, _known(atom))
+                return Failure(FailureKind.PRESENT, parts, _facts(predicate, rows))
             case _:
-                if holds(literal, bindings) is None:
-                    return _no_value(literal, bindings)
-                return Failure(FailureKind.FALSE, tuple(conditions(literal, bindings)))
+                return Failure(FailureKind.FALSE, parts)
 
     def _closest(self, predicate: str, known: Mapping[int, str]) -> tuple[Fact, ...]:
         """The present facts that differ from the known arguments at the fewest positions."""
@@ -170,67 +133,92 @@ class AbsenceSearch:
         return ()
 
 
-def _without_assigned(rule: ast.Rule, goal: Goal) -> Goal:
-    """A goal that leaves assigned variables unbound and compares them with the head at the end.
+class _PartialMatches:
+    """The partial matches of a rule, until one is complete.
 
-    A rule that computes another term then reports the fact that it derives instead.
+    Attributes:
+        first: The first match that satisfies no part, one part, two parts, ...
+        ways: The number of matches that do.
+        attempts: The number of all of them.
+
+    Args:
+        demanded: The rule as written.
+        leaves: The leaves of its plan.
     """
-    assigned = {name for name, _ in bindings_of(rule).assignments}
-    bindings = {name: term for name, term in goal.bindings.items() if name not in assigned}
-    deferred = (
-        CheckHead(ast.Variable(name, NOWHERE), term)
-        for name, term in goal.bindings.items()
-        if name in assigned
-    )
-    return Goal(bindings, (*goal.computed, *deferred))
+
+    def __init__(self, demanded: Demand, leaves: SelectLeaves) -> None:
+        self.first: list[Match] = []
+        self.ways: list[int] = []
+        self.attempts = 0
+        ends = {id(step): number for number, (_, step) in enumerate(demanded.parts, 1)}
+        rows = self._counted(0, leaves.delta(demanded.plan.delta))
+        for step in demanded.plan.steps:
+            rows = applied(step, rows, leaves)
+            if id(step) in ends:
+                rows = self._counted(ends[id(step)], rows)
+        next(rows, None)
+
+    def _counted(self, satisfied: int, rows: Iterator[Match]) -> Iterator[Match]:
+        """Matches that satisfy this many parts, as long as there are not too many."""
+
+        def is_counted(match: Match) -> bool:
+            self.attempts += 1
+            if self.attempts > MAX_ATTEMPTS:
+                return False
+            if satisfied == len(self.first):
+                self.first.append(match)
+                self.ways.append(0)
+            self.ways[satisfied] += 1
+            return True
+
+        return takewhile(is_counted, rows)
 
 
-def _satisfied_parts(parts: tuple[Part, ...], best: Match) -> Iterator[Fact | Absent | Condition]:
+def _satisfied_parts(parts: Sequence[Part], best: Match) -> Iterator[Fact | Absent | Condition]:
     """The facts, absent atoms and conditions of a partial match."""
-    bindings = best.bindings
+    facts = iter(best.facts)
     for part in parts:
         match part:
-            case Join(index, atom):
-                yield Fact(atom.predicate, best.facts[index].arguments)
-            case CheckArgument(_, _, expression) | Assign(_, expression) | CheckHead(expression):
-                yield from map(Condition, computed(expression, bindings))
-            case Filter(literal):
-                *before, last = conditions(literal, bindings)
-                yield from map(Condition, before)
-                match last:
-                    case ast.Negation(ast.Atom() as absent):
-                        yield Absent(absent)
-                    case _:
-                        yield Condition(last)
+            case ast.Atom(predicate):
+                yield Fact(predicate, next(facts).arguments)
+            case Equation(_, expression):
+                yield from map(Condition, computed(expression, best.terms))
+            case _:
+                yield from premises(part, best.terms)
 
 
-def _argument_mismatch(
-    atom: ast.Atom,
-    arguments: Sequence[str],
-    position: int,
-    expression: ast.Expression,
-    bindings: Bindings,
-) -> Failure:
-    """A fact matches in all but a computed argument."""
-    term = value(expression, bindings)
+def _unequal(equation: Equation, rule: ast.Rule, best: Match) -> Failure:
+    """An expression has no value, or another one than an argument of the head or of an atom."""
+    expression, terms = equation.expression, best.terms
+    if equation.column.startswith("#head"):
+        return _other_fact(rule, terms)
+    term = value(expression, terms)
     if term is None:
-        return _no_value(expression, bindings)
-    missing = Fact(atom.predicate, (*arguments[:position], term, *arguments[position + 1 :]))
-    close = Fact(atom.predicate, tuple(arguments))
+        return _no_value(expression, terms)
+    number, at = map(int, equation.column.removeprefix("$").split("."))
+    predicate, arguments = rule.atoms[number].predicate, best.facts[number].arguments
+    missing = Fact(predicate, (*arguments[:at], term, *arguments[at + 1 :]))
     return Failure(
-        FailureKind.MISSING, (*computed(expression, bindings), atom_of(missing)), (close,)
+        FailureKind.MISSING,
+        (*computed(expression, terms), atom_of(missing)),
+        (Fact(predicate, arguments),),
     )
 
 
 def _other_fact(rule: ast.Rule, bindings: Bindings) -> Failure:
     """The body holds, but the head computes another fact."""
     operands = [operand(argument) for argument in rule.head.arguments]
-    terms = [value(expression, bindings) for expression in operands]
-    known = tuple(term for term in terms if term is not None)
-    if len(known) < len(terms):
+    terms = values(operands, bindings)
+    if terms is None:
         return _no_value(rule.head, bindings)
-    values = [each for expression in operands for each in computed(expression, bindings)]
-    return Failure(FailureKind.OTHER_FACT, tuple(values), (Fact(rule.head.predicate, known),))
+    parts = [each for expression in operands for each in computed(expression, bindings)]
+    return Failure(FailureKind.OTHER_FACT, tuple(parts), (Fact(rule.head.predicate, terms),))
+
+
+def _known(atom: ast.Atom) -> dict[int, str]:
+    """The constants of an atom, by position."""
+    arguments = enumerate(atom.arguments)
+    return {at: each.term for at, each in arguments if isinstance(each, ast.Constant)}
 
 
 def _facts(predicate: str, rows: Sequence[Row]) -> tuple[Fact, ...]:
@@ -249,11 +237,10 @@ def _lacks_value(node: ast.Expression | ast.Literal, bindings: Bindings) -> bool
     match node:
         case ast.Constant() | ast.Variable() | ast.Wildcard():
             return False
-        case ast.Atom(_, arguments) | ast.Aggregate(_, arguments):
-            return any(_lacks_value(argument, bindings) for argument in arguments)
-        case ast.Call(name) if name in TESTS:
-            return holds(node, bindings) is None
+        case ast.Call(name, arguments) if name in TESTS:
+            terms = values(arguments, bindings)
+            return terms is None or test(name, terms) is None
         case ast.BinaryOperation() | ast.UnaryMinus() | ast.Call():
             return is_bound(node, bindings) and value(node, bindings) is None
         case _:
-            return False
+            return any(_lacks_value(child, bindings) for child in ast.children(node))

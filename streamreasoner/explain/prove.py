@@ -97,32 +97,15 @@ class ProofSearch:
                 numbers[identity(obligation)] = len(order)
                 order.append(obligation)
                 stack.extend(reversed([*justifications[obligation].obligations]))
-        return Proof(
-            tuple(
-                self._step(
-                    obligation,
-                    justifications[obligation],
-                    tuple(
-                        self._derivation(
-                            rule_match,
-                            {
-                                each: numbers[identity(each)]
-                                for each in justifications[obligation].obligations
-                            },
-                        )
-                        for rule_match in justifications[obligation].rule_matches
-                    ),
-                )
-                for obligation in order
-            )
-        )
+        steps = {
+            each: numbers[identity(each)] for each in justifications if identity(each) in numbers
+        }
+        return Proof(tuple(self._step(each, justifications[each], steps) for each in order))
 
     def _step(
-        self,
-        obligation: Obligation,
-        justification: Justification,
-        derivations: tuple[Derivation, ...],
+        self, obligation: Obligation, justification: Justification, steps: Mapping[Obligation, int]
     ) -> ProofStep:
+        derivations = tuple(_derivation(each, steps) for each in justification.rule_matches)
         row = obligation.row
         stated = self._rules.stated(obligation.fact)
         why: Derivation | Aggregation | None = None
@@ -143,22 +126,20 @@ class ProofSearch:
             cut=justification.cut,
         )
 
-    @staticmethod
-    def _derivation(rule_match: RuleMatch, numbers: Mapping[Obligation, int]) -> Derivation:
-        rule, bindings = rule_match.rule, rule_match.match.bindings
-        names = dict.fromkeys(
-            variable.name
-            for literal in (*rule.heads, *rule.body)
-            for variable in variables(literal)
-        )
-        return Derivation(
-            rule,
-            tuple((name, bindings[name]) for name in names),
-            tuple(
-                Proved(numbers[premise]) if isinstance(premise, Obligation) else premise
-                for premise in rule_match.premises
-            ),
-        )
+
+def _derivation(rule_match: RuleMatch, steps: Mapping[Obligation, int]) -> Derivation:
+    rule, terms = rule_match.rule, rule_match.match.terms
+    names = dict.fromkeys(
+        variable.name for literal in (*rule.heads, *rule.body) for variable in variables(literal)
+    )
+    return Derivation(
+        rule,
+        tuple((name, terms[name]) for name in names),
+        tuple(
+            Proved(steps[premise]) if isinstance(premise, Obligation) else premise
+            for premise in rule_match.premises
+        ),
+    )
 
 
 def _circular(justifications: Mapping[Obligation, Justification]) -> set[Fact]:

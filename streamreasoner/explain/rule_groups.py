@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.explain.matching import goal_for
+from streamreasoner.explain.ground import fact_of
 from streamreasoner.explain.proof import Competition
-from streamreasoner.lang.ast import Aggregate, Constant
-from streamreasoner.lang.normal_form import aggregates, is_lattice
+from streamreasoner.lang.normal_form import is_lattice
+from streamreasoner.plan.lower.aggregation import lattice, positions
+from streamreasoner.plan.lower.demand import goal
+from streamreasoner.plan.terms import matched
 from streamreasoner.query.facts import Fact
 from streamreasoner.values.order import order_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from streamreasoner.explain.matching import Goal
     from streamreasoner.explain.store import FactIndex, Row
-    from streamreasoner.lang.ast import Rule, Span
+    from streamreasoner.lang.ast import Aggregate, Atom, Rule, Span
+    from streamreasoner.plan.operands import Pattern
+    from streamreasoner.plan.program_plan import Lattice
     from streamreasoner.program.checked import CheckedProgram
 
 
@@ -27,63 +31,51 @@ class RuleGroup:
 
     Attributes:
         rules: Rules in normal form, in the order of the program.
-        aggregated: Positions of the aggregates, if matches are aggregated; empty for a lattice.
+        goals: What a fact must match to be derived by each rule.
+        aggregates: (position, aggregate), if matches are aggregated; empty for a lattice.
         recursive: Whether its stratum has a lattice, so that a fact can become absent again.
     """
 
     rules: tuple[Rule, ...]
-    aggregated: tuple[int, ...]
+    goals: tuple[Pattern, ...]
+    aggregates: tuple[tuple[int, Aggregate], ...]
     recursive: bool
 
-    def goals(self, fact: Fact) -> tuple[tuple[Rule, Goal], ...]:
-        """The rules that may derive a fact, each with its goal."""
-        goals = ((rule, goal_for(rule, fact)) for rule in self.rules)
-        return tuple((rule, goal) for rule, goal in goals if goal is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class LatticeRule:
-    """A lattice: only the best fact of each group is present."""
-
-    rule: Rule
-    position: int
-    function: str
-
-    def group(self, fact: Fact) -> dict[int, str]:
-        """The arguments that all candidates of a fact's group share, by position."""
-        return {at: term for at, term in enumerate(fact.arguments) if at != self.position}
+    def deriving(self, fact: Fact) -> Iterator[Rule]:
+        """The rules that may derive a fact."""
+        return (
+            rule
+            for rule, pattern in zip(self.rules, self.goals, strict=True)
+            if matched(pattern, fact.arguments, {}) is not None
+        )
 
 
 class Rules:
     """A program, indexed for explanations."""
 
     def __init__(self, program: CheckedProgram) -> None:
-        self._stated = {
-            Fact(atom.predicate, _terms(atom.arguments)): atom.span for atom in program.facts
-        }
-        lattice_strata = [
-            stratum
+        self._stated = {fact_of(atom): atom.span for atom in program.facts}
+        rules = program.rules
+        recursive = {
+            index
             for stratum in program.strata
-            if any(is_lattice(program.rules[index].head) for index in stratum)
-        ]
-        recursive = {index for stratum in lattice_strata for index in stratum}
+            if any(is_lattice(rules[each].head) for each in stratum)
+            for index in stratum
+        }
         groups: dict[object, list[int]] = {}
-        for index, rule in enumerate(program.rules):
+        for index, rule in enumerate(rules):
             groups.setdefault(_aggregation_key(rule) or index, []).append(index)
-        self._rule_groups = tuple(
-            RuleGroup(
-                tuple(program.rules[index] for index in group),
-                _aggregated(program.rules[group[0]]),
-                group[0] in recursive,
+        self._rule_groups: dict[str, list[RuleGroup]] = defaultdict(list)
+        for group in groups.values():
+            members = tuple(rules[index] for index in group)
+            head = members[0].head
+            self._rule_groups[head.predicate].append(
+                RuleGroup(
+                    members, tuple(map(goal, members)), _aggregated(head), group[0] in recursive
+                )
             )
-            for group in groups.values()
-        )
         self._lattices = tuple(
-            LatticeRule(rule, position, argument.function)
-            for rule in program.rules
-            if is_lattice(rule.head)
-            for position, argument in enumerate(rule.head.arguments)
-            if isinstance(argument, Aggregate)
+            lattice(rule.head, goal(rule)) for rule in rules if is_lattice(rule.head)
         )
 
     def stated(self, fact: Fact) -> Span | None:
@@ -94,62 +86,54 @@ class Rules:
         """The groups of rules that may derive a fact, in the order of the program."""
         return (
             rule_group
-            for rule_group in self._rule_groups
-            if rule_group.rules[0].head.predicate == fact.predicate and rule_group.goals(fact)
+            for rule_group in self._rule_groups[fact.predicate]
+            if any(rule_group.deriving(fact))
         )
 
-    def lattice(self, fact: Fact) -> LatticeRule | None:
+    def lattice(self, fact: Fact) -> Lattice | None:
         """The lattice that a fact belongs to."""
-        for lattice in self._lattices:
-            head = lattice.rule.head
-            if head.predicate == fact.predicate and all(
-                not isinstance(argument, Constant) or argument.term == term
-                for argument, term in zip(head.arguments, fact.arguments, strict=True)
-            ):
-                return lattice
-        return None
+        return next(
+            (
+                each
+                for each in self._lattices
+                if each.pattern.predicate == fact.predicate
+                and matched(each.pattern, fact.arguments, {}) is not None
+            ),
+            None,
+        )
 
     def competition(self, fact: Fact, store: FactIndex) -> Competition | None:
         """The competition that a present fact won; None without other candidates."""
-        lattice = self.lattice(fact)
-        if lattice is None:
+        found = self.lattice(fact)
+        if found is None:
             return None
-        rows = store.lookup(fact.predicate, lattice.group(fact))
+        rows = store.lookup(fact.predicate, _group(found, fact))
         others = [row for row in rows if row.total > 0 and row.arguments != fact.arguments]
         if not others:
             return None
-        choose = min if lattice.function == "min" else max
-        best = choose(others, key=lambda row: order_key(row.arguments[lattice.position]))
-        return Competition(lattice.function, len(others) + 1, Fact(fact.predicate, best.arguments))
+        choose = min if found.function == "min" else max
+        best = choose(others, key=lambda row: order_key(row.arguments[found.position]))
+        return Competition(found.function, len(others) + 1, Fact(fact.predicate, best.arguments))
 
     def winner(self, fact: Fact, store: FactIndex) -> Row | None:
         """The present candidate of a fact's group."""
-        lattice = self.lattice(fact)
-        if lattice is None:
+        found = self.lattice(fact)
+        if found is None:
             return None
-        return next(iter(store.present(fact.predicate, lattice.group(fact))), None)
+        return next(iter(store.present(fact.predicate, _group(found, fact))), None)
 
 
 def _aggregation_key(rule: Rule) -> object:
     """The key that the rules of one aggregation share; None for any other rule."""
-    aggregated = tuple(
-        (position, argument.function, argument.distinct)
-        for position, argument in enumerate(rule.head.arguments)
-        if isinstance(argument, Aggregate)
-    )
-    return (rule.head.predicate, aggregated) if aggregated and not is_lattice(rule.head) else None
+    aggregates = tuple((at, each.operation) for at, each in _aggregated(rule.head))
+    return (rule.head.predicate, aggregates) if aggregates else None
 
 
-def _aggregated(rule: Rule) -> tuple[int, ...]:
-    if is_lattice(rule.head) or not aggregates(rule.head):
-        return ()
-    return tuple(
-        position
-        for position, argument in enumerate(rule.head.arguments)
-        if isinstance(argument, Aggregate)
-    )
+def _aggregated(head: Atom) -> tuple[tuple[int, Aggregate], ...]:
+    """The aggregates of matches, as (position, aggregate)."""
+    return () if is_lattice(head) else positions(head)
 
 
-def _terms(arguments: object) -> tuple[str, ...]:
-    assert isinstance(arguments, tuple)  # noqa: S101 - facts have only constants
-    return tuple(argument.term for argument in arguments)
+def _group(lattice: Lattice, fact: Fact) -> dict[int, str]:
+    """The arguments that all candidates of a fact's group share, by position."""
+    return {at: fact.arguments[at] for at in lattice.key}

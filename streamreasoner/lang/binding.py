@@ -58,6 +58,11 @@ def bound_by_atoms(rule: Rule) -> frozenset[str]:
     )
 
 
+def is_bound(node: Expression | Literal, bound: Collection[str]) -> bool:
+    """Whether all variables of a node are bound."""
+    return all(variable.name in bound for variable in variables(node))
+
+
 def definitions(literal: Literal, bound: Collection[str]) -> Iterator[tuple[str, Expression]]:
     """Yield the unbound variables an equality defines: `?x = ?y + 1` defines ?x as `?y + 1`."""
     if isinstance(literal, Comparison) and literal.operator == "=":
@@ -71,6 +76,6 @@ def _first(
 ) -> tuple[int, str, Expression] | None:
     for index, literal in enumerate(literals):
         for name, expression in definitions(literal, bound):
-            if all(variable.name in bound for variable in variables(expression)):
+            if is_bound(expression, bound):
                 return index, name, expression
     return None

@@ -20,7 +20,7 @@ from streamreasoner.values.builtins import MONOTONE_AGGREGATES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from streamreasoner.lang.ast import Atom, Literal, Program
+    from streamreasoner.lang.ast import Atom, Expression, Literal, Program
 
 MAX_RULES = 1_000
 """Maximum number of rules in normal form per rule of the text."""
@@ -92,6 +92,11 @@ def _conjunctions(body: tuple[Literal, ...]) -> tuple[tuple[Literal, ...], ...]:
 def aggregates(head: Atom) -> tuple[Aggregate, ...]:
     """Return the aggregates of a head, in the order of its arguments."""
     return tuple(item for item in head.arguments if isinstance(item, Aggregate))
+
+
+def operand(argument: Expression) -> Expression:
+    """Return the operand of an aggregate; any other head argument unchanged."""
+    return argument.arguments[0] if isinstance(argument, Aggregate) else argument
 
 
 def is_lattice(head: Atom) -> bool:

@@ -60,53 +60,61 @@ def fresh(equations: Iterable[Equation]) -> str:
 
 def extended(relation: Relation, equations: Sequence[Equation]) -> Relation:
     """Extend a relation by a column for every equation and every nested expression."""
-    return _Extension(relation, equations).all()
+    extension = Extension(relation, equations)
+    while pending := extension.pending:
+        extension.define(pending[0])
+    return extension.relation
 
 
-class _Extension:
-    """Computes the operands of an equation before the equation itself."""
+class Extension:
+    """A relation that is extended by the operands of an equation before the equation itself.
 
-    def __init__(self, relation: Relation, equations: Sequence[Equation]) -> None:
-        self._relation = relation
+    Attributes:
+        relation: The relation with the columns defined so far.
+    """
+
+    def __init__(self, relation: Relation, equations: Sequence[Equation] = ()) -> None:
+        self.relation = relation
         self._names = Names(equations)
         self._done: set[str] = set()
 
-    def all(self) -> Relation:
-        """The relation with all columns."""
-        while pending := [e for e in self._names.equations if e.column not in self._done]:
-            self._define(pending[0])
-        return self._relation
+    @property
+    def pending(self) -> list[Equation]:
+        """The equations without a column."""
+        return [each for each in self._names.equations if each.column not in self._done]
 
-    def _define(self, equation: Equation) -> None:
+    def define(self, equation: Equation) -> None:
+        """Add the column of an equation, or compare the one that exists."""
         self._done.add(equation.column)
-        function, parts = self._application(equation)
-        arguments = tuple(self._operand(part) for part in parts)
-        computation = Computation(equation.column, function, arguments)
-        self._relation = Extend(self._relation, computation)
-
-    def _application(self, equation: Equation) -> tuple[str, tuple[ast.Expression, ...]]:
         expression = equation.expression
-        match expression:
-            case ast.BinaryOperation(operator, left, right):
-                applied: tuple[str, tuple[ast.Expression, ...]] = operator, (left, right)
-            case ast.UnaryMinus(operand):
-                applied = NEGATE, (operand,)
-            case ast.Call(function, arguments):
-                applied = function, arguments
-            case ast.Constant() | ast.Variable():
-                return COPY, (expression,)
-            case ast.Wildcard() | ast.Aggregate():
-                raise PlanError(f"{expression} has no value.")
-            case _:
-                assert_never(expression)
         # If another column already has the value, copy it.
-        first = self._names.operand(expression)
-        return applied if first == Column(equation.column) else (COPY, (expression,))
+        first = self._names.operand(expression) == Column(equation.column)
+        function, parts = application(expression) if first else (COPY, (expression,))
+        arguments = tuple(self.operand(part) for part in parts)
+        computation = Computation(equation.column, function, arguments)
+        self.relation = Extend(self.relation, computation)
 
-    def _operand(self, expression: ast.Expression) -> Operand:
+    def operand(self, expression: ast.Expression) -> Operand:
+        """The operand with the value of an expression, whose column is added if it is new."""
         operand = self._names.operand(expression)
-        if isinstance(operand, Column) and operand.name not in self._done:
-            for equation in self._names.equations:
-                if equation.column == operand.name:
-                    self._define(equation)
+        for equation in self.pending:
+            if operand == Column(equation.column):
+                self.define(equation)
         return operand
+
+
+def application(expression: ast.Expression) -> tuple[str, tuple[ast.Expression, ...]]:
+    """The function of an expression, and what it is applied to."""
+    match expression:
+        case ast.BinaryOperation(operator, left, right):
+            return operator, (left, right)
+        case ast.UnaryMinus(operand):
+            return NEGATE, (operand,)
+        case ast.Call(function, arguments):
+            return function, arguments
+        case ast.Constant() | ast.Variable():
+            return COPY, (expression,)
+        case ast.Wildcard() | ast.Aggregate():
+            raise PlanError(f"{expression} has no value.")
+        case _:
+            assert_never(expression)

@@ -77,6 +77,10 @@ class RulePlan:
     plans: tuple[DeltaPlan, ...]
     source: int | None = field(default=None, compare=False)
 
+    def __post_init__(self) -> None:
+        if any(None in pattern.arguments for pattern in self.tree.negated):
+            raise algebra.PlanError(f"{self.tree.head} needs an absent fact with open positions.")
+
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
@@ -181,9 +185,7 @@ def _chain(tree: algebra.Project) -> tuple[algebra.Delta, list[Step]]:
     node = tree.input
     while not isinstance(node, algebra.Delta):
         match node:
-            case algebra.Join(below, algebra.Scan()):
-                pass
-            case algebra.Antijoin(below, algebra.Scan(pattern)) if None not in pattern.arguments:
+            case algebra.Join(below, algebra.Scan()) | algebra.Antijoin(below, algebra.Scan()):
                 pass
             case algebra.Select(below, Comparison() | Test()) | algebra.Extend(below):
                 pass

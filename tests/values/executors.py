@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from values.tables import FALSE, TRUE
 
 from streamreasoner.explain import ground
-from streamreasoner.lang.ast import BinaryOperation, Call, Comparison, Constant, UnaryMinus
-from streamreasoner.plan.operands import NEGATE
+from streamreasoner.lang.ast import BinaryOperation, Call, Constant, UnaryMinus
+from streamreasoner.plan import terms
+from streamreasoner.plan.operands import NEGATE, Comparison, Computation, Test, Value
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.values import builtins
 from streamreasoner.values.builtins import FUNCTIONS, TESTS
@@ -131,25 +132,23 @@ class Kernels(Compares, Orders):
 
 
 class Explanations(Compares, Applies):
-    """Evaluation of the syntax tree, for proofs."""
+    """Plans on terms, which explanations run, and the values that they print."""
 
     def compare(self, pairs):
-        """Compare with `explain.ground`."""
+        """Compare with `plan.terms`."""
         return [
             frozenset(
                 operator.value
                 for operator in Operator
-                if ground.holds(_comparison(left, operator.value, right), {})
+                if terms.holds(Comparison(Value(left), operator, Value(right)), {})
             )
             for left, right in pairs
         ]
 
     def apply(self, calls):
-        """Apply with `explain.ground`."""
+        """Apply with `plan.terms`, and functions also with `explain.ground`."""
         return [
-            TRUTHS[ground.holds(Call(function, _constants(arguments), ground.NOWHERE), {})]
-            if function in TESTS
-            else ground.value(_expression(function, _constants(arguments)), {})
+            _truth(function, arguments) if function in TESTS else _value(function, arguments)
             for function, arguments in calls
         ]
 
@@ -159,19 +158,25 @@ def _accepted(order: int | None) -> frozenset[str]:
     return frozenset(operator.value for operator in Operator if operator.accepts(order))
 
 
-def _constants(terms: Iterable[str]) -> tuple[Constant, ...]:
-    return tuple(Constant(term, ground.NOWHERE) for term in terms)
+def _truth(function: str, arguments: Sequence[str]) -> str | None:
+    operands = tuple(map(Value, arguments))
+    for truth, negated in ((TRUE, False), (FALSE, True)):
+        if terms.holds(Test(function, operands, negated), {}):
+            return truth
+    return None
 
 
-def _comparison(left: str, operator: str, right: str) -> Comparison:
-    first, second = _constants((left, right))
-    return Comparison(first, operator, second, ground.NOWHERE)
+def _value(function: str, arguments: Sequence[str]) -> str | None:
+    computed = terms.value(Computation("x", function, tuple(map(Value, arguments))), {})
+    assert ground.value(_expression(function, arguments), {}) == computed
+    return computed
 
 
-def _expression(function: str, arguments: tuple[Constant, ...]) -> Expression:
+def _expression(function: str, arguments: Sequence[str]) -> Expression:
+    constants = tuple(Constant(term, ground.NOWHERE) for term in arguments)
     if function in FUNCTIONS:
-        return Call(function, arguments, ground.NOWHERE)
+        return Call(function, constants, ground.NOWHERE)
     if function == NEGATE:
-        return UnaryMinus(*arguments, ground.NOWHERE)
-    left, right = arguments
+        return UnaryMinus(*constants, ground.NOWHERE)
+    left, right = constants
     return BinaryOperation(function, left, right, ground.NOWHERE)

@@ -168,10 +168,10 @@ def conditions_to_selections(tree: algebra.Relation) -> algebra.Relation:
 
     def change(node: algebra.Incomplete) -> algebra.Relation:
         names = Names(node.equations)
-        conditions = [_condition(literal, names) for literal in node.literals]
+        conditions = [condition(literal, names.operand) for literal in node.literals]
         below = _complete(replace(node, equations=names.equations, literals=()))
-        for condition in conditions:
-            below = algebra.Select(below, condition)
+        for each in conditions:
+            below = algebra.Select(below, each)
         return below
 
     return _in_incomplete(tree, change)
@@ -194,14 +194,17 @@ STEPS: Mapping[str, Step] = {
 """The steps after the incomplete expression, in order."""
 
 
-def _condition(literal: ast.Literal, names: Names) -> Comparison | Test:
+def condition(
+    literal: ast.Literal, operand: Callable[[ast.Expression], Operand]
+) -> Comparison | Test:
+    """The condition that a literal means, of the operands of its expressions."""
     match literal:
         case ast.Comparison(left, operator, right):
-            return Comparison(names.operand(left), Operator(operator), names.operand(right))
+            return Comparison(operand(left), Operator(operator), operand(right))
         case ast.Call(function, arguments):
-            return Test(function, tuple(map(names.operand, arguments)), negated=False)
+            return Test(function, tuple(map(operand, arguments)), negated=False)
         case ast.Negation(ast.Call(function, arguments)):
-            return Test(function, tuple(map(names.operand, arguments)), negated=True)
+            return Test(function, tuple(map(operand, arguments)), negated=True)
         case ast.Atom() | ast.Negation() | ast.Disjunction():
             raise algebra.PlanError(f"{literal} is not a condition on values.")
         case _:

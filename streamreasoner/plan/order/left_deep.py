@@ -70,11 +70,11 @@ def _cost(atom: _Atom, bound: AbstractSet[str]) -> tuple[int, bool, int, int]:
     """
     operator, scan = atom
     pattern = scan.pattern
+    if operator is algebra.Antijoin:
+        return (-1 if bound >= set(pattern.columns) else 1, False, 0, 0)
     fixed = len(pattern.bound_positions(bound))
     constants = len(pattern.constants)
     free = len(pattern.arguments) - fixed - constants
-    if operator is algebra.Antijoin:
-        return (-1 if free == 0 else 1, False, 0, 0)
     return (0, fixed == 0, free, -constants)
 
 

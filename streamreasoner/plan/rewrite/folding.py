@@ -9,15 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.plan.algebra import Extend, Project, Relation, Select, mapped, walk
-from streamreasoner.plan.operands import COPY, Comparison, Computation, Operand, Test, Value
+from streamreasoner.plan.operands import COPY, Comparison, Computation, Test, Value
 from streamreasoner.plan.substitution import substituted
-from streamreasoner.values import builtins
-from streamreasoner.values.comparison import compare
+from streamreasoner.plan.terms import holds, value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from streamreasoner.plan.operands import Condition
+    from streamreasoner.plan.operands import Operand
 
 
 def fold_constants(tree: Relation) -> Relation:
@@ -38,38 +35,18 @@ def fold_constants(tree: Relation) -> Relation:
 
 def _constants(tree: Relation) -> dict[str, Operand]:
     """The columns with constant values."""
+    computations = (node.computation for node in walk(tree) if isinstance(node, Extend))
     return {
-        node.computation.column: Value(term)
-        for node in walk(tree)
-        if isinstance(node, Extend) and (term := _term(node.computation)) is not None
+        each.column: Value(term)
+        for each in computations
+        if not each.needs and (term := value(each, {})) is not None
     }
 
 
-def _term(computation: Computation) -> str | None:
-    terms = _terms(computation.arguments)
-    if terms is None:
-        return None
-    if computation.function == COPY:
-        return terms[0]
-    return builtins.apply(computation.function, terms)
-
-
 def _without_truths(node: Relation) -> Relation:
-    return node.input if isinstance(node, Select) and _holds(node.condition) else node
-
-
-def _holds(condition: Condition) -> bool:
-    """Whether a condition on constants is true."""
-    match condition:
-        case Comparison(Value(left), operator, Value(right)):
-            return operator.accepts(compare(left, right))
-        case Test(function, arguments, negated):
-            terms = _terms(arguments)
-            return terms is not None and builtins.test(function, terms) is (not negated)
+    """The input of a condition on constants that holds; any other node unchanged."""
+    match node:
+        case Select(below, Comparison() | Test() as condition) if not condition.needs:
+            return below if holds(condition, {}) else node
         case _:
-            return False
-
-
-def _terms(operands: Sequence[Operand]) -> list[str] | None:
-    terms = [operand.term for operand in operands if isinstance(operand, Value)]
-    return terms if len(terms) == len(operands) else None
+            return node

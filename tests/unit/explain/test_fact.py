@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from streamreasoner.errors import DataError, ProgramError
-from streamreasoner.explain import Fact, read_fact
+from streamreasoner.explain.fact import read_fact
 from streamreasoner.program import check_text
+from streamreasoner.query.facts import Fact
 
 PROGRAM = check_text(
     "@prefix ex: <http://example.org/> .\n@prefix : <http://example.org/#> .\n"

@@ -18,7 +18,7 @@ from streamreasoner.plan.algebra import (
 )
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.plan.operands import Column, Comparison, Pattern, Same, Value
-from streamreasoner.plan.program_plan import DeltaPlan
+from streamreasoner.plan.program_plan import DeltaPlan, RulePlan
 from streamreasoner.program import check_text
 from streamreasoner.values.comparison import Operator
 
@@ -88,6 +88,7 @@ def test_arrangements_are_partial_on_constants_and_shared():
         lambda x, y: DeltaPlan(Project(Join(y, x), HEAD)),
         lambda x, y: DeltaPlan(Project(Product((x, y)), HEAD)),
         lambda x, y: DeltaPlan(Project(Antijoin(x, y), HEAD)),
+        lambda x, _: RulePlan(Project(Antijoin(x, Scan(Pattern("b", (None,)))), HEAD), ()),
         lambda x, _: DeltaPlan(Project(Select(x, Same("x", Column("y"))), HEAD)),
     ],
 )

@@ -1,0 +1,167 @@
+"""A rule driven by one fact of its head. Invariant: every literal is a step of its own.
+
+    path(?x, ?z) :- path(?x, ?y), edge(?y, ?z)    becomes    Δpath(?x, ?z) ⋈ path(?x, ?y) ⋈ ...
+
+The steps are in the order of the text, but a literal that reads later bindings waits for them.
+Nothing is rewritten, so that each step can be shown as the literal that it stands for.
+
+A computed argument is a column of its own, `$1.0` or `#head0`, which must equal the value. So is
+`_` in a positive atom: each of its facts is a match.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
+
+from streamreasoner.lang import ast
+from streamreasoner.lang.binding import bindings, is_bound
+from streamreasoner.lang.normal_form import is_lattice, operand
+from streamreasoner.plan import algebra
+from streamreasoner.plan.expressions import Extension
+from streamreasoner.plan.lower.aggregation import positions
+from streamreasoner.plan.lower.steps import condition
+from streamreasoner.plan.operands import Column, Operand, Pattern, Value
+from streamreasoner.plan.program_plan import DeltaPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+_CACHED = 1000
+
+Part: TypeAlias = "ast.Literal | algebra.Equation"
+"""A literal, or an expression that is assigned, or that an argument must equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """The rows of a rule that derive a fact.
+
+    Attributes:
+        plan: The plan that the fact drives.
+        parts: The parts of the rule, each with the last of its steps.
+    """
+
+    plan: DeltaPlan
+    parts: tuple[tuple[Part, algebra.Relation], ...]
+
+
+def goal(rule: ast.Rule, late: Collection[str] = ()) -> Pattern:
+    """What a fact must match to be derived by a rule; arguments that aggregate are open."""
+    head = rule.head
+    open_positions = () if is_lattice(head) else dict(positions(head))
+    arguments: list[Operand | None] = []
+    for position, argument in enumerate(head.arguments):
+        match operand(argument):
+            case _ if position in open_positions:
+                arguments.append(None)
+            case ast.Constant(term):
+                arguments.append(Value(term))
+            case ast.Variable(name) if name not in late:
+                arguments.append(Column(name))
+            case _:
+                arguments.append(Column(f"#head{position}"))
+    return Pattern(head.predicate, tuple(arguments))
+
+
+@lru_cache(maxsize=_CACHED)
+def demand(rule: ast.Rule, *, as_written: bool) -> Demand:
+    """Drive a rule in normal form by a fact of its head.
+
+    Args:
+        rule: The rule.
+        as_written: Whether assigned variables are compared with the fact at the end, so that the
+            rows are those of the text; otherwise they are bound from the start.
+    """
+    assigned = {name for name, _ in bindings(rule).assignments}
+    return _Chain(rule, goal(rule, assigned if as_written else ())).demand()
+
+
+class _Chain:
+    """Adds the parts of a rule to a delta, one after the other."""
+
+    def __init__(self, rule: ast.Rule, fact: Pattern) -> None:
+        self._rule = rule
+        self._fact = fact
+        self._bound = set(fact.columns)
+        self._rows = Extension(algebra.Delta(fact))
+        self._waiting: list[Part] = [*self._body(), *self._checks()]
+        self._joined = 0
+
+    def demand(self) -> Demand:
+        """The chain of all parts."""
+        parts = []
+        while self._waiting:
+            part = next(each for each in self._waiting if self._is_ready(each))
+            self._waiting.remove(part)
+            self._add(part)
+            parts.append((part, self._rows.relation))
+        arguments = tuple(self._rows.operand(operand(each)) for each in self._rule.head.arguments)
+        head = Pattern(self._fact.predicate, arguments)
+        return Demand(DeltaPlan(algebra.Project(self._rows.relation, head)), tuple(parts))
+
+    def _body(self) -> Iterator[Part]:
+        """The parts of the body, in the order of the text."""
+        found = bindings(self._rule)
+        names = {id(expression): name for name, expression in found.assignments}
+        filters = {id(literal) for literal in found.filters}
+        for literal in self._rule.body:
+            if isinstance(literal, ast.Comparison) and id(literal) not in filters:
+                expression = literal.right if id(literal.right) in names else literal.left
+                yield algebra.Equation(names[id(expression)], expression)
+            else:
+                yield literal
+
+    def _checks(self) -> Iterator[algebra.Equation]:
+        """Comparisons of the arguments of the head that the fact does not bind."""
+        for argument, given in zip(self._rule.head.arguments, self._fact.arguments, strict=True):
+            if isinstance(given, Column) and given.name.startswith("#"):
+                yield algebra.Equation(given.name, operand(argument))
+
+    def _is_ready(self, part: Part) -> bool:
+        """Whether the variables that it reads are bound; a join binds those that are not."""
+        node = part.expression if isinstance(part, algebra.Equation) else part
+        return isinstance(part, ast.Atom) or is_bound(node, self._bound)
+
+    def _add(self, part: Part) -> None:
+        rows = self._rows
+        match part:
+            case ast.Atom():
+                pattern = self._joined_pattern(part)
+                rows.relation = algebra.Join(rows.relation, algebra.Scan(pattern))
+                self._bound.update(pattern.columns)
+            case algebra.Equation(column):
+                rows.define(part)
+                self._bound.add(column)
+            case ast.Negation(ast.Atom(predicate, arguments)):
+                operands = (
+                    None if isinstance(each, ast.Wildcard) else rows.operand(each)
+                    for each in arguments
+                )
+                scan = algebra.Scan(Pattern(predicate, tuple(operands)))
+                rows.relation = algebra.Antijoin(rows.relation, scan)
+            case _:
+                # The operands extend the rows before they are selected.
+                test = condition(part, rows.operand)
+                rows.relation = algebra.Select(rows.relation, test)
+
+    def _joined_pattern(self, atom: ast.Atom) -> Pattern:
+        """The pattern of an atom; arguments whose values are not known yet are compared later."""
+        operands: list[Operand] = []
+        later: list[Part] = []
+        for position, argument in enumerate(atom.arguments):
+            place = algebra.Equation(f"${self._joined}.{position}", argument)
+            operands.append(Column(place.column))
+            match argument:
+                case ast.Variable() | ast.Constant():
+                    operands[-1] = self._rows.operand(argument)
+                case ast.Wildcard():
+                    pass
+                case _ if is_bound(argument, self._bound):
+                    self._rows.define(place)
+                case _:
+                    later.append(place)
+        self._waiting[:0] = later
+        self._joined += 1
+        return Pattern(atom.predicate, tuple(operands))
