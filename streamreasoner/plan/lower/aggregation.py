@@ -22,7 +22,7 @@ from streamreasoner.values.builtins import MONOTONE_AGGREGATES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-Derivation: TypeAlias = tuple[Project, int | None]
+SourcedTree: TypeAlias = tuple[Project, int | None]
 """A tree to plan, and the index of its source rule; None if lowering added it."""
 
 _Functions: TypeAlias = "tuple[tuple[int, str], ...]"
@@ -42,9 +42,9 @@ class Aggregated:
         arities: Arities of the hidden predicates.
     """
 
-    matches: list[Derivation] = field(default_factory=list)
+    matches: list[SourcedTree] = field(default_factory=list)
     results: list[Reduction] = field(default_factory=list)
-    heads: list[Derivation] = field(default_factory=list)
+    heads: list[SourcedTree] = field(default_factory=list)
     final: list[Reduction] = field(default_factory=list)
     lattices: list[Lattice] = field(default_factory=list)
     arities: dict[str, int] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class _Group:
     """Rules that share a reduction."""
 
     def __init__(
-        self, rules: Sequence[Derivation], functions: _Functions, made: Aggregated
+        self, rules: Sequence[SourcedTree], functions: _Functions, made: Aggregated
     ) -> None:
         first = rules[0][0].head
         constants = {position: Value(term) for position, term in _constants(first, functions)}

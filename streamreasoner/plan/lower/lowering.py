@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.lang import ast
     from streamreasoner.plan.algebra import Relation
-    from streamreasoner.plan.lower.aggregation import Derivation
+    from streamreasoner.plan.lower.aggregation import SourcedTree
     from streamreasoner.plan.program_plan import Reduction
     from streamreasoner.program.checked import CheckedProgram
 
@@ -104,7 +104,7 @@ def _projections(trees: Iterable[Relation]) -> Iterator[Project]:
     yield from projections.values()
 
 
-def _stratum(rules: Iterable[Derivation], reduced: Iterable[Reduction]) -> StratumPlan:
+def _stratum(rules: Iterable[SourcedTree], reduced: Iterable[Reduction]) -> StratumPlan:
     planned = (
         RulePlan(tree, tuple(map(left_deep, differentiate(tree))), source) for tree, source in rules
     )

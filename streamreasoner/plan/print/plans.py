@@ -37,16 +37,16 @@ def explain_plan(checked: CheckedProgram, *, stage: Stage = Stage.ALL) -> str:
     Returns:
         Lines, each with a newline.
     """
-    explanation = _Explanation(checked)
+    printer = _Sections(checked)
     sections = {
-        "rules": explanation.rules,
-        "strata": explanation.strata,
-        "lowering": explanation.lowering,
-        "delta plans": explanation.delta_plans,
-        "arrangements": explanation.arrangements,
-        "lattices": explanation.lattices,
-        "reductions": explanation.reductions,
-        "hidden predicates": explanation.hidden,
+        "rules": printer.rules,
+        "strata": printer.strata,
+        "lowering": printer.lowering,
+        "delta plans": printer.delta_plans,
+        "arrangements": printer.arrangements,
+        "lattices": printer.lattices,
+        "reductions": printer.reductions,
+        "hidden predicates": printer.hidden,
     }
     shown = {
         Stage.ALL: tuple(sections),
@@ -62,7 +62,7 @@ def explain_plan(checked: CheckedProgram, *, stage: Stage = Stage.ALL) -> str:
     )
 
 
-class _Explanation:
+class _Sections:
     """The sections, each as lines."""
 
     def __init__(self, checked: CheckedProgram) -> None:
