@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamreasoner.engine.change import change_program
 from streamreasoner.engine.fixpoint import fixpoint
 from streamreasoner.engine.ports import LAST_ITERATION
 from streamreasoner.plan.program_plan import StratumPlan
@@ -80,11 +81,9 @@ class Engine:
         Raises:
             EngineError: The epoch failed and was rolled back.
         """
-        count, iterations, changes = self._evaluate(updates, plan)
+        program, count, iterations, changes = self._evaluate(updates, plan)
         self._backend.commit(epoch)
-        self._facts = ()
-        if plan is not None:
-            self._plan = plan
+        self._plan, self._facts = program, ()
         return EpochResult(
             epoch, count, iterations, changes.derived, changes.closure, changes.trace
         )
@@ -104,13 +103,12 @@ class Engine:
 
     def _evaluate(
         self, updates: Iterable[Updates], plan: ProgramPlan | None
-    ) -> tuple[int, int, EpochChanges]:
-        """Number of updates, number of iterations, and the uncommitted changes."""
-        count = 0
-        program = self._plan if plan is None else plan
+    ) -> tuple[ProgramPlan, int, int, EpochChanges]:
+        """The program, the number of updates and of iterations, and the uncommitted changes."""
+        count, program = 0, self._plan
         try:
             if plan is not None:
-                self._backend.adopt(plan)
+                program = change_program(self._backend, program, plan)
             for batch in self._facts:
                 self._backend.add(batch)
             for batch in updates:
@@ -120,7 +118,7 @@ class Engine:
                 fixpoint(self._backend, number, stratum, self._recursion_limit, program.places)
                 for number, stratum in enumerate((_INPUT, *program.strata))
             )
-            return count, iterations, self._backend.changes()
+            return program, count, iterations, self._backend.changes()
         except BaseException:
             self._backend.rollback()
             raise

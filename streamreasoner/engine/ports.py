@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from streamreasoner.engine.updates import Changes, TraceRows, Updates
-    from streamreasoner.plan.program_plan import ProgramPlan, Reduction
+    from streamreasoner.plan.program_change import FullEvaluation, ProgramChange
+    from streamreasoner.plan.program_plan import Lattice, Reduction
     from streamreasoner.system.capacity import Capacity
 
 LAST_ITERATION = (1 << 31) - 1
@@ -82,29 +83,33 @@ class Selection:
 
 
 class Backend(Protocol):
-    """Holds the trace and runs the steps of a fixpoint; the engine chooses strata and iterations.
+    """Holds the trace and supplies the leaves; the engine chooses strata, iterations and nodes.
 
     Stratum 0 is the input: facts that no head derives. The others are numbered from 1 in dependency
-    order.
+    order. What adds to multiplicities raises MultiplicityOverflowError if a sum leaves their range.
     """
 
     def add(self, updates: Updates) -> None:
-        """Add asserted multiplicities, at iteration 0 of the stratum each fact belongs to.
+        """Add asserted multiplicities, at iteration 0 of the stratum each fact belongs to."""
+        ...
 
-        Raises:
-            MultiplicityOverflowError: A sum leaves the range of a multiplicity.
+    def migrate(self, change: ProgramChange) -> None:
+        """Keep the state as another program needs it, from the beginning of an epoch.
+
+        Multiplicities and transitions stay as they are. A rollback returns to the former program.
         """
         ...
 
-    def adopt(self, plan: ProgramPlan) -> None:
-        """Switch to another program at the beginning of an epoch.
+    def evaluate(self, rules: Sequence[FullEvaluation]) -> None:
+        """Add or subtract what rules of the change derive from all facts."""
+        ...
 
-        Derivations of removed rules are subtracted and those of new rules added; the consequences
-        are settled with the epoch. A rollback returns to the previous program.
+    def retract(self, reduction: Reduction) -> None:
+        """Subtract the results of a reduction of the former program."""
+        ...
 
-        Raises:
-            MultiplicityOverflowError: A sum leaves the range of a multiplicity.
-        """
+    def resettle(self, lattices: Sequence[Lattice]) -> None:
+        """Touch what the change has changed, and the facts of lattices that one program lacks."""
         ...
 
     def enter(self, stratum: int) -> None:
@@ -112,11 +117,7 @@ class Backend(Protocol):
         ...
 
     def reduce(self, reduction: Reduction) -> None:
-        """Replace the results of changed groups of a reduction; touches heads at iteration 1.
-
-        Raises:
-            MultiplicityOverflowError: A sum leaves the range of a multiplicity.
-        """
+        """Replace the results of changed groups of a reduction; touches heads at iteration 1."""
         ...
 
     def next_touched(self, after: int) -> int:
@@ -135,11 +136,7 @@ class Backend(Protocol):
         ...
 
     def derive(self, iteration: int) -> None:
-        """Evaluate the stratum's delta plans on the delta; touches heads at later iterations.
-
-        Raises:
-            MultiplicityOverflowError: A sum leaves the range of a multiplicity.
-        """
+        """Evaluate the stratum's delta plans on the delta; touches heads at later iterations."""
         ...
 
     def changes(self) -> EpochChanges:

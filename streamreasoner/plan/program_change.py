@@ -9,34 +9,67 @@ added.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from streamreasoner.plan.operands import Pattern
-    from streamreasoner.plan.program_plan import ProgramPlan, RulePlan
+    from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction, RulePlan
 
 _Shape: TypeAlias = tuple[str, tuple[tuple[int, str], ...]]
 _Key: TypeAlias = tuple[tuple[object, ...], frozenset[_Shape]]
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramChange:
-    """The difference between two programs, as (stratum, rule) pairs.
+@dataclass(frozen=True, slots=True, eq=False)
+class FullEvaluation:
+    """A rule to evaluate on all facts, once.
 
     Attributes:
-        withdrawn: Rules whose derivations are removed, with their strata in the old program.
-        added: Rules whose derivations are added, with their strata in the new program.
+        sign: 1 if the rule is added, -1 if it is withdrawn.
+        stratum: Its stratum, in the program that it belongs to.
+        rule: The rule.
     """
 
-    withdrawn: tuple[tuple[int, RulePlan], ...]
-    added: tuple[tuple[int, RulePlan], ...]
+    sign: int
+    stratum: int
+    rule: RulePlan
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramChange:
+    """The difference between two programs.
+
+    Attributes:
+        before: The former program.
+        after: The new program with the predicates of the former, whose facts stay in the state.
+        evaluations: The rules whose derivations are withdrawn, then those whose are added.
+    """
+
+    before: ProgramPlan
+    after: ProgramPlan
+    evaluations: tuple[FullEvaluation, ...]
+
+    @property
+    def reductions(self) -> tuple[Reduction, ...]:
+        """The reductions that the new program lacks."""
+        kept = frozenset(self.after.reductions)
+        return tuple(each for each in self.before.reductions if each not in kept)
+
+    @property
+    def lattices(self) -> tuple[Lattice, ...]:
+        """The lattices that only one program has, sorted so that a replay has the same order."""
+        return tuple(sorted({*self.before.lattices} ^ {*self.after.lattices}, key=repr))
 
 
 def program_change(before: ProgramPlan, after: ProgramPlan) -> ProgramChange:
     """Compare two programs."""
     old, new = _rules(before), _rules(after)
-    return ProgramChange(_surplus(old, new), _surplus(new, old))
+    both = replace(
+        after, arities=before.arities | after.arities, hidden=before.hidden | after.hidden
+    )
+    return ProgramChange(before, both, (*_surplus(old, new, -1), *_surplus(new, old, 1)))
 
 
 def _rules(plan: ProgramPlan) -> dict[_Key, list[tuple[int, RulePlan]]]:
@@ -56,8 +89,11 @@ def _rules(plan: ProgramPlan) -> dict[_Key, list[tuple[int, RulePlan]]]:
 def _surplus(
     rules: dict[_Key, list[tuple[int, RulePlan]]],
     others: dict[_Key, list[tuple[int, RulePlan]]],
-) -> tuple[tuple[int, RulePlan], ...]:
-    return tuple(rule for key, items in rules.items() for rule in items[len(others.get(key, ())) :])
+    sign: int,
+) -> Iterator[FullEvaluation]:
+    for key, items in rules.items():
+        for stratum, rule in items[len(others.get(key, ())) :]:
+            yield FullEvaluation(sign, stratum, rule)
 
 
 def _unify(head: _Shape, pattern: Pattern) -> bool:

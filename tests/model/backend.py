@@ -7,7 +7,6 @@ epoch changed. It does not count results that do not fit 64 bits.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 
 import numpy as np
 from oracle.aggregates import aggregate
@@ -20,7 +19,6 @@ from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection,
 from streamreasoner.engine.updates import Changes, TraceRows, check_arity
 from streamreasoner.plan.algebra import Age
 from streamreasoner.plan.operands import RESULT, Column
-from streamreasoner.plan.program_change import program_change
 from streamreasoner.system.capacity import Capacity
 
 
@@ -49,26 +47,22 @@ class ModelBackend:
         for fact, multiplicity in _rows(updates, updates.multiplicity):
             self.state.add(fact, 0, multiplicity)
 
-    def adopt(self, plan):
-        """Subtract what removed rules derive from the current state, and add what new ones do."""
-        old = self.program
-        change = program_change(old.plan, plan)
-        merged = replace(
-            plan, arities=old.plan.arities | plan.arities, hidden=old.plan.hidden | plan.hidden
-        )
-        self.program = Program(merged, self._terms)
-        derived = [
-            (sign, self._in_full(program, stratum, rule))
-            for sign, program, rules in (
-                (-1, old, change.withdrawn),
-                (1, self.program, change.added),
-            )
-            for stratum, rule in rules
-        ]
-        for sign, heads in derived:
-            self._add_heads(heads, sign)
-        for reduction in self.state.results.keys() - {*plan.reductions}:
-            self._replace_results(reduction, set())
+    def migrate(self, change):
+        """Read the state as another program."""
+        self.program = Program(change.after, self._terms)
+
+    def evaluate(self, rules):
+        """Add or subtract what rules derive from all facts."""
+        for each in rules:
+            program = self.program if each.sign > 0 else self._committed_program
+            self._add_heads(self._in_full(program, each.stratum, each.rule), each.sign)
+
+    def retract(self, reduction):
+        """Subtract the facts of a reduction."""
+        self._replace_results(reduction, set())
+
+    def resettle(self, lattices):
+        """Nothing to do: all iterations are settled."""
 
     def enter(self, stratum):
         """Start a stratum with the presence that lower strata gained and lost."""

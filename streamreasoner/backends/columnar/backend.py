@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.backends.columnar.compiler import FullEvaluation, ProgramTables
     from streamreasoner.engine.updates import Updates
-    from streamreasoner.plan.program_plan import ProgramPlan, Reduction
+    from streamreasoner.plan.program_change import FullEvaluation, ProgramChange
+    from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction
     from streamreasoner.rdf.dictionary import Dictionary
     from streamreasoner.values.value_columns import Values
 
@@ -61,8 +61,7 @@ class ColumnarBackend:
         self._dictionary = dictionary
         self._values = values
         self._numbering = Numbering()
-        self._hidden: frozenset[str] = frozenset()
-        self._before: ProgramPlan | None = None
+        self._change: ProgramChange | None = None
         _announce_compilation()
         self._builtins = Builtins(dictionary, values, weakly(self._result))
         tables = compile_program(plan, self._numbering, dictionary.intern)
@@ -81,21 +80,29 @@ class ColumnarBackend:
         else:
             self._check(pending.add(self._table, relation, arity, cells, updates.multiplicity))
 
-    def adopt(self, plan: ProgramPlan) -> None:
-        """Switch to another program; the changes it causes are settled in this epoch."""
-        former, self._before = self._plan, self._plan
-        tables = compile_program(plan, self._numbering, self._dictionary.intern, former)
-        old_table, old_arrays = self._state.table.copy(), self._state.arrays()
-        sizes, effects = self._migrate(tables)
-        self._use(plan)
+    def migrate(self, change: ProgramChange) -> None:
+        """Keep the state as another program needs it."""
+        self._change = change
+        self._migrate(change.after, change)
         self._extend_values()
-        relocate.journal_converted(self._table, effects)
-        self._state.scalars[layout.CONVERTING] = int((effects == relocate.CONVERTED).any())
-        starts, items = _drivers(tables.full_evaluations, sizes)
-        self._check(relocate.evaluate_in_full(self._table, self._values.table, starts, items))
-        for row in _reductions_only_in(former, plan):
-            self._check(reduce.retract_results(self._table, old_table, row))
-        del old_arrays  # kept alive until here: `old_table` holds their addresses
+
+    def evaluate(self, rules: Sequence[FullEvaluation]) -> None:
+        """Add or subtract what rules of the change derive from all facts."""
+        if rules:
+            starts, items = self._drivers(rules)
+            self._check(relocate.evaluate_in_full(self._table, self._values.table, starts, items))
+
+    def retract(self, reduction: Reduction) -> None:
+        """Subtract the results of a reduction of the former program."""
+        row = self._state.tables.reductions[reduction]
+        self._check(reduce.retract_results(self._table, row))
+
+    def resettle(self, lattices: Sequence[Lattice]) -> None:
+        """Touch what the change has changed, and the facts of lattices that one program lacks."""
+        if lattices:
+            relocate.journal_converted(self._table, self._effects)
+            converting = (self._effects == relocate.CONVERTED).any()
+            self._state.scalars[layout.CONVERTING] = int(converting)
         relocate.touch_changed(self._table)
 
     def enter(self, stratum: int) -> None:
@@ -105,7 +112,7 @@ class ColumnarBackend:
 
     def reduce(self, reduction: Reduction) -> None:
         """Replace the results of changed groups of a reduction; touches heads at iteration 1."""
-        row = self._reductions[reduction]
+        row = self._state.tables.reductions[reduction]
         self._check(reduce.reduce(self._table, self._values.table, row))
 
     def settle(self, iteration: int) -> int:
@@ -169,33 +176,33 @@ class ColumnarBackend:
         """Make the epoch's changes final."""
         large = self._state.scalars[layout.JOURNALED_FACTS] > _LARGE_EPOCH
         journal.commit(self._table)
-        self._before = None
+        self._change = None
         if large:
             self._state.trim()
 
     def rollback(self) -> None:
         """Undo the epoch completely."""
         self._check(journal.rollback(self._table, self._values.table))
-        if self._before is not None:
-            self._return_to(self._before)
-            self._before = None
+        if self._change is not None:
+            self._undo(self._change)
+            self._change = None
 
     def holds(self, epoch: int) -> bool:  # noqa: ARG002 - part of the port
         """Always false: the state does not outlive its process."""
         return False
 
-    def _return_to(self, plan: ProgramPlan) -> None:
-        """Return to the previous program, after multiplicities have been restored."""
-        abandoned = self._plan
-        _, effects = self._migrate(compile_program(plan, self._numbering, self._dictionary.intern))
-        self._use(plan)
-        relocate.journal_converted(self._table, effects)
+    def _undo(self, change: ProgramChange) -> None:
+        """Return to the former program, after multiplicities have been restored."""
+        self._migrate(change.before)
+        relocate.journal_converted(self._table, self._effects)
         self._check(journal.resettle(self._table, self._values.table))
-        for row in _reductions_only_in(plan, abandoned):
+        for reduction in change.reductions:
+            row = self._state.tables.reductions[reduction]
             self._check(reduce.rebuild_groups(self._table, self._values.table, row))
 
-    def _migrate(self, tables: ProgramTables) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Migrate the state to another program; returns facts by class and effects by class."""
+    def _migrate(self, plan: ProgramPlan, change: ProgramChange | None = None) -> None:
+        """Migrate the state to a program; finds the facts of each class and the effects on it."""
+        tables = compile_program(plan, self._numbering, self._dictionary.intern, change)
         old_table, old_arrays = self._state.table.copy(), self._state.arrays()
         new_table, new_scalars = self._state.preview(tables)
         units = relocate.detach(self._table, new_table)
@@ -212,13 +219,31 @@ class ColumnarBackend:
             values.extend()
             self._check(relocate.restore_winners(self._table, values.table, effects))
         del old_arrays, new_scalars  # kept alive until here: the tables hold their addresses
-        return sizes, effects
+        self._sizes, self._effects = sizes, effects
+        self._use(plan)
+
+    def _drivers(
+        self, rules: Iterable[FullEvaluation]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """By class, the plans that evaluate rules in full, each driven by its rarest atom.
+
+        Returns:
+            Offset of each class in the items, and the items, for `relocate.evaluate_in_full`.
+        """
+        sizes, drivers = self._sizes, self._state.tables.drivers
+        by_class: list[list[tuple[int, int, int, int]]] = [[] for _ in sizes]
+        for rule in rules:
+            plan, classes = min(drivers[rule], key=lambda item: sum(sizes[c] for c in item[1]))
+            field = layout.CLASS_STRATUM if rule.sign > 0 else layout.CLASS_OLD_STRATUM
+            for number in classes:
+                by_class[number].append((plan, rule.sign, rule.stratum, field))
+        starts = np.cumsum([0, *map(len, by_class)]).astype(np.int32)
+        items = [item for items in by_class for item in items] or [(0, 0, 0, 0)]
+        return starts, np.array(items, np.int32)
 
     def _use(self, plan: ProgramPlan) -> None:
-        self._plan = plan
-        self._hidden |= plan.hidden
+        self._hidden = plan.hidden
         self._needs_values = _needs_values(plan)
-        self._reductions = {reduction: row for row, reduction in enumerate(plan.reductions)}
 
     def restore(self, rows: Iterable[TraceRows]) -> None:
         """Load the trace of an earlier run into an empty state."""
@@ -394,28 +419,3 @@ def _needs_values(plan: ProgramPlan) -> bool:
         for delta in stratum.plans
         for step in delta.steps
     )
-
-
-def _reductions_only_in(plan: ProgramPlan, other: ProgramPlan) -> list[int]:
-    """Rows of the reductions of a program that *other* lacks."""
-    others = frozenset(other.reductions)
-    return [row for row, reduction in enumerate(plan.reductions) if reduction not in others]
-
-
-def _drivers(
-    evaluations: Sequence[FullEvaluation], sizes: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """By class, the plans that evaluate rules in full, each driven by its rarest atom.
-
-    Returns:
-        Offset of each class in the items, and the items, for `migrate.evaluate_in_full`.
-    """
-    by_class: list[list[tuple[int, int, int, int]]] = [[] for _ in sizes]
-    for evaluation in evaluations:
-        plan, classes = min(evaluation.plans, key=lambda item: sum(sizes[c] for c in item[1]))
-        field = layout.CLASS_STRATUM if evaluation.sign > 0 else layout.CLASS_OLD_STRATUM
-        for number in classes:
-            by_class[number].append((plan, evaluation.sign, evaluation.stratum, field))
-    starts = np.cumsum([0, *map(len, by_class)]).astype(np.int32)
-    items = [item for items in by_class for item in items] or [(0, 0, 0, 0)]
-    return starts, np.array(items, np.int32)

@@ -1,13 +1,14 @@
 """Compile a program into the tables that kernels read. Invariant: every offset stays in its table.
 
-A program that replaces another is compiled together with the withdrawn rules of its predecessor, so
-that the state distinguishes both while it changes over. Records hold the numbers of relations and
-groupings: a number is assigned once and never changes.
+A program that replaces another is compiled together with the withdrawn rules and reductions of its
+predecessor, so that the state distinguishes both while it changes over. Records hold the numbers of
+relations and groupings: a number is assigned once and never changes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -23,8 +24,8 @@ from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.plan.algebra import Arrangement
 from streamreasoner.plan.operands import RESULT, Column
-from streamreasoner.plan.program_change import ProgramChange, program_change
-from streamreasoner.plan.program_plan import Lattice, Reduction
+from streamreasoner.plan.program_change import ProgramChange
+from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
     from streamreasoner.backends.columnar.classes import Constants
     from streamreasoner.backends.columnar.instructions import Fragment
     from streamreasoner.plan.operands import Pattern
-    from streamreasoner.plan.program_plan import ProgramPlan, RulePlan
+    from streamreasoner.plan.program_change import FullEvaluation
+    from streamreasoner.plan.program_plan import RulePlan
 
 
 Grouping: TypeAlias = Arrangement | Lattice | Reduction
@@ -84,21 +86,6 @@ _FUNCTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class FullEvaluation:
-    """A rule to evaluate in full, once, when the program changes.
-
-    Attributes:
-        sign: 1 if the rule is added, -1 if it is withdrawn.
-        stratum: Its stratum, in the program that it belongs to.
-        plans: Number of each of its plans, with the classes of the facts that drive the plan.
-    """
-
-    sign: int
-    stratum: int
-    plans: tuple[tuple[int, tuple[int, ...]], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ProgramTables:
     """The program as the kernels read it.
 
@@ -110,7 +97,9 @@ class ProgramTables:
         indexed: The groupings whose groups are found through an array by id.
         group_units: The most units that the groups of one fact take if all of them are new.
         lattices_indexed: Whether the groups of every lattice are found through an array by id.
-        full_evaluations: Rules to evaluate in full.
+        reductions: Row of each reduction.
+        drivers: Of a rule to evaluate in full: number of each of its plans, with the classes of the
+            facts that drive the plan.
     """
 
     columns: dict[int, NDArray[np.int32] | NDArray[np.int64]]
@@ -120,14 +109,15 @@ class ProgramTables:
     indexed: tuple[int, ...]
     group_units: int
     lattices_indexed: bool
-    full_evaluations: tuple[FullEvaluation, ...]
+    reductions: dict[Reduction, int]
+    drivers: dict[FullEvaluation, list[tuple[int, list[int]]]]
 
 
 def compile_program(
     plan: ProgramPlan,
     numbering: Numbering,
     intern: Callable[[str], int],
-    before: ProgramPlan | None = None,
+    change: ProgramChange | None = None,
 ) -> ProgramTables:
     """Compile every delta plan of a program.
 
@@ -135,14 +125,15 @@ def compile_program(
         plan: The program.
         numbering: Extended with new predicates and groupings.
         intern: Returns the id of a term in canonical N-Triples syntax.
-        before: The program that it replaces.
+        change: What distinguishes it from the program that it replaces.
 
     Raises:
         ProgramError: The program is larger than the kernels' tables allow.
     """
     check_arities(plan.arities)
     numbering.add_relations(plan.arities)
-    change = program_change(before, plan) if before is not None else ProgramChange((), ())
+    change = change or ProgramChange(ProgramPlan({}, ()), plan, ())
+    reductions = (*plan.reductions, *change.reductions)
     used: set[Arrangement] = set()
 
     def number(arrangement: Arrangement) -> int:
@@ -150,10 +141,12 @@ def compile_program(
         return numbering.grouping(arrangement)
 
     leaves = Instructions(intern, numbering.relations, number)
-    rules = [(s, rule) for s, p in enumerate(plan.strata, start=1) for rule in p.rules]
-    withdrawn = [rule for _, rule in change.withdrawn]
-    plans = [(s, delta) for s, rule in rules for delta in rule.plans]
-    all_plans = [*(delta for _, delta in plans), *(d for rule in withdrawn for d in rule.plans)]
+    plans = [(s, delta) for s, each in enumerate(plan.strata, start=1) for delta in each.plans]
+    rules = [rule for stratum in plan.strata for rule in stratum.rules]
+    rules += [each.rule for each in change.evaluations if each.sign < 0]
+    starts = accumulate((len(rule.plans) for rule in rules), initial=0)
+    first = dict(zip(map(id, rules), starts, strict=False))
+    all_plans = [delta for rule in rules for delta in rule.plans]
     fragments = [evaluate(delta, leaves) for delta in all_plans]
     for delta, fragment in zip(all_plans, fragments, strict=True):
         check_size(delta, fragment)
@@ -161,21 +154,20 @@ def compile_program(
     def encode(pattern: Pattern) -> Constants:
         return tuple((position, intern(term)) for position, term in pattern.constants)
 
-    def heads(program: ProgramPlan | None) -> list[tuple[str, Constants, int]]:
-        strata = program.strata if program is not None else ()
-        numbered = ((n, head) for n, s in enumerate(strata, start=1) for head in s.heads)
+    def heads(program: ProgramPlan) -> list[tuple[str, Constants, int]]:
+        numbered = ((n, head) for n, s in enumerate(program.strata, start=1) for head in s.heads)
         return list(dict.fromkeys((h.predicate, encode(h), n) for n, h in numbered))
 
     for lattice in plan.lattices:
         numbering.grouping(lattice)
-    for reduction in plan.reductions:
+    for reduction in reductions:
         numbering.grouping(reduction)
     classes = Classes(
         ClassQueries(
             arities=numbering.arities,
             relations=numbering.relations,
             heads=heads(plan),
-            old_heads=heads(before),
+            old_heads=heads(change.before),
             arranged=[
                 (a.predicate, tuple((p, intern(term)) for p, term in a.constants), number(a))
                 for a in used
@@ -193,21 +185,22 @@ def compile_program(
                 for d in all_plans[len(plans) :]
             ],
             reductions={r.candidates: i for i, r in enumerate(plan.reductions, start=1)},
-            hidden=plan.hidden | (before.hidden if before is not None else frozenset()),
+            hidden=plan.hidden,
             strata=len(plan.strata) + 1,
             groupings=len(numbering.groupings),
         )
     )
 
-    def full_evaluation(sign: int, stratum: int, first: int, rule: RulePlan) -> FullEvaluation:
-        drivers = tuple(
-            (first + i, tuple(classes.matching(d.delta.pattern.predicate, encode(d.delta.pattern))))
+    def drivers(rule: RulePlan) -> list[tuple[int, list[int]]]:
+        return [
+            (
+                first[id(rule)] + i,
+                classes.matching(d.delta.pattern.predicate, encode(d.delta.pattern)),
+            )
             for i, d in enumerate(rule.plans)
             if not d.delta.negated
-        )
-        return FullEvaluation(sign, stratum, drivers)
+        ]
 
-    starts = dict(zip(map(id, (r for _, r in rules)), _starts([r for _, r in rules]), strict=True))
     operands = Operands()
     trie_slots = classes.trie_slots()
     columns = {
@@ -217,7 +210,7 @@ def compile_program(
         layout.CLASSES: _int32(x for row in classes.rows for x in row),
         layout.LINK_OFFSETS: _int32(x for row in classes.link_offsets() for x in row),
         layout.MEMBERSHIPS: _int32(classes.memberships),
-        layout.ARRANGEMENTS: _arrangements(numbering, operands, plan.reductions),
+        layout.ARRANGEMENTS: _arrangements(numbering, operands, reductions),
         layout.TRIE_NODES: _int32(x for node in classes.nodes for x in node),
         layout.TRIE_SLOTS: trie_slots,
         layout.DISPATCH: _int32(classes.dispatch),
@@ -226,7 +219,7 @@ def compile_program(
         layout.CLASS_JOURNALED: np.zeros(2 * len(classes.rows), np.int32),
         layout.REDUCTIONS: _int32(
             x
-            for reduction in plan.reductions
+            for reduction in reductions
             for x in (
                 numbering.grouping(reduction),
                 len(reduction.key),
@@ -247,25 +240,9 @@ def compile_program(
         group_units=_group_units(numbering, classes),
         lattices_indexed=all(numbering.grouping(x) in numbering.indexed for x in plan.lattices),
         trie_mask=len(trie_slots) // 2 - 1,
-        full_evaluations=(
-            *(
-                full_evaluation(-1, stratum, len(plans) + start, rule)
-                for (stratum, rule), start in zip(change.withdrawn, _starts(withdrawn), strict=True)
-            ),
-            *(
-                full_evaluation(1, stratum, starts[id(rule)], rule)
-                for stratum, rule in change.added
-            ),
-        ),
+        reductions={reduction: row for row, reduction in enumerate(reductions)},
+        drivers={each: drivers(each.rule) for each in change.evaluations},
     )
-
-
-def _starts(rules: Sequence[RulePlan]) -> list[int]:
-    """The number of the first plan of each rule."""
-    starts = [0]
-    for rule in rules:
-        starts.append(starts[-1] + len(rule.plans))
-    return starts[:-1]
 
 
 def _plans(

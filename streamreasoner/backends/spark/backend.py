@@ -16,18 +16,17 @@ import pyarrow as pa
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.epoch import groups
 from streamreasoner.backends.spark.epoch.differences import ALL_ITERATIONS, Differences
-from streamreasoner.backends.spark.epoch.full_evaluation import StateDifferences, following
+from streamreasoner.backends.spark.epoch.full_evaluation import in_full
 from streamreasoner.backends.spark.epoch.leaves import QueryLeaves
 from streamreasoner.backends.spark.epoch.outcome import SIZES, Outcome
 from streamreasoner.backends.spark.epoch.progress import EpochProgress, digest
 from streamreasoner.backends.spark.epoch.reading import StateReader
-from streamreasoner.backends.spark.epoch.settling import reduce, settled
+from streamreasoner.backends.spark.epoch.settling import reduce, regroup, retract, settled
 from streamreasoner.backends.spark.epoch.term_lookup import TermLookup
-from streamreasoner.backends.spark.queries import relation, sql
+from streamreasoner.backends.spark.queries import relation
 from streamreasoner.backends.spark.queries.columns import (
     EPOCH,
     ITERATION,
-    LATTICE,
     MULTIPLICITY,
     PREDICATE,
     TRANSITION,
@@ -44,7 +43,7 @@ from streamreasoner.engine.updates import Updates, check_arity
 from streamreasoner.system.capacity import Capacity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -55,7 +54,8 @@ if TYPE_CHECKING:
     from streamreasoner.engine.ports import EpochChanges, Selection
     from streamreasoner.engine.updates import TraceRows
     from streamreasoner.plan.algebra import Arrangement
-    from streamreasoner.plan.program_plan import ProgramPlan, Reduction
+    from streamreasoner.plan.program_change import FullEvaluation, ProgramChange
+    from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction
 
 _log = logging.getLogger(__name__)
 DEFAULT_BUCKETS = 256
@@ -102,7 +102,7 @@ class SparkBackend:
 
     def _begin(self) -> None:
         """Reset for a new epoch; the dictionary may have evicted the constants."""
-        self._before: ProgramPlan | None = None
+        self._before = self._program
         self._dictionary.encode(self._constants)
         self._runner.begin()
         self._input: list[pa.Table] = []
@@ -130,29 +130,29 @@ class SparkBackend:
         self._input.append(pa.table(data))
 
     @files.explained
-    def adopt(self, plan: ProgramPlan) -> None:
-        """Switch to another program; this epoch settles what it derives differently."""
-        before = self._program.plan
-        self._use(following(before, plan))
+    def migrate(self, change: ProgramChange) -> None:
+        """Keep the state as another program needs it."""
+        before = self._program
+        self._use(change.after)
         self._begin()
         self._before = before
-        if self._state.empty:
-            return
-        program = self._program
-        change = StateDifferences(
-            self._runner,
-            self._state,
-            self._terms,
-            before=before,
-            after=program.plan,
-            width=program.width,
-        )
-        columns = (*program.fact, ITERATION, MULTIPLICITY)
-        self._differences.add(self._runner.union(change.derived(), columns))
-        regrouped = self._runner.query(
-            sql.extended(program.lattice_of, LATTICE), rows=change.regrouped()
-        )
-        self._differences.remember(regrouped)
+
+    @files.explained
+    def evaluate(self, rules: Sequence[FullEvaluation]) -> None:
+        """Add or subtract what rules of the change derive from all facts."""
+        derived = in_full(self._differences, self._terms, self._before.stratum_of, rules)
+        columns = (*self._program.fact, ITERATION, MULTIPLICITY)
+        self._differences.add(self._runner.union(derived, columns))
+
+    @files.explained
+    def retract(self, reduction: Reduction) -> None:
+        """Subtract the results of a reduction of the former program."""
+        retract(self._differences, self._terms, reduction)
+
+    @files.explained
+    def resettle(self, lattices: Sequence[Lattice]) -> None:
+        """Touch what the change has changed, and the facts of lattices that one program lacks."""
+        regroup(self._differences, self._terms, lattices)
         if (missing := self._state.missing()) is not None:
             self._runner.collect_if_small(missing)
 
@@ -231,7 +231,7 @@ class SparkBackend:
         many = len(rows) > relation.MAX_DRIVER_ROWS
         if many:
             self._runner.expect_many_rows()
-        if many and self._before is None:
+        if many and self._before is self._program:
             terms = len(self._dictionary)
             epoch = self._state.last, terms, len(rows), self._runner.checksum(rows)
             self._purpose = digest(self._program.plan, *epoch), terms
@@ -284,8 +284,8 @@ class SparkBackend:
 
     def rollback(self) -> None:
         """Roll back the epoch; the state has none of it."""
-        if self._before is not None:
-            self._use(self._before)
+        if self._before is not self._program:
+            self._use(self._before.plan)
         self._begin()
 
     def holds(self, epoch: int) -> bool:

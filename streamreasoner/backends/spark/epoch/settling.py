@@ -1,4 +1,4 @@
-"""Transitions and aggregates of a stratum. Invariant: they follow from the multiplicities alone.
+"""Transitions and aggregates that change. Invariant: they follow from the multiplicities alone.
 
 Iterations are settled once each, in ascending order: multiplicities up to a settled iteration are
 final.
@@ -12,18 +12,22 @@ from streamreasoner.backends.spark.epoch import groups
 from streamreasoner.backends.spark.epoch.differences import ALL_ITERATIONS, check_overflow
 from streamreasoner.backends.spark.queries import sql
 from streamreasoner.backends.spark.queries.columns import (
+    ITERATION,
     LATTICE,
     MULTIPLICITY,
     TRANSITION,
     argument,
     arguments,
 )
+from streamreasoner.backends.spark.queries.patterns import encode
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from streamreasoner.backends.spark.epoch.differences import Differences
     from streamreasoner.backends.spark.epoch.term_lookup import TermLookup
     from streamreasoner.backends.spark.queries.relation import Relation
-    from streamreasoner.plan.program_plan import Reduction
+    from streamreasoner.plan.program_plan import Lattice, Reduction
 
 
 def settled(
@@ -93,3 +97,28 @@ def reduce(differences: Differences, terms: TermLookup, stratum: int, reduction:
     candidates = runner.query(sql.candidates(arguments(width)), changed=changed, members=members)
     candidates = runner.materialize(candidates)
     differences.add(groups.results(runner, terms, reduction, candidates, width))
+
+
+def retract(differences: Differences, terms: TermLookup, reduction: Reduction) -> None:
+    """Log that the head facts of a reduction disappear, whose candidates may be of any number."""
+    runner, width = differences.runner, differences.program.width
+    cells = arguments(width)
+    parts = differences.state.read(groups.group_of_reduction(reduction), None, {})
+    rows = runner.union(parts, (*cells, MULTIPLICITY))
+    candidates = runner.materialize(runner.query(sql.candidates_of_none(cells), rows=rows))
+    differences.add(groups.results(runner, terms, reduction, candidates, width))
+
+
+def regroup(differences: Differences, terms: TermLookup, lattices: Iterable[Lattice]) -> None:
+    """Log the committed rows of the facts of lattices: their transitions may change."""
+    runner, program = differences.runner, differences.program
+    parts, seen = [], ["false"]
+    for lattice in lattices:
+        parts += [
+            runner.query(sql.filtered(f"NOT ({' OR '.join(seen)})"), rows=rows)
+            for rows in differences.state.read(groups.group_of_lattice(lattice), None, {})
+        ]
+        constants = encode(lattice.pattern, terms.intern)
+        seen.append(sql.condition(lattice.pattern.predicate, constants))
+    rows = runner.union(parts, (*program.fact, ITERATION, MULTIPLICITY, TRANSITION))
+    differences.remember(runner.query(sql.extended(program.lattice_of, LATTICE), rows=rows))

@@ -126,11 +126,11 @@ def finish(table: layout.Int64s, values: layout.Int64s, emit: bool) -> int:  # n
             after = term + 1
         if emit and before != after:
             if before != 0:
-                status = _emit(table, table, r, group, before - 1, -1)
+                status = _emit(table, r, group, before - 1, -1)
                 if status != layout.OK:
                     return status
             if after != 0:
-                status = _emit(table, table, r, group, after - 1, 1)
+                status = _emit(table, r, group, after - 1, 1)
                 if status != layout.OK:
                     return status
         words[2 * group + layout.GROUP_FIRST] = after
@@ -142,18 +142,12 @@ def finish(table: layout.Int64s, values: layout.Int64s, emit: bool) -> int:  # n
 
 
 @kernel
-def retract_results(table: layout.Int64s, old_table: layout.Int64s, reduction: int) -> int:
-    """Retract the results of a reduction of the previous program, and drop its groups; a status.
-
-    Args:
-        table: The addresses under the new program.
-        old_table: The addresses under the previous program.
-        reduction: Its row in the previous program's table.
-    """
+def retract_results(table: layout.Int64s, reduction: int) -> int:
+    """Retract the results of a reduction of the former program, and drop its groups; a status."""
     scalars = int64_column(table[layout.SCALARS])
     words = int32_column(table[layout.ARENA])
     slots = int64_column(table[layout.GROUP_TABLE + scalars[layout.GROUP_BUFFER]])
-    reductions = int32_column(old_table[layout.REDUCTIONS])
+    reductions = int32_column(table[layout.REDUCTIONS])
     groups = int64_column(table[layout.DELTAS])
     r = reduction * layout.REDUCTION_WIDTH
     count = 0
@@ -170,7 +164,7 @@ def retract_results(table: layout.Int64s, old_table: layout.Int64s, reduction: i
         if status == layout.OK:
             result = words[2 * group + layout.GROUP_FIRST]
             if result != 0:
-                status = _emit(table, old_table, r, group, result - 1, -1)
+                status = _emit(table, r, group, result - 1, -1)
         at = group + group_units(reductions[r + layout.REDUCTION_KEYS])
         _drop(table, group, at, reductions[r + layout.REDUCTION_FUNCTION])
     if status == layout.OK:
@@ -331,13 +325,11 @@ def _result(table: layout.Int64s, values: layout.Int64s, function: int, group: i
 
 
 @kernel
-def _emit(
-    table: layout.Int64s, program: layout.Int64s, r: int, group: int, result: int, multiplicity: int
-) -> int:
+def _emit(table: layout.Int64s, r: int, group: int, result: int, multiplicity: int) -> int:
     """Add *multiplicity* to the head for a group's result; returns a status."""
     words = int32_column(table[layout.ARENA])
-    reductions = int32_column(program[layout.REDUCTIONS])
-    operands = int32_column(program[layout.OPERANDS])
+    reductions = int32_column(table[layout.REDUCTIONS])
+    operands = int32_column(table[layout.OPERANDS])
     scratch = int32_column(table[layout.SCRATCH])
     head = reductions[r + layout.REDUCTION_HEAD]
     keys = reductions[r + layout.REDUCTION_KEYS]
