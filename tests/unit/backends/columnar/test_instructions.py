@@ -28,6 +28,7 @@ from streamreasoner.rdf.dictionary import Dictionary
 RULES = (
     "h(?x, ?z) :- a(?x, ?y), a(?y, ?z) .",
     "h(?x, 1) :- a(?x, ?x), b(?x) .",
+    "h(?x, ?z) :- a(?x, ?x), a(?x, ?z) .",
     "h(?y, ?x) :- a(?x, ?y), a(?y, ?x), a(?x, 2) .",
     "h(?x, ?y) :- b(?x), a(?y, _), not a(?y, ?x), not b(?y) .",
     "h(?v, ?x) :- a(?x, ?y), ?v = ?x + ?y, a(?v, _), ?v != 3 .",
