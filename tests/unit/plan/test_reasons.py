@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from unit.plan.small_rules import SOME
 
@@ -56,6 +56,7 @@ PROGRAMS = (
 
 @SOME
 @given(PROGRAMS)
+@example(_checked(tuple(text for text in POOL if text.startswith("w("))))
 def test_a_stratum_has_a_reason_for_each_atom_that_rules_derive(checked):
     """A reason names the atom, the rules whose heads can be its facts, and their strata."""
     plan = lower(checked)

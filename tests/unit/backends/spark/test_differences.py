@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from unit.backends.spark.in_driver import CHANGES, FEW, MANY, Steps, counted
 
@@ -21,6 +21,8 @@ from streamreasoner.plan.algebra import Age
 
 STEPS = Steps()
 PLACE = (STRATUM, LATTICE, ITERATION)
+COMPETITORS = [number for number, (name, _) in enumerate(STEPS.facts) if name == "d"][:2]
+"""The numbers of two facts of one group of a lattice."""
 
 
 @FEW
@@ -53,6 +55,7 @@ def test_a_sum_out_of_range_is_refused():
 
 @FEW
 @given(CHANGES, CHANGES, CHANGES)
+@example([(number, 1, 1) for number in COMPETITORS], [(COMPETITORS[0], 1, 1)], [])
 def test_the_rows_of_touched_facts_and_groups_are_read_once(committed, first, second):
     """A fact is read with its own rows, and a candidate with those of all its competitors."""
     state = STEPS.state(committed)
