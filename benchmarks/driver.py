@@ -15,11 +15,10 @@ import numpy as np
 from benchmarks.peers.case import integers, numbers
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.engine.fixpoint import fixpoint
+from streamreasoner.engine.fixpoint import fixpoints
 from streamreasoner.engine.updates import Updates
 from streamreasoner.lang.ast import Constant
 from streamreasoner.plan.lower.lowering import lower
-from streamreasoner.plan.program_plan import StratumPlan
 from streamreasoner.program.load import load_program
 from streamreasoner.values.value_columns import Values
 
@@ -100,8 +99,7 @@ class Kernel:
         for batch in (*self.stated, *batches):
             self._backend.add(batch)
         self.stated = []
-        for number, stratum in enumerate((StratumPlan(()), *self._plan.strata)):
-            fixpoint(self._backend, number, stratum, LIMIT, self._plan.places)
+        fixpoints(self._backend, self._plan, LIMIT)
 
     def populate(self, other: Kernel) -> None:
         """Make the system allocate as much memory as the state of another kernel uses."""

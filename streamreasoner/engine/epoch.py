@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamreasoner.engine.change import change_program
-from streamreasoner.engine.fixpoint import fixpoint
+from streamreasoner.engine.fixpoint import fixpoints
 from streamreasoner.engine.ports import LAST_ITERATION
-from streamreasoner.plan.program_plan import StratumPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from streamreasoner.plan.program_plan import ProgramPlan
 
 DEFAULT_RECURSION_LIMIT = 1_000_000
-_INPUT = StratumPlan(())
-"""Stratum 0: facts that no head derives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +111,7 @@ class Engine:
             for batch in updates:
                 self._backend.add(batch)
                 count += len(batch.multiplicity)
-            iterations = sum(
-                fixpoint(self._backend, number, stratum, self._recursion_limit, program.places)
-                for number, stratum in enumerate((_INPUT, *program.strata))
-            )
+            iterations = fixpoints(self._backend, program, self._recursion_limit)
             return program, count, iterations, self._backend.changes()
         except BaseException:
             self._backend.rollback()

@@ -8,12 +8,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.errors import RecursionLimitError
+from streamreasoner.plan.program_plan import StratumPlan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from streamreasoner.engine.ports import Backend
-    from streamreasoner.plan.program_plan import StratumPlan
+    from streamreasoner.plan.program_plan import ProgramPlan
+
+INPUT = StratumPlan(())
+"""Stratum 0: facts that no head derives."""
+
+
+def fixpoints(backend: Backend, program: ProgramPlan, recursion_limit: int) -> int:
+    """Bring all strata up to date, in order; returns the number of iterations touched.
+
+    Raises:
+        RecursionLimitError: A stratum has not converged after *recursion_limit* iterations.
+    """
+    return sum(
+        fixpoint(backend, number, stratum, recursion_limit, program.places)
+        for number, stratum in enumerate((INPUT, *program.strata))
+    )
 
 
 def fixpoint(

@@ -13,10 +13,9 @@ from strategies import checked
 from thorough import THOROUGH
 
 from streamreasoner.engine.change import change_program
-from streamreasoner.engine.fixpoint import fixpoint
+from streamreasoner.engine.fixpoint import fixpoints
 from streamreasoner.engine.updates import Updates
 from streamreasoner.plan.lower.lowering import lower
-from streamreasoner.plan.program_plan import StratumPlan
 from streamreasoner.rdf.dictionary import Dictionary
 
 FEW = examples(max_examples=300 if THOROUGH else 25)
@@ -71,12 +70,12 @@ def test_a_changed_program_is_as_if_it_had_always_been(first, second, edges):
         ids = np.array([[terms.id(term) for term in args]], np.int32)
         backend.add(Updates("e", ids, np.array([multiplicity])))
         total["e", args] = total.get(("e", args), 0) + multiplicity
-    settle(backend, before)
+    fixpoints(backend, before, 50)
     backend.commit(0)
 
     assert not backend.calls
     program = change_program(backend, before, after)
-    settle(backend, program)
+    fixpoints(backend, program, 50)
 
     (_, change), (_, evaluations), *retracted, (_, lattices) = backend.calls
     assert [name for name, _ in backend.calls] == [
@@ -93,12 +92,6 @@ def test_a_changed_program_is_as_if_it_had_always_been(first, second, edges):
     assert visible(backend, terms) == evaluate(
         checked(f"@input e/2 .\n{second}"), {fact: n for fact, n in total.items() if n}
     )
-
-
-def settle(backend, plan):
-    """Run all strata."""
-    for number, stratum in enumerate((StratumPlan(()), *plan.strata)):
-        fixpoint(backend, number, stratum, 50, plan.places)
 
 
 def visible(backend, terms):

@@ -15,11 +15,10 @@ from oracle.arithmetic import numeral
 from strategies import checked
 from thorough import THOROUGH
 
-from streamreasoner.engine.fixpoint import fixpoint
+from streamreasoner.engine.fixpoint import INPUT, fixpoint, fixpoints
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import RecursionLimitError
 from streamreasoner.plan.lower.lowering import lower
-from streamreasoner.plan.program_plan import StratumPlan
 from streamreasoner.rdf.dictionary import Dictionary
 
 FEW = examples(max_examples=300 if THOROUGH else 25)
@@ -78,7 +77,7 @@ class Recorded(ModelBackend):
     def run(self, number, limit):
         """Run the fixpoint of a stratum; returns the number of iterations touched."""
         plan = self.program.plan
-        return fixpoint(self, number, (StratumPlan(()), *plan.strata)[number], limit, plan.places)
+        return fixpoint(self, number, (INPUT, *plan.strata)[number], limit, plan.places)
 
     def assert_edges(self, edges):
         """Add edges as input."""
@@ -110,8 +109,7 @@ def test_the_strata_in_order_end_in_the_trace_of_the_oracle(epochs):
         for x, y, multiplicity in edges:
             fact = "e", (numeral(x), numeral(y))
             total[fact] = total.get(fact, 0) + multiplicity
-        for stratum in strata(backend):
-            backend.run(stratum, 50)
+        fixpoints(backend, backend.program.plan, 50)
         backend.commit(epoch)
 
         assert backend.visible() == evaluate(
@@ -129,7 +127,7 @@ def test_touched_iterations_are_settled_once_in_ascending_order(epochs):
         for stratum in strata(backend):
             backend.steps.clear()
             touched = backend.run(stratum, 50)
-            plans = (StratumPlan(()), *backend.program.plan.strata)
+            plans = (INPUT, *backend.program.plan.strata)
             reductions = [("reduce", each, None) for each in plans[stratum].reductions]
             start, steps = (
                 backend.steps[: 1 + len(reductions)],
