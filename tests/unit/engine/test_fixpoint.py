@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 from model import ModelBackend, Terms
 from oracle import evaluate
-from oracle.arithmetic import numeral
 from strategies import checked
 from thorough import THOROUGH
+from unit.engine.edges import EDGES, assert_edges, visible
 
 from streamreasoner.engine.fixpoint import INPUT, fixpoint, fixpoints
-from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import RecursionLimitError
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.rdf.dictionary import Dictionary
@@ -33,7 +32,6 @@ d(?x, min(0)) :- q(?x) .
 LAST = 6
 """The last iteration of the next program."""
 COUNT = "c(1) :- e(_, _) .\nc(?x + 1) :- c(?x), ?x < 6 ."
-EDGES = st.tuples(st.integers(1, 4), st.integers(1, 4), st.sampled_from((1, 1, 1, -1, 2)))
 EPOCHS = st.lists(st.lists(EDGES, max_size=6), min_size=1, max_size=3)
 
 
@@ -79,20 +77,6 @@ class Recorded(ModelBackend):
         plan = self.program.plan
         return fixpoint(self, number, (INPUT, *plan.strata)[number], limit, plan.places)
 
-    def assert_edges(self, edges):
-        """Add edges as input."""
-        for x, y, multiplicity in edges:
-            args = [[self.terms.id(numeral(number)) for number in (x, y)]]
-            self.add(Updates("e", np.array(args, np.int32), np.array([multiplicity])))
-
-    def visible(self):
-        """The trace: fact -> {iteration: multiplicity}, of predicates that are not hidden."""
-        return {
-            (name, tuple(map(self.terms.text, args))): entries
-            for (name, args), entries in self.state.multiplicities.items()
-            if name not in self.program.plan.hidden
-        }
-
 
 def strata(backend):
     """The numbers of the strata, the input first."""
@@ -103,16 +87,14 @@ def strata(backend):
 @given(EPOCHS)
 def test_the_strata_in_order_end_in_the_trace_of_the_oracle(epochs):
     """After each epoch, as if all input had come in one."""
-    backend, total = Recorded(PROGRAM), {}
+    backend, total = Recorded(PROGRAM), Counter()
     for epoch, edges in enumerate(epochs):
-        backend.assert_edges(edges)
-        for x, y, multiplicity in edges:
-            fact = "e", (numeral(x), numeral(y))
-            total[fact] = total.get(fact, 0) + multiplicity
+        for fact, multiplicity in assert_edges(backend, backend.terms, edges):
+            total[fact] += multiplicity
         fixpoints(backend, backend.program.plan, 50)
         backend.commit(epoch)
 
-        assert backend.visible() == evaluate(
+        assert visible(backend, backend.terms) == evaluate(
             checked(PROGRAM), {f: n for f, n in total.items() if n}
         )
 
@@ -123,7 +105,7 @@ def test_touched_iterations_are_settled_once_in_ascending_order(epochs):
     """Each derives right after it is settled, if anything has changed, and not otherwise."""
     backend = Recorded(PROGRAM)
     for epoch, edges in enumerate(epochs):
-        backend.assert_edges(edges)
+        assert_edges(backend, backend.terms, edges)
         for stratum in strata(backend):
             backend.steps.clear()
             touched = backend.run(stratum, 50)
@@ -168,7 +150,7 @@ def test_a_stratum_beyond_the_limit_is_refused_and_described():
 def counting():
     """A backend whose stratum 1 derives a fact at each iteration up to the last."""
     backend = Recorded(COUNT)
-    backend.assert_edges([(1, 1, 1)])
+    assert_edges(backend, backend.terms, [(1, 1, 1)])
     backend.run(0, 0)
     backend.steps.clear()
     return backend
