@@ -12,7 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.ast import Atom, Constant, Negation
-from streamreasoner.lang.normal_form import aggregates, is_lattice
+from streamreasoner.lang.normal_form import aggregates_matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -93,7 +93,7 @@ def dependencies(rules: Sequence[Rule]) -> tuple[tuple[Dependency, ...], ...]:
 
 
 def _needs(rule: Rule) -> Iterator[tuple[Atom, Through]]:
-    aggregated = bool(aggregates(rule.head)) and not is_lattice(rule.head)
+    aggregated = aggregates_matches(rule.head)
     for literal in rule.body:
         match literal:
             case Negation(Atom() as atom):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.explain.ground import fact_of
 from streamreasoner.explain.proof import Competition
 from streamreasoner.lang.normal_form import is_lattice
-from streamreasoner.plan.lower.aggregation import lattice, positions
+from streamreasoner.plan.lower.aggregation import lattice, reducing_positions
 from streamreasoner.plan.lower.demand import goal
 from streamreasoner.plan.terms import matched
 from streamreasoner.query.facts import Fact
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from streamreasoner.explain.store import FactIndex, Row
-    from streamreasoner.lang.ast import Aggregate, Atom, Rule, Span
+    from streamreasoner.lang.ast import Aggregate, Rule, Span
     from streamreasoner.plan.operands import Pattern
     from streamreasoner.plan.program_plan import Lattice
     from streamreasoner.program.checked import CheckedProgram
@@ -71,7 +71,10 @@ class Rules:
             head = members[0].head
             self._rule_groups[head.predicate].append(
                 RuleGroup(
-                    members, tuple(map(goal, members)), _aggregated(head), group[0] in recursive
+                    members,
+                    tuple(map(goal, members)),
+                    reducing_positions(head),
+                    group[0] in recursive,
                 )
             )
         self._lattices = tuple(
@@ -125,13 +128,8 @@ class Rules:
 
 def _aggregation_key(rule: Rule) -> object:
     """The key that the rules of one aggregation share; None for any other rule."""
-    aggregates = tuple((at, each.operation) for at, each in _aggregated(rule.head))
+    aggregates = tuple((at, each.operation) for at, each in reducing_positions(rule.head))
     return (rule.head.predicate, aggregates) if aggregates else None
-
-
-def _aggregated(head: Atom) -> tuple[tuple[int, Aggregate], ...]:
-    """The aggregates of matches, as (position, aggregate)."""
-    return () if is_lattice(head) else positions(head)
 
 
 def _group(lattice: Lattice, fact: Fact) -> dict[int, str]:

@@ -103,3 +103,8 @@ def is_lattice(head: Atom) -> bool:
     """Whether a head chooses the best of its own facts, so that it may be recursive."""
     items = aggregates(head)
     return len(items) == 1 and items[0].function in MONOTONE_AGGREGATES
+
+
+def aggregates_matches(head: Atom) -> bool:
+    """Whether a head aggregates the matches of its rules; a lattice chooses one of its facts."""
+    return bool(aggregates(head)) and not is_lattice(head)

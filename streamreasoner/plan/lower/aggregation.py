@@ -13,6 +13,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, TypeAlias
 
 from streamreasoner.lang import ast
+from streamreasoner.lang.normal_form import aggregates_matches
 from streamreasoner.plan.algebra import Project, Reduce, Relation, Scan, Union, joined
 from streamreasoner.plan.operands import RESULT, Column, Pattern, Value
 from streamreasoner.plan.program_plan import Lattice, Reduction
@@ -57,6 +58,11 @@ def positions(head: ast.Atom) -> tuple[tuple[int, ast.Aggregate], ...]:
         for position, argument in enumerate(head.arguments)
         if isinstance(argument, ast.Aggregate)
     )
+
+
+def reducing_positions(head: ast.Atom) -> tuple[tuple[int, ast.Aggregate], ...]:
+    """The aggregates of a head that reductions compute; a lattice has none."""
+    return positions(head) if aggregates_matches(head) else ()
 
 
 def lattice(head: ast.Atom, pattern: Pattern) -> Lattice:

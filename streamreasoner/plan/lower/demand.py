@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from streamreasoner.lang import ast
 from streamreasoner.lang.binding import bindings, is_bound
-from streamreasoner.lang.normal_form import is_lattice, operand
+from streamreasoner.lang.normal_form import operand
 from streamreasoner.plan import algebra
 from streamreasoner.plan.expressions import Extension
-from streamreasoner.plan.lower.aggregation import positions
+from streamreasoner.plan.lower.aggregation import reducing_positions
 from streamreasoner.plan.lower.steps import condition
 from streamreasoner.plan.operands import Column, Operand, Pattern, Value
 from streamreasoner.plan.program_plan import DeltaPlan
@@ -50,7 +50,7 @@ class Demand:
 def goal(rule: ast.Rule, late: Collection[str] = ()) -> Pattern:
     """What a fact must match to be derived by a rule; arguments that aggregate are open."""
     head = rule.head
-    open_positions = () if is_lattice(head) else dict(positions(head))
+    open_positions = dict(reducing_positions(head))
     arguments: list[Operand | None] = []
     for position, argument in enumerate(head.arguments):
         match operand(argument):

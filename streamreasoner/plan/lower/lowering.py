@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.normal_form import aggregates, is_lattice
+from streamreasoner.lang.normal_form import aggregates_matches, is_lattice
 from streamreasoner.plan.algebra import Antijoin, PlanError, Project, walk
 from streamreasoner.plan.delta.differentiate import differentiate
 from streamreasoner.plan.lower.aggregation import express, lattice, reductions
@@ -46,7 +46,7 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
     for stratum in checked.strata:
         trees = {index: lowered(checked.rules[index]) for index in stratum}
         heads = {index: checked.rules[index].head for index in stratum}
-        aggregated = [i for i in stratum if aggregates(heads[i]) and not is_lattice(heads[i])]
+        aggregated = [i for i in stratum if aggregates_matches(heads[i])]
         plain = [(trees[i], i) for i in stratum if i not in aggregated]
         projections = [
             (projection, None)

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.normal_form import aggregates, is_lattice
+from streamreasoner.lang.normal_form import aggregates_matches
 from streamreasoner.lang.printer import print_literal, print_rule
 from streamreasoner.plan.lower.aggregation import reductions
 from streamreasoner.plan.lower.lowering import lower, lowered, stages
@@ -165,7 +165,7 @@ class _Sections:
         trees = {
             index: lowered(self._checked.rules[index])
             for index, head in heads.items()
-            if aggregates(head) and not is_lattice(head)
+            if aggregates_matches(head)
         }
         for reduction in reductions((heads[index], tree) for index, tree in trees.items()):
             inputs = set(map(id, reduction.input.inputs))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.dependency import unifies
 from streamreasoner.lang.ast import Atom, Constant, Negation
-from streamreasoner.lang.normal_form import aggregates, is_lattice
+from streamreasoner.lang.normal_form import aggregates_matches
 from streamreasoner.lang.printer import print_literal
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Reasons:
 
 
 def _atoms(rule: Rule) -> Iterator[tuple[str, Atom]]:
-    aggregated = bool(aggregates(rule.head)) and not is_lattice(rule.head)
+    aggregated = aggregates_matches(rule.head)
     for literal in rule.body:
         match literal:
             case Atom():
