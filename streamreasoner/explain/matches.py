@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     Source: TypeAlias = Callable[[str, Mapping[int, str], frozenset[int]], Sequence[Row]]
     """Facts for the positive atoms: predicate, known terms, positions of the atom's constants."""
 
-_CACHED_RULES = 1000
+CACHED_RULES = 1000
+"""Rules whose plans are kept, as most explanations are of facts of the same rules."""
 
 
 class Match(NamedTuple):
@@ -55,7 +56,7 @@ def matches(rule: Rule, fact: Fact, source: Source, store: FactIndex) -> Iterato
         yield Match(terms, tuple([facts[at] for at in order]), head)
 
 
-@lru_cache(maxsize=_CACHED_RULES)
+@lru_cache(maxsize=CACHED_RULES)
 def _planned(rule: Rule) -> tuple[DeltaPlan, list[int]]:
     """A plan that joins the cheapest atom first, and when it joins each atom."""
     tree = demand(rule, as_written=False).plan.tree

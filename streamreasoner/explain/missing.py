@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations, takewhile
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from streamreasoner.explain.ground import (
     value,
     values,
 )
-from streamreasoner.explain.matches import SelectLeaves
+from streamreasoner.explain.matches import CACHED_RULES, SelectLeaves
 from streamreasoner.explain.proof import Absence, Attempt, Condition, Failure, FailureKind
 from streamreasoner.lang import ast
 from streamreasoner.lang.binding import is_bound
@@ -76,7 +77,7 @@ class AbsenceSearch:
     def _attempt(
         self, rule_group: RuleGroup, rule: ast.Rule, fact: Fact, winner: Row | None
     ) -> Attempt:
-        demanded = demand(rule, as_written=True)
+        demanded = _demanded(rule)
         parts = [part for part, _ in demanded.parts]
         found = _PartialMatches(demanded, SelectLeaves(fact, self.store.present, self.store))
         *_, longest = found.first
@@ -131,6 +132,11 @@ class AbsenceSearch:
             if close:
                 return tuple(Fact(predicate, arguments) for arguments in sorted(close)[:_MAX_SHOWN])
         return ()
+
+
+@lru_cache(maxsize=CACHED_RULES)
+def _demanded(rule: ast.Rule) -> Demand:
+    return demand(rule, as_written=True)
 
 
 class _PartialMatches:

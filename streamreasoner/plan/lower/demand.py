@@ -12,7 +12,6 @@ A computed argument is a column of its own, `$1.0` or `#head0`, which must equal
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from streamreasoner.lang import ast
@@ -27,8 +26,6 @@ from streamreasoner.plan.program_plan import DeltaPlan
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
-
-_CACHED = 1000
 
 Part: TypeAlias = "ast.Literal | algebra.Equation"
 """A literal, or an expression that is assigned, or that an argument must equal."""
@@ -65,7 +62,6 @@ def goal(rule: ast.Rule, late: Collection[str] = ()) -> Pattern:
     return Pattern(head.predicate, tuple(arguments))
 
 
-@lru_cache(maxsize=_CACHED)
 def demand(rule: ast.Rule, *, as_written: bool) -> Demand:
     """Drive a rule in normal form by a fact of its head.
 
