@@ -19,14 +19,13 @@ if TYPE_CHECKING:
 
 _Node = TypeVar("_Node", bound="ast.Expression | ast.Literal")
 
-NOWHERE = ast.Span("", 1, 1, 1, 1, 0, 0)
-"""Span of a node that is in no source text."""
-
 
 def atom_of(fact: Fact) -> ast.Atom:
     """The fact as an atom."""
     return ast.Atom(
-        fact.predicate, tuple(ast.Constant(term, NOWHERE) for term in fact.arguments), NOWHERE
+        fact.predicate,
+        tuple(ast.Constant(term, ast.NOWHERE) for term in fact.arguments),
+        ast.NOWHERE,
     )
 
 
@@ -58,7 +57,7 @@ def values(expressions: Iterable[ast.Expression], bindings: Bindings) -> tuple[s
 def ground(node: _Node, bindings: Bindings) -> _Node:
     """The node with bound variables replaced by constants."""
     if isinstance(node, ast.Variable) and node.name in bindings:
-        return cast("_Node", ast.Constant(bindings[node.name], NOWHERE))
+        return cast("_Node", ast.Constant(bindings[node.name], ast.NOWHERE))
     return _changed(node, lambda each: ground(each, bindings))
 
 
@@ -68,8 +67,8 @@ def computed(expression: ast.Expression, bindings: Bindings) -> Iterator[ast.Com
     if not is_term and is_bound(expression, bindings):
         term = value(expression, bindings)
         if term is not None:
-            result = ast.Constant(term, NOWHERE)
-            yield ast.Comparison(ground(expression, bindings), "=", result, NOWHERE)
+            result = ast.Constant(term, ast.NOWHERE)
+            yield ast.Comparison(ground(expression, bindings), "=", result, ast.NOWHERE)
 
 
 def conditions(literal: ast.Literal, bindings: Bindings) -> tuple[ast.Literal, ...]:
@@ -106,7 +105,7 @@ def _valued(literal: _Node, bindings: Bindings) -> _Node:
         if isinstance(argument, ast.Wildcard) or not is_bound(argument, bindings):
             return argument
         term = value(argument, bindings)
-        return argument if term is None else ast.Constant(term, NOWHERE)
+        return argument if term is None else ast.Constant(term, ast.NOWHERE)
 
     if isinstance(literal, ast.Negation):
         return replace(literal, atom=_valued(literal.atom, bindings))

@@ -51,6 +51,10 @@ class Span:
     end: int
 
 
+NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
+"""Span of a node that is in no source text."""
+
+
 @dataclass(frozen=True, slots=True)
 class Constant:
     """A ground term, as canonical N-Triples text."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.ast import Constant, Span
+from streamreasoner.lang.ast import NOWHERE, Constant
 from streamreasoner.lang.printer import print_expression
 from streamreasoner.shell.command import ALIASES, CATALOGUE, ArgumentKind
 from streamreasoner.shell.inputs import first_word
@@ -27,7 +27,6 @@ MAX_CANDIDATES = 50
 """Maximum number of candidates."""
 
 _TYPED = re.compile(r"@?[^\s()\[\],@\"'|]*$")
-_NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ class Completions:
         if stop > self._seen:
             terms = dictionary.terms(self._seen, stop).to_pylist()
             short = (
-                print_expression(Constant(term, _NOWHERE), prefixes)
+                print_expression(Constant(term, NOWHERE), prefixes)
                 for term in terms
                 if term.startswith("<")
             )

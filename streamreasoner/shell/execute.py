@@ -11,7 +11,7 @@ from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.updates import Update
 from streamreasoner.errors import EngineError, ProgramError
 from streamreasoner.io.formats.registry import declared_prefixes
-from streamreasoner.lang.ast import Base, Prefix, Span
+from streamreasoner.lang.ast import NOWHERE, Base, Prefix
 from streamreasoner.lang.printer import print_rule
 from streamreasoner.plan.print.plans import explain_plan
 from streamreasoner.shell.command import (
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 _MILLISECONDS = 1000
-_NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
 
 
 class Session:
@@ -204,7 +203,7 @@ class Session:
         result, duration = self._timed(lambda: self.reasoner.take(batches))
         for name, iri in declared_prefixes(paths).items():
             if name not in self.prefixes:
-                self._declare(Prefix(name, iri, _NOWHERE))
+                self._declare(Prefix(name, iri, NOWHERE))
         lines, numbers = totals(result)
         return [*lines, Line(numbers + duration, Tone.NOTE)]
 

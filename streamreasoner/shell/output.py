@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.api.nodes import to_ntriples
 from streamreasoner.errors import ProgramError, StreamReasonerError
-from streamreasoner.lang.ast import Atom, Constant, Span
+from streamreasoner.lang.ast import NOWHERE, Atom, Constant
 from streamreasoner.lang.printer import print_literal
 from streamreasoner.query.facts import Fact, sort_key
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from streamreasoner.api.updates import Diff, Update
     from streamreasoner.engine.epoch import EpochResult
-
-_NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
 
 
 class Tone(Enum):
@@ -77,10 +75,10 @@ class FactPrinter:
     def text(self, fact: Fact) -> str:
         """`path(ex:a, 5)`, without a dot."""
         arguments = tuple(self._constant(term) for term in fact.arguments)
-        return print_literal(Atom(fact.predicate, arguments, _NOWHERE), self.prefixes)
+        return print_literal(Atom(fact.predicate, arguments, NOWHERE), self.prefixes)
 
     def _constant(self, term: str) -> Constant:
-        return self._constants.setdefault(term, Constant(term, _NOWHERE))
+        return self._constants.setdefault(term, Constant(term, NOWHERE))
 
 
 def fact_of(update: Update) -> Fact:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from values.tables import FALSE, TRUE
 
 from streamreasoner.explain import ground
-from streamreasoner.lang.ast import BinaryOperation, Call, Constant, UnaryMinus
+from streamreasoner.lang.ast import NOWHERE, BinaryOperation, Call, Constant, UnaryMinus
 from streamreasoner.plan import terms
 from streamreasoner.plan.operands import NEGATE, Comparison, Computation, Test, Value
 from streamreasoner.rdf.dictionary import Dictionary
@@ -173,10 +173,10 @@ def _value(function: str, arguments: Sequence[str]) -> str | None:
 
 
 def _expression(function: str, arguments: Sequence[str]) -> Expression:
-    constants = tuple(Constant(term, ground.NOWHERE) for term in arguments)
+    constants = tuple(Constant(term, NOWHERE) for term in arguments)
     if function in FUNCTIONS:
-        return Call(function, constants, ground.NOWHERE)
+        return Call(function, constants, NOWHERE)
     if function == NEGATE:
-        return UnaryMinus(*constants, ground.NOWHERE)
+        return UnaryMinus(*constants, NOWHERE)
     left, right = constants
-    return BinaryOperation(function, left, right, ground.NOWHERE)
+    return BinaryOperation(function, left, right, NOWHERE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
-from streamreasoner.lang.ast import Constant, Span, bracketed
+from streamreasoner.lang.ast import NOWHERE, Constant, bracketed
 from streamreasoner.lang.constants import RDF_TYPE
 from streamreasoner.lang.printer import print_expression, print_literal
 from streamreasoner.plan import algebra, operands
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 
-_NO_SPAN = Span("", 1, 1, 1, 1, 0, 0)
 _INFIX = frozenset({"+", "-", "*", "/", "%", "**"})
 _INDENT = "  "
 
@@ -99,7 +98,7 @@ class Text:
             case operands.Column(name):
                 return self.column(name)
             case operands.Value(term):
-                return print_expression(Constant(term, _NO_SPAN), self.prefixes)
+                return print_expression(Constant(term, NOWHERE), self.prefixes)
             case _:
                 assert_never(operand)
 

@@ -8,29 +8,35 @@ from oracle.arithmetic import numeral
 from unit.plan.bags import rows
 from unit.plan.small_rules import PRESENTS, SOME
 
-from streamreasoner.lang.ast import BinaryOperation, Call, Constant, Span, UnaryMinus, Variable
+from streamreasoner.lang.ast import (
+    NOWHERE,
+    BinaryOperation,
+    Call,
+    Constant,
+    UnaryMinus,
+    Variable,
+)
 from streamreasoner.plan.algebra import Equation, Extend, Incomplete, Project, Scan, walk
 from streamreasoner.plan.expressions import Names, extended
 from streamreasoner.plan.operands import COPY, Column, Pattern, Value
 
-SPAN = Span("", 1, 1, 1, 1, 0, 0)
 SCAN = Scan(Pattern("a", (Column("x"), Column("y"))))
 
 
 def expressions(*names):
     """Nested expressions over variables."""
     leaves = st.one_of(
-        st.sampled_from([Variable(name, SPAN) for name in names]),
-        st.sampled_from([Constant(numeral(number), SPAN) for number in (1, 2)]),
+        st.sampled_from([Variable(name, NOWHERE) for name in names]),
+        st.sampled_from([Constant(numeral(number), NOWHERE) for number in (1, 2)]),
     )
     return st.recursive(leaves, _applied, max_leaves=4)
 
 
 def _applied(inner):
     return st.one_of(
-        st.builds(BinaryOperation, st.sampled_from("+-*/"), inner, inner, st.just(SPAN)),
-        st.builds(UnaryMinus, inner, st.just(SPAN)),
-        st.builds(Call, st.just("abs"), st.tuples(inner), st.just(SPAN)),
+        st.builds(BinaryOperation, st.sampled_from("+-*/"), inner, inner, st.just(NOWHERE)),
+        st.builds(UnaryMinus, inner, st.just(NOWHERE)),
+        st.builds(Call, st.just("abs"), st.tuples(inner), st.just(NOWHERE)),
     )
 
 
@@ -83,7 +89,7 @@ def test_nothing_is_computed_twice(equations):
 @given(st.lists(EXPRESSIONS, max_size=6))
 def test_equal_expressions_have_one_operand_and_others_another(expressions):
     """New columns are fresh, and each has an equation that says which expression it is."""
-    names = Names([Equation("v", Variable("y", SPAN)), Equation("#0", _sum("x", "y"))])
+    names = Names([Equation("v", Variable("y", NOWHERE)), Equation("#0", _sum("x", "y"))])
     operands = [names.operand(each) for each in expressions]
     columns = [names.column(each) for each in expressions]
     equations = {each.column: each.expression for each in names.equations}
@@ -103,7 +109,7 @@ def test_equal_expressions_have_one_operand_and_others_another(expressions):
 
 
 def _sum(left, right):
-    return BinaryOperation("+", Variable(left, SPAN), Variable(right, SPAN), SPAN)
+    return BinaryOperation("+", Variable(left, NOWHERE), Variable(right, NOWHERE), NOWHERE)
 
 
 def _facts(relation, present):

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.lang.ast import Constant, Span, Variable, Wildcard
+from streamreasoner.lang.ast import NOWHERE, Constant, Variable, Wildcard
 from streamreasoner.query.facts import Fact, FactPattern, decode_facts, in_order, matching, sort_key
 from streamreasoner.rdf.dictionary import Dictionary
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
-NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
 IN_ORDER = (
     "_:b",
     "<http://e/a>",

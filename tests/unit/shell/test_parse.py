@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streamreasoner.errors import ProgramError
-from streamreasoner.lang.ast import Base, Constant, Prefix, Span, Variable
+from streamreasoner.lang.ast import NOWHERE, Base, Constant, Prefix, Variable
 from streamreasoner.query.facts import Fact, FactPattern
 from streamreasoner.shell.command import (
     AddRules,
@@ -22,7 +22,6 @@ from streamreasoner.shell.command import (
 from streamreasoner.shell.parse import parse
 from streamreasoner.shell.syntax import Scope
 
-NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
 EX = "http://example.org/"
 RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 SCOPE = Scope(
