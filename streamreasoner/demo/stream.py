@@ -159,7 +159,7 @@ class Stream:
                 self.tally.received([change(message) for message in messages])
 
     def _await(self, condition: Callable[[float], bool], failure: str) -> None:
-        """Wait for a condition that itself waits so many seconds and returns whether it holds."""
+        """Wait until *condition*, which takes a timeout in seconds, returns that it holds."""
         deadline = time.monotonic() + _SETTLE_SECONDS
         while not condition(_POLL_SECONDS):
             self._check()
