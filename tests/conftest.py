@@ -45,15 +45,22 @@ def joined_jvm(spark_environment):
 
 
 @pytest.fixture(scope="module")
-def spark_store(joined_jvm, tmp_path_factory):
-    """A factory of stores in one session."""
+def spark(joined_jvm, tmp_path_factory):
+    """A session with Delta Lake in the worker's JVM."""
     # Most workers run no such test, and need not load PySpark.
-    from spark_backend import spark_session, stores  # noqa: PLC0415
+    from spark_backend import spark_session  # noqa: PLC0415
 
     del joined_jvm
-    directory = tmp_path_factory.mktemp("spark")
-    with spark_session(directory) as spark:
-        yield stores(spark, directory)
+    with spark_session(tmp_path_factory.mktemp("spark")) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def spark_store(spark, tmp_path_factory):
+    """A factory of stores in one session."""
+    from spark_backend import stores  # noqa: PLC0415
+
+    return stores(spark, tmp_path_factory.mktemp("stores"))
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 from driver import Driver
 from oracle import closure, evaluate, total
 from programs.cases import read_all
-from spark_backend import MARKS, THOROUGH, spark_session, stores
+from spark_backend import MARKS, THOROUGH, stores
 
 from streamreasoner.api.reasoner import Store
 from streamreasoner.backends.spark import files
@@ -28,13 +28,6 @@ from streamreasoner.plan.algebra import Arrangement
 from streamreasoner.program import check_text
 
 pytestmark = MARKS
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    """A session."""
-    with spark_session(tmp_path_factory.mktemp("session")) as session:
-        yield session
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import random
 
 import pyarrow as pa
 import pytest
-from spark_backend import MARKS, spark_session
+from spark_backend import MARKS
 
 from streamreasoner.backends.spark.tables import distributed_dictionary as distributed
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
@@ -16,13 +16,6 @@ from streamreasoner.rdf.dictionary import Dictionary
 pytestmark = MARKS
 
 TERMS = [f"<http://example.org/ä'{number}>" for number in range(60)]
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    """A session with Delta Lake."""
-    with spark_session(tmp_path_factory.mktemp("spark")) as session:
-        yield session
 
 
 def column(terms):

@@ -10,18 +10,11 @@ import zipimport
 
 import pytest
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from spark_backend import MARKS, spark_session
+from spark_backend import MARKS
 
 from streamreasoner.io.spark import worker_daemon
 
 pytestmark = MARKS
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    """A session."""
-    with spark_session(tmp_path_factory.mktemp("session")) as session:
-        yield session
 
 
 def in_a_worker(spark, function):

@@ -9,7 +9,7 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from spark_backend import MARKS, spark_session
+from spark_backend import MARKS
 
 from streamreasoner.backends.spark.tables.delta_table import DeltaTable
 from streamreasoner.backends.spark.tables.term_table import TermTable
@@ -19,13 +19,6 @@ pytestmark = MARKS
 TERMS = [f"<http://example.org/ä'{number}>" for number in range(7)]
 COUNTS = (2, 5)
 """The number of terms after each commit."""
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    """A session with Delta Lake."""
-    with spark_session(tmp_path_factory.mktemp("spark")) as session:
-        yield session
 
 
 @pytest.fixture(scope="module")
