@@ -10,13 +10,11 @@ SQL is the same for both engines, so a step is written once.
 
 from __future__ import annotations
 
-import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
@@ -25,6 +23,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.queries import sql
 from streamreasoner.backends.spark.queries.columns import ITERATION, STRATUM, fact, schema
+from streamreasoner.backends.spark.queries.prepared import PreparedQueries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -146,7 +145,7 @@ class QueryRunner:
         self.directory = directory
         self.generations = ("", uuid4().hex)
         self.large = self.many = False
-        self._duckdb = duckdb.connect(config={"threads": 1})
+        self._prepared = PreparedQueries()
 
     def from_table(self, table: pa.Table) -> Relation:
         """A relation from an Arrow table."""
@@ -174,14 +173,7 @@ class QueryRunner:
 
     def _in_driver(self, text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
         """The rows of a result, at most one more than `MAX_DRIVER_ROWS`."""
-        for name, table in tables.items():
-            self._duckdb.register(name, table)
-        # A registered table stays until its name is registered again. `sql` would plan the query
-        # twice, first for the types of its result, and that costs more than a copy of few rows.
-        result = self._duckdb.execute(f"SELECT * FROM ({text}) LIMIT {MAX_DRIVER_ROWS + 1}")
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
-            return result.to_arrow_table()
+        return self._prepared.run(f"FROM ({text}) LIMIT {MAX_DRIVER_ROWS + 1}", tables)
 
     def consolidated(self, rows: Relation, width: int) -> Relation:
         """Differences summed by fact and iteration, without zeros."""
