@@ -14,7 +14,7 @@ ARGS ?=
 WORKERS := -n 3 --dist loadscope --no-loadscope-reorder
 THOROUGH_TESTS := tests/faults tests/laws $(wildcard tests/integration/test_*_on_spark.py) \
 	tests/integration/test_spark_backend.py tests/integration/test_spark_cluster.py \
-	tests/integration/test_spark_rules_change.py tests/unit/backends/columnar \
+	tests/integration/test_spark_rules_change.py tests/programs tests/unit/backends \
 	tests/unit/state/test_storage_damage.py tests/unit/state/test_storage_maintain.py
 
 BIN := $(VENV)/bin

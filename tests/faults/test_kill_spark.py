@@ -20,9 +20,10 @@ from pipelines import (
     terminate,
     triple,
 )
+from spark_jvm import joined
 
 
-def test_the_driver_reports_that_spark_is_gone(broker, tmp_path):
+def test_the_driver_reports_that_spark_is_gone(broker, spark_environment, tmp_path):
     """Exit code 1, one line with the remedy, no traceback; a restart loses nothing."""
     case = new_case(broker, tmp_path, RULES)
     sent = list(random_edges(random.Random(5), 60))
@@ -44,7 +45,7 @@ def test_the_driver_reports_that_spark_is_gone(broker, tmp_path):
     assert "Traceback" not in log.read_text()
 
     records += produce(case, (triple(*args, diff=diff) for args, diff in sent[30:]))
-    with log.open("ab") as output:
+    with joined(spark_environment), log.open("ab") as output:
         driver = spawn(run, output)
         await_published(case, records)
 

@@ -9,6 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pytest
+
 
 def demo(*arguments, directory):
     """The demo in plain text, with its temporary files below a directory."""
@@ -48,6 +50,7 @@ def test_the_demo_ends_with_an_equal_closure(tmp_path):
     assert left_behind(tmp_path) == ([], [])
 
 
+@pytest.mark.usefixtures("joined_jvm")
 def test_an_interrupted_stream_is_compared(tmp_path):
     """A signal after a retraction of the schema ends the stream, and the comparison follows."""
     process = demo("--duration", "600", "--rate", "60", "--seed", "7", directory=tmp_path)

@@ -68,6 +68,14 @@ leaving(?x, count(?y)) :- edge(?x, ?y) .
 ends(count(distinct ?y)) :- edge(?_x, ?y) .
 weight(?x, avg(?n)) :- weighs(?x, ?n) .
 """
+OUT_OF_RANGE = """
+twice(?x * 2) :- n(?x) .
+total(sum(?x)) :- n(?x) .
+end(?s) :- s(?s), matches(?s, "(a+)+$") .
+"""
+NUMBER = '"{}"^^<http://www.w3.org/2001/XMLSchema#{}>'.format
+LARGEST = [("n", (NUMBER(x, "integer"),), 1) for x in (1, (1 << 63) - 1)]
+LARGEST += [("s", (f'"{"a" * 60}!"',), 1)]
 
 
 LONG = """
@@ -108,19 +116,20 @@ def test_few_rows_meet_many(store, monkeypatch):
 
 
 def test_many_candidates_are_aggregated_as_few(store, monkeypatch):
-    """Executors count and sum groups that may be larger than the driver."""
-    checked = check_text(SUMS)
+    """Executors count and sum groups that may be larger than the driver, and count overflows."""
+    checked = check_text(SUMS + OUT_OF_RANGE)
     monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 0)
     driver = Driver(checked, store=store())
-    number = '"{}"^^<http://www.w3.org/2001/XMLSchema#{}>'.format
-    values = (number(1, "integer"), number("2.5", "decimal"), '"heavy"')
+    values = (NUMBER(1, "integer"), NUMBER("2.5", "decimal"), '"heavy"')
     updates = [("weighs", ("<a:a>", value), 1) for value in values]
     updates += [("edge", (f"<a:{x}>", f"<a:{y}>"), 1) for x, y in ("ab", "ac", "bc")]
+    updates += LARGEST
 
     driver.apply(updates)
 
     expected = evaluate(checked, total([updates]))
     assert everything(driver) == (expected, closure(expected))
+    assert driver.reasoner.engine.statistics().overflows >= 2
 
 
 class DeathError(Exception):
@@ -169,41 +178,32 @@ def test_a_large_epoch_goes_on_where_a_process_died(spark, tmp_path, monkeypatch
 
 def test_a_failed_epoch_leaves_nothing(store):
     """An overflow of a multiplicity and endless recursion roll back their epoch."""
-    number = '"{}"^^<http://www.w3.org/2001/XMLSchema#integer>'.format
     checked = check_text("next(?y) :- next(?x), ?y = ?x + 1 .\nbig(?y) :- at(?x), ?y = ?x * ?x .")
     driver = Driver(checked, recursion_limit=5, store=store())
-    good = [("at", (number(2),), 1)]
+    good = [("at", (NUMBER(2, "integer"),), 1)]
     driver.apply(good)
     before = everything(driver)
 
     for bad, error in (
-        (("at", (number(2),), 1 << 59), MultiplicityOverflowError),
-        (("next", (number(0),), 1), RecursionLimitError),
+        (("at", (NUMBER(2, "integer"),), 1 << 59), MultiplicityOverflowError),
+        (("next", (NUMBER(0, "integer"),), 1), RecursionLimitError),
     ):
         with pytest.raises(error):
             driver.apply([bad])
         assert everything(driver) == before
 
-    driver.apply([("at", (number(3),), 1)])
-    expected = evaluate(checked, total([good, [("at", (number(3),), 1)]]))
+    driver.apply([("at", (NUMBER(3, "integer"),), 1)])
+    expected = evaluate(checked, total([good, [("at", (NUMBER(3, "integer"),), 1)]]))
     assert everything(driver) == (expected, closure(expected))
 
 
-@pytest.mark.parametrize("few", [0, relation.MAX_DRIVER_ROWS])
-def test_overflows_have_no_value_and_patterns_are_linear(store, monkeypatch, few):
-    """In the driver and on executors, results out of range are counted, and matching ends."""
-    monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", few)
-    number = '"{}"^^<http://www.w3.org/2001/XMLSchema#integer>'.format
-    checked = check_text(
-        "twice(?x * 2) :- n(?x) .\ntotal(sum(?x)) :- n(?x) ."
-        ' ends(?s) :- s(?s), matches(?s, "(a+)+$") .'
-    )
-    text = f'"{"a" * 60}!"'
-    facts = [("n", (number(x),), 1) for x in (1, (1 << 63) - 1)] + [("s", (text,), 1)]
+def test_overflows_have_no_value_and_patterns_are_linear(store):
+    """In the driver, results out of range are counted, and matching ends."""
+    checked = check_text(OUT_OF_RANGE)
     driver = Driver(checked, store=store())
-    driver.apply(facts)
+    driver.apply(LARGEST)
 
-    expected = evaluate(checked, total([facts]))
+    expected = evaluate(checked, total([LARGEST]))
     assert everything(driver) == (expected, closure(expected))
     assert driver.reasoner.engine.statistics().overflows >= 2
 

@@ -6,11 +6,22 @@ import pytest
 from driver import Driver
 from oracle import derivations, evaluate
 from programs.cases import CUTS, read_all
+from thorough import THOROUGH
 
 from streamreasoner import rulesets
 
 CASES = read_all()
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+# Cuts take turns, so that each has cases of every family; laws cut random programs, too.
+every_way = pytest.mark.parametrize(
+    ("case", "cut"),
+    [
+        pytest.param(case, cut, id=f"{cut}-{case.folder.name}")
+        for number, case in enumerate(CASES.values())
+        for turn, cut in enumerate(CUTS)
+        if THOROUGH or number % len(CUTS) == turn
+    ],
+)
 
 
 @every_case
@@ -46,8 +57,7 @@ def test_as_written(case):
     assert tuple(traces) == case.traces
 
 
-@every_case
-@pytest.mark.parametrize("cut", CUTS)
+@every_way
 def test_cut_otherwise(case, cut):
     """However the updates are cut and ordered, the trace in the end is the golden one."""
     driver = Driver(case.checked)
@@ -57,8 +67,7 @@ def test_cut_otherwise(case, cut):
     assert driver.closure() == case.closures[-1]
 
 
-@every_case
-@pytest.mark.parametrize("cut", CUTS)
+@every_way
 def test_retracting_everything_at_the_end(case, cut):
     """Taking back every update, in any cut and order, leaves what follows from the program."""
     driver = Driver(case.checked)

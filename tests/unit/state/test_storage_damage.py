@@ -29,7 +29,7 @@ from streamreasoner.state import maintain, schemas
 from streamreasoner.state.record import EpochRecord
 
 STEP = 64 if THOROUGH else 0
-FILES = 30
+FILES = 20
 ADVICE = re.compile(r"Restore |restore |Delete |[Rr]un: ")
 LAST = 40
 OTHER = ProgramText("other-hash", "r(?x) :- q(?x) .\n", ("q/1", "r/1"))
