@@ -6,6 +6,7 @@ computed once per combination of constants, the class, which a trie finds.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -26,6 +27,8 @@ _T = TypeVar("_T")
 
 Constants: TypeAlias = tuple[tuple[int, int], ...]
 """(position, term id) pairs that a fact must have."""
+
+_ByPredicate: TypeAlias = "Mapping[str, Sequence[tuple[Constants, _T]]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +81,40 @@ class Classes:
     dispatch: list[int] = field(default_factory=list)
     dispatched: list[int] = field(default_factory=list)
     _children: list[tuple[int, int, int]] = field(default_factory=list)
-    _satisfied: list[tuple[str, frozenset[Constants]]] = field(default_factory=list)
+    # By predicate: what each of its classes satisfies.
+    _satisfied: dict[str, dict[int, frozenset[Constants]]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    # Each sequence of rows of the queries, by predicate.
+    _heads: _ByPredicate[int] = field(init=False)
+    _old_heads: _ByPredicate[int] = field(init=False)
+    _arranged: _ByPredicate[int] = field(init=False)
+    _lattices: _ByPredicate[tuple[int, Lattice]] = field(init=False)
+    _driven: _ByPredicate[tuple[int, int]] = field(init=False)
 
     def __post_init__(self) -> None:
         queries = self.queries
-        everything = (
-            *queries.heads, *queries.old_heads, *queries.arranged, *queries.lattices,
-            *queries.driven, *queries.distinguished,
+        self._heads = _by_predicate(queries.heads)
+        self._old_heads = _by_predicate(queries.old_heads)
+        self._arranged = _by_predicate(queries.arranged)
+        self._lattices = _by_predicate(queries.lattices)
+        self._driven = _by_predicate(queries.driven)
+        everything = _by_predicate(
+            (
+                *queries.heads, *queries.old_heads, *queries.arranged, *queries.lattices,
+                *queries.driven, *queries.distinguished,
+            )
         )  # fmt: skip
         for predicate in queries.relations:
-            patterns = frozenset(c for name, c, _ in everything if name == predicate and c)
+            patterns = frozenset(c for c, _ in everything.get(predicate, ()) if c)
             self.roots[predicate] = self._node(predicate, 0, patterns, {})
 
     def matching(self, predicate: str, constants: Constants) -> list[int]:
         """The classes whose facts have the constants, which must be those of one of the queries."""
         return [
             number
-            for number, (name, satisfied) in enumerate(self._satisfied)
-            if name == predicate and (not constants or constants in satisfied)
+            for number, satisfied in self._satisfied[predicate].items()
+            if not constants or constants in satisfied
         ]
 
     def trie_slots(self) -> NDArray[np.int64]:
@@ -161,14 +180,14 @@ class Classes:
     def _add_class(self, predicate: str, satisfied: frozenset[Constants]) -> int:
         queries = self.queries
 
-        def applying(rows: Sequence[tuple[str, Constants, _T]]) -> list[_T]:
-            return [x for name, c, x in rows if name == predicate and (not c or c in satisfied)]
+        def applying(rows: _ByPredicate[_T]) -> list[_T]:
+            return [x for c, x in rows.get(predicate, ()) if not c or c in satisfied]
 
-        strata = set(applying(queries.heads))
+        strata = set(applying(self._heads))
         assert len(strata) <= 1, "Rules whose heads unify share a stratum."  # noqa: S101
-        lattices = applying(queries.lattices)
+        lattices = applying(self._lattices)
         assert len(lattices) <= 1, "Lattices that unify are one."  # noqa: S101
-        members = sorted(applying(queries.arranged))
+        members = sorted(applying(self._arranged))
         links = layout.CELLS + queries.arities[predicate]
         words = links + 2 * (len(members) + len(lattices))
         if words > 2 * layout.MAX_RECORD:
@@ -176,6 +195,7 @@ class Classes:
                 f"Rules look up '{predicate}' by {len(members)} combinations of its arguments; at"
                 f" most {layout.MAX_RECORD - (links + 1) // 2} are supported. Split the predicate."
             )
+        self._satisfied[predicate][len(self.rows)] = satisfied
         self.rows.append(
             [
                 queries.relations[predicate],
@@ -187,15 +207,16 @@ class Classes:
                 len(members),
                 *(_lattice_fields(*lattices[0]) if lattices else (0, 0, 0)),
                 queries.reductions.get(predicate, 0),
-                next(iter(applying(queries.old_heads)), 0),
+                next(iter(applying(self._old_heads)), 0),
                 int(predicate in queries.hidden),
             ]
         )
         self.memberships.extend(members)
-        self._satisfied.append((predicate, satisfied))
-        driven = applying(queries.driven)
+        driven: dict[int, list[int]] = defaultdict(list)
+        for stratum, plan in applying(self._driven):
+            driven[stratum].append(plan)
         for stratum in range(queries.strata):
-            plans = [plan for where, plan in driven if where == stratum]
+            plans = driven.get(stratum, ())
             self.dispatch.extend((len(self.dispatched), len(plans)))
             self.dispatched.extend(plans)
         if len(self.rows) > layout.CLASS_BITS:
@@ -204,6 +225,14 @@ class Classes:
                 " facts. Move constants from rules into facts that the rules join with."
             )
         return len(self.rows) - 1
+
+
+def _by_predicate(rows: Sequence[tuple[str, Constants, _T]]) -> _ByPredicate[_T]:
+    """Rows of queries without their predicates, in order."""
+    grouped = defaultdict(list)
+    for predicate, constants, value in rows:
+        grouped[predicate].append((constants, value))
+    return grouped
 
 
 def _lattice_fields(number: int, lattice: Lattice) -> tuple[int, int, int]:
