@@ -12,7 +12,7 @@ ARGS ?=
 # so that all workers end at the same time. Two cores have work for a third worker while processes start and time out;
 # a fourth would only warm up one more JVM.
 WORKERS := -n 3 --dist loadscope --no-loadscope-reorder
-THOROUGH_TESTS := tests/faults tests/laws $(wildcard tests/integration/test_*_on_spark.py) \
+THOROUGH_TESTS := tests/examples tests/faults tests/laws $(wildcard tests/integration/test_*_on_spark.py) \
 	tests/integration/test_spark_backend.py tests/integration/test_spark_cluster.py \
 	tests/integration/test_spark_rules_change.py tests/programs tests/unit/backends \
 	tests/unit/state/test_storage_damage.py tests/unit/state/test_storage_maintain.py

@@ -12,12 +12,12 @@ from pathlib import Path
 from graphs import expected, random_edges
 from pipelines import (
     DEADLINE_SECONDS,
+    await_publication,
     await_published,
     changes,
-    eventually,
     net,
     no_change_twice,
-    produce,
+    producing,
     published,
     running,
     terminate,
@@ -52,32 +52,25 @@ def kill_at_random(case, kills):
     sent, records, done = [], [], threading.Event()
 
     def load():
-        while not done.wait(0.1):
-            now = list(random_edges(rng, 20))
-            records.extend(produce(case, (triple(*args, diff=diff) for args, diff in now)))
-            sent.extend(now)
+        with producing(case) as send:
+            while not done.wait(0.1):
+                now = list(random_edges(rng, 20))
+                records.extend(send(triple(*args, diff=diff) for args, diff in now))
+                sent.extend(now)
 
     loader = threading.Thread(target=load)
     loader.start()
     try:
         for _ in range(kills):
-            before = published(case)
             with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
-                eventually(
-                    lambda: published(case) != before or process.poll() is not None,  # noqa: B023
-                    True,  # noqa: FBT003
-                )
+                await_publication(case, process)
                 # The moment of the kill is random; nothing waits for it.
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(rng.uniform(0.0, 1.5))
                 assert process.poll() is None, (case.directory / "driver.log").read_text()
                 process.kill()
-        before = published(case)
         with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
-            eventually(
-                lambda: published(case) != before or process.poll() is not None,
-                True,  # noqa: FBT003
-            )
+            await_publication(case, process)
             assert terminate(process) == 0
         spark = Checkpoint.read(case.config.state.checkpoint_directory)
         assert published(case) == _ends(spark.range(spark.committed))

@@ -106,15 +106,14 @@ def fact(predicate, *args, diff=1, **fields):
     return json.dumps({"predicate": predicate, "args": list(args), "diff": diff, **fields}).encode()
 
 
-def produce(case, messages, topic=None):
-    """Send values, or (value, headers, key, ...), over the partitions; returns when delivered.
-
-    A timestamp may follow the key. The topic defaults to the first input topic.
-    """
+@contextmanager
+def producing(case):
+    """A function that sends messages, as `produce` does, through one producer."""
     producer = KafkaProducer(bootstrap_servers=case.kafka.bootstrap_servers, linger_ms=5)
-    topic = case.kafka.input_topics[0] if topic is None else topic
-    partitions = itertools.cycle(sorted(producer.partitions_for(topic)))
-    try:
+
+    def send(messages, topic=None):
+        topic = case.kafka.input_topics[0] if topic is None else topic
+        partitions = itertools.cycle(sorted(producer.partitions_for(topic)))
         sent = []
         for message in messages:
             parts = message if isinstance(message, tuple) else (message,)
@@ -130,8 +129,20 @@ def produce(case, messages, topic=None):
                 )
             )
         return [future.get(DEADLINE_SECONDS) for future in sent]
+
+    try:
+        yield send
     finally:
         producer.close()
+
+
+def produce(case, messages, topic=None):
+    """Send values, or (value, headers, key, ...), over the partitions; returns when delivered.
+
+    A timestamp may follow the key. The topic defaults to the first input topic.
+    """
+    with producing(case) as send:
+        return send(messages, topic)
 
 
 def recreate(case, topic, partitions=1):
@@ -283,6 +294,18 @@ def await_published(case, sent):
                         for partition, end in _ends(marker, topic).items()
                     }
                     behind = {at: end for at, end in ends.items() if done.get(at, 0) < end}
+
+
+def await_publication(case, process):
+    """Wait until a process publishes another epoch, or ends."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    with reader(case, case.kafka.progress_topic) as consumer:
+        consumer.seek_to_end(*consumer.assignment())
+        while process.poll() is None:
+            assert time.monotonic() < deadline
+            for records in consumer.poll(timeout_ms=1000).values():
+                if _markers(case, records):
+                    return
 
 
 def spawn(arguments, log, stdin=None, program=sys.executable):

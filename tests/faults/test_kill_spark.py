@@ -8,14 +8,13 @@ import psutil
 from graphs import RULES, expected, random_edges
 from pipelines import (
     DEADLINE_SECONDS,
+    await_publication,
     await_published,
     changes,
-    eventually,
     net,
     new_case,
     no_change_twice,
     produce,
-    published,
     spawn,
     terminate,
     triple,
@@ -32,7 +31,7 @@ def test_the_driver_reports_that_spark_is_gone(broker, spark_environment, tmp_pa
     log = case.directory / "driver.log"
     with log.open("wb") as output:
         driver = spawn(run, output)
-        eventually(lambda: bool(published(case)), True)  # noqa: FBT003
+        await_publication(case, driver)
         for child in psutil.Process(driver.pid).children(recursive=True):
             if "java" in child.name():
                 child.kill()
