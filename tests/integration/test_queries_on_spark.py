@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from spark_backend import MARKS, THOROUGH, spark_session
+from spark_backend import MARKS, THOROUGH
 
 from streamreasoner.backends import spark as backend
 from streamreasoner.backends.spark.queries import sql
@@ -117,11 +117,9 @@ IN_TEXTS = {"quoted", "condition", "first_that_holds", "total"}
 
 
 @pytest.fixture(scope="module")
-def runner(tmp_path_factory):
+def runner(spark, tmp_path_factory):
     """Runs queries in DuckDB or in Spark, by where their rows are."""
-    directory = tmp_path_factory.mktemp("queries")
-    with spark_session(directory) as spark:
-        yield QueryRunner(spark, f"file:{directory}/steps")
+    return QueryRunner(spark, f"file:{tmp_path_factory.mktemp('queries')}/steps")
 
 
 def value(random_, name):

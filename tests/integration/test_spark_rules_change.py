@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from driver import Driver
 from oracle import closure, evaluate, total
-from spark_backend import BUCKETS, MARKS, spark_session, stores
+from spark_backend import BUCKETS, MARKS, stores
 from thorough import THOROUGH
 
 from streamreasoner.api.reasoner import Store
@@ -49,11 +49,9 @@ HISTORY = (
 
 
 @pytest.fixture(scope="module")
-def started(tmp_path_factory):
+def started(spark, tmp_path_factory):
     """A session, and a directory for its states."""
-    directory = tmp_path_factory.mktemp("spark")
-    with spark_session(directory) as spark:
-        yield spark, directory
+    return spark, tmp_path_factory.mktemp("states")
 
 
 def step(driver, checked, updates):
