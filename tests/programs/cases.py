@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from oracle import closure, derived, evaluate, total
 
-from streamreasoner.lang.ast import Atom, Constant, Span
+from streamreasoner.lang.ast import NOWHERE, Atom, Constant
 from streamreasoner.lang.parser import parse
 from streamreasoner.lang.printer import print_directive, print_literal
 from streamreasoner.program.load import load_program
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _EPOCH = re.compile(r"== epoch: .+ ==")
 _UPDATE = re.compile(r"([+-])(\d*)(?= )")
-_NOWHERE = Span("expected.txt", 1, 1, 1, 2, 0, 1)
 
 CUTS = {
     "one epoch": lambda updates: [updates],
@@ -115,8 +114,8 @@ class Case:
 
     def _fact(self, fact):
         predicate, terms = fact
-        arguments = tuple(Constant(term, _NOWHERE) for term in terms)
-        return print_literal(Atom(predicate, arguments, _NOWHERE), self.prefixes)
+        arguments = tuple(Constant(term, NOWHERE) for term in terms)
+        return print_literal(Atom(predicate, arguments, NOWHERE), self.prefixes)
 
 
 def read(folder):

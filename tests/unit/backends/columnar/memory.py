@@ -21,8 +21,9 @@ from streamreasoner.backends.columnar.kernels.records.fact_record import find
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.settling import reduce, settle
 from streamreasoner.backends.columnar.kernels.settling.superaccumulator import DIGITS_DOUBLE
+from streamreasoner.engine.fixpoint import INPUT
 from streamreasoner.plan.lower.lowering import lower
-from streamreasoner.plan.program_plan import Lattice, Reduction, StratumPlan
+from streamreasoner.plan.program_plan import Lattice, Reduction
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.values.value_columns import Values
 
@@ -145,7 +146,7 @@ class Memory:
         # An engine adds at later iterations only after it has entered the stratum.
         self.scalars[layout.LAST_TOUCHED] = last
         for row, reduction in enumerate(self.program.plan.reductions):
-            if reduction in (StratumPlan(()), *self.program.plan.strata)[stratum].reductions:
+            if reduction in (INPUT, *self.program.plan.strata)[stratum].reductions:
                 assert reduce.reduce(self.table, self.values, row) == layout.OK
         iteration = settle.next_touched(self.table, -1)
         while iteration >= 0:
