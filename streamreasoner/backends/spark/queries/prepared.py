@@ -110,6 +110,5 @@ class PreparedQueries:
         if key not in self._slots:
             # A new view makes DuckDB bind all statements again, so there are few.
             self._slots[key] = slot = _Slot(f"slot_{len(self._slots)}", schema)
-            slot.table = schema.empty_table()
             self._database.register(slot.name, slot)
         return self._slots[key]
