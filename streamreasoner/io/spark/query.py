@@ -11,6 +11,7 @@ import threading
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
+from weakref import WeakMethod
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, StreamingQueryException
@@ -138,7 +139,7 @@ class Query:
             # An explicitly local path, whatever Hadoop's default file system is.
             .option("checkpointLocation", f"file:{checkpoint.absolute()}")
             .trigger(processingTime=f"{int(trigger_interval * 1000)} milliseconds")
-            .foreachBatch(self._on_batch)
+            .foreachBatch(_forward(WeakMethod(self._on_batch)))
             .start()
         )
 
@@ -246,6 +247,23 @@ class Query:
                 "report it."
             )
         return explain_client(str(error)) or BrokerError(f"Spark ended the query: {_cause(error)}")
+
+
+def _forward(
+    on_batch: WeakMethod[Callable[[DataFrame, int], None]],
+) -> Callable[[DataFrame, int], None]:
+    """A function for Py4J, which keeps it for as long as the JVM lives.
+
+    The JVM of spark-submit outlives the query, and the query has the whole state.
+    """
+
+    def forward(frame: DataFrame, epoch: int) -> None:
+        method = on_batch()
+        if method is None:
+            raise _StopRequestedError
+        method(frame, epoch)
+
+    return forward
 
 
 def explain_client(text: str) -> BrokerError | None:
