@@ -8,6 +8,9 @@ VENV ?= .venv
 DURATION ?= 60
 ARGS ?=
 
+# Tests start hundreds of processes of the package, so modules are compiled once, whatever the environment says.
+export PYTHONDONTWRITEBYTECODE :=
+
 # A file of tests stays together, as it shares sessions. The expensive ones come first, and the many cheap ones last,
 # so that all workers end at the same time. Two cores have work for a third worker while processes start and time out;
 # a fourth would only warm up one more JVM.

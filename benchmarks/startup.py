@@ -204,7 +204,13 @@ def command(tree: Path, words: Sequence[str]) -> Cost:
 
 def environment(tree: Path) -> dict[str, str]:
     """Environment variables of a process that runs the code of a checkout."""
-    return {**os.environ, "PYTHONPATH": str(tree), "PYTHONUNBUFFERED": "1"}
+    return {
+        **os.environ,
+        "PYTHONPATH": str(tree),
+        "PYTHONUNBUFFERED": "1",
+        # Compiled modules are among the warm caches, and empty means that they are written.
+        "PYTHONDONTWRITEBYTECODE": "",
+    }
 
 
 def pipelines(trees: Sequence[Path], rounds: int, data: Sequence[Path]) -> dict[str, list[Cost]]:

@@ -43,6 +43,8 @@ def package(tmp_path, monkeypatch):
         (root / name).write_text(text, encoding="utf-8")
     shutil.copy(Path(compiler.__file__), root / "native/compile.py")
     monkeypatch.syspath_prepend(tmp_path)
+    # Python knows a changed source by its time in seconds and its length.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     yield root
     forget()
 
