@@ -240,13 +240,13 @@ def no_change_twice(changes):
     return all(times == 1 for times in seen.values())
 
 
-def eventually(read, expected):
-    """Read until the result is as expected; fail with the last result after the deadline."""
+def eventually(read, expected, every=0.1):
+    """Read until the result is as expected, with pauses; fail with the last one at the deadline."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while (result := read()) != expected:
         if time.monotonic() > deadline:
             assert result == expected
-        time.sleep(0.1)
+        time.sleep(every)
     return result
 
 
