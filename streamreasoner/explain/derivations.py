@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from streamreasoner.engine.ports import LAST_ITERATION
 from streamreasoner.explain.ground import computed, conditions, premises
 from streamreasoner.explain.matches import matches
-from streamreasoner.explain.proof import Absent, Condition
+from streamreasoner.explain.proof import Absent, Satisfied
 from streamreasoner.lang.ast import Aggregate, Atom
 from streamreasoner.lang.normal_form import operand
 from streamreasoner.query.facts import Fact
@@ -55,7 +55,7 @@ class Obligation(NamedTuple):
         return Fact(self.predicate, self.row.arguments)
 
 
-OpenPremise: TypeAlias = "Obligation | Absent | Condition"
+OpenPremise: TypeAlias = "Obligation | Absent | Satisfied"
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,19 +225,19 @@ class Derivations:
         for literal in rule.body:
             if isinstance(literal, Atom):
                 *values, _ = conditions(literal, match.terms)
-                found += map(Condition, values)
+                found += map(Satisfied, values)
                 row = next(facts)
                 before = _latest(obligation.row.stratum, latest, row)
                 found.append(Obligation(literal.predicate, row, before))
             else:
                 found += premises(literal, match.terms)
         for argument in rule.head.arguments:
-            found += map(Condition, computed(operand(argument), match.terms))
+            found += map(Satisfied, computed(operand(argument), match.terms))
         # A value that both body and head compute is listed once.
         distinct = [
             premise
             for at, premise in enumerate(found)
-            if not isinstance(premise, Condition) or premise not in found[:at]
+            if not isinstance(premise, Satisfied) or premise not in found[:at]
         ]
         return RuleMatch(rule, match, tuple(distinct))
 

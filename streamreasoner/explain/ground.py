@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from streamreasoner.explain.proof import Absent, Condition
+from streamreasoner.explain.proof import Absent, Satisfied
 from streamreasoner.lang import ast
 from streamreasoner.lang.binding import is_bound
 from streamreasoner.plan.expressions import application
@@ -87,15 +87,15 @@ def conditions(literal: ast.Literal, bindings: Bindings) -> tuple[ast.Literal, .
             return (*equations, last)
 
 
-def premises(literal: ast.Literal, bindings: Bindings) -> Iterator[Absent | Condition]:
+def premises(literal: ast.Literal, bindings: Bindings) -> Iterator[Absent | Satisfied]:
     """What a literal that holds adds to a proof; no positive atoms."""
     *before, last = conditions(literal, bindings)
-    yield from map(Condition, before)
+    yield from map(Satisfied, before)
     match last:
         case ast.Negation(ast.Atom() as atom):
             yield Absent(atom)
         case _:
-            yield Condition(last)
+            yield Satisfied(last)
 
 
 def _valued(literal: _Node, bindings: Bindings) -> _Node:

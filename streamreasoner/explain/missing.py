@@ -18,7 +18,7 @@ from streamreasoner.explain.ground import (
     values,
 )
 from streamreasoner.explain.matches import CACHED_RULES, SelectLeaves
-from streamreasoner.explain.proof import Absence, Attempt, Condition, Failure, FailureKind
+from streamreasoner.explain.proof import Absence, Attempt, Failure, FailureKind, Satisfied
 from streamreasoner.lang import ast
 from streamreasoner.lang.binding import is_bound
 from streamreasoner.lang.normal_form import operand
@@ -180,7 +180,7 @@ class _PartialMatches:
         return takewhile(is_counted, rows)
 
 
-def _satisfied_parts(parts: Sequence[Part], best: Match) -> Iterator[Fact | Absent | Condition]:
+def _satisfied_parts(parts: Sequence[Part], best: Match) -> Iterator[Fact | Absent | Satisfied]:
     """The facts, absent atoms and conditions of a partial match."""
     facts = iter(best.facts)
     for part in parts:
@@ -188,7 +188,7 @@ def _satisfied_parts(parts: Sequence[Part], best: Match) -> Iterator[Fact | Abse
             case ast.Atom(predicate):
                 yield Fact(predicate, next(facts).arguments)
             case Equation(_, expression):
-                yield from map(Condition, computed(expression, best.terms))
+                yield from map(Satisfied, computed(expression, best.terms))
             case _:
                 yield from premises(part, best.terms)
 

@@ -47,13 +47,13 @@ class Absent:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class Satisfied:
     """A comparison or test of constants that holds, or an expression and its value: `3 + 4 = 7`."""
 
     literal: Literal
 
 
-Premise: TypeAlias = Proved | Absent | Condition
+Premise: TypeAlias = Proved | Absent | Satisfied
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ class Attempt:
     """
 
     rule: Rule
-    holds: tuple[Fact | Absent | Condition, ...]
+    holds: tuple[Fact | Absent | Satisfied, ...]
     failure: Failure
     ways: int
 

@@ -18,10 +18,10 @@ from streamreasoner.explain import Fact, Limits, explain
 from streamreasoner.explain.proof import (
     Absent,
     Aggregation,
-    Condition,
     Derivation,
     FailureKind,
     Proved,
+    Satisfied,
 )
 from streamreasoner.lang.ast import Aggregate, Atom, Constant, Negation, Variable, Wildcard
 
@@ -132,7 +132,7 @@ def check_instance(step, derivation, steps, world):
     assert assigned(rule, extended) == bindings
     assert satisfied(rule, bindings, chosen, by_predicate, world.trace.meaning)
     for premise in derivation.premises:
-        if isinstance(premise, Condition):
+        if isinstance(premise, Satisfied):
             assert oracle.holds(premise.literal, {})
     absent = [each.atom for each in derivation.premises if isinstance(each, Absent)]
     negated = [
@@ -347,7 +347,7 @@ def check_attempt(attempt, fact, world):
         match premise:
             case Fact():
                 assert key(premise) in world.closure
-            case Condition(literal):
+            case Satisfied(literal):
                 assert oracle.holds(literal, {})
             case Absent(atom):
                 assert oracle.holds(Negation(atom, atom.span), {}, by_predicate)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
@@ -99,14 +100,14 @@ class Classes:
         self._arranged = _by_predicate(queries.arranged)
         self._lattices = _by_predicate(queries.lattices)
         self._driven = _by_predicate(queries.driven)
-        everything = _by_predicate(
-            (
-                *queries.heads, *queries.old_heads, *queries.arranged, *queries.lattices,
-                *queries.driven, *queries.distinguished,
-            )
+        distinguished = _by_predicate(queries.distinguished)
+        kinds: tuple[_ByPredicate[object], ...] = (
+            self._heads, self._old_heads, self._arranged, self._lattices, self._driven,
+            distinguished,
         )  # fmt: skip
         for predicate in queries.relations:
-            patterns = frozenset(c for c, _ in everything.get(predicate, ()) if c)
+            rows = chain.from_iterable(kind.get(predicate, ()) for kind in kinds)
+            patterns = frozenset(constants for constants, _ in rows if constants)
             self.roots[predicate] = self._node(predicate, 0, patterns, {})
 
     def matching(self, predicate: str, constants: Constants) -> list[int]:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from streamreasoner.explain.proof import (
     Absent,
     Aggregation,
-    Condition,
     Derivation,
     Proved,
+    Satisfied,
 )
 from streamreasoner.query.facts import Fact
 
@@ -106,13 +106,13 @@ def _derivation(derivation: Derivation, printer: ExplanationPrinter) -> dict[str
     }
 
 
-def _premise(premise: Fact | Absent | Condition, printer: ExplanationPrinter) -> dict[str, Any]:
+def _premise(premise: Fact | Absent | Satisfied, printer: ExplanationPrinter) -> dict[str, Any]:
     match premise:
         case Fact():
             return {"fact": _fact(premise, printer)}
         case Absent(atom):
             return {"absent": printer.part(atom)}
-        case Condition(literal):
+        case Satisfied(literal):
             return {"condition": printer.part(literal)}
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from streamreasoner.explain.proof import (
     Absent,
     Aggregation,
-    Condition,
     Derivation,
     Proved,
+    Satisfied,
 )
 from streamreasoner.query.facts import Fact
 
@@ -90,7 +90,7 @@ def _derivation(rule: str, derivation: Derivation, printer: ExplanationPrinter) 
         match premise:
             case Proved(step):
                 yield f"  f{step} -> {rule};"
-            case Absent() | Condition():
+            case Absent() | Satisfied():
                 node = f"{rule}_c{at}"
                 yield f"  {node} [label={_quoted(printer.premise(premise))}, shape=plaintext];"
                 yield f"  {node} -> {rule};"

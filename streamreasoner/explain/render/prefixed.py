@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamreasoner.explain.ground import atom_of
-from streamreasoner.explain.proof import Absent, Condition
+from streamreasoner.explain.proof import Absent, Satisfied
 from streamreasoner.lang import ast
 from streamreasoner.lang.printer import print_expression, print_literal, print_rule
 from streamreasoner.query.facts import Fact
@@ -37,14 +37,14 @@ class ExplanationPrinter:
             case _:
                 return print_expression(part, self.prefixes)
 
-    def premise(self, premise: Fact | Absent | Condition) -> str:
+    def premise(self, premise: Fact | Absent | Satisfied) -> str:
         """A part of a body that holds."""
         match premise:
             case Fact():
                 return self.fact(premise)
             case Absent(atom):
                 return f"not {self.part(atom)}"
-            case Condition(literal):
+            case Satisfied(literal):
                 return self.part(literal)
 
     def location(self, span: ast.Span) -> str:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from streamreasoner.explain.proof import (
     Absent,
     Aggregation,
-    Condition,
     Derivation,
     FailureKind,
     Proved,
+    Satisfied,
 )
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _premises(derivation: Derivation, printer: ExplanationPrinter) -> tuple[_Bra
                 branches.append(step)
             case Absent() as absent:
                 branches.append(_Branch(f"absent: {printer.premise(absent)}"))
-            case Condition() as condition:
+            case Satisfied() as condition:
                 branches.append(_Branch(printer.premise(condition)))
     return tuple(branches)
 

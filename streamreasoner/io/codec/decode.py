@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.io.formats.format import Format, Rows
+    from streamreasoner.io.formats.format import Format, UpdateRows
     from streamreasoner.io.formats.rejected import Rejected, Rejections
     from streamreasoner.rdf.dictionary import TermDictionary
 
@@ -66,7 +66,7 @@ class Decoded:
 class _CheckedRows:
     """Updates of one predicate with their terms and times, not yet encoded; n in every column."""
 
-    rows: Rows
+    rows: UpdateRows
     terms: Sequence[pa.LargeStringArray]
     times: NDArray[np.int64]
 
@@ -119,7 +119,7 @@ class Codec:
                 times.append(group.times[good])
         return Decoded(tuple(updates), tuple(times), in_order(rejected))
 
-    def _fits(self, rows: Rows, rejected: Rejections) -> bool:
+    def _fits(self, rows: UpdateRows, rejected: Rejections) -> bool:
         """Whether the program has the predicate with this arity; if not, all are rejected."""
         arity = self._arities.get(rows.predicate)
         if arity == len(rows.args):
@@ -148,7 +148,7 @@ class Codec:
 
 
 def _reject(
-    rows: Rows, indices: Iterable[int], reason: Reason, detail: str, rejected: Rejections
+    rows: UpdateRows, indices: Iterable[int], reason: Reason, detail: str, rejected: Rejections
 ) -> None:
     """Reject the messages of some updates, unless they are rejected already."""
     for index in indices:
@@ -156,7 +156,7 @@ def _reject(
         rejected.setdefault(int(rows.messages[index]), RejectedError(reason, f"{place}{detail}"))
 
 
-def _checked(rows: Rows, appended: NDArray[np.int64], rejected: Rejections) -> _CheckedRows:
+def _checked(rows: UpdateRows, appended: NDArray[np.int64], rejected: Rejections) -> _CheckedRows:
     """Check whatever needs no dictionary."""
     terms = [_terms(rows, column, rejected) for column in rows.args]
     times = timestamps.milliseconds(rows.ts, appended[rows.messages])
@@ -169,7 +169,9 @@ def _checked(rows: Rows, appended: NDArray[np.int64], rejected: Rejections) -> _
     return _CheckedRows(rows, terms, times)
 
 
-def _terms(rows: Rows, column: Sequence[str | float], rejected: Rejections) -> pa.LargeStringArray:
+def _terms(
+    rows: UpdateRows, column: Sequence[str | float], rejected: Rejections
+) -> pa.LargeStringArray:
     """An argument of each update in N-Triples syntax."""
     try:
         return pa.array(column, pa.large_string())
@@ -184,7 +186,9 @@ def _terms(rows: Rows, column: Sequence[str | float], rejected: Rejections) -> p
     return pa.array(texts, pa.large_string())
 
 
-def _check_nul(rows: Rows, terms: Sequence[pa.LargeStringArray], rejected: Rejections) -> None:
+def _check_nul(
+    rows: UpdateRows, terms: Sequence[pa.LargeStringArray], rejected: Rejections
+) -> None:
     for column in filter(_mentions_nul, terms):
         found = [index for index, text in enumerate(column.to_pylist()) if holds_nul(text)]
         _reject(rows, found, Reason.NUL, "A term contains the character NUL.", rejected)
@@ -197,7 +201,7 @@ def _mentions_nul(terms: pa.LargeStringArray) -> bool:
     return b"u0000" in data or b"U0000" in data or b"\0" in data
 
 
-def _check_times(rows: Rows, times: NDArray[np.int64], rejected: Rejections) -> None:
+def _check_times(rows: UpdateRows, times: NDArray[np.int64], rejected: Rejections) -> None:
     for index in np.flatnonzero(times == timestamps.INVALID).tolist():
         ts = rows.ts[index]
         detail = (
@@ -208,7 +212,9 @@ def _check_times(rows: Rows, times: NDArray[np.int64], rejected: Rejections) -> 
         _reject(rows, [index], Reason.BAD_TIMESTAMP, detail, rejected)
 
 
-def _check_kinds(rows: Rows, terms: Sequence[pa.LargeStringArray], rejected: Rejections) -> None:
+def _check_kinds(
+    rows: UpdateRows, terms: Sequence[pa.LargeStringArray], rejected: Rejections
+) -> None:
     """RDF: subjects and graphs are IRIs or blank nodes, predicates are IRIs."""
     subjects, predicates = (_first_bytes(column) for column in terms[:2])
     for index in np.flatnonzero(subjects == _LITERAL).tolist():
@@ -234,7 +240,7 @@ def _first_bytes(texts: pa.LargeStringArray) -> NDArray[np.uint8]:
     return first
 
 
-def _not_rejected(rows: Rows, rejected: Rejections) -> NDArray[np.bool_]:
+def _not_rejected(rows: UpdateRows, rejected: Rejections) -> NDArray[np.bool_]:
     if not rejected:
         return np.ones(len(rows.messages), dtype=np.bool_)
     return ~np.isin(rows.messages, np.fromiter(rejected, dtype=np.int64))

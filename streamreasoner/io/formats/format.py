@@ -47,7 +47,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class UpdateRows:
     """Updates of one predicate, as messages have them; n in every column.
 
     Attributes:
@@ -71,7 +71,7 @@ class Rows:
 class MessageReader(Protocol):
     """`read_messages` of a format of messages."""
 
-    def __call__(self, values: Sequence[bytes], rejected: Rejections) -> Iterable[Rows]:
+    def __call__(self, values: Sequence[bytes], rejected: Rejections) -> Iterable[UpdateRows]:
         """Updates of a batch, in the order in which their terms get ids.
 
         Args:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from streamreasoner.errors import DataError
 from streamreasoner.io.formats import timestamps
-from streamreasoner.io.formats.format import Rows
+from streamreasoner.io.formats.format import UpdateRows
 from streamreasoner.io.formats.json_object import MAX_DIFF, Argument, read_object, wrong_fields
 from streamreasoner.io.formats.rejected import RejectedError
 from streamreasoner.lang.ast import TRIPLE, bracketed
@@ -55,7 +55,7 @@ decode_triple = msgspec.json.Decoder(TripleMessage).decode
 decode_fact = msgspec.json.Decoder(FactMessage).decode
 
 
-def read_messages(values: Sequence[bytes], rejected: Rejections) -> list[Rows]:
+def read_messages(values: Sequence[bytes], rejected: Rejections) -> list[UpdateRows]:
     """Triples, followed by the other facts by predicate; see `MessageReader`."""
     if values and not rejected:
         # Nearly every batch holds triples only: try to decode all of them at once.
@@ -79,8 +79,8 @@ def read_messages(values: Sequence[bytes], rejected: Rejections) -> list[Rows]:
     return [_triples([*triples], [*triples.values()]), *groups] if triples else groups
 
 
-def _triples(rows: Sequence[int], messages: Sequence[TripleMessage]) -> Rows:
-    return Rows(
+def _triples(rows: Sequence[int], messages: Sequence[TripleMessage]) -> UpdateRows:
+    return UpdateRows(
         TRIPLE,
         np.asarray(rows, dtype=np.int64),
         (
@@ -93,9 +93,9 @@ def _triples(rows: Sequence[int], messages: Sequence[TripleMessage]) -> Rows:
     )
 
 
-def _facts(predicate: str, by_row: Mapping[int, FactMessage]) -> Rows:
+def _facts(predicate: str, by_row: Mapping[int, FactMessage]) -> UpdateRows:
     messages = by_row.values()
-    return Rows(
+    return UpdateRows(
         predicate,
         np.fromiter(by_row, dtype=np.int64),
         [*zip(*(message.args for message in messages), strict=True)],

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from streamreasoner.io.codec.decode import Codec
 from streamreasoner.io.formats import registry
-from streamreasoner.io.formats.format import Format, Rows
+from streamreasoner.io.formats.format import Format, UpdateRows
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 from streamreasoner.rdf.dictionary import Dictionary
 
@@ -50,7 +50,7 @@ def read_messages(values, rejected):
     for (predicate, _), rows in sorted(groups.items()):
         messages, args, diff, ts, places = zip(*rows, strict=True)
         columns = [*zip(*args, strict=True)]
-        yield Rows(predicate, np.array(messages), columns, np.array(diff), ts, places)
+        yield UpdateRows(predicate, np.array(messages), columns, np.array(diff), ts, places)
 
 
 def table(values, content_type=None):
