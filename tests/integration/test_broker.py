@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,10 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from pipelines import spawn
 
 from streamreasoner.errors import BrokerError, EnvironmentSetupError
+from streamreasoner.io.kafka import broker as kafka_broker
 from streamreasoner.io.kafka.broker import Broker
+
+RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def test_a_killed_broker_comes_back_with_its_data(tmp_path):
@@ -121,25 +125,30 @@ def test_a_port_that_is_taken_is_named(tmp_path):
             Broker(tmp_path, port=port).start()
 
 
-def test_the_ports_differ(tmp_path, monkeypatch):
-    """Also if the system hands out a port again as soon as it is released."""
-    with socket.socket() as released:
-        released.bind(("127.0.0.1", 0))
-        address = released.getsockname()
+def test_the_ports_are_free_and_differ(tmp_path, monkeypatch):
+    """No port of another process is chosen, nor the same one twice."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        ports = taken.getsockname()[1], *free_ports(2)
+        monkeypatch.setattr(kafka_broker, "_PORTS", ports)
+        for given in (None, ports[1]):
+            broker = Broker(tmp_path / str(given), port=given)
+            broker.start()
+            broker.stop()
+            assert int(broker.bootstrap_servers.split(":")[1]) in ports[1:]
 
-    class LastReleased(socket.socket):
-        """Takes the port released last whenever any port will do."""
 
-        def bind(self, wanted):
-            """Bind, to any other port if that one is in use."""
-            try:
-                super().bind(wanted if wanted[1] else address)
-            except OSError:
-                super().bind(wanted)
+@pytest.mark.skipif(not RANGE.exists(), reason=f"{RANGE} is only on Linux")
+def test_no_outgoing_connection_takes_the_port_of_a_killed_broker(tmp_path):
+    """The system does not give it to one, so that the broker can start there again."""
+    with Broker(tmp_path) as broker:
+        assert int(broker.bootstrap_servers.split(":")[1]) < int(RANGE.read_text().split()[0])
 
-    monkeypatch.setattr(socket, "socket", LastReleased)
-    broker = Broker(tmp_path)
-    broker.start()
-    broker.stop()
 
-    assert broker.bootstrap_servers == "{}:{}".format(*address)
+def free_ports(count):
+    """Ports that nothing listens at."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import logging
+import random
 import shutil
 import socket
 import subprocess
@@ -42,6 +43,9 @@ _STOP_SECONDS = 15.0
 # A broker that records its classes writes the archive when it exits.
 _RECORDING_STOP_SECONDS = 120.0
 _PORT_ATTEMPTS = 3
+# Below those that systems give to outgoing connections: one of these could take the port of a
+# broker that is killed and started again.
+_PORTS = range(20_000, 32_768)
 # Java's exit code after SIGTERM.
 _STOPPED = 143
 
@@ -286,18 +290,24 @@ class Broker:
 
 
 def _free_ports(port: int | None) -> tuple[int, int]:
-    """Free ports for clients, or the given one, and for the controller.
-
-    Both are bound at the same time: the system may hand out a released port again.
-    """
-    with socket.socket() as clients, socket.socket() as controller:
+    """Free ports for clients, or the given one, and for the controller."""
+    free = filter(_is_free, random.sample(_PORTS, len(_PORTS)))
+    if port is None:
+        return next(free), next(free)
+    with socket.socket() as clients:
         clients.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            clients.bind(("127.0.0.1", port or 0))
+            clients.bind(("127.0.0.1", port))
         except OSError as error:
             raise EnvironmentSetupError(
                 f"Port {port} cannot be used: {error.strerror}. Choose another, or stop the "
                 "process that listens there."
             ) from None
-        controller.bind(("127.0.0.1", 0))
-        return clients.getsockname()[1], controller.getsockname()[1]
+        return port, next(free)
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as tried, contextlib.suppress(OSError):
+        tried.bind(("127.0.0.1", port))
+        return True
+    return False

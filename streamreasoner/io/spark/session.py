@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import secrets
 import shutil
 import subprocess
 import sys
@@ -59,6 +60,7 @@ _FLAGS = (
 _LOCAL_FLAGS = ("-XX:+UseSerialGC",)
 _FLAGS_WITHOUT_DELTA = ("-XX:TieredStopAtLevel=1",)
 
+_NAME_BITS = 60
 _FILE_SYSTEM = "spark.hadoop.fs.file.impl"
 _RAW_LOCAL_FILES = "org.apache.hadoop.fs.RawLocalFileSystem"
 
@@ -214,6 +216,9 @@ def check_java() -> None:
 def _join(app_id: str, options: Mapping[str, str]) -> RunningSession:
     """A session in spark-submit's JVM, whose settings take precedence."""
     gateway = launch_gateway()  # type: ignore[no-untyped-call]
+    # Java tells the process that joined last which functions it has dropped, by names that Py4J
+    # counts from 0 in each process.
+    gateway.gateway_property.pool.next_id = secrets.randbits(_NAME_BITS)
     conf = SparkConf(_jvm=gateway.jvm)
     late = [
         name
