@@ -69,12 +69,12 @@ def spark(machines, tmp_path_factory):
         yield started
 
 
-def assert_agrees_with_the_oracle(spark, directory, epochs=EPOCHS):
+def assert_agrees_with_the_oracle(spark, directory):
     """Apply epochs to a new state: traces and closures are the oracle's."""
     driver = Driver(CHECKED, store=stores(spark, directory)())
-    for number, epoch in enumerate(epochs, start=1):
+    for number, epoch in enumerate(EPOCHS, start=1):
         driver.apply(epoch)
-        wanted = evaluate(CHECKED, total(epochs[:number]))
+        wanted = evaluate(CHECKED, total(EPOCHS[:number]))
         assert (driver.trace(), driver.closure()) == (wanted, closure(wanted))
 
 
@@ -231,9 +231,9 @@ def test_the_image_starts_an_executor(spark, tmp_path):
         kill(executor)
 
 
+@pytest.mark.skipif(not THOROUGH, reason="takes minutes; part of `make test-thorough`")
 def test_executors_that_die_lose_nothing(spark, tmp_path, monkeypatch, deaths):
     """With executors killed between and within jobs, the state equals the oracle's."""
     monkeypatch.setattr(relation, "MAX_DRIVER_ROWS", 0)
-    epochs = EPOCHS if THOROUGH else [EPOCHS[0][:2]]
-    assert_agrees_with_the_oracle(spark, tmp_path, epochs)
+    assert_agrees_with_the_oracle(spark, tmp_path)
     assert deaths == Deaths(between=1, within=1)
