@@ -38,7 +38,7 @@ from streamreasoner.config import load
 from streamreasoner.io.formats.ntriples import read
 from streamreasoner.io.kafka.broker import Broker
 from streamreasoner.io.kafka.topics import create_topics
-from streamreasoner.pipeline.observers import NullObserver
+from streamreasoner.pipeline.observers import PipelineObserver
 from streamreasoner.rdf.dictionary import Dictionary
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 CLASS = "<http://swat.cse.lehigh.edu/onto/univ-bench.owl#FullProfessor>"
 
 
-class EventLog(NullObserver):
+class EventLog(PipelineObserver):
     """An observer that writes its events as lines of JSON."""
 
     def __init__(self, path: Path) -> None:
