@@ -22,6 +22,7 @@ from benchmarks import harness, report
 SCRIPTS: dict[str, tuple[str, ...]] = {
     "startup": ("--rounds", "1", "--commands-only"),
     "encoding": ("--scale", "1"),
+    "decoding": ("--scale", "1"),
     "kernel": ("--scale", "1"),
     "growth": ("--scales", "1", "--largest", "10000"),
     "graphs": ("--edges", "50000", "--updates", "200"),

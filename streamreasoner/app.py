@@ -20,6 +20,8 @@ from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
 from streamreasoner.errors import StateFullError
+from streamreasoner.io.codec.decode import InputOptions
+from streamreasoner.io.formats.registry import of_name
 from streamreasoner.io.kafka.claims import Claim, check_changes, check_claims
 from streamreasoner.io.kafka.lag import Lag
 from streamreasoner.io.kafka.progress_topic import ProgressTopic
@@ -291,7 +293,7 @@ def _evaluation(  # noqa: PLR0917 - in the order of use
         reasoner,
         program,
         config.rules.control_topic,
-        config.pipeline.max_message_bytes,
+        _input_options(config),
         config.output.include == "all",
         observer,
         may_move=may_move,
@@ -301,6 +303,15 @@ def _evaluation(  # noqa: PLR0917 - in the order of use
         AttemptsFile(config.state.directory / "attempts.json"),
         checkpoint.replayed,
         lambda epoch: tables.has_begun(epoch) or reasoner.engine.holds(epoch),
+    )
+
+
+def _input_options(config: Config) -> InputOptions:
+    return InputOptions(
+        max_message_bytes=config.pipeline.max_message_bytes,
+        max_term_bytes=config.pipeline.max_term_bytes,
+        default=of_name(config.input.format),
+        of_topics={topic: of_name(name) for topic, name in config.input.formats.items()},
     )
 
 

@@ -66,6 +66,19 @@ class KafkaConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InputConfig:
+    """`[input]`: what messages are, unless their header `content-type` says it.
+
+    Attributes:
+        format: The format of messages.
+        formats: The same for the messages of some topics.
+    """
+
+    format: str = _key(values.FORMAT, "json")
+    formats: Mapping[str, str] = _key(values.FORMATS_OF_TOPICS, {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RulesConfig:
     """`[rules]`: the program and its limits.
 
@@ -117,8 +130,10 @@ class PipelineConfig:
             process's limit.
         max_offsets_per_trigger: Most messages in a batch; a batch must fit Spark's memory
             (spark.driver.memory in spark.options, default 1g).
-        max_message_bytes: Longest message that is read; longer ones are rejected. Raise the limits
-            of the output and dead-letter topics with it: a derived fact joins several messages.
+        max_message_bytes: Longest message that is read; longer ones are rejected. Raise the limit
+            of the dead-letter topic with it.
+        max_term_bytes: Longest term, in N-Triples syntax, and longest control message that is read.
+            Raise the limit of the output topic with it: a fact joins several terms.
         trigger_interval: Seconds from one batch's start to the next; 0 means as soon as possible.
         batch_timeout: Seconds after which a batch counts as stuck and the process exits.
         transaction_timeout: Seconds after which Kafka aborts an open transaction.
@@ -128,7 +143,8 @@ class PipelineConfig:
     backend: str = _key(values.one_of("auto", "columnar", "spark"), "auto")
     max_state_bytes: int = _key(values.whole(0, 1 << 50), 0)
     max_offsets_per_trigger: int = _key(values.whole(1, 10_000_000), 200_000)
-    max_message_bytes: int = _key(values.whole(1, 10_000_000), 102_400)
+    max_message_bytes: int = _key(values.whole(1, 10_000_000), 900_000)
+    max_term_bytes: int = _key(values.whole(1, 10_000_000), 102_400)
     trigger_interval: float = _key(values.seconds(0, 86_400), 0.0)
     batch_timeout: float = _key(values.seconds(1, 86_400), 600.0)
     transaction_timeout: float = _key(values.seconds(1, 900), 60.0)
@@ -191,6 +207,7 @@ class Config:
     """The whole configuration, one attribute per section of the file."""
 
     kafka: KafkaConfig
+    input: InputConfig
     rules: RulesConfig
     state: StateConfig
     pipeline: PipelineConfig
@@ -263,6 +280,7 @@ def parse(
     }
     if sections["kafka"] is not None:
         problems += _shared_topics(sections["kafka"], sections["rules"])
+        problems += _unread_topics(sections["kafka"], sections["input"])
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
         raise ConfigError(f"{name} is not a valid configuration:\n{lines}")
@@ -316,6 +334,16 @@ def topic_roles(kafka: KafkaConfig, control_topic: str | None) -> Iterator[tuple
     yield kafka.progress_topic, "kafka.progress_topic"
     if control_topic is not None:
         yield control_topic, "rules.control_topic"
+
+
+def _unread_topics(kafka: KafkaConfig, input_: InputConfig | None) -> Iterator[str]:
+    """Topics with a format are input topics."""
+    for name in () if input_ is None else input_.formats:
+        if name not in kafka.input_topics:
+            yield (
+                f'input.formats: found "{name}", allowed: a topic of kafka.input_topics '
+                f"({', '.join(kafka.input_topics)})"
+            )
 
 
 def _shared_topics(kafka: KafkaConfig, rules: RulesConfig | None) -> Iterator[str]:

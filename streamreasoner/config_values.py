@@ -200,7 +200,23 @@ def _spark_options(value: Any, directory: Path) -> dict[str, str]:
     return options
 
 
+def _formats(value: Any, directory: Path) -> dict[str, str]:
+    formats = _options(value, directory)
+    for topic, name in formats.items():
+        _topic(topic, directory)
+        if name not in FORMATS:
+            raise ValueError(f'"{name}" is no format')
+    return formats
+
+
+FORMATS = (
+    *("json", "json-lines", "ntriples", "nquads", "rdf-patch"),
+    *("turtle", "trig", "json-ld"),
+)
+"""The formats of messages, by name."""
 TEXT = KeyKind("text", _text)
+FORMAT = one_of(*FORMATS)
+FORMATS_OF_TOPICS = KeyKind(f"a table of input topics and formats ({', '.join(FORMATS)})", _formats)
 PROGRAM = KeyKind("the name of a ruleset, or a path with a / or a . in it", _program)
 PATH = KeyKind("a path", _path)
 LOCATION = KeyKind(

@@ -22,7 +22,7 @@ import numpy as np
 from streamreasoner.errors import StateError
 from streamreasoner.io.codec import encode
 from streamreasoner.io.codec.envelope import append_milliseconds
-from streamreasoner.io.formats import timestamps
+from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.io.kafka.sink import Publication
 from streamreasoner.io.spark import offsets
 from streamreasoner.pipeline.observers import timed

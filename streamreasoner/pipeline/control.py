@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from streamreasoner.io.codec.decode import holds_nul
-from streamreasoner.io.formats.json_object import read_object, wrong_type
+from streamreasoner.io.formats.reading.json_object import read_object, wrong_type
 from streamreasoner.io.formats.rejected import Reason, RejectedError
+from streamreasoner.rdf.terms import holds_nul
 
 # `<name>` is reserved for rulesets among the texts of a program.
 _SOURCE = r"^[^<>\x00-\x1f]*$"

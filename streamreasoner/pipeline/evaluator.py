@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from streamreasoner.engine.blocks import filter_blocks
 from streamreasoner.errors import EngineError, ProgramError, StateFullError
 from streamreasoner.io.codec import encode
-from streamreasoner.io.codec.decode import Codec
+from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.codec.envelope import append_milliseconds
 from streamreasoner.io.formats.rejected import Reason, Rejected
 from streamreasoner.io.kafka.dead_letter import dead_letters
@@ -88,7 +88,7 @@ class Evaluator:
         reasoner: The state; it runs `program`.
         program: The program in effect.
         control_topic: Topic of control messages, None if there is none.
-        max_message_bytes: Longest value that is read.
+        options: What messages are, and how long.
         closure: Whether to publish the changes of all facts, or of derived facts only.
         observer: Notified of the time that decoding and evaluating take.
         may_move: Whether a full state moves to Spark, which evaluates the epoch again.
@@ -99,7 +99,7 @@ class Evaluator:
         reasoner: Reasoner,
         program: ProgramInEffect,
         control_topic: str | None,
-        max_message_bytes: int,
+        options: InputOptions,
         closure: bool,  # noqa: FBT001 - named by the caller
         observer: PipelineObserver,
         *,
@@ -108,7 +108,7 @@ class Evaluator:
         self._reasoner = reasoner
         self._program = program
         self._control_topic = control_topic
-        self._max_bytes = max_message_bytes
+        self._options = options
         self._closure = closure
         self._observer = observer
         self._may_move = may_move
@@ -180,7 +180,8 @@ class Evaluator:
 
     def decide(self, control: pa.Table) -> Decision:
         """The outcome of control messages."""
-        return decide(self._program, control, self._max_bytes)
+        # Rules hold terms, so a control message may be as long as a term.
+        return decide(self._program, control, self._options.max_term_bytes)
 
     def split(self, batch: pa.Table) -> tuple[pa.Table, pa.Table]:
         """The control messages, and the updates."""
@@ -201,7 +202,7 @@ class Evaluator:
             return decoded, reasoner.adopt(program.checked, epoch, decoded.updates)
 
     def _codec(self, program: ProgramInEffect) -> Codec:
-        return Codec(self._reasoner.dictionary, program.checked.arities, self._max_bytes)
+        return Codec(self._reasoner.dictionary, program.checked.arities, self._options)
 
     def _selected(
         self, result: EpochResult, before: ProgramInEffect, program: ProgramInEffect

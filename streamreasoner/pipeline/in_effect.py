@@ -14,8 +14,9 @@ import numpy as np
 from streamreasoner import rulesets
 from streamreasoner.api.reasoner import other_arity
 from streamreasoner.errors import ProgramError, StateError
-from streamreasoner.io.codec.envelope import append_milliseconds, check_envelopes
-from streamreasoner.io.formats import timestamps
+from streamreasoner.io.codec.envelope import append_milliseconds, check_values, formats_of
+from streamreasoner.io.formats.reading import timestamps
+from streamreasoner.io.formats.registry import JSON
 from streamreasoner.io.formats.rejected import Reason, Rejected, RejectedError, in_order
 from streamreasoner.lang.ast import Import
 from streamreasoner.lang.parser import read
@@ -153,7 +154,8 @@ def decide(current: ProgramInEffect, messages: pa.Table, max_bytes: int) -> Deci
     """
     if not len(messages):
         return Decision(current, (), ())
-    rejected = check_envelopes(messages, max_bytes)
+    rejected = check_values(messages, max_bytes)
+    formats_of(messages, JSON, {}, (JSON,), rejected)
     times = timestamps.milliseconds([None] * len(messages), append_milliseconds(messages))
     for row in np.flatnonzero(times == timestamps.INVALID).tolist():
         out_of_range = RejectedError(Reason.BAD_TIMESTAMP, timestamps.OUT_OF_RANGE)

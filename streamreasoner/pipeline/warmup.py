@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.errors import EngineError
-from streamreasoner.io.codec.decode import Codec
+from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.lang.ast import TRIPLE
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ def prepare(program: CheckedProgram) -> None:
 
 def _run(program: CheckedProgram) -> None:
     reasoner = Reasoner(program, recursion_limit=_ITERATIONS)
-    codec = Codec(reasoner.dictionary, program.arities, max_message_bytes=1024)
+    options = InputOptions(max_message_bytes=1024, max_term_bytes=1024)
+    codec = Codec(reasoner.dictionary, program.arities, options)
     for epoch, batch in enumerate(_batches()):
         result = reasoner.engine.apply(epoch, codec.decode(batch).updates)
         for changes in result.derived:

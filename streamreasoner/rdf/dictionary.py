@@ -193,6 +193,14 @@ class Dictionary:
                 return int(term_id)
             self.grow()
 
+    def lengths(self, ids: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Bytes of the terms of `ids` (any shape, flattened).
+
+        Raises:
+            IndexError: An id was never assigned.
+        """
+        return np.diff(self._offsets(self._checked(ids)))
+
     def decode(self, ids: NDArray[np.integer]) -> pa.LargeStringArray:
         """The terms of `ids` (any shape, flattened), in the same order.
 
@@ -200,8 +208,7 @@ class Dictionary:
             IndexError: An id was never assigned.
         """
         flat = self._checked(ids)
-        offsets = np.empty(len(flat) + 1, dtype=np.int64)
-        term_columns.term_offsets(self._header, flat, offsets)
+        offsets = self._offsets(flat)
         data = np.empty(int(offsets[-1]), dtype=np.uint8)
         term_columns.copy_terms(self._header, flat, offsets, data.ctypes.data)
         buffers = pa.py_buffer(offsets), pa.py_buffer(data)
@@ -288,6 +295,11 @@ class Dictionary:
         first = np.empty(len(flat), dtype=np.uint8)
         term_columns.first_bytes(self._header, flat, first)
         return first
+
+    def _offsets(self, flat: NDArray[np.int64]) -> NDArray[np.int64]:
+        offsets = np.empty(len(flat) + 1, dtype=np.int64)
+        term_columns.term_offsets(self._header, flat, offsets)
+        return offsets
 
     def _checked(self, ids: NDArray[np.integer]) -> NDArray[np.int64]:
         flat = np.ascontiguousarray(ids, dtype=np.int64).reshape(-1)

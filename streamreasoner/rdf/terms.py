@@ -58,6 +58,8 @@ _SHORT_ESCAPES = {
     "\\": "\\\\",
 }
 _SHOWN_CHARACTERS = 100
+# NUL as an N-Triples escape: after a backslash that is not escaped itself.
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u0000|U00000000)")
 _LAST_CODE_POINT = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
 
@@ -96,6 +98,11 @@ class Term:
         if self.language is not None:
             return f"{quoted}@{self.language}"
         return quoted if self.datatype == XSD_STRING else f"{quoted}^^<{self.datatype}>"
+
+
+def holds_nul(text: str) -> bool:
+    """Whether a text contains the character NUL, escaped or not."""
+    return "\0" in text or _NUL.search(text) is not None
 
 
 def canonical(text: str) -> str:

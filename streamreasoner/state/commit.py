@@ -122,7 +122,7 @@ def check_program(epoch: int, stored: str | None, program: str | None) -> None:
         raise StateError(
             f"Epoch {epoch} was committed with {_describe(stored)}, but its replay results in "
             f"{_describe(program)}. Replay it with the same version, rules.recursion_limit, "
-            "pipeline.max_message_bytes and memory as the first attempt."
+            "pipeline.max_term_bytes and memory as the first attempt."
         )
 
 

@@ -24,10 +24,19 @@ S, P, OBJECT = "<http://example.org/s>", "<http://example.org/p>", "<http://exam
 MALFORMED = {
     "no value": (None, Reason.EMPTY_VALUE),
     "empty value": (b"", Reason.EMPTY_VALUE),
-    "too long": (triple(S, P, '"' + "x" * 200_000 + '"'), Reason.OVERSIZED),
+    "too long": (triple(S, P, '"' + "x" * 950_000 + '"'), Reason.OVERSIZED),
+    "a term too long": (triple(S, P, '"' + "x" * 200_000 + '"'), Reason.OVERSIZED_TERM),
     "another content type": (
-        (triple(S, P, OBJECT), [("content-type", b"text/turtle")], None),
+        (triple(S, P, OBJECT), [("content-type", b"text/plain")], None),
         Reason.CONTENT_TYPE,
+    ),
+    "a bad line": (
+        (f"{S} {P} .".encode(), [("content-type", b"application/n-triples")], None),
+        Reason.MALFORMED_LINE,
+    ),
+    "a bad document": (
+        (f"{S} {P}".encode(), [("content-type", b"text/turtle")], None),
+        Reason.MALFORMED_DOCUMENT,
     ),
     "not UTF-8": (b'{"s":"\xff\xfe"}', Reason.NOT_UTF8),
     "not JSON": (b"{s:1}", Reason.NOT_JSON),

@@ -44,7 +44,7 @@ def run(case, operation, rules):
         ("remove", "p(?x)", ProgramError, "mine.dl:1:"),
         ("remove", '@import "good.dl" .', ProgramError, 'the file "good.dl"'),
         ("replace", "@output nothing .", ProgramError, "SR211"),
-        ("replace", f"p('{'x' * 110_000}') .", ConfigError, "pipeline.max_message_bytes"),
+        ("replace", f"p('{'x' * 110_000}') .", ConfigError, "pipeline.max_term_bytes"),
         ("show", "", StateError, "no pipeline has used this state yet"),
     ],
 )

@@ -6,19 +6,26 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.io.codec.envelope import check_envelopes
+from streamreasoner.io.codec.envelope import check_values, formats_of
+from streamreasoner.io.formats import registry
+from streamreasoner.io.formats.reading.format import Format
+from streamreasoner.io.formats.registry import JSON, TURTLE
 from streamreasoner.io.formats.rejected import Reason
 
 MOST = 10
 KEYS = st.sampled_from(["content-type", "Content-Type", "CONTENT-TYPE", "content-typ", "", "k"])
 TYPES = st.none() | st.binary(max_size=4) | st.sampled_from(
-    [b"application/json", b"Application/JSON ; charset=utf-8", b"text/plain", b"\xff", b""]
+    [b"application/json", b"Application/JSON ; charset=utf-8", b"text/plain", b"\xff", b"",
+     b"Text/Turtle", b"application/n-quads;x", b"text/rdf-patch"]
 )  # fmt: skip
 HEADERS = st.none() | st.lists(st.tuples(KEYS, TYPES), max_size=4)
-ROWS = st.lists(st.tuples(st.none() | st.binary(max_size=MOST + 2), HEADERS), max_size=6)
+TOPICS = st.sampled_from(["json", "turtle"])
+VALUES = st.none() | st.binary(max_size=MOST + 2)
+ROWS = st.lists(st.tuples(VALUES, TOPICS, HEADERS), max_size=6)
 COLUMNS = pa.schema(
     {
         "value": pa.binary(),
+        "topic": pa.string(),
         "headers": pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
     }
 )
@@ -28,26 +35,28 @@ def table(rows):
     """Messages as an Arrow table."""
     headers = [
         None if pairs is None else [{"key": key, "value": value} for key, value in pairs]
-        for _, pairs in rows
+        for _, _, pairs in rows
     ]
-    return pa.table({"value": [value for value, _ in rows], "headers": headers}, schema=COLUMNS)
+    values, topics = ([row[column] for row in rows] for column in (0, 1))
+    return pa.table({"value": values, "topic": topics, "headers": headers}, schema=COLUMNS)
 
 
-def rejections(rows):
-    """The reason for each rejected row, found by a loop over rows and headers."""
-    reasons = {}
-    for row, (value, headers) in enumerate(rows):
+def expected(rows):
+    """The reason or the format of each row, found by a loop over rows and headers."""
+    found = []
+    for value, topic, headers in rows:
+        result = TURTLE if topic == "turtle" else JSON
+        for key, encoded in headers or ():
+            if key.lower() == "content-type" and isinstance(result, Format):
+                first = (encoded or b"").decode("utf-8", "replace").split(";")[0].strip().lower()
+                known = [each for each in registry.MESSAGES if first in each.content_types]
+                result = known[0] if known else Reason.CONTENT_TYPE
         if not value:
-            reasons[row] = Reason.EMPTY_VALUE
+            result = Reason.EMPTY_VALUE
         elif len(value) > MOST:
-            reasons[row] = Reason.OVERSIZED
-        else:
-            types = [text or b"" for key, text in headers or () if key.lower() == "content-type"]
-            for text in types:
-                first = text.decode("utf-8", "replace").split(";")[0]
-                if first.strip().lower() != "application/json":
-                    reasons[row] = Reason.CONTENT_TYPE
-    return reasons
+            result = Reason.OVERSIZED
+        found.append(result)
+    return found
 
 
 @given(st.lists(ROWS, max_size=4), st.integers(0, 3), st.integers(0, 30))
@@ -55,5 +64,9 @@ def test_envelopes_equal_a_loop(parts, skipped, length):
     """Both agree on tables of one or several chunks, and on slices of these."""
     rows = [row for part in parts for row in part][skipped : skipped + length]
     batch = pa.concat_tables([table([]), *map(table, parts)]).slice(skipped, length)
-    rejected = check_envelopes(batch, MOST)
-    assert {row: rejection.reason for row, rejection in rejected.items()} == rejections(rows)
+    rejected = check_values(batch, MOST)
+    formats = formats_of(batch, JSON, {"turtle": TURTLE}, registry.MESSAGES, rejected)
+    assert [
+        rejected[row].reason if row in rejected else registry.MESSAGES[format_]
+        for row, format_ in enumerate(formats.tolist())
+    ] == expected(rows)

@@ -9,14 +9,15 @@ import pyarrow as pa
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streamreasoner.io.codec.decode import Codec
-from streamreasoner.io.formats import timestamps
+from streamreasoner.io.codec.decode import Codec, InputOptions
+from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.io.formats.rejected import Reason
 from streamreasoner.io.kafka.dead_letter import dead_letters
 from streamreasoner.pipeline.in_effect import ProgramInEffect, decide, stored_text
 from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
 
+OPTIONS = InputOptions(max_message_bytes=10_000, max_term_bytes=10_000)
 FIRST, LAST = (
     int(datetime(*day, tzinfo=UTC).timestamp()) * 1000
     for day in ((1, 1, 1), (9999, 12, 31, 23, 59, 59))
@@ -66,7 +67,7 @@ def batch(rows):
 def test_every_time_is_taken_or_refused(rows):
     """No time fails a batch: a message with a time out of range is rejected, others are decoded."""
     messages = batch(rows)
-    decoded = Codec(Dictionary(), {"p": 1}, 10_000).decode(messages)
+    decoded = Codec(Dictionary(), {"p": 1}, OPTIONS).decode(messages)
     accepted = sum(len(updates.multiplicity) for updates in decoded.updates)
     assert accepted + len(decoded.rejected) == len(rows)
     letters = list(dead_letters(messages, decoded.rejected))
@@ -103,7 +104,7 @@ def test_a_control_message_without_a_time_may_be_rejected(appended):
 
 def test_the_reason_tells_the_two_sources_apart():
     """The reason quotes a `ts`, and names Kafka's timestamp as such."""
-    decoded = Codec(Dictionary(), {"p": 1}, 10_000).decode(batch([(0, "today"), (2**62, None)]))
+    decoded = Codec(Dictionary(), {"p": 1}, OPTIONS).decode(batch([(0, "today"), (2**62, None)]))
     details = [rejected.detail for rejected in decoded.rejected]
     assert details == [
         f"ts is 'today'; it must be {timestamps.ALLOWED}.",

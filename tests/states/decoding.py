@@ -19,7 +19,7 @@ if __name__ == "__main__":
 import pyarrow as pa
 from golden import digest
 
-from streamreasoner.io.codec.decode import Codec
+from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.kafka.dead_letter import dead_letters
 from streamreasoner.rdf.dictionary import Dictionary
 
@@ -27,7 +27,7 @@ FILE = Path(__file__).with_name("decoding.json")
 BATCHES = 40
 MESSAGES = 50
 ARITIES = {"edge": 2, "flag": 0, "quad": 4, "weight": 3}
-LONGEST = 400
+OPTIONS = InputOptions(max_message_bytes=400, max_term_bytes=400)
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _IRIS = [f"<http://example.org/{name}>" for name in ("a", "b", "c/d", "e#f", "ü", r"\u00fc")]
 _BLANKS = ["_:a", "_:b1", "_:é"]
@@ -55,7 +55,7 @@ def stored():
 def _digest(kind):
     generator = random.Random(kind)
     dictionary = Dictionary()
-    codec = Codec(dictionary, ARITIES, LONGEST)
+    codec = Codec(dictionary, ARITIES, OPTIONS)
     lines = []
     for number in range(BATCHES):
         batch = _batch(generator, kind, number)

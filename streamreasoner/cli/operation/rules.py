@@ -133,10 +133,11 @@ def _send(
     if refusal is not None:
         raise ProgramError(refusal)
     value = write_control(operation, text, file.name)
-    limit = config.pipeline.max_message_bytes
+    # Rules hold terms, so a control message may be as long as a term.
+    limit = config.pipeline.max_term_bytes
     if len(value) > limit:
         raise ConfigError(
-            f"The message has {len(value)} bytes; pipeline.max_message_bytes allows {limit}. Split "
+            f"The message has {len(value)} bytes; pipeline.max_term_bytes allows {limit}. Split "
             "the rules into several files, or raise the limit and restart."
         )
     if wait_seconds is not None:

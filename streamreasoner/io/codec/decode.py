@@ -6,40 +6,35 @@ same rows in the same order give the same ids.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import TermError
-from streamreasoner.io.codec.envelope import append_milliseconds, check_envelopes
-from streamreasoner.io.formats import timestamps
-from streamreasoner.io.formats.registry import JSON, message_reader
+from streamreasoner.io.codec.envelope import append_milliseconds, check_values, formats_of
+from streamreasoner.io.formats.reading import timestamps
+from streamreasoner.io.formats.reading.format import EncodedUpdates, UpdateRows
+from streamreasoner.io.formats.reading.messages import Messages
+from streamreasoner.io.formats.registry import JSON, MESSAGES, message_reader
 from streamreasoner.io.formats.rejected import Reason, RejectedError, in_order
 from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE
-from streamreasoner.rdf.terms import canonical, to_ntriples
+from streamreasoner.rdf.terms import canonical, holds_nul, to_ntriples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from streamreasoner.io.formats.format import Format, UpdateRows
+    from streamreasoner.io.formats.reading.format import Format
     from streamreasoner.io.formats.rejected import Rejected, Rejections
     from streamreasoner.rdf.dictionary import TermDictionary
 
 _INVALID_ID = -1
 _BLANK, _LITERAL = b"_"[0], b'"'[0]
-# NUL as an N-Triples escape: after a backslash that is not escaped itself.
-_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u0000|U00000000)")
-
-
-def holds_nul(text: str) -> bool:
-    """Whether a text contains the character NUL, escaped or not."""
-    return "\0" in text or _NUL.search(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +58,31 @@ class Decoded:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _CheckedRows:
-    """Updates of one predicate with their terms and times, not yet encoded; n in every column."""
+class _Checked:
+    """Updates of one predicate and their times; with their terms, if they are not encoded yet."""
 
-    rows: UpdateRows
-    terms: Sequence[pa.LargeStringArray]
+    rows: UpdateRows | EncodedUpdates
     times: NDArray[np.int64]
+    terms: Sequence[pa.LargeStringArray] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputOptions:
+    """What messages are, and how long they may be.
+
+    Attributes:
+        max_message_bytes: Longest value that is read.
+        max_term_bytes: Longest term that is read, in canonical N-Triples.
+        default: The format of messages without a content type.
+        of_topics: The same for the messages of some topics.
+        formats: Formats that are read, in the order in which they get ids.
+    """
+
+    max_message_bytes: int
+    max_term_bytes: int
+    default: Format = JSON
+    of_topics: Mapping[str, Format] = field(default_factory=dict)
+    formats: Sequence[Format] = MESSAGES
 
 
 class Codec:
@@ -77,35 +91,29 @@ class Codec:
     Args:
         dictionary: Encodes the terms.
         arities: Predicates of the program and their arities; `triple` is always known.
-        max_message_bytes: Longest value that is read.
-        format_: The format of the messages.
+        options: What messages are.
     """
 
     def __init__(
-        self,
-        dictionary: TermDictionary,
-        arities: Mapping[str, int],
-        max_message_bytes: int,
-        format_: Format = JSON,
+        self, dictionary: TermDictionary, arities: Mapping[str, int], options: InputOptions
     ) -> None:
         self._dictionary = dictionary
         self._arities = {**arities, TRIPLE: ARITIES[TRIPLE]}
-        self._max_bytes = max_message_bytes
-        self._format = format_
-        self._read = message_reader(format_)
+        self._options = options
 
     def decode(self, batch: pa.Table) -> Decoded:
         """Decode the rows of a batch.
 
         Args:
-            batch: Columns `value` (binary), `timestamp` (Kafka's, any Arrow timestamp) and
-                `headers` (list of key and value), n rows; their order determines the ids.
+            batch: The columns of `io.spark.source.COLUMNS`, n rows; their order determines the
+                ids. Only `value` (binary), `timestamp` (Kafka's, any Arrow timestamp) and
+                `headers` (list of key and value) are always read.
         """
-        rejected = check_envelopes(batch, self._max_bytes, self._format)
+        rejected = check_values(batch, self._options.max_message_bytes)
         appended = append_milliseconds(batch)
         groups = [
-            _checked(rows, appended, rejected)
-            for rows in self._read(batch.column("value").to_pylist(), rejected)
+            self._checked(rows, appended, rejected)
+            for rows in self._read(batch, rejected)
             if self._fits(rows, rejected)
         ]
         encoded = [(group, self._encode(group, rejected)) for group in groups]
@@ -119,10 +127,23 @@ class Codec:
                 times.append(group.times[good])
         return Decoded(tuple(updates), tuple(times), in_order(rejected))
 
-    def _fits(self, rows: UpdateRows, rejected: Rejections) -> bool:
+    def _read(self, batch: pa.Table, rejected: Rejections) -> Iterator[UpdateRows | EncodedUpdates]:
+        """The updates of all messages that are not rejected, by format."""
+        options = self._options
+        chosen = formats_of(batch, options.default, options.of_topics, options.formats, rejected)
+        good = np.ones(len(batch), dtype=np.bool_)
+        good[[*rejected]] = False
+        for index, format_ in enumerate(options.formats):
+            rows = np.flatnonzero(good & (chosen == index))
+            if len(rows):
+                of_format = batch if len(rows) == len(batch) else batch.take(pa.array(rows))
+                messages = Messages(of_format, rows)
+                yield from message_reader(format_)(messages, self._dictionary.local, rejected)
+
+    def _fits(self, rows: UpdateRows | EncodedUpdates, rejected: Rejections) -> bool:
         """Whether the program has the predicate with this arity; if not, all are rejected."""
         arity = self._arities.get(rows.predicate)
-        if arity == len(rows.args):
+        if arity == rows.arity:
             return True
         if arity is None:
             reason = Reason.UNKNOWN_PREDICATE
@@ -130,43 +151,77 @@ class Codec:
             detail = f"The program has no predicate {rows.predicate[:80]!r}; it has {known}."
         else:
             reason = Reason.WRONG_ARITY
-            detail = f"{rows.predicate} has {arity} arguments; got {len(rows.args)}."
+            detail = f"{rows.predicate} has {arity} arguments; got {rows.arity}."
         _reject(rows, range(len(rows.messages)), reason, detail, rejected)
         return False
 
-    def _encode(self, group: _CheckedRows, rejected: Rejections) -> NDArray[np.int32]:
+    def _checked(
+        self,
+        rows: UpdateRows | EncodedUpdates,
+        appended: NDArray[np.int64],
+        rejected: Rejections,
+    ) -> _Checked:
+        """Check whatever needs no ids."""
+        of_messages = appended[rows.messages]
+        if isinstance(rows, EncodedUpdates):
+            times = timestamps.in_range(of_messages)
+            _check_times(rows, times, rejected)
+            lengths = self._dictionary.local.lengths(rows.args)
+            self._check_lengths(rows, lengths.reshape(rows.args.shape), rejected)
+            return _Checked(rows, times)
+        terms = [_terms(rows, column, rejected) for column in rows.args]
+        times = timestamps.milliseconds(rows.ts, of_messages)
+        _check_nul(rows, terms, rejected)
+        _check_times(rows, times, rejected)
+        zero = np.flatnonzero(rows.diff == 0).tolist()
+        _reject(rows, zero, Reason.DIFF_ZERO, "diff must not be 0.", rejected)
+        if rows.predicate in ARITIES:
+            _check_kinds(rows, terms, rejected)
+        if terms:
+            lengths = np.stack([pc.binary_length(column).to_numpy() for column in terms], axis=1)
+            self._check_lengths(rows, lengths, rejected)
+        return _Checked(rows, times, terms)
+
+    def _check_lengths(
+        self,
+        rows: UpdateRows | EncodedUpdates,
+        lengths: NDArray[np.int64],
+        rejected: Rejections,
+    ) -> None:
+        """Reject terms that are too long; *lengths* are bytes, of shape (n, arity)."""
+        most = self._options.max_term_bytes
+        longest = lengths.max(axis=1, initial=0)
+        for index in np.flatnonzero(longest > most).tolist():
+            detail = f"A term has {longest[index]} bytes; the maximum is {most}."
+            _reject(rows, [index], Reason.OVERSIZED_TERM, detail, rejected)
+
+    def _encode(self, group: _Checked, rejected: Rejections) -> NDArray[np.int32]:
         """Ids of the terms, int32 of shape (n, arity); -1 in rejected rows."""
-        keep = _not_rejected(group.rows, rejected)
-        ids = np.full((len(keep), len(group.terms)), _INVALID_ID, dtype=np.int32)
-        for position, terms in enumerate(group.terms):
+        rows, keep = group.rows, _not_rejected(group.rows, rejected)
+        ids = np.full((len(keep), rows.arity), _INVALID_ID, dtype=np.int32)
+        if isinstance(rows, EncodedUpdates):
+            ids[keep] = self._dictionary.resolve(rows.args[keep])
+            return ids
+        for position, terms in enumerate(group.terms or ()):
             kept = terms if keep.all() else terms.filter(pa.array(keep))
             ids[keep, position] = self._dictionary.encode_validated(kept)
             for index in np.flatnonzero(keep & (ids[:, position] == _INVALID_ID)).tolist():
                 reason, detail = _invalid_term(terms[index].as_py())
-                _reject(group.rows, [index], reason, detail, rejected)
+                _reject(rows, [index], reason, detail, rejected)
         return ids
 
 
 def _reject(
-    rows: UpdateRows, indices: Iterable[int], reason: Reason, detail: str, rejected: Rejections
+    rows: UpdateRows | EncodedUpdates,
+    indices: Iterable[int],
+    reason: Reason,
+    detail: str,
+    rejected: Rejections,
 ) -> None:
     """Reject the messages of some updates, unless they are rejected already."""
     for index in indices:
-        place = rows.places[index] if rows.places else ""
-        rejected.setdefault(int(rows.messages[index]), RejectedError(reason, f"{place}{detail}"))
-
-
-def _checked(rows: UpdateRows, appended: NDArray[np.int64], rejected: Rejections) -> _CheckedRows:
-    """Check whatever needs no dictionary."""
-    terms = [_terms(rows, column, rejected) for column in rows.args]
-    times = timestamps.milliseconds(rows.ts, appended[rows.messages])
-    _check_nul(rows, terms, rejected)
-    _check_times(rows, times, rejected)
-    zero = np.flatnonzero(rows.diff == 0).tolist()
-    _reject(rows, zero, Reason.DIFF_ZERO, "diff must not be 0.", rejected)
-    if rows.predicate in ARITIES:
-        _check_kinds(rows, terms, rejected)
-    return _CheckedRows(rows, terms, times)
+        error = RejectedError(reason, rows.place(index) + detail)
+        rejected.setdefault(int(rows.messages[index]), error)
 
 
 def _terms(
@@ -201,9 +256,11 @@ def _mentions_nul(terms: pa.LargeStringArray) -> bool:
     return b"u0000" in data or b"U0000" in data or b"\0" in data
 
 
-def _check_times(rows: UpdateRows, times: NDArray[np.int64], rejected: Rejections) -> None:
+def _check_times(
+    rows: UpdateRows | EncodedUpdates, times: NDArray[np.int64], rejected: Rejections
+) -> None:
     for index in np.flatnonzero(times == timestamps.INVALID).tolist():
-        ts = rows.ts[index]
+        ts = rows.ts[index] if isinstance(rows, UpdateRows) else None
         detail = (
             timestamps.OUT_OF_RANGE
             if ts is None
@@ -240,7 +297,7 @@ def _first_bytes(texts: pa.LargeStringArray) -> NDArray[np.uint8]:
     return first
 
 
-def _not_rejected(rows: UpdateRows, rejected: Rejections) -> NDArray[np.bool_]:
+def _not_rejected(rows: UpdateRows | EncodedUpdates, rejected: Rejections) -> NDArray[np.bool_]:
     if not rejected:
         return np.ones(len(rows.messages), dtype=np.bool_)
     return ~np.isin(rows.messages, np.fromiter(rejected, dtype=np.int64))

@@ -68,7 +68,7 @@ def decode_changes(
 
 def headers(epoch: int) -> list[Header]:
     """Headers of every change of an epoch."""
-    return [("content-type", JSON.content_type.encode()), ("epoch", str(epoch).encode())]
+    return [("content-type", JSON.content_types[0].encode()), ("epoch", str(epoch).encode())]
 
 
 def encode_updates(columns: Sequence[pa.Array], diff: int) -> Outgoing:

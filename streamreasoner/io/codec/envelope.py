@@ -8,25 +8,27 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamreasoner.io.formats.registry import JSON
+from streamreasoner.io.formats.reading.messages import header_values
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from streamreasoner.io.formats.format import Format
+    from streamreasoner.io.formats.reading.format import Format
     from streamreasoner.io.formats.rejected import Rejections
 
 
-def check_envelopes(batch: pa.Table, max_bytes: int, format_: Format = JSON) -> Rejections:
-    """Reject rows whose value is empty, too long, or of another format by content type.
+_UNKNOWN = -1
+
+
+def check_values(batch: pa.Table, max_bytes: int) -> Rejections:
+    """Reject rows whose value is empty or too long.
 
     Args:
-        batch: Columns `value` (binary) and `headers` (list of key and value).
+        batch: Column `value` (binary).
         max_bytes: Longest value that is read.
-        format_: The format of all messages.
     """
     rejected: Rejections = {}
     lengths = pc.fill_null(pc.binary_length(batch.column("value")), 0).to_numpy()
@@ -39,31 +41,48 @@ def check_envelopes(batch: pa.Table, max_bytes: int, format_: Format = JSON) -> 
         rejected[row] = RejectedError(
             Reason.OVERSIZED, f"The value has {lengths[row]} bytes; the maximum is {max_bytes}."
         )
-    for row, content_type in _content_types(batch):
-        if content_type.split(";")[0].strip().lower() != format_.content_type:
-            detail = (
-                f"The content type is {content_type[:80]!r}; it must be {format_.content_type}."
-            )
-            rejected.setdefault(row, RejectedError(Reason.CONTENT_TYPE, detail))
     return rejected
+
+
+def formats_of(
+    batch: pa.Table,
+    default: Format,
+    of_topics: Mapping[str, Format],
+    formats: Sequence[Format],
+    rejected: Rejections,
+) -> NDArray[np.int8]:
+    """The format of each message, as its index in `formats`; int8 of shape (n,).
+
+    It is that of the header `content-type`, or else that of the topic, or else the default.
+
+    Args:
+        batch: Columns `headers` (list of key and value) and, if there are `of_topics`, `topic`.
+        default: One of `formats`.
+        of_topics: Formats of messages of some topics.
+        formats: All that are read.
+        rejected: Gets messages with a content type of no format, unless they are in it.
+    """
+    chosen = np.full(len(batch), formats.index(default), dtype=np.int8)
+    for topic, format_ in of_topics.items():
+        is_topic = pc.equal(batch.column("topic"), topic).to_numpy(zero_copy_only=False)
+        chosen[is_topic] = formats.index(format_)
+    by_type = {name: index for index, each in enumerate(formats) for name in each.content_types}
+    rows, indices, types = header_values(batch, "content-type")
+    texts = [encoded.decode("utf-8", "replace") for encoded in types]
+    found = np.array(
+        [by_type.get(text.split(";")[0].strip().lower(), _UNKNOWN) for text in texts], np.int8
+    )
+    # Of several types of a message the last one counts, and each must be known.
+    chosen[rows] = found[indices]
+    unknown = found[indices] == _UNKNOWN
+    for row, index in zip(rows[unknown].tolist(), indices[unknown].tolist(), strict=True):
+        known = ", ".join(each.content_types[0] for each in formats)
+        detail = f"The content type is {texts[index][:80]!r}; it must be one of {known}."
+        rejected.setdefault(row, RejectedError(Reason.CONTENT_TYPE, detail))
+    return chosen
 
 
 def append_milliseconds(batch: pa.Table) -> NDArray[np.int64]:
     """Kafka's timestamps of a batch, as int64 milliseconds since 1970."""
     column = batch.column("timestamp").cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
     return np.asarray(column.to_numpy(), dtype=np.int64)
-
-
-def _content_types(batch: pa.Table) -> Iterator[tuple[int, str]]:
-    """Rows with a `content-type` header and its value; a row may have several."""
-    headers = batch.column("headers")
-    if headers.null_count == len(headers):
-        return
-    flat = pc.list_flatten(headers)
-    is_type = pc.equal(pc.ascii_lower(pc.struct_field(flat, "key")), "content-type")
-    rows = pc.list_parent_indices(headers).filter(is_type)
-    # There are few distinct types, so decode each once.
-    types = pc.struct_field(flat, "value").filter(is_type).dictionary_encode().combine_chunks()
-    texts = [value.decode("utf-8", "replace") for value in types.dictionary.to_pylist()]
-    for row, index in zip(rows.to_pylist(), types.indices.to_pylist(), strict=True):
-        yield row, "" if index is None else texts[index]

@@ -6,10 +6,18 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
+from streamreasoner.errors import DataError
 from streamreasoner.io.codec.encode import encode_updates
-from streamreasoner.io.formats.document import Document, open_bytes
 from streamreasoner.io.formats.json import write_fact
-from streamreasoner.io.formats.registry import JSON, NTRIPLES, of_suffix, read_facts
+from streamreasoner.io.formats.reading.document import Document, open_bytes
+from streamreasoner.io.formats.registry import (
+    DOCUMENTS,
+    JSON,
+    JSON_LINES,
+    NTRIPLES,
+    of_suffix,
+    read_facts,
+)
 from streamreasoner.lang.ast import TRIPLE
 from streamreasoner.rdf.dictionary import Dictionary
 
@@ -19,8 +27,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from streamreasoner.io.formats.document import Source
-    from streamreasoner.io.formats.format import Format
+    from streamreasoner.io.formats.reading.document import Source
+    from streamreasoner.io.formats.reading.format import Format
 
 _READ_BYTES = 1 << 20
 
@@ -37,8 +45,13 @@ def messages_of(
         header: Whether CSV files begin with a header line.
     """
     format_ = format_ or of_suffix(source) or NTRIPLES
-    if format_ is JSON:
+    if format_ in (JSON, JSON_LINES):
         return _json_lines(source)
+    if format_ not in DOCUMENTS:
+        raise DataError(
+            f"{source}: files in the format {format_.name} cannot be sent; use one of "
+            f"{', '.join(suffix for each in DOCUMENTS for suffix in each.suffixes)}, or .jsonl."
+        )
     content: Source = source
     if str(source) == "-":
         content = iter(partial(sys.stdin.buffer.read, _READ_BYTES), b"")

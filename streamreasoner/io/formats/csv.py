@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from streamreasoner.errors import DataError, TermError
-from streamreasoner.io.formats.document import opened, reading
-from streamreasoner.io.formats.format import Facts
+from streamreasoner.io.formats.reading.document import opened, reading
+from streamreasoner.io.formats.reading.format import Facts
 from streamreasoner.lang.ast import ARITIES, QUAD
 from streamreasoner.rdf.terms import Term, TermKind, canonical
 from streamreasoner.rdf.vocabulary import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER, XSD_STRING
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.io.formats.document import Document
+    from streamreasoner.io.formats.reading.document import Document
     from streamreasoner.rdf.dictionary import Dictionary
 
 _BATCH = 1 << 16

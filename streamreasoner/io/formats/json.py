@@ -1,121 +1,73 @@
-"""Messages in JSON, one update each, or the reason for their rejection.
-
-Invariant: `read_any` gives the same message as the fast decoders for every value they accept, and a
-precise reason for every other.
-"""
+"""JSON: messages of an update or an array of updates, and what the output topic holds."""
 
 from __future__ import annotations
 
 import json
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamreasoner.errors import DataError
-from streamreasoner.io.formats import timestamps
-from streamreasoner.io.formats.format import UpdateRows
-from streamreasoner.io.formats.json_object import MAX_DIFF, Argument, read_object, wrong_fields
-from streamreasoner.io.formats.rejected import RejectedError
+from streamreasoner.io.formats.reading import timestamps
+from streamreasoner.io.formats.reading.json_object import read_array
+from streamreasoner.io.formats.reading.json_updates import (
+    TripleMessage,
+    decode_triple,
+    grouped,
+    read_any,
+    read_part,
+    update_rows,
+)
 from streamreasoner.lang.ast import TRIPLE, bracketed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
+    from streamreasoner.io.formats.reading.format import UpdateRows
+    from streamreasoner.io.formats.reading.json_updates import Numbered
+    from streamreasoner.io.formats.reading.messages import Messages
     from streamreasoner.io.formats.rejected import Rejections
+    from streamreasoner.rdf.dictionary import Dictionary
 
-Diff = Annotated[int, msgspec.Meta(ge=-MAX_DIFF, le=MAX_DIFF)]
-
-
-class TripleMessage(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """`{"s": ..., "p": ..., "o": ..., "diff": ..., "ts": ...}`; terms in N-Triples syntax."""
-
-    s: str
-    p: str
-    o: str
-    diff: Diff
-    ts: str | int | None = None
+UPDATE = "Update"
+"""What an element of an array is called."""
+_WHITE_SPACE = b" \t\r\n"
+_decode_triples = msgspec.json.Decoder(list[TripleMessage]).decode
 
 
-class FactMessage(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """`{"predicate": ..., "args": [...], "diff": ..., "ts": ...}`; JSON numbers are literals."""
-
-    predicate: str
-    args: list[Argument]
-    diff: Diff
-    ts: str | int | None = None
-
-
-decode_triple = msgspec.json.Decoder(TripleMessage).decode
-decode_fact = msgspec.json.Decoder(FactMessage).decode
-
-
-def read_messages(values: Sequence[bytes], rejected: Rejections) -> list[UpdateRows]:
-    """Triples, followed by the other facts by predicate; see `MessageReader`."""
-    if values and not rejected:
-        # Nearly every batch holds triples only: try to decode all of them at once.
-        with suppress(ValueError, RecursionError):
-            return [_triples(range(len(values)), [decode_triple(value) for value in values])]
-    triples: dict[int, TripleMessage] = {}
-    facts: dict[tuple[str, int], dict[int, FactMessage]] = {}
-    for row, value in enumerate(values):
-        if row in rejected:
-            continue
-        try:
-            message = read_any(value)
-        except RejectedError as error:
-            rejected[row] = error
-            continue
-        if isinstance(message, FactMessage):
-            facts.setdefault((message.predicate, len(message.args)), {})[row] = message
-        else:
-            triples[row] = message
-    groups = [_facts(name, messages) for (name, _), messages in sorted(facts.items())]
-    return [_triples([*triples], [*triples.values()]), *groups] if triples else groups
+def read_messages(
+    messages: Messages, dictionary: Dictionary, rejected: Rejections
+) -> list[UpdateRows]:
+    """Updates of messages that are an object or an array of objects; see `MessageReader`."""
+    del dictionary
+    values = messages.values()
+    # Nearly every batch holds triples only: try to decode all of them at once.
+    with suppress(ValueError, RecursionError):
+        triples = [decode_triple(value) for value in values]
+        return [update_rows(TRIPLE, messages.rows, triples)]
+    return grouped(messages, values, read_value, UPDATE, rejected)
 
 
-def _triples(rows: Sequence[int], messages: Sequence[TripleMessage]) -> UpdateRows:
-    return UpdateRows(
-        TRIPLE,
-        np.asarray(rows, dtype=np.int64),
-        (
-            [message.s for message in messages],
-            [message.p for message in messages],
-            [message.o for message in messages],
-        ),
-        np.array([message.diff for message in messages], dtype=np.int64),
-        [message.ts for message in messages],
-    )
-
-
-def _facts(predicate: str, by_row: Mapping[int, FactMessage]) -> UpdateRows:
-    messages = by_row.values()
-    return UpdateRows(
-        predicate,
-        np.fromiter(by_row, dtype=np.int64),
-        [*zip(*(message.args for message in messages), strict=True)],
-        np.array([message.diff for message in messages], dtype=np.int64),
-        [message.ts for message in messages],
-    )
-
-
-def read_any(value: bytes) -> TripleMessage | FactMessage:
-    """The message in one value.
+def read_value(value: bytes) -> Numbered:
+    """The updates of an object, or of an array of objects, with their number; 0 for an object.
 
     Raises:
-        RejectedError: The value is not a message.
+        RejectedError: The value is neither.
     """
-    for decode in (decode_triple, decode_fact):
-        try:
-            return decode(value)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            continue
-    raise wrong_fields(read_object(value))
+    if not value.lstrip(_WHITE_SPACE).startswith(b"["):
+        return [(0, read_any(value))]
+    with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return enumerate(_decode_triples(value), start=1)
+    return [
+        (number, read_part(UPDATE, number, each))
+        for number, each in enumerate(read_array(value), start=1)
+    ]
 
 
 def fact_of_message(text: str) -> str:

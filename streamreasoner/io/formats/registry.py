@@ -5,7 +5,8 @@ The suffix selects the format of a file:
 - `.nt`: N-Triples, as facts of `triple`;
 - `.nq`: N-Quads, as facts of `quad`; a line without a graph belongs to the default graph, whose
   triples are facts of `triple`;
-- `.ttl`: Turtle, streamed through pyoxigraph, which makes no network access;
+- `.ttl`, `.trig`, `.jsonld`: Turtle, TriG and JSON-LD, streamed through pyoxigraph, which makes no
+  network access;
 - `.csv`: RFC 4180, without a header line unless there is said to be one; the file name up to its
   first dot is the predicate, each record a fact, each cell an argument.
 
@@ -20,32 +21,51 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from streamreasoner.errors import DataError
-from streamreasoner.io.formats.document import Document
-from streamreasoner.io.formats.format import Format
+from streamreasoner.io.formats.reading.document import Document
+from streamreasoner.io.formats.reading.format import Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from streamreasoner.io.formats.format import FactReader, Facts, MessageReader
-    from streamreasoner.io.formats.lines import BadLine
+    from streamreasoner.io.formats.reading.format import FactReader, Facts, MessageReader
+    from streamreasoner.io.formats.reading.lines import BadLine
     from streamreasoner.rdf.dictionary import Dictionary
 
 _HERE = __name__.rpartition(".")[0]
-NTRIPLES = Format("ntriples", (".nt",), "application/n-triples", f"{_HERE}.ntriples")
-NQUADS = Format("nquads", (".nq",), "application/n-quads", f"{_HERE}.nquads")
-TURTLE = Format("turtle", (".ttl",), "text/turtle", f"{_HERE}.turtle")
-CSV = Format("csv", (".csv",), "text/csv", f"{_HERE}.csv")
-JSON = Format("json", (".json", ".jsonl", ".ndjson"), "application/json", f"{_HERE}.json")
+NTRIPLES = Format("ntriples", (".nt",), ("application/n-triples",), f"{_HERE}.ntriples")
+NQUADS = Format("nquads", (".nq",), ("application/n-quads",), f"{_HERE}.nquads")
+TURTLE = Format("turtle", (".ttl",), ("text/turtle",), f"{_HERE}.turtle")
+TRIG = Format("trig", (".trig",), ("application/trig",), f"{_HERE}.trig")
+JSON_LD = Format("json-ld", (".jsonld",), ("application/ld+json",), f"{_HERE}.json_ld")
+CSV = Format("csv", (".csv",), ("text/csv",), f"{_HERE}.csv")
+RDF_PATCH = Format(
+    "rdf-patch", (".rdfp",), ("application/rdf-patch", "text/rdf-patch"), f"{_HERE}.rdf_patch"
+)
+JSON = Format("json", (".json",), ("application/json",), f"{_HERE}.json")
+JSON_LINES = Format(
+    "json-lines",
+    (".jsonl", ".ndjson"),
+    ("application/jsonl", "application/x-ndjson", "application/jsonlines"),
+    f"{_HERE}.json_lines",
+)
 
-DOCUMENTS = (NTRIPLES, NQUADS, TURTLE, CSV)
+DOCUMENTS = (NTRIPLES, NQUADS, TURTLE, TRIG, JSON_LD, CSV)
 """Formats of documents of facts."""
+MESSAGES = (JSON, JSON_LINES, NTRIPLES, NQUADS, RDF_PATCH, TURTLE, TRIG, JSON_LD)
+"""Formats of messages, in the order in which a batch of several is read."""
+_ALL = tuple(dict.fromkeys((*DOCUMENTS, *MESSAGES)))
 _COMPRESSED = (".gz", ".xz")
 
 
 def of_suffix(path: Path) -> Format | None:
     """The format of a file by its name."""
     suffix = (path.with_suffix("") if path.suffix in _COMPRESSED else path).suffix
-    return next((each for each in (*DOCUMENTS, JSON) if suffix in each.suffixes), None)
+    return next((each for each in _ALL if suffix in each.suffixes), None)
+
+
+def of_name(name: str) -> Format:
+    """The format of messages with a name; a KeyError if there is none."""
+    return {each.name: each for each in MESSAGES}[name]
 
 
 def read_facts(format_: Format, document: Document, dictionary: Dictionary) -> Iterator[Facts]:

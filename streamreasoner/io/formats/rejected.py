@@ -12,9 +12,12 @@ class Reason(Enum):
 
     EMPTY_VALUE = "empty-value"
     OVERSIZED = "oversized"
+    OVERSIZED_TERM = "oversized-term"
     CONTENT_TYPE = "unsupported-content-type"
     NOT_UTF8 = "not-utf8"
     NOT_JSON = "not-json"
+    MALFORMED_LINE = "malformed-line"
+    MALFORMED_DOCUMENT = "malformed-document"
     LONE_SURROGATE = "lone-surrogate"
     NUL = "nul-character"
     NOT_AN_OBJECT = "not-an-object"

@@ -4,7 +4,7 @@ A term is looked up before it is checked: terms in the dictionary are canonical 
 term is checked only on its first occurrence.
 """
 
-# ruff: noqa: C901, PLR0915, PLR1714, PLR2004  (byte widths and branches are those of the format; numba has no all() or set)
+# ruff: noqa: C901, PLR0912, PLR0915, PLR0917, PLR1714, PLR2004  (byte widths and branches are those of the format; numba has no all() or set)
 
 from __future__ import annotations
 
@@ -41,47 +41,92 @@ TAB = ord("\t")
 NEWLINE = ord("\n")
 RETURN = ord("\r")
 SPACE = ord(" ")
+ADD = ord("A")
+DELETE = ord("D")
 
-# Positions in the cursor: byte offset of the next line, rows written, lines read.
-OFFSET = 0
-ROWS = 1
-LINES = 2
-CURSOR_LENGTH = 3
+# Positions in the cursor: the text, byte offset of its next line, rows written, its lines read.
+TEXT = 0
+OFFSET = 1
+ROWS = 2
+LINES = 3
+CURSOR_LENGTH = 4
+
+# Columns of a row: ids of its terms, its sign, and the number of its line, from 1.
+SUBJECT = 0
+PREDICATE = 1
+OBJECT = 2
+GRAPH = 3
+SIGN = 4
+LINE = 5
+ROW_LENGTH = 6
+
+# Bits of a syntax: a graph may follow the object; A or D begins a line.
+GRAPHS = 1
+SIGNS = 2
 
 DONE = 0
 
 
 @kernel
-def scan(header: np.ndarray, cursor: np.ndarray, data: int, length: int, out: np.ndarray) -> int:
-    """Encode lines until the end of the text, or until a line that it cannot encode.
+def scan(
+    header: np.ndarray,
+    cursor: np.ndarray,
+    data: int,
+    starts: np.ndarray,
+    ends: np.ndarray,
+    syntax: int,
+    out: np.ndarray,
+    counts: np.ndarray,
+) -> int:
+    """Encode the lines of texts until the end, or until a line that it cannot encode.
 
     Args:
         header: State of the dictionary.
         cursor: Where to start; updated to the line at which the scan stopped.
-        data: Address of the text, whose last byte is a line feed.
-        length: Bytes of text.
-        out: Ids of subject, predicate and object, int32 of shape (rows, 3), with enough rows for
-            any text of that length.
+        data: Address from which texts are counted.
+        starts: Where each text starts, int64 of shape (n,).
+        ends: Where each text ends, int64 of shape (n,); its last line needs no line feed.
+        syntax: `GRAPHS` for N-Quads, `GRAPHS | SIGNS` for RDF Patch, 0 for N-Triples.
+        out: Rows, int32 of shape (rows, ROW_LENGTH), with enough for any texts of that length;
+            the graph is ABSENT where a line has none.
+        counts: Set to the rows written up to the end of each text, int64 of shape (n,).
 
     Returns:
         DONE; FULL if the dictionary must grow; UNCERTAIN if the line needs the exact path.
     """
-    starts = int64_column(header[STARTS])
+    term_starts = int64_column(header[STARTS])
+    text = cursor[TEXT]
     position = data + cursor[OFFSET]
-    end = data + length
     row = cursor[ROWS]
     line = cursor[LINES]
     status = DONE
     subject = ABSENT
     subject_address = 0
     subject_length = 0
-    while position < end:
+    while text < len(ends):
+        end = data + ends[text]
+        if position >= end:
+            counts[text] = row
+            text += 1
+            if text < len(ends):
+                position = data + starts[text]
+                line = 0
+            continue
         line_end = find_byte(position, end, NEWLINE)
         here = skip_blanks(position, line_end)
         if is_line_end(here, line_end):
             position = line_end + 1
             line += 1
             continue
+        sign = 1
+        if syntax & SIGNS:
+            letter = load_byte(here)
+            after = skip_blanks(here + 1, line_end)
+            if (letter != ADD and letter != DELETE) or after == here + 1:
+                status = UNCERTAIN
+                break
+            sign = 1 if letter == ADD else -1
+            here = after
         # Most files keep the triples of a subject together, so compare with the last one first.
         first = here
         known_subject = (
@@ -95,17 +140,22 @@ def scan(header: np.ndarray, cursor: np.ndarray, data: int, length: int, out: np
         second_end = term_end(second, line_end)
         third = skip_blanks(second_end, line_end)
         third_end = term_end(third, line_end)
-        here = skip_blanks(third_end, line_end)
+        fourth = skip_blanks(third_end, line_end)
+        fourth_end = fourth
+        if syntax & GRAPHS and fourth < line_end and load_byte(fourth) != DOT:
+            fourth_end = term_end(fourth, line_end)
+        here = skip_blanks(fourth_end, line_end)
         if (
             here >= line_end
             or load_byte(here) != DOT
             or load_byte(first) == QUOTE
             or load_byte(second) != LESS
+            or load_byte(fourth) == QUOTE
             or not is_line_end(skip_blanks(here + 1, line_end), line_end)
         ):
             status = UNCERTAIN
             break
-        # Look up all three before any is added.
+        # Look up all before any is added.
         first_hash = np.uint64(0)
         if not known_subject:
             first_hash = hash_term(header, first, first_end - first)
@@ -114,11 +164,19 @@ def scan(header: np.ndarray, cursor: np.ndarray, data: int, length: int, out: np
         predicate = find(header, second, second_end - second, second_hash)
         third_hash = hash_term(header, third, third_end - third)
         object_ = find(header, third, third_end - third, third_hash)
-        if subject == ABSENT or predicate == ABSENT or object_ == ABSENT:
+        has_graph = fourth_end > fourth
+        graph = ABSENT
+        fourth_hash = np.uint64(0)
+        if has_graph:
+            fourth_hash = hash_term(header, fourth, fourth_end - fourth)
+            graph = find(header, fourth, fourth_end - fourth, fourth_hash)
+        new_graph = has_graph and graph == ABSENT
+        if subject == ABSENT or predicate == ABSENT or object_ == ABSENT or new_graph:
             if (
                 (subject == ABSENT and not is_canonical(first, first_end - first))
                 or (predicate == ABSENT and not is_canonical(second, second_end - second))
                 or (object_ == ABSENT and not is_canonical(third, third_end - third))
+                or (new_graph and not is_canonical(fourth, fourth_end - fourth))
             ):
                 status = UNCERTAIN
                 break
@@ -128,18 +186,24 @@ def scan(header: np.ndarray, cursor: np.ndarray, data: int, length: int, out: np
                 predicate = add_after(header, second, second_end - second, second_hash)
             if object_ == ABSENT:
                 object_ = add_after(header, third, third_end - third, third_hash)
-            if subject == FULL or predicate == FULL or object_ == FULL:
+            if new_graph:
+                graph = add_after(header, fourth, fourth_end - fourth, fourth_hash)
+            if subject == FULL or predicate == FULL or object_ == FULL or graph == FULL:
                 status = FULL
                 break
         if not known_subject:
-            subject_address = header[ARENA] + starts[subject]
+            subject_address = header[ARENA] + term_starts[subject]
             subject_length = first_end - first
-        out[row, 0] = subject
-        out[row, 1] = predicate
-        out[row, 2] = object_
+        line += 1
+        out[row, SUBJECT] = subject
+        out[row, PREDICATE] = predicate
+        out[row, OBJECT] = object_
+        out[row, GRAPH] = graph
+        out[row, SIGN] = sign
+        out[row, LINE] = line
         row += 1
         position = line_end + 1
-        line += 1
+    cursor[TEXT] = text
     cursor[OFFSET] = position - data
     cursor[ROWS] = row
     cursor[LINES] = line

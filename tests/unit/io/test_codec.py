@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.io.codec.decode import Codec
+from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.formats.rejected import Reason
 from streamreasoner.rdf.dictionary import Dictionary
 
@@ -42,7 +42,8 @@ class Decoding:
 
     def __init__(self, arities=None, limit=1000):
         self.dictionary = Dictionary()
-        self.codec = Codec(self.dictionary, arities or {"edge": 2, "flag": 0}, limit)
+        options = InputOptions(max_message_bytes=limit, max_term_bytes=limit)
+        self.codec = Codec(self.dictionary, arities or {"edge": 2, "flag": 0}, options)
 
     def __call__(self, *values, headers=None):
         """Updates as (predicate, terms, diff) and rejections as (row, reason)."""

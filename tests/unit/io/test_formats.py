@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 
@@ -12,13 +13,16 @@ import pyarrow as pa
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streamreasoner.io.codec.decode import Codec
+from streamreasoner.config_values import FORMATS
+from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.formats import registry
-from streamreasoner.io.formats.format import Format, UpdateRows
+from streamreasoner.io.formats.reading.format import Format, UpdateRows
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 from streamreasoner.rdf.dictionary import Dictionary
 
-THREE = Format("three", (".three",), "text/three", __name__)
+THREE = Format("three", (".three",), ("text/three",), __name__)
+JSON_ONLY = InputOptions(max_message_bytes=1000, max_term_bytes=1000, formats=(registry.JSON,))
+THREE_ONLY = replace(JSON_ONLY, default=THREE, formats=(THREE,))
 ARITIES = {"edge": 2, "flag": 0}
 GOOD = ["edge", ["<http://e/a>", 1], 1, None]
 FLAG = ["flag", [], -2, 5]
@@ -36,21 +40,22 @@ UPDATES = st.sampled_from([GOOD, FLAG, OTHER]) | st.sampled_from(BAD)
 MESSAGES = st.lists(st.tuples(UPDATES, UPDATES, UPDATES) | st.just(()), max_size=6)
 
 
-def read_messages(values, rejected):
+def read_messages(messages, dictionary, rejected):
     """Messages of three updates: predicate, arguments, multiplicity and time."""
+    del dictionary
     groups = {}
-    for message, value in enumerate(values):
-        if message not in rejected:
-            updates = json.loads(value)
-            if len(updates) != 3:
-                rejected[message] = RejectedError(Reason.WRONG_TYPE, "There are not three updates.")
-            for place, (predicate, args, diff, ts) in enumerate(updates):
-                row = (message, args, diff, ts, f"[{place}]: ")
-                groups.setdefault((predicate, len(args)), []).append(row)
-    for (predicate, _), rows in sorted(groups.items()):
-        messages, args, diff, ts, places = zip(*rows, strict=True)
+    for row, value in zip(messages.rows.tolist(), messages.values(), strict=True):
+        updates = json.loads(value)
+        if len(updates) != 3:
+            rejected[row] = RejectedError(Reason.WRONG_TYPE, "There are not three updates.")
+        for number, (predicate, args, diff, ts) in enumerate(updates, start=1):
+            groups.setdefault((predicate, len(args)), []).append((row, args, diff, ts, number))
+    for (predicate, _), group in sorted(groups.items()):
+        rows, args, diff, ts, numbers = zip(*group, strict=True)
         columns = [*zip(*args, strict=True)]
-        yield UpdateRows(predicate, np.array(messages), columns, np.array(diff), ts, places)
+        yield UpdateRows(
+            predicate, np.array(rows), columns, np.array(diff), ts, "Part", np.array(numbers)
+        )
 
 
 def table(values, content_type=None):
@@ -83,7 +88,7 @@ def alone(text):
     """What the codec makes of an update that is a message of its own: updates, and a reason."""
     dictionary = Dictionary()
     fields = dict(zip(("predicate", "args", "diff", "ts"), json.loads(text), strict=True))
-    decoded = Codec(dictionary, ARITIES, 1000).decode(table([fields]))
+    decoded = Codec(dictionary, ARITIES, JSON_ONLY).decode(table([fields]))
     return updates_of(decoded, dictionary), [(one.reason, one.detail) for one in decoded.rejected]
 
 
@@ -93,14 +98,14 @@ def alone(text):
 def test_a_message_of_many_updates_is_taken_or_rejected_as_a_whole(messages):
     """It gives what its updates give as messages; a bad one rejects it, with its place."""
     dictionary = Dictionary()
-    decoded = Codec(dictionary, ARITIES, 1000, THREE).decode(table(messages, b"Text/Three; v=1"))
+    decoded = Codec(dictionary, ARITIES, THREE_ONLY).decode(table(messages, b"Text/Three; v=1"))
     rejected = {one.row: (one.reason, one.detail) for one in decoded.rejected}
     expected = Counter()
     for row, message in enumerate(messages):
         results = [alone(json.dumps(update)) for update in message]
         reasons = [
-            (reason, f"[{place}]: {detail}")
-            for place, (_, refused) in enumerate(results)
+            (reason, f"Part {number}: {detail}")
+            for number, (_, refused) in enumerate(results, start=1)
             for reason, detail in refused
         ]
         if message and not reasons:
@@ -114,20 +119,26 @@ def test_a_message_of_many_updates_is_taken_or_rejected_as_a_whole(messages):
 
 
 def test_messages_of_another_format_are_rejected():
-    """The content type has to be that of the format."""
-    three, json_ = Codec(Dictionary(), ARITIES, 1000, THREE), Codec(Dictionary(), ARITIES, 1000)
+    """The content type has to be that of a format that is read."""
+    three, json_ = (Codec(Dictionary(), ARITIES, each) for each in (THREE_ONLY, JSON_ONLY))
     [one] = three.decode(table([[GOOD] * 3], b"application/json")).rejected
     [two] = json_.decode(table([[GOOD] * 3], b"text/three")).rejected
-    assert one.detail == "The content type is 'application/json'; it must be text/three."
-    assert two.detail == "The content type is 'text/three'; it must be application/json."
+    assert one.detail == "The content type is 'application/json'; it must be one of text/three."
+    assert two.detail == "The content type is 'text/three'; it must be one of application/json."
 
 
 def test_a_name_belongs_to_one_format():
     """Names, suffixes and content types select a format, so no two formats share one."""
-    formats = (*registry.DOCUMENTS, registry.JSON)
+    formats = {*registry.DOCUMENTS, *registry.MESSAGES}
     for names in (
         [each.name for each in formats],
-        [each.content_type for each in formats],
+        [name for each in formats for name in each.content_types],
         [suffix for each in formats for suffix in each.suffixes],
     ):
         assert len(names) == len({*names}) >= len(formats)
+
+
+def test_the_configuration_knows_the_formats_of_messages():
+    """`input.format` takes the names of the registry."""
+    assert [each.name for each in registry.MESSAGES] == [*FORMATS]
+    assert [registry.of_name(name) for name in FORMATS] == [*registry.MESSAGES]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from streamreasoner.errors import DataError
 from streamreasoner.io.formats import nquads
-from streamreasoner.io.formats.document import Document
-from streamreasoner.io.formats.lines import BadLine, quads
+from streamreasoner.io.formats.reading.document import Document
+from streamreasoner.io.formats.reading.lines import BadLine, quads
 from streamreasoner.rdf.dictionary import Dictionary
 
 S = b"<http://a/s> <http://a/p> "
@@ -142,10 +142,10 @@ def test_round_trip(document, end):
 
 def test_blocks_are_of_one_arity():
     """Lines without a graph become blocks of three columns, the others of four."""
-    text = S + b"_:a .\n" + S + b"_:a" + G + b".\n" + S + b"_:b ."
+    text = S + b"_:a .\n" + S + b"_:a" + G + b".\n" + S + b"_:b .\n"
     blocks = [(facts.predicate, facts.args.tolist()) for facts in blocks_of([text])]
 
-    assert blocks == [("triple", [[0, 1, 2], [0, 1, 3]]), ("quad", [[0, 1, 2, 4]])]
+    assert blocks == [("triple", [[0, 1, 2], [0, 1, 4]]), ("quad", [[0, 1, 2, 3]])]
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamreasoner.errors import DataError
-from streamreasoner.io.formats.lines import BadLine, triples
 from streamreasoner.io.formats.ntriples import read
+from streamreasoner.io.formats.reading.lines import BadLine, triples
 from streamreasoner.rdf.dictionary import Dictionary
 
 S = b"<http://a/s> <http://a/p> "

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamreasoner.errors import DataError
-from streamreasoner.io.formats.document import ChunkStream, opened, reading
+from streamreasoner.io.formats.reading.document import ChunkStream, opened, reading
 
 
 @given(st.lists(st.binary(max_size=9)), st.integers(1, 12))

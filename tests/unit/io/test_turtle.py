@@ -8,7 +8,8 @@ import rdflib
 from streamreasoner.api.nodes import to_ntriples
 from streamreasoner.errors import DataError
 from streamreasoner.io.formats import turtle
-from streamreasoner.io.formats.document import Document
+from streamreasoner.io.formats.reading import oxigraph
+from streamreasoner.io.formats.reading.document import Document
 from streamreasoner.rdf.dictionary import Dictionary
 
 TEXT = """
@@ -42,7 +43,7 @@ def test_it_reads_what_rdflib_reads(monkeypatch):
     ]
     assert shape(read(TEXT)) == shape(expected)
 
-    monkeypatch.setattr(turtle, "_BATCH", 2)
+    monkeypatch.setattr(oxigraph, "_BATCH", 2)
     assert shape(read(TEXT)) == shape(expected)
 
 

@@ -12,6 +12,7 @@ from control_builders import APPENDED, control, messages
 from streamreasoner.api.reasoner import Reasoner, columnar
 from streamreasoner.api.updates import Update
 from streamreasoner.errors import EngineError
+from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.pipeline.evaluator import Evaluator
 from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
 from streamreasoner.pipeline.observers import Observers
@@ -26,6 +27,7 @@ path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
 """
 ENDLESS = "count(0) . count(?m) :- count(?n), ?m = ?n + 1 ."
 A, B, C = (f"<http://example.org/{name}>" for name in "abc")
+OPTIONS = InputOptions(max_message_bytes=10_000, max_term_bytes=10_000)
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -54,7 +56,7 @@ class Process:
         )
         self.reasoner.engine.restore(tables.restore(before), before)
         self.evaluator = Evaluator(
-            self.reasoner, in_effect, "control", 10_000, closure, Observers()
+            self.reasoner, in_effect, "control", OPTIONS, closure, Observers()
         )
 
     def evaluate(self, epoch, updates=(), changes=()):

@@ -18,6 +18,7 @@ from streamreasoner.errors import (
     StateFullError,
     StreamReasonerError,
 )
+from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.pipeline.evaluator import Evaluator
 from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
@@ -83,7 +84,7 @@ class Process:
             self.reasoner,
             ProgramInEffect(program, text, text.arities, 8),
             "control",
-            10_000,
+            InputOptions(max_message_bytes=10_000, max_term_bytes=10_000),
             closure=False,
             observer=Observers(),
         )

@@ -10,6 +10,7 @@ from storage_builders import APP, restored
 
 from streamreasoner.api.reasoner import Reasoner, columnar
 from streamreasoner.errors import BrokerError
+from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.spark.offsets import Checkpoint
 from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.pipeline.batch import EpochRunner, Parts
@@ -24,6 +25,7 @@ from streamreasoner.state.tables import Tables
 
 PROGRAM = check_text("path(?x, ?y) :- edge(?x, ?y) .")
 TEXT = stored_text(PROGRAM)
+OPTIONS = InputOptions(max_message_bytes=10_000, max_term_bytes=10_000)
 EDGES = [("a", "b", 1), ("b", "c", 1), ("b", "c", -1), ("", "x", 1), ("c", "d", 2)]
 ENDS = [2, 5]
 
@@ -78,7 +80,7 @@ class Process:
             reasoner.engine.restore(self.tables.restore(point.before), before=point.before)
         in_effect = ProgramInEffect(PROGRAM, TEXT, TEXT.arities, 8)
         evaluator = Evaluator(
-            reasoner, in_effect, None, 10_000, closure=False, observer=Observers()
+            reasoner, in_effect, None, OPTIONS, closure=False, observer=Observers()
         )
         resort = LastResort(
             evaluator, AttemptsFile(directory / "attempts"), None, self.tables.has_begun

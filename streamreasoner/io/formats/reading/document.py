@@ -16,7 +16,7 @@ from streamreasoner.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from streamreasoner.io.formats.lines import BadLine
+    from streamreasoner.io.formats.reading.lines import BadLine
 
 Source: TypeAlias = "str | Path | Iterable[bytes]"
 """A path, or the bytes of a document in chunks of any size."""

@@ -7,12 +7,13 @@ from typing import Any
 
 import msgspec
 
+from streamreasoner.io.formats.reading.format import MAX_DIFF
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 
-MAX_DIFF = 1_000_000
 Argument = str | int | float | bool
 
 _decode = msgspec.json.Decoder().decode
+_cut = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _TRIPLE_FIELDS = ("s", "p", "o")
 _FACT_FIELDS = ("predicate", "args")
 _COMMON_FIELDS = ("diff", "ts")
@@ -25,8 +26,28 @@ def read_object(value: bytes) -> dict[str, Any]:
     Raises:
         RejectedError: The value is not a JSON object.
     """
+    decoded = _read(value)
+    if not isinstance(decoded, dict):
+        raise RejectedError(
+            Reason.NOT_AN_OBJECT, f"The value is a JSON {_kind(decoded)}, not an object."
+        )
+    return decoded
+
+
+def read_array(value: bytes) -> list[bytes]:
+    """The elements of the JSON array in one value, as they are written.
+
+    Raises:
+        RejectedError: The value is not a JSON array.
+    """
+    # Elements are cut out only where the whole value is JSON.
+    _read(value)
+    return [bytes(element) for element in _cut(value)]
+
+
+def _read(value: bytes) -> Any:
     try:
-        decoded = _decode(value)
+        return _decode(value)
     except UnicodeDecodeError as error:
         detail = f"The value is not UTF-8: {error.reason}."
         raise RejectedError(Reason.NOT_UTF8, detail) from None
@@ -37,11 +58,6 @@ def read_object(value: bytes) -> dict[str, Any]:
         raise RejectedError(Reason.NUMBER_OUT_OF_RANGE, f"{error}.") from None
     except msgspec.DecodeError as error:
         raise _not_json(value, str(error)) from None
-    if not isinstance(decoded, dict):
-        raise RejectedError(
-            Reason.NOT_AN_OBJECT, f"The value is a JSON {_kind(decoded)}, not an object."
-        )
-    return decoded
 
 
 def _not_json(value: bytes, problem: str) -> RejectedError:

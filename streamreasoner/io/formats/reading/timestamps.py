@@ -42,7 +42,7 @@ def milliseconds(
     Returns:
         int64 of shape (n,), `INVALID` where a time is malformed or outside the years 1 to 9999.
     """
-    result = default.copy()
+    result = in_range(default)
     texts = [row for row, time in enumerate(times) if isinstance(time, str)]
     if texts:
         result[texts] = _parse(pa.array([times[row] for row in texts], pa.string()))
@@ -51,8 +51,12 @@ def milliseconds(
             if isinstance(time, int):
                 result[row] = time if _FIRST_MS <= time <= _LAST_MS else INVALID
     # A time zone may move a text out of range.
-    result[(result < _FIRST_MS) | (result > _LAST_MS)] = INVALID
-    return result
+    return in_range(result)
+
+
+def in_range(times: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Times in milliseconds since 1970, of any shape; `INVALID` outside the years 1 to 9999."""
+    return np.where((times < _FIRST_MS) | (times > _LAST_MS), INVALID, times)
 
 
 def iso(ts: int) -> str:

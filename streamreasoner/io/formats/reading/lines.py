@@ -57,7 +57,7 @@ def triples(line: bytes) -> list[tuple[str, ...]]:
         DataError: The reason, in one sentence.
     """
     parsed = []
-    for text in _parts(line):
+    for text in parts(line):
         terms, position = _terms(text)
         _check_end(text, position, "the dot that ends a triple is missing")
         parsed.append(terms)
@@ -74,7 +74,7 @@ def quads(line: bytes) -> list[tuple[str, ...]]:
         DataError: The reason, in one sentence.
     """
     parsed = []
-    for text in _parts(line):
+    for text in parts(line):
         terms, position = _terms(text)
         graph = _GRAPH.match(text, position)
         if graph is not None:
@@ -86,7 +86,7 @@ def quads(line: bytes) -> list[tuple[str, ...]]:
     return parsed
 
 
-def _parts(line: bytes) -> list[str]:
+def parts(line: bytes) -> list[str]:
     """The parts of a line between carriage returns, except blank parts and comments."""
     try:
         text = line.decode()

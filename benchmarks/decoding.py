@@ -1,0 +1,138 @@
+"""Decoding: updates per second from Kafka messages of 1,000 changes to ids, by format.
+
+    python benchmarks/decoding.py [--scale 1] [--json FILE]
+
+The claim: at least a million updates per second of processor time from N-Triples, N-Quads and RDF
+Patch, with all checks of the codec. pyoxigraph parses the same quads in the same run, into Python
+terms only. LUBM's triples, in new dictionaries; half of the messages retract.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import pyarrow as pa
+import pyoxigraph
+
+from benchmarks import harness
+from streamreasoner.io.codec.decode import Codec, InputOptions
+from streamreasoner.io.formats.ntriples import read
+from streamreasoner.io.formats.registry import of_name
+from streamreasoner.rdf.dictionary import Dictionary
+
+FLOOR = 1_000_000
+OF_A_MESSAGE = 1000
+MOST_TRIPLES = 100_000
+ROUNDS = 3
+GRAPH = "<http://example.org/graph>"
+LINES = ("ntriples", "nquads", "rdf-patch")
+OPTIONS = InputOptions(max_message_bytes=1_000_000, max_term_bytes=100_000)
+HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+
+
+def main() -> int:
+    """Measure, print a table, and fail if the claim does not hold."""
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--scale", type=int, default=1, choices=(1, 10, 50))
+    arguments.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
+    options = arguments.parse_args()
+    _, path = harness.lubm(options.scale)
+    triples = some_triples(path)
+    messages = messages_of(triples)
+    rates = {name: round(len(triples) / seconds(name, values)) for name, values in messages.items()}
+    rates["pyoxigraph"] = round(len(triples) / peer_seconds(messages["nquads"]))
+    figures = {**harness.machine(), "triples": len(triples), "floor": FLOOR, "rates": rates}
+    rows = [(name, rate, round(rate / rates["pyoxigraph"], 2)) for name, rate in rates.items()]
+    headings = ("format", "updates per CPU second", "times pyoxigraph's")
+    figures["tables"] = [harness.print_table(path.name, headings, rows)]
+    harness.save(options.json, figures)
+    return int(any(rates[name] < FLOOR for name in LINES))
+
+
+def some_triples(path: Path) -> list[tuple[str, str, str]]:
+    """The first triples of a file, in N-Triples syntax."""
+    dictionary = Dictionary()
+    found: list[tuple[str, str, str]] = []
+    for block in read(path, dictionary):
+        columns = [dictionary.decode(column).to_pylist() for column in block.T]
+        found += zip(*columns, strict=True)
+        if len(found) >= MOST_TRIPLES:
+            break
+    return found[:MOST_TRIPLES]
+
+
+def messages_of(triples: list[tuple[str, str, str]]) -> dict[str, list[bytes]]:
+    """The messages of each format."""
+    parts = [
+        triples[start : start + OF_A_MESSAGE] for start in range(0, len(triples), OF_A_MESSAGE)
+    ]
+    found: dict[str, list[bytes]] = {name: [] for name in (*LINES, "json")}
+    for number, part in enumerate(parts):
+        diff = -1 if number % 2 else 1
+        objects = [{"s": s, "p": p, "o": o, "diff": diff} for s, p, o in part]
+        found["ntriples"].append(lines(part).encode())
+        found["nquads"].append(lines(part, after=f" {GRAPH}").encode())
+        changes = lines(part, before="A " if diff > 0 else "D ")
+        found["rdf-patch"].append(f"TX .\n{changes}TC .\n".encode())
+        found["json"].append(json.dumps(objects).encode())
+    return found
+
+
+def lines(part: list[tuple[str, str, str]], before: str = "", after: str = "") -> str:
+    """Statements, one in a line."""
+    return "".join(f"{before}{s} {p} {o}{after} .\n" for s, p, o in part)
+
+
+def seconds(name: str, values: list[bytes]) -> float:
+    """The least processor time in which the codec decodes the messages, with a new dictionary."""
+    format_ = of_name(name)
+    best = float("inf")
+    for _ in range(ROUNDS):
+        batch = batch_of(values, format_.content_types[0])
+        codec = Codec(Dictionary(), {"quad": 4}, OPTIONS)
+        codec.decode(batch.slice(0, 1))
+        codec = Codec(Dictionary(), {"quad": 4}, OPTIONS)
+        started = time.process_time()
+        decoded = codec.decode(batch)
+        best = min(best, time.process_time() - started)
+        assert not decoded.rejected, decoded.rejected[0]
+    return best
+
+
+def batch_of(values: list[bytes], content_type: str) -> pa.Table:
+    """A batch as the source returns it; every second message retracts."""
+    headers = [
+        [
+            {"key": "content-type", "value": content_type.encode()},
+            {"key": "diff", "value": b"-1" if number % 2 else b"1"},
+        ]
+        for number in range(len(values))
+    ]
+    return pa.table(
+        {
+            "topic": ["input"] * len(values),
+            "value": pa.array(values, pa.binary()),
+            "timestamp": pa.array([datetime(2026, 3, 1, tzinfo=UTC)] * len(values)),
+            "headers": pa.array(headers, HEADERS),
+        }
+    )
+
+
+def peer_seconds(values: list[bytes]) -> float:
+    """Processor time in which pyoxigraph parses the messages into Python terms."""
+    started = time.process_time()
+    for value in values:
+        for _ in pyoxigraph.parse(value, format=pyoxigraph.RdfFormat.N_QUADS):
+            pass
+    return time.process_time() - started
+
+
+if __name__ == "__main__":
+    sys.exit(main())

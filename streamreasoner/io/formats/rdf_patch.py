@@ -1,0 +1,143 @@
+"""RDF Patch, in messages: additions, deletions, prefixes and transactions.
+
+The format is that of Apache Jena, https://afs.github.io/rdf-delta/rdf-patch.html. An addition is an
+update of +1, a deletion of -1. What stands between TX and TA is dropped. Headers, and prefixes that
+a patch adds to a data set, change no facts; the prefixes hold for the rest of the patch.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from streamreasoner.errors import DataError
+from streamreasoner.io.formats.reading import lines
+from streamreasoner.io.formats.reading.line_messages import read_lines
+from streamreasoner.rdf.kernels import line_scanner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streamreasoner.io.formats.reading.format import EncodedUpdates
+    from streamreasoner.io.formats.reading.messages import Messages
+    from streamreasoner.io.formats.reading.scan import Row
+    from streamreasoner.io.formats.rejected import Rejections
+    from streamreasoner.rdf.dictionary import Dictionary
+
+_OPERATION = re.compile(r"[ \t]*([A-Z]+)(?![^ \t.])[ \t]*")
+_OPERATIONS = "H, TX, TC, TA, PA, PD, A or D"
+_SIGNS = {"A": 1, "D": -1}
+_END = re.compile(r"\.[ \t]*(?:#.*)?")
+_HEADER = re.compile(rf"[^ \t]+[ \t]+[^ \t].*?[ \t]*{_END.pattern}")
+_NAME = r'(?:"(?P<quoted_name>[^"\\:]*):?"|(?P<name>[^ \t"<>:]*):)'
+_ADDED_PREFIX = re.compile(
+    rf'{_NAME}[ \t]*(?:"(?P<quoted>[^"\\]*)"|<(?P<iri>[^>]*)>)[ \t]*{_END.pattern}'
+)
+_DELETED_PREFIX = re.compile(rf"{_NAME}[ \t]*{_END.pattern}")
+# What a line of terms is made of; names with a prefix and blank nodes as IRIs are rewritten.
+_TOKEN = re.compile(
+    r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|<_:(?P<node>[^>]*)>|<[^>]*>|_:[^ \t<"]*'
+    r'|(?P<prefix>[^ \t"<>@^:.#][^ \t"<>@^:]*|):(?P<local>[^ \t"<>]*?)(?=\.*(?:[ \t]|$))'
+)
+_ESCAPED = re.compile(r"\\(.)")
+
+
+def read_messages(
+    messages: Messages, dictionary: Dictionary, rejected: Rejections
+) -> Iterator[EncodedUpdates]:
+    """Triples and quads of messages; see `MessageReader`."""
+    return read_lines(messages, dictionary, rejected, RdfPatch())
+
+
+class RdfPatch:
+    """Lines of a patch; rows are undone by TA."""
+
+    scanned = line_scanner.GRAPHS | line_scanner.SIGNS
+
+    def __init__(self) -> None:
+        self._prefixes: dict[str, str] = {}
+        self._began: int | None = None
+
+    def begin(self) -> None:
+        """A patch begins without prefixes, outside of a transaction."""
+        self._prefixes.clear()
+        self._began = None
+
+    def end(self) -> None:
+        """See `Syntax`."""
+        if self._began is not None:
+            raise DataError("The last transaction has neither TC nor TA. Send whole transactions.")
+
+    def read(self, line: bytes, rows: int) -> tuple[int, list[Row]]:
+        """See `Syntax`."""
+        new: list[Row] = []
+        for text in lines.parts(line):
+            operation = _OPERATION.match(text)
+            if operation is None:
+                raise DataError(f"The line begins with none of {_OPERATIONS}.")
+            name, rest = operation[1], text[operation.end() :]
+            match name:
+                case "A" | "D":
+                    # Blanks in place of the operation, so that characters are counted from it.
+                    terms = " " * operation.end() + self._expanded(rest)
+                    new += [(_SIGNS[name], quad) for quad in lines.quads(terms.encode())]
+                case "TX":
+                    self._begin_transaction(rest, rows + len(new))
+                case "TC":
+                    self._end_transaction(name, rest)
+                case "TA":
+                    kept = self._end_transaction(name, rest)
+                    new = new[: max(kept - rows, 0)]
+                    rows = min(kept, rows)
+                case "PA":
+                    added = _matched(_ADDED_PREFIX, name, rest, 'PA "name" <IRI> .')
+                    self._prefixes[_name(added)] = added["quoted"] or added["iri"] or ""
+                case "PD":
+                    deleted = _matched(_DELETED_PREFIX, name, rest, 'PD "name" .')
+                    self._prefixes.pop(_name(deleted), None)
+                case "H":
+                    _matched(_HEADER, name, rest, "H name value .")
+                case _:
+                    raise DataError(f"The operation {name} is none of {_OPERATIONS}.")
+        return rows, new
+
+    def _begin_transaction(self, rest: str, rows: int) -> None:
+        _matched(_END, "TX", rest, "TX .")
+        if self._began is not None:
+            raise DataError("TX within a transaction; end that one with TC or TA.")
+        self._began = rows
+
+    def _end_transaction(self, name: str, rest: str) -> int:
+        """End the transaction; how many rows there were before it."""
+        _matched(_END, name, rest, f"{name} .")
+        if self._began is None:
+            raise DataError(f"{name} ends no transaction; begin one with TX.")
+        began, self._began = self._began, None
+        return began
+
+    def _expanded(self, text: str) -> str:
+        """The terms of a line in the syntax of N-Quads."""
+        return _TOKEN.sub(self._expanded_token, text)
+
+    def _expanded_token(self, token: re.Match[str]) -> str:
+        if token["node"] is not None:
+            return f"_:{token['node']}"
+        if token["prefix"] is None:
+            return token[0]
+        if token["prefix"] not in self._prefixes:
+            raise DataError(
+                f"The prefix {token['prefix']}: of {token[0]} is unknown; add it with PA before."
+            )
+        local = _ESCAPED.sub(r"\1", token["local"])
+        return f"<{self._prefixes[token['prefix']]}{local}>"
+
+
+def _matched(pattern: re.Pattern[str], name: str, rest: str, allowed: str) -> re.Match[str]:
+    found = pattern.fullmatch(rest)
+    if found is None:
+        raise DataError(f"{name} is not followed by what belongs to it: {allowed}")
+    return found
+
+
+def _name(prefix: re.Match[str]) -> str:
+    return prefix["quoted_name"] or prefix["name"] or ""
