@@ -72,7 +72,7 @@ class InputOptions:
 
     Attributes:
         max_message_bytes: Longest value that is read.
-        max_term_bytes: Longest term that is read, in canonical N-Triples.
+        max_term_bytes: Longest term that is read, in N-Triples syntax.
         default: The format of messages without a content type.
         of_topics: The same for the messages of some topics.
         formats: Formats that are read, in the order in which they get ids.

@@ -11,7 +11,7 @@ The suffix selects the format of a file:
   first dot is the predicate, each record a fact, each cell an argument.
 
 A further suffix `.gz` or `.xz` means compressed. Blank node labels are kept as written, so the same
-label in two files is the same node; Turtle's anonymous nodes get fresh random labels.
+label in two files is the same node; nodes without a label get random ones.
 """
 
 from __future__ import annotations

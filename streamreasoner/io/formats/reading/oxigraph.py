@@ -62,9 +62,13 @@ def read_document(
 
 
 def read_values(
-    messages: Messages, rejected: Rejections, syntax: pyoxigraph.RdfFormat
+    messages: Messages,
+    dictionary: Dictionary,
+    rejected: Rejections,
+    syntax: pyoxigraph.RdfFormat,
 ) -> Iterator[UpdateRows]:
     """Triples and quads of messages, as their `diff` header says; see `MessageReader`."""
+    del dictionary
     diff = diff_headers(messages, rejected)
     groups: dict[int, list[tuple[int, int, tuple[str, ...]]]] = {}
     for number, value in enumerate(messages.values()):
