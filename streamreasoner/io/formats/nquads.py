@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamreasoner.io.formats.reading.diff_header import diff_headers
 from streamreasoner.io.formats.reading.format import Facts
 from streamreasoner.io.formats.reading.line_document import read_rows
-from streamreasoner.io.formats.reading.line_messages import diff_headers, read_lines
+from streamreasoner.io.formats.reading.line_messages import read_lines
 from streamreasoner.io.formats.reading.scan import NQuads, by_graph
 
 if TYPE_CHECKING:

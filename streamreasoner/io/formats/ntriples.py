@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamreasoner.io.formats.reading.diff_header import diff_headers
 from streamreasoner.io.formats.reading.document import Document
 from streamreasoner.io.formats.reading.format import Facts
 from streamreasoner.io.formats.reading.line_document import CHUNK_BYTES, read_rows
-from streamreasoner.io.formats.reading.line_messages import diff_headers, read_lines
+from streamreasoner.io.formats.reading.line_messages import read_lines
 from streamreasoner.io.formats.reading.scan import NTriples
 from streamreasoner.lang.ast import ARITIES, TRIPLE
 
@@ -29,8 +30,9 @@ _ARITY = ARITIES[TRIPLE]
 
 def read_facts(document: Document, dictionary: Dictionary) -> Iterator[Facts]:
     """Triples of an N-Triples document; see `FactReader`."""
-    for rows in read_rows(document, dictionary, NTriples()):
-        yield Facts(TRIPLE, rows[:, :_ARITY].copy())
+    source, bad_lines = document.source, document.bad_lines
+    for block in read(source, dictionary, bad_lines=bad_lines, name=document.name):
+        yield Facts(TRIPLE, block)
 
 
 def read_messages(

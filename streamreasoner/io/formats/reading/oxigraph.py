@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyoxigraph
 
 from streamreasoner.errors import DataError, TermError
+from streamreasoner.io.formats.reading.diff_header import diff_headers
 from streamreasoner.io.formats.reading.document import opened, reading
 from streamreasoner.io.formats.reading.format import Facts, UpdateRows
-from streamreasoner.io.formats.reading.line_messages import diff_headers
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 from streamreasoner.lang.ast import bracketed
 from streamreasoner.rdf.terms import canonical
