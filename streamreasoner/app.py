@@ -19,6 +19,7 @@ from streamreasoner.backends.choice import BackendKind, Limit
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
+from streamreasoner.engine.registers import NO_FRONTIER
 from streamreasoner.errors import StateFullError
 from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.formats.registry import of_name
@@ -29,6 +30,7 @@ from streamreasoner.io.kafka.reread import reread
 from streamreasoner.io.kafka.sink import Sink
 from streamreasoner.io.kafka.topic_checks import admin_client, check_topics
 from streamreasoner.io.kafka.topic_ids import TopicIds
+from streamreasoner.io.kafka.topics import produce_one
 from streamreasoner.io.spark import session
 from streamreasoner.io.spark.offsets import Checkpoint
 from streamreasoner.io.spark.query import Query
@@ -41,6 +43,7 @@ from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
 from streamreasoner.pipeline.last_resort import LastResort
 from streamreasoner.pipeline.lock import StateLock
 from streamreasoner.pipeline.observers import Observers, RejectionLog, SizeMonitor
+from streamreasoner.pipeline.ticker import Ticker
 from streamreasoner.program.load import load_program
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.server.http import Exporter
@@ -149,11 +152,12 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         monitor = None
         if may_move:
             monitor = _size_monitor(config, reasoner, lambda: query.stop())  # noqa: PLW0108 - assigned below
+        ticker = _ticker(config, reasoner)
         query = Query(
             stream,
             runner,
             partial(reread, config.kafka, f"{config.pipeline.app_id}-reread"),
-            watcher if monitor is None else Observers(watcher, monitor),
+            Observers(watcher, *(each for each in (monitor, ticker) if each is not None)),
             config.pipeline.batch_timeout,
         )
         query.start(
@@ -163,6 +167,9 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         )
         stack.callback(query.wait)
         stack.callback(query.stop)
+        if ticker is not None:
+            ticker.start()
+            stack.callback(ticker.stop)
         if metrics is not None:
             metrics.health.ready(is_ready=True)
             stack.callback(metrics.health.ready, is_ready=False)
@@ -274,7 +281,10 @@ def _restore(
         store=store,
         known=in_effect.known,
     )
-    reasoner.engine.restore((), point.before)
+    frontier = None
+    if point.before > 0 and reasoner.program.expiries:
+        frontier = tables.frontier(point.before - 1)
+    reasoner.engine.restore((), point.before, NO_FRONTIER if frontier is None else frontier)
     _log.info("State restored; the next epoch is %d.", point.before)
     return reasoner, in_effect
 
@@ -296,6 +306,7 @@ def _evaluation(  # noqa: PLR0917 - in the order of use
         _input_options(config),
         config.output.include == "all",
         observer,
+        lateness=config.time.allowed_lateness,
         may_move=may_move,
     )
     return LastResort(
@@ -306,12 +317,28 @@ def _evaluation(  # noqa: PLR0917 - in the order of use
     )
 
 
+def _ticker(config: Config, reasoner: Reasoner) -> Ticker | None:
+    """What moves the frontier while there is no input; None if nothing expires."""
+    topic, idle = config.rules.control_topic, config.time.idle_advance
+    if not reasoner.program.expiries or idle == 0:
+        return None
+    if topic is None:
+        _log.warning(
+            "Facts expire only while input arrives, because rules.control_topic is not set. Set it "
+            "to expire them in time, or time.idle_advance to PT0S if that is intended."
+        )
+        return None
+    send = partial(produce_one, config.kafka, topic)
+    return Ticker(idle / 1000, lambda: reasoner.engine.awaits_time, send)
+
+
 def _input_options(config: Config) -> InputOptions:
     return InputOptions(
         max_message_bytes=config.pipeline.max_message_bytes,
         max_term_bytes=config.pipeline.max_term_bytes,
         default=of_name(config.input.format),
         of_topics={topic: of_name(name) for topic, name in config.input.formats.items()},
+        max_ahead=config.time.max_ahead,
     )
 
 

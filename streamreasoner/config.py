@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _PREFIX = "STREAMREASONER_"
 _OTHER_VARIABLES = frozenset({CACHE_VARIABLE, REPOSITORY_VARIABLE})
 _REQUIRED = object()
+_YEAR = 365 * 86_400_000
 
 
 def _key(kind: KeyKind, default: Any = _REQUIRED) -> Any:
@@ -91,6 +92,23 @@ class RulesConfig:
     program: str | Path = _key(values.PROGRAM)  # noqa: RUF009 - a key, not a default
     control_topic: str | None = _key(values.TOPIC, None)
     recursion_limit: int = _key(values.whole(1, 2**31 - 2), 100_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeConfig:
+    """`[time]`: the frontier, the event time up to which facts expire; in milliseconds.
+
+    Attributes:
+        allowed_lateness: How far the frontier stays behind the greatest event time.
+        max_ahead: How far an event time may move the frontier beyond the time at which Kafka
+            appended the message, so that a wrong clock cannot expire everything.
+        idle_advance: After this long without input, a tick with the present time on
+            `rules.control_topic` moves the frontier; 0 means no ticks.
+    """
+
+    allowed_lateness: int = _key(values.duration(0, _YEAR), 0)
+    max_ahead: int = _key(values.duration(0, _YEAR), 60_000)
+    idle_advance: int = _key(values.duration(0, _YEAR), 10_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +227,7 @@ class Config:
     kafka: KafkaConfig
     input: InputConfig
     rules: RulesConfig
+    time: TimeConfig
     state: StateConfig
     pipeline: PipelineConfig
     output: OutputConfig

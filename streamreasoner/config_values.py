@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from streamreasoner import durations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,12 +33,14 @@ class KeyKind:
         read: Value and directory of the file -> checked value; raises ValueError if not allowed.
         choices: The allowed texts, for suggestions; empty if there are many.
         secret: Whether to hide the value in messages: it may contain a password.
+        write: Checked value -> text of the file.
     """
 
     allowed: str
     read: Callable[[Any, Path], Any]
     choices: tuple[str, ...] = ()
     secret: bool = False
+    write: Callable[[Any], str] = str
 
 
 def show(value: object, *, secret: bool = False) -> str:
@@ -82,6 +86,19 @@ def seconds(least: float, most: float) -> KeyKind:
         return float(number)
 
     return _plain(f"seconds, a number from {least:g} to {most:g}", check)
+
+
+def duration(least: int, most: int) -> KeyKind:
+    """A duration as ISO 8601 text -> milliseconds, in a range of milliseconds."""
+
+    def check(value: Any, directory: Path) -> int:
+        milliseconds = durations.milliseconds(_text(value, directory))
+        if not least <= milliseconds <= most:
+            raise ValueError
+        return milliseconds
+
+    shown = (f'"{durations.text(each)}"' for each in (least, most))
+    return replace(_plain(f"a duration from {' to '.join(shown)}", check), write=durations.text)
 
 
 def _plain(allowed: str, check: Callable[[Any, Path], Any]) -> KeyKind:

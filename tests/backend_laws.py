@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from driver import Driver
 from laws import test_epochs_are_atomic as atomic
+from laws import test_facts_expire as expiry
 from laws import test_incremental_equals_batch as incremental
 from laws import test_order_is_irrelevant as order
 from laws import test_overflow_has_no_value as overflow
@@ -24,6 +25,10 @@ LAWS = (
     atomic.test_a_rehearsal_predicts_failure_and_changes_nothing,
     atomic.test_overflow_is_an_error_and_rolled_back,
     atomic.test_a_restored_reasoner_continues_identically,
+    expiry.test_delivery_is_irrelevant,
+    expiry.test_a_restored_reasoner_expires_the_same,
+    expiry.test_nothing_is_left_of_what_expired,
+    expiry.test_a_rehearsal_of_expiry_changes_nothing,
     overflow.test_a_result_out_of_range_has_no_value,
     rules.test_trace_is_that_of_the_current_rules,
 )

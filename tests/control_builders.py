@@ -17,6 +17,7 @@ CONTROL_REASONS = frozenset(
         Reason.UNKNOWN_RULE,
         Reason.IMPORT_OF_A_FILE,
         Reason.OTHER_ARITY,
+        Reason.OTHER_EXPIRIES,
         Reason.TOO_MANY_ARGUMENTS,
         Reason.EPOCH_FAILED,
     }

@@ -45,12 +45,13 @@ class Driver:
         self.reasoner.engine.restore(
             (change(other.reasoner.engine.trace(predicate)) for predicate in other.predicates),
             other.epoch,
+            other.reasoner.engine.frontier,
         )
         self.epoch = other.epoch
 
-    def apply(self, updates):
-        """One epoch of (predicate, args, multiplicity); returns its EpochResult."""
-        result = self.reasoner.engine.apply(self.epoch, self.encode(updates))
+    def apply(self, updates, **options):
+        """One epoch of (predicate, args, multiplicity[, time]); returns its EpochResult."""
+        result = self.reasoner.engine.apply(self.epoch, self.encode(updates), **options)
         self.epoch += 1
         return result
 
@@ -76,12 +77,13 @@ class Driver:
         """Encode updates for the engine, in runs of one predicate."""
         for predicate, run in groupby(updates, key=lambda update: update[0]):
             rows = list(run)
-            terms = pa.array([term for _, args, _ in rows for term in args], pa.large_string())
+            terms = pa.array([term for _, args, *_ in rows for term in args], pa.large_string())
             ids = self.reasoner.dictionary.encode(terms)
             yield Updates(
                 predicate,
                 ids.reshape(len(rows), len(rows[0][1])),
-                np.array([multiplicity for *_, multiplicity in rows], np.int64),
+                np.array([row[2] for row in rows], np.int64),
+                np.array([row[3] for row in rows], np.int64) if len(rows[0]) > 3 else None,
             )
 
     def trace(self, predicates=None):

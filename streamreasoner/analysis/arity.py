@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.ast import ARITIES, TRIPLE, Atom, Input, Output, declared, walk
+from streamreasoner.lang.ast import ARITIES, TRIPLE, Atom, Expires, Input, Output, declared, walk
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
 
 if TYPE_CHECKING:
@@ -68,6 +68,10 @@ def _uses(programs: Sequence[Program]) -> Iterator[tuple[str, int, Span]]:
         arity = ARITIES.get(signature.predicate) if signature.arity is None else signature.arity
         if arity is not None:
             yield signature.predicate, arity, signature.span
+    for program in programs:
+        for directive in program.directives:
+            if isinstance(directive, Expires):
+                yield directive.pattern.predicate, directive.pattern.arity, directive.pattern.span
     for rule in (rule for program in programs for rule in program.rules):
         for literal in (*rule.heads, *rule.body):
             for node in walk(literal):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.dependency import unifies
+from streamreasoner.analysis.strata.dependency import unifies
 from streamreasoner.lang.ast import Aggregate, Constant
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
 from streamreasoner.lang.normal_form import aggregates, is_lattice

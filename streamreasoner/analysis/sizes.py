@@ -23,6 +23,8 @@ def beyond_limits(program: ast.Program) -> Iterator[Diagnostic]:
             for signature in directive.signatures:
                 if (signature.arity or 0) > limits.ARGUMENTS:
                     yield _wide(signature.predicate, signature.span)
+        elif isinstance(directive, ast.Expires) and directive.pattern.arity > limits.ARGUMENTS:
+            yield _wide(directive.pattern.predicate, directive.pattern.span)
     for rule in program.rules:
         # Everything counted takes at least one character.
         is_long = rule.span.end - rule.span.start > min(limits.ATOMS, limits.VARIABLES)

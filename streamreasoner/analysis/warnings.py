@@ -7,6 +7,7 @@ from collections import Counter
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from streamreasoner.analysis.expiry import expiries
 from streamreasoner.lang import ast
 from streamreasoner.lang.binding import bindings
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
@@ -46,6 +47,7 @@ def misspelt(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
     rules = [rule for program in programs for rule in program.rules]
     defined = {head.predicate for rule in rules for head in rule.heads}
     defined |= {item.predicate for item in ast.declared(programs, ast.Input)}
+    defined |= {item.pattern.predicate for item in expiries(programs)}
     used: dict[str, list[ast.Atom]] = {}
     for rule in rules:
         for atom in _atoms(rule):

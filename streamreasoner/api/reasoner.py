@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from itertools import chain, groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
@@ -16,9 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from streamreasoner.api.nodes import from_ntriples, to_ntriples
-from streamreasoner.api.updates import Diff, Update, check_predicate, checked
+from streamreasoner.api.updates import Diff, Update, check_predicate, checked, milliseconds
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.engine.epoch import DEFAULT_RECURSION_LIMIT, Engine, EpochResult
+from streamreasoner.engine.registers import NO_FRONTIER, Registers
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import EngineError, ProgramError
 from streamreasoner.io.formats.registry import load
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.api.nodes import PythonTerm
+    from streamreasoner.api.updates import Time
     from streamreasoner.engine.ports import Backend
     from streamreasoner.engine.updates import Changes
     from streamreasoner.explain import Explanation, Limits
@@ -79,6 +82,7 @@ class Reasoner:
         recursion_limit: Iterations after which a stratum counts as not converging.
         store: Storage of terms and facts; by default the memory of this process.
         known: Arities of predicates of earlier programs, whose facts the state may hold.
+        allowed_lateness: How far the frontier stays behind the greatest event time.
     """
 
     def __init__(
@@ -88,6 +92,7 @@ class Reasoner:
         recursion_limit: int = DEFAULT_RECURSION_LIMIT,
         store: Store | None = None,
         known: Mapping[str, int] = NO_PREDICATES,
+        allowed_lateness: timedelta = timedelta(0),
     ) -> None:
         plan = lower(program)
         plan = replace(plan, arities={**known, **plan.arities})
@@ -96,68 +101,109 @@ class Reasoner:
         self.dictionary = store.dictionary
         self._known = plan.arities
         facts = tuple(self._rows(fact.predicate, [_terms(fact)]) for fact in program.facts)
-        self.engine = Engine(store.backend(plan), plan, recursion_limit, facts)
+        registers = Registers(plan.expiries, self.dictionary.intern)
+        self.engine = Engine(store.backend(plan), plan, recursion_limit, facts, registers)
+        self._lateness = allowed_lateness // timedelta(milliseconds=1)
         self._epoch = 0
 
     @classmethod
     def from_rules(
-        cls, rules: str | Path, *, recursion_limit: int = DEFAULT_RECURSION_LIMIT
+        cls,
+        rules: str | Path,
+        *,
+        recursion_limit: int = DEFAULT_RECURSION_LIMIT,
+        allowed_lateness: timedelta = timedelta(0),
     ) -> Reasoner:
         """A reasoner for rules given as text, as the path of a file or as the name of a ruleset.
 
         Raises:
             ProgramError: The rules are invalid; the message lists every error with its position.
         """
-        return cls(load_program(rules), recursion_limit=recursion_limit)
+        return cls(
+            load_program(rules),
+            recursion_limit=recursion_limit,
+            allowed_lateness=allowed_lateness,
+        )
 
     def apply(self, updates: Iterable[Update]) -> Diff:
         """Apply one epoch of updates, in any order.
+
+        The greatest of their times, less the allowed lateness, moves the frontier, so that facts
+        may expire.
 
         Raises:
             DataError: An update is not a valid fact of the program; the message has its index.
             EngineError: The epoch failed and was rolled back.
         """
-        return self._diff(self.take(self._encode(updates)))
+        encoded = list(self._encode(updates))
+        times = [int(each.times.max()) for each in encoded if each.times is not None]
+        frontier = max(times) - self._lateness if times else NO_FRONTIER
+        return self._diff(self.take(encoded, frontier))
 
-    def take(self, updates: Iterable[Updates]) -> EpochResult:
+    def advance(self, to: Time) -> Diff:
+        """Move the frontier to a time, as one epoch without other input.
+
+        Facts that expire until then leave, with their consequences. A frontier never falls: an
+        earlier time changes nothing.
+
+        Args:
+            to: Milliseconds since 1970, or a datetime with a time zone.
+
+        Raises:
+            DataError: It is no time.
+            EngineError: The epoch failed and was rolled back.
+        """
+        return self._diff(self.take((), milliseconds(to)))
+
+    def take(self, updates: Iterable[Updates], frontier: int = NO_FRONTIER) -> EpochResult:
         """Apply one epoch of encoded updates, for callers that work with ids.
+
+        Args:
+            updates: The input; updates of facts that expire have times.
+            frontier: The frontier from this epoch on, unless it is beyond it already.
 
         Raises:
             DataError: A predicate is unknown or has another arity.
             EngineError: The epoch failed and was rolled back.
         """
-        result = self.engine.apply(self._epoch, updates)
+        result = self.engine.apply(self._epoch, updates, frontier=frontier)
         self._epoch += 1
         return result
 
-    def load(self, *paths: str | Path, header: bool = False) -> Diff:
+    def load(self, *paths: str | Path, header: bool = False, ts: Time | None = None) -> Diff:
         """Assert the facts of files, as one epoch; see `io.formats.registry` for the formats.
 
         Args:
             paths: The files.
             header: Whether CSV files begin with a header line.
+            ts: The event time of all facts, which those that expire need.
 
         Raises:
             DataError: A file cannot be read, or its facts do not fit the program.
         """
         return self._diff(
-            self.take(batch for path in paths for batch in self.read(path, header=header))
+            self.take(batch for path in paths for batch in self.read(path, header=header, ts=ts))
         )
 
-    def read(self, path: str | Path, *, header: bool = False) -> Iterator[Updates]:
+    def read(
+        self, path: str | Path, *, header: bool = False, ts: Time | None = None
+    ) -> Iterator[Updates]:
         """The facts of a file, encoded and asserted once each, block by block.
 
         Args:
             path: The file.
             header: Whether a CSV file begins with a header line.
+            ts: The event time of all facts, which those that expire need.
 
         Raises:
             DataError: The file cannot be read, or its facts do not fit the program.
         """
+        time = None if ts is None else milliseconds(ts)
         for facts in load(path, self.dictionary.local, header=header):
             check_predicate(facts.predicate, facts.args.shape[1], self.program.arities, f"{path}: ")
             ones = np.ones(len(facts.args), np.int64)
-            yield Updates(facts.predicate, self.dictionary.resolve(facts.args), ones)
+            times = None if time is None else time * ones
+            yield Updates(facts.predicate, self.dictionary.resolve(facts.args), ones, times)
 
     def add_rules(self, rules: str, source: str = "<added rules>") -> Diff:
         """Add rules, facts and directives to the program, as one epoch without other input.
@@ -196,21 +242,36 @@ class Reasoner:
         return self._diff(result)
 
     def adopt(
-        self, program: CheckedProgram, epoch: int, updates: Iterable[Updates] = ()
+        self,
+        program: CheckedProgram,
+        epoch: int,
+        updates: Iterable[Updates] = (),
+        frontier: int = NO_FRONTIER,
     ) -> EpochResult:
         """Switch to another program and apply one epoch of encoded input.
+
+        Args:
+            program: The program from this epoch on.
+            epoch: Logical time of the input.
+            updates: The input.
+            frontier: That of the epoch.
 
         Raises:
             EngineError: The epoch failed, or the state has a predicate of the program with another
                 arity; program and state are unchanged.
         """
         plan, facts = self._change_to(program)
-        result = self.engine.apply(epoch, chain(facts, updates), plan)
+        result = self.engine.apply(epoch, chain(facts, updates), plan, frontier)
         self.program = program
         self._known = {**self._known, **plan.arities}
         return result
 
-    def rehearse(self, updates: Iterable[Updates], program: CheckedProgram | None = None) -> None:
+    def rehearse(
+        self,
+        updates: Iterable[Updates],
+        program: CheckedProgram | None = None,
+        frontier: int = NO_FRONTIER,
+    ) -> None:
         """Evaluate an epoch of encoded input and roll it back, to find out whether it fails.
 
         Only new terms remain in the dictionary.
@@ -218,15 +279,16 @@ class Reasoner:
         Args:
             updates: The input.
             program: The program of the epoch, if it changes.
+            frontier: That of the epoch.
 
         Raises:
             EngineError: The epoch fails.
         """
         if program is None:
-            self.engine.rehearse(updates)
+            self.engine.rehearse(updates, frontier=frontier)
         else:
             plan, facts = self._change_to(program)
-            self.engine.rehearse(chain(facts, updates), plan)
+            self.engine.rehearse(chain(facts, updates), plan, frontier)
 
     def facts(self, predicate: str = TRIPLE) -> list[tuple[PythonTerm, ...]]:
         """The present facts of a predicate, asserted and derived, each once, in any order.
@@ -274,6 +336,8 @@ class Reasoner:
 
     def _change_to(self, program: CheckedProgram) -> tuple[ProgramPlan, list[Updates]]:
         """The plan of another program, and the updates of stated facts."""
+        if {*program.expiries} != {*self.program.expiries}:
+            raise EngineError(OTHER_EXPIRIES)
         plan = lower(program)
         for predicate, arity in plan.arities.items():
             if self._known.get(predicate, arity) != arity:
@@ -292,6 +356,7 @@ class Reasoner:
             tuple(update for changes in result.closure for update in self._updates(changes)),
             tuple(update for changes in result.derived for update in self._updates(changes)),
             result.iterations,
+            None if result.frontier == NO_FRONTIER else result.frontier,
         )
 
     def _updates(self, changes: Changes) -> Iterator[Update]:
@@ -305,9 +370,13 @@ class Reasoner:
             checked(update, arities, f"updates[{position}]: ")
             for position, update in enumerate(updates)
         )
-        for predicate, run in groupby(rows_of, key=lambda row: row[0]):
+        for (predicate, is_timed), run in groupby(
+            rows_of, key=lambda row: (row[0], row[3] is not None)
+        ):
             rows = list(run)
-            yield self._rows(predicate, [row[1] for row in rows], [row[2] for row in rows])
+            encoded = self._rows(predicate, [row[1] for row in rows], [row[2] for row in rows])
+            times = np.array([row[3] for row in rows], np.int64) if is_timed else None
+            yield replace(encoded, times=times)
 
     def _rows(
         self,
@@ -329,6 +398,12 @@ class Reasoner:
         terms = [from_ntriples(text) for text in texts]
         rows = cast("list[list[int]]", positions.reshape(args.shape).tolist())
         return [tuple(terms[i] for i in row) for row in rows]
+
+
+OTHER_EXPIRIES = (
+    "The new program has other @expires than the one in effect. What expires is fixed when a state "
+    "begins: keep the @expires as they are, or start from scratch with the new program."
+)
 
 
 def _text(rules: str) -> str:

@@ -6,11 +6,13 @@ Invariant: an update that was checked is a fact of the program, of canonical ter
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from operator import index
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from streamreasoner.api.nodes import to_ntriples
 from streamreasoner.errors import DataError, TermError
+from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.lang.ast import QUAD, TRIPLE
 
 if TYPE_CHECKING:
@@ -19,9 +21,14 @@ if TYPE_CHECKING:
     from streamreasoner.api.nodes import PythonTerm
 
 _INT64 = 1 << 63
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KINDS = {"<": "an IRI", "_": "a blank node", '"': "a literal"}
 _POSITIONS = ("subject", "predicate", "object", "graph")
 _ALLOWED = ("<_", "<", '<_"', "<_")
+
+
+Time: TypeAlias = "int | datetime"
+"""Milliseconds since 1970-01-01 UTC, or a datetime with a time zone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +39,14 @@ class Update:
         predicate: Name of the predicate; triples are facts of `triple`.
         args: rdflib terms, or Python values for plain literals, numbers and booleans.
         multiplicity: Positive to assert, negative to retract.
+        ts: Its event time: milliseconds since 1970, or a datetime with a time zone. Facts that
+            expire need one; see `docs/semantics.md`.
     """
 
     predicate: str
     args: tuple[PythonTerm, ...]
     multiplicity: int = 1
+    ts: Time | None = None
 
     @classmethod
     def triple(
@@ -45,9 +55,10 @@ class Update:
         predicate: PythonTerm,
         object_: PythonTerm,
         multiplicity: int = 1,
+        ts: Time | None = None,
     ) -> Update:
         """An update of a triple."""
-        return cls(TRIPLE, (subject, predicate, object_), multiplicity)
+        return cls(TRIPLE, (subject, predicate, object_), multiplicity, ts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +70,15 @@ class Diff:
         changes: Facts that became present (+1) or absent (-1), asserted and derived alike.
         derived: The same for the derived facts: those present without being asserted.
         iterations: Iterations that the epoch touched, summed over strata.
+        frontier: The event time up to which facts have expired, in milliseconds since 1970; None
+            before the first.
     """
 
     epoch: int
     changes: tuple[Update, ...]
     derived: tuple[Update, ...]
     iterations: int
+    frontier: int | None = None
 
     @property
     def present(self) -> tuple[Update, ...]:
@@ -77,8 +91,10 @@ class Diff:
         return tuple(change for change in self.changes if change.multiplicity < 0)
 
 
-def checked(update: Update, arities: Mapping[str, int], where: str) -> tuple[str, list[str], int]:
-    """Predicate, canonical terms and multiplicity of an update.
+def checked(
+    update: Update, arities: Mapping[str, int], where: str
+) -> tuple[str, list[str], int, int | None]:
+    """Predicate, canonical terms, multiplicity and time of an update.
 
     Args:
         update: The update.
@@ -103,7 +119,8 @@ def checked(update: Update, arities: Mapping[str, int], where: str) -> tuple[str
             raise DataError(
                 f"{where}The {name} of a {update.predicate} must be {kinds}, not {term}."
             )
-    return update.predicate, terms, _multiplicity(update.multiplicity, where)
+    ts = None if update.ts is None else milliseconds(update.ts, where)
+    return update.predicate, terms, _multiplicity(update.multiplicity, where), ts
 
 
 def check_predicate(
@@ -124,6 +141,25 @@ def check_predicate(
         raise DataError(
             f"{where}'{predicate}' has {arities[predicate]} arguments in the program, not {arity}."
         )
+
+
+def milliseconds(time: Time, where: str = "") -> int:
+    """A time in milliseconds since 1970.
+
+    Raises:
+        DataError: It is no time, has no time zone, or is outside the years 1 to 9999.
+    """
+    if isinstance(time, datetime):
+        if time.tzinfo is None:
+            raise DataError(f"{where}The time {time} has no time zone: set its `tzinfo`.")
+        return (time - _EPOCH) // timedelta(milliseconds=1)
+    if isinstance(time, bool) or not isinstance(time, int):
+        raise DataError(
+            f"{where}A time must be milliseconds since 1970 or a datetime, not {time!r}."
+        )
+    if not timestamps.FIRST <= time <= timestamps.LAST:
+        raise DataError(f"{where}The time {time} is outside the years 1 to 9999.")
+    return time
 
 
 def _multiplicity(number: object, where: str) -> int:

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 from streamreasoner.engine.change import change_program
 from streamreasoner.engine.fixpoint import fixpoints
 from streamreasoner.engine.ports import LAST_ITERATION
+from streamreasoner.engine.registers import NO_FRONTIER, NO_REGISTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
     from streamreasoner.engine.ports import Backend, EpochChanges, Selection, Statistics
+    from streamreasoner.engine.registers import Admitted, Registers
     from streamreasoner.engine.updates import Changes, TraceRows, Updates
     from streamreasoner.plan.program_plan import ProgramPlan
 
@@ -33,6 +35,10 @@ class EpochResult:
         derived: Changes of derived facts (the closure minus the asserted facts).
         closure: Changes of all facts.
         trace: Signed differences of the trace.
+        frontier: The event time up to which facts have expired, in milliseconds since 1970;
+            `NO_FRONTIER` before the first event time.
+        late: Number of assertions that had expired when they came.
+        expired: Number of facts that left because of their time.
     """
 
     epoch: int
@@ -41,6 +47,9 @@ class EpochResult:
     derived: Iterable[Changes]
     closure: Iterable[Changes]
     trace: Iterable[TraceRows]
+    frontier: int = NO_FRONTIER
+    late: int = 0
+    expired: int = 0
 
 
 class Engine:
@@ -51,6 +60,7 @@ class Engine:
         plan: The program.
         recursion_limit: Iterations after which a stratum counts as not converging.
         facts: The facts that the program states; added in the very first epoch.
+        registers: The facts that expire.
     """
 
     def __init__(
@@ -59,14 +69,32 @@ class Engine:
         plan: ProgramPlan,
         recursion_limit: int = DEFAULT_RECURSION_LIMIT,
         facts: tuple[Updates, ...] = (),
+        registers: Registers = NO_REGISTERS,
     ) -> None:
         self._backend = backend
         self._plan = plan
         self._recursion_limit = recursion_limit
         self._facts = facts
+        self._registers = registers
+        self._frontier = NO_FRONTIER
+        self._taken = 0
+
+    @property
+    def frontier(self) -> int:
+        """The event time up to which facts have expired; `NO_FRONTIER` before the first."""
+        return self._frontier
+
+    @property
+    def awaits_time(self) -> bool:
+        """Whether facts wait to expire; may be called from any thread."""
+        return self._registers.pending
 
     def apply(
-        self, epoch: int, updates: Iterable[Updates], plan: ProgramPlan | None = None
+        self,
+        epoch: int,
+        updates: Iterable[Updates],
+        plan: ProgramPlan | None = None,
+        frontier: int = NO_FRONTIER,
     ) -> EpochResult:
         """Apply one epoch of input, in any order, and return what it changed.
 
@@ -74,35 +102,64 @@ class Engine:
             epoch: Logical time of the input.
             updates: Updates of predicates of the program.
             plan: The program from this epoch on, if it changes.
+            frontier: The event time up to which input counts as complete, in milliseconds since
+                1970; a lower one than that of the epoch before leaves it as it is.
 
         Raises:
             EngineError: The epoch failed and was rolled back.
         """
-        program, count, iterations, changes = self._evaluate(updates, plan)
+        frontier = max(self._frontier, frontier)
+        admitted = self._admit(updates, frontier)
+        program, iterations, changes = self._evaluate(admitted.updates, plan)
         self._backend.commit(epoch)
-        self._plan, self._facts = program, ()
+        self._registers.commit()
+        self._plan, self._facts, self._frontier = program, (), frontier
         return EpochResult(
-            epoch, count, iterations, changes.derived, changes.closure, changes.trace
+            epoch=epoch,
+            updates=self._taken,
+            iterations=iterations,
+            derived=changes.derived,
+            closure=changes.closure,
+            trace=changes.trace,
+            frontier=frontier,
+            late=admitted.late,
+            expired=admitted.expired,
         )
 
-    def rehearse(self, updates: Iterable[Updates], plan: ProgramPlan | None = None) -> None:
+    def rehearse(
+        self,
+        updates: Iterable[Updates],
+        plan: ProgramPlan | None = None,
+        frontier: int = NO_FRONTIER,
+    ) -> None:
         """Evaluate an epoch and roll it back, to find out whether it fails.
 
         Args:
             updates: Updates of predicates of the program.
             plan: The program of the epoch, if it changes.
+            frontier: That of the epoch.
 
         Raises:
             EngineError: The epoch fails.
         """
-        self._evaluate(updates, plan)
+        self._evaluate(self._admit(updates, max(self._frontier, frontier)).updates, plan)
         self._backend.rollback()
+
+    def _admit(self, updates: Iterable[Updates], frontier: int) -> Admitted:
+        """What input and the frontier change, before the epoch begins."""
+        self._taken = 0
+        return self._registers.admit(self._counted(updates), frontier, self._backend)
+
+    def _counted(self, updates: Iterable[Updates]) -> Iterator[Updates]:
+        for batch in updates:
+            self._taken += len(batch.multiplicity)
+            yield batch
 
     def _evaluate(
         self, updates: Iterable[Updates], plan: ProgramPlan | None
-    ) -> tuple[ProgramPlan, int, int, EpochChanges]:
-        """The program, the number of updates and of iterations, and the uncommitted changes."""
-        count, program = 0, self._plan
+    ) -> tuple[ProgramPlan, int, EpochChanges]:
+        """The program, the number of iterations, and the uncommitted changes."""
+        program = self._plan
         try:
             if plan is not None:
                 program = change_program(self._backend, program, plan)
@@ -110,9 +167,8 @@ class Engine:
                 self._backend.add(batch)
             for batch in updates:
                 self._backend.add(batch)
-                count += len(batch.multiplicity)
             iterations = fixpoints(self._backend, program, self._recursion_limit)
-            return program, count, iterations, self._backend.changes()
+            return program, iterations, self._backend.changes()
         except BaseException:
             self._backend.rollback()
             raise
@@ -121,9 +177,16 @@ class Engine:
         """Whether the state already has an epoch, committed by a process that died."""
         return self._backend.holds(epoch)
 
-    def restore(self, rows: Iterable[TraceRows], before: int) -> None:
-        """Load the trace of all epochs before *before*, the next one, into an empty engine."""
+    def restore(self, rows: Iterable[TraceRows], before: int, frontier: int = NO_FRONTIER) -> None:
+        """Load the trace of all epochs before *before*, the next one, into an empty engine.
+
+        Args:
+            rows: The trace.
+            before: The next epoch.
+            frontier: That of the epoch before it.
+        """
         self._backend.restore(rows)
+        self._frontier = frontier
         if before > 0:
             self._facts = ()
 

@@ -172,6 +172,20 @@ class Backend(Protocol):
         """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""
         ...
 
+    def asserted(self, predicate: str, args: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Multiplicities at iteration 0 of facts, 0 for those that the state does not hold.
+
+        Called between epochs, or before anything is added in one.
+
+        Args:
+            predicate: Their predicate.
+            args: Term ids, int32 of shape (n, arity); rows are distinct.
+
+        Returns:
+            int64 of shape (n,).
+        """
+        ...
+
     def select(
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
     ) -> Selection:

@@ -27,14 +27,22 @@ class Updates:
         predicate: Name of the predicate; triples are facts of `triple`.
         args: Term ids, int32 of shape (n, arity).
         multiplicity: int64 of shape (n,).
+        times: Event times in milliseconds since 1970, int64 of shape (n,); None if they have none.
     """
 
     predicate: str
     args: NDArray[np.int32]
     multiplicity: NDArray[np.int64]
+    times: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        _same_length(self.args, self.multiplicity)
+        others = () if self.times is None else (self.times,)
+        _same_length(self.args, self.multiplicity, *others)
+
+    def take(self, rows: NDArray[np.bool_]) -> Updates:
+        """Some of the updates."""
+        times = None if self.times is None else self.times[rows]
+        return Updates(self.predicate, self.args[rows], self.multiplicity[rows], times)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

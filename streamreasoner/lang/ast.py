@@ -242,7 +242,23 @@ class Import:
     span: Span = field(compare=False, repr=False)
 
 
-Directive: TypeAlias = Prefix | Base | Input | Output | Import
+@dataclass(frozen=True, slots=True)
+class Expires:
+    """`@expires [_, ex:in, _] after "PT10M" every "PT1M" .`: facts that leave by themselves.
+
+    Attributes:
+        pattern: The facts: an atom of constants and wildcards.
+        after: How long after their time they leave, in milliseconds.
+        every: They leave at multiples of it, in milliseconds; 1 unless it is given.
+    """
+
+    pattern: Atom
+    after: int
+    every: int
+    span: Span = field(compare=False, repr=False)
+
+
+Directive: TypeAlias = Prefix | Base | Input | Output | Import | Expires
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from streamreasoner.lang import ast
+from streamreasoner import durations
+from streamreasoner.lang import ast, limits
 from streamreasoner.lang.constants import RDF_TYPE, UNREADABLE, negative, plain_value
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.values.builtins import TESTS, is_aggregate
@@ -71,6 +72,21 @@ class Builder:
         """Read `@import "file.dl" .`."""
         name = self._constants.literal(children[0], "", span)
         return None if name.term == UNREADABLE else ast.Import(plain_value(name), span)
+
+    def expires(self, span: ast.Span, children: list[Any]) -> ast.Expires | None:
+        """Read `@expires edge(_, _) after "PT10M" every "PT1M" .`."""
+        pattern, *texts = children
+        after, every = (*(self._duration(text, span) for text in texts), 1)[:2]
+        if not after or not every:
+            return None
+        return ast.Expires(self._atom(pattern), after, every, span)
+
+    def counted(self, span: ast.Span, children: list[str]) -> ast.Atom:
+        """Read `edge/2` as `edge(_, _)`."""
+        name, arity = str(children[0]), int(children[-1][:_MAX_DIGITS])
+        # A longer atom is beyond the limits as well, which its own diagnostic says.
+        wildcards = (ast.Wildcard(span),) * min(arity, limits.ARGUMENTS + 1)
+        return ast.Atom(name, wildcards, span)
 
     def signature(self, span: ast.Span, children: list[str]) -> ast.PredicateIndicator:
         """Read `edge/2` or `edge`."""
@@ -203,6 +219,20 @@ class Builder:
     def boolean(self, span: ast.Span, children: list[str]) -> ast.Constant:
         """Read `true` or `false`."""
         return self._constants.boolean(children[0], span)
+
+    def _duration(self, quoted: str, span: ast.Span) -> int:
+        """Milliseconds, 0 if the text is no duration."""
+        literal = self._constants.literal(quoted, "", span)
+        if literal.term == UNREADABLE:
+            return 0
+        try:
+            duration = durations.milliseconds(plain_value(literal))
+        except ValueError:
+            duration = 0
+        if not duration:
+            found = f"{quoted[:60]} is not a duration"
+            self._report("SR104", found, span, f"write {durations.ALLOWED}")
+        return duration
 
     def _atom(self, item: ast.Atom | _Application) -> ast.Atom:
         if isinstance(item, ast.Atom):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, assert_never
 
+from streamreasoner import durations
 from streamreasoner.lang import ast
 from streamreasoner.lang.constants import RDF_TYPE, bare
 from streamreasoner.rdf.terms import to_ntriples
@@ -35,8 +36,8 @@ def print_program(program: ast.Program) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def print_directive(directive: ast.Directive) -> str:
-    """Print a directive, with its dot."""
+def print_directive(directive: ast.Directive, prefixes: Mapping[str, str] | None = None) -> str:
+    """Print a directive, with its dot; without prefixes, IRIs are printed in full."""
     match directive:
         case ast.Prefix(name, iri):
             return f"@prefix {name}: <{iri}> ."
@@ -48,6 +49,12 @@ def print_directive(directive: ast.Directive) -> str:
             return f"@output {_signatures(signatures)} ."
         case ast.Import(name):
             return f"@import {to_ntriples(name)} ."
+        case ast.Expires(pattern, after, every):
+            rounded = f' every "{durations.text(every)}"' if every > 1 else ""
+            return (
+                f'@expires {print_literal(pattern, prefixes)} after "{durations.text(after)}"'
+                f"{rounded} ."
+            )
         case _:
             assert_never(directive)
 

@@ -129,7 +129,9 @@ class EpochRunner:
 
         evaluated = parts.evaluation.evaluate(batch, epoch, current, before_trial)
         confirm_topics()
-        record = EpochRecord(epoch, current, evaluated.program.hash, FORMAT, SEMANTICS)
+        record = EpochRecord(
+            epoch, current, evaluated.program.hash, FORMAT, SEMANTICS, evaluated.frontier
+        )
         self._store(evaluated, record)
         self._publish(evaluated, record, batch)
         # 3. Return: Spark writes its commit log and plans the next batch.

@@ -1,6 +1,8 @@
-"""Control messages. Invariant: a value is one change of the program, or has one rejection reason.
+"""Control messages. Invariant: a value is one message of one kind, or has one rejection reason.
 
 The program depends on the order of the messages, so their topic has one partition.
+
+A tick is input like any other, so that a replay sees the clock of the first attempt.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.io.formats.reading.json_object import read_object, wrong_type
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 from streamreasoner.rdf.terms import holds_nul
@@ -44,12 +47,23 @@ class ControlMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = "control message"
 
 
+class Tick(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`{"tick": ...}`.
+
+    Attributes:
+        tick: Event time up to which input counts as complete, in milliseconds since 1970.
+    """
+
+    tick: Annotated[int, msgspec.Meta(ge=timestamps.FIRST, le=timestamps.LAST)]
+
+
 _FIELDS = ControlMessage.__struct_fields__
 _decode = msgspec.json.Decoder(ControlMessage).decode
+_decode_tick = msgspec.json.Decoder(Tick).decode
 
 
-def read_control(value: bytes) -> ControlMessage:
-    """The control message in one value.
+def read_control(value: bytes) -> ControlMessage | Tick:
+    """The control message or tick in one value.
 
     Raises:
         RejectedError: The value is not a control message.
@@ -57,7 +71,13 @@ def read_control(value: bytes) -> ControlMessage:
     try:
         message = _decode(value)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise _rejection(read_object(value)) from None
+        fields = read_object(value)
+        if "tick" not in fields:
+            raise _rejection(fields) from None
+        try:
+            return _decode_tick(value)
+        except msgspec.MsgspecError:
+            raise _bad_tick(fields) from None
     if holds_nul(message.rules):
         raise RejectedError(Reason.NUL, "The rules contain the character NUL.")
     return message
@@ -70,6 +90,24 @@ def write_control(operation: Operation, rules: str, source: str) -> bytes:
         return msgspec.json.encode(msgspec.convert(fields, ControlMessage))
     except msgspec.ValidationError:
         return msgspec.json.encode(ControlMessage(operation, rules))
+
+
+def write_tick(time: int) -> bytes:
+    """The value of a tick; *time* is in milliseconds since 1970."""
+    return msgspec.json.encode(Tick(time))
+
+
+def _bad_tick(fields: dict[str, Any]) -> RejectedError:
+    for name in fields:
+        if name != "tick":
+            return RejectedError(
+                Reason.UNKNOWN_FIELD, f"Unknown field {name[:60]!r}; a tick has no other field."
+            )
+    return RejectedError(
+        Reason.BAD_TIMESTAMP,
+        f"tick is {str(fields['tick'])[:60]!r}; it must be milliseconds since 1970, in the years "
+        "1 to 9999.",
+    )
 
 
 def _rejection(fields: dict[str, Any]) -> RejectedError:

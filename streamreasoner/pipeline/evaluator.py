@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamreasoner.engine.blocks import filter_blocks
+from streamreasoner.engine.registers import NO_FRONTIER
 from streamreasoner.errors import EngineError, ProgramError, StateFullError
 from streamreasoner.io.codec import encode
 from streamreasoner.io.codec.decode import Codec, InputOptions
@@ -51,6 +52,7 @@ class Evaluated:
         ts: Its event time, milliseconds since 1970.
         program: The program in effect from this epoch on.
         before: The program before it.
+        frontier: The event time up to which facts have expired; None before the first.
         applied: Number of control messages that were applied.
         rejected_control: Number of control messages that were rejected.
         rejections: Tables of messages with their rejected rows.
@@ -62,6 +64,7 @@ class Evaluated:
     ts: int
     program: ProgramText
     before: ProgramText
+    frontier: int | None
     applied: int
     rejected_control: int
     rejections: tuple[tuple[pa.Table, Sequence[Rejected]], ...]
@@ -91,6 +94,7 @@ class Evaluator:
         options: What messages are, and how long.
         closure: Whether to publish the changes of all facts, or of derived facts only.
         observer: Notified of the time that decoding and evaluating take.
+        lateness: How far the frontier stays behind the clock, in milliseconds.
         may_move: Whether a full state moves to Spark, which evaluates the epoch again.
     """
 
@@ -103,6 +107,7 @@ class Evaluator:
         closure: bool,  # noqa: FBT001 - named by the caller
         observer: PipelineObserver,
         *,
+        lateness: int = 0,
         may_move: bool = False,
     ) -> None:
         self._reasoner = reasoner
@@ -111,6 +116,7 @@ class Evaluator:
         self._options = options
         self._closure = closure
         self._observer = observer
+        self._lateness = lateness
         self._may_move = may_move
 
     @property
@@ -137,13 +143,13 @@ class Evaluator:
         if verdict.program_refused is not None:
             decision = decision.withdrawn(before, verdict.program_refused)
         try:
-            decoded, result = self._attempt(decision.program, messages, epoch)
+            decoded, result = self._attempt(decision, messages, epoch)
         except (EngineError, ProgramError) as error:
             moves = self._may_move and isinstance(error, StateFullError)
             if moves or decision.program is before:
                 raise
             decision = decision.withdrawn(before, str(error))
-            decoded, result = self._attempt(before, messages, epoch)
+            decoded, result = self._attempt(decision, messages, epoch)
         self._program = decision.program
         self._observer.epoch_evaluated(result)
         if decoded.event_time is not None:
@@ -155,6 +161,7 @@ class Evaluator:
             ts=_event_time(decoded, control, decision),
             program=decision.program.text,
             before=before.text,
+            frontier=_recorded(result.frontier, decision.program),
             applied=len(decision.applied),
             rejected_control=len(decision.rejected),
             rejections=(
@@ -176,12 +183,13 @@ class Evaluator:
         """
         decoded = self._codec(program).decode(messages)
         changed = None if program is self._program else program.checked
-        self._reasoner.rehearse(decoded.updates, changed)
+        self._reasoner.rehearse(decoded.updates, changed, self._frontier(decoded.clock))
 
     def decide(self, control: pa.Table) -> Decision:
         """The outcome of control messages."""
         # Rules hold terms, so a control message may be as long as a term.
-        return decide(self._program, control, self._options.max_term_bytes)
+        options = self._options
+        return decide(self._program, control, options.max_term_bytes, options.max_ahead)
 
     def split(self, batch: pa.Table) -> tuple[pa.Table, pa.Table]:
         """The control messages, and the updates."""
@@ -191,15 +199,21 @@ class Evaluator:
         return batch.filter(is_control), batch.filter(pc.invert(is_control))
 
     def _attempt(
-        self, program: ProgramInEffect, messages: pa.Table, epoch: int
+        self, decision: Decision, messages: pa.Table, epoch: int
     ) -> tuple[Decoded, EpochResult]:
-        reasoner = self._reasoner
+        reasoner, program = self._reasoner, decision.program
         with timed(self._observer, "decode"):
             decoded = self._codec(program).decode(messages)
         with timed(self._observer, "evaluate"):
+            frontier = self._frontier(decoded.clock, decision.clock)
             if program is self._program:
-                return decoded, reasoner.engine.apply(epoch, decoded.updates)
-            return decoded, reasoner.adopt(program.checked, epoch, decoded.updates)
+                return decoded, reasoner.engine.apply(epoch, decoded.updates, frontier=frontier)
+            return decoded, reasoner.adopt(program.checked, epoch, decoded.updates, frontier)
+
+    def _frontier(self, *clocks: int | None) -> int:
+        """The event time up to which input is complete, by the clocks of an epoch."""
+        known = [clock - self._lateness for clock in clocks if clock is not None]
+        return max(known, default=NO_FRONTIER)
 
     def _codec(self, program: ProgramInEffect) -> Codec:
         return Codec(self._reasoner.dictionary, program.checked.arities, self._options)
@@ -243,9 +257,14 @@ def _leave_out(
     )
 
 
+def _recorded(frontier: int, program: ProgramInEffect) -> int | None:
+    """The frontier as it is recorded: the state of a program without @expires does not need one."""
+    return frontier if program.checked.expiries and frontier != NO_FRONTIER else None
+
+
 def _event_time(decoded: Decoded, control: pa.Table, decision: Decision) -> int:
     """Largest event time of applied messages; a control message has its Kafka timestamp."""
-    times = [] if decoded.event_time is None else [decoded.event_time]
+    times = [time for time in (decoded.event_time, decision.clock) if time is not None]
     if decision.applied:
         times += append_milliseconds(control)[list(decision.applied)].tolist()
     return max(times, default=0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner import rulesets
-from streamreasoner.api.reasoner import other_arity
+from streamreasoner.api.reasoner import OTHER_EXPIRIES, other_arity
 from streamreasoner.errors import ProgramError, StateError
 from streamreasoner.io.codec.envelope import append_milliseconds, check_values, formats_of
 from streamreasoner.io.formats.reading import timestamps
@@ -20,7 +20,7 @@ from streamreasoner.io.formats.registry import JSON
 from streamreasoner.io.formats.rejected import Reason, Rejected, RejectedError, in_order
 from streamreasoner.lang.ast import Import
 from streamreasoner.lang.parser import read
-from streamreasoner.pipeline.control import Operation, read_control
+from streamreasoner.pipeline.control import Operation, Tick, read_control
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.checked import check_text
 from streamreasoner.program.edit import canonical_program, with_rules, without_rules
@@ -96,6 +96,8 @@ class ProgramInEffect:
             raise RejectedError(Reason.RULES_REFUSED, detail) from None
         if text == stored_text(self.checked):
             return self
+        if {*checked.expiries} != {*self.checked.expiries}:
+            raise RejectedError(Reason.OTHER_EXPIRIES, OTHER_EXPIRIES)
         for predicate, arity in text.arities.items():
             self._check_arity(predicate, arity)
         return replace(self, checked=checked, text=text, known={**self.known, **text.arities})
@@ -129,28 +131,34 @@ class Decision:
     Attributes:
         program: The program in effect from this batch on.
         applied: Rows that were applied, ascending.
-        rejected: The other rows, ascending.
+        rejected: Rows that were rejected, ascending.
+        clock: The greatest time of the ticks, in milliseconds since 1970; None if there are none.
     """
 
     program: ProgramInEffect
     applied: tuple[int, ...]
     rejected: tuple[Rejected, ...]
+    clock: int | None = None
 
     def withdrawn(self, before: ProgramInEffect, why: str) -> Decision:
         """The same messages, all rejected because the epoch fails with their program."""
         detail = f"The program is unchanged, because the epoch fails with the new one: {why}"
         failed = (Rejected(row, Reason.EPOCH_FAILED, detail) for row in self.applied)
         rejected = sorted((*self.rejected, *failed), key=lambda rejection: rejection.row)
-        return Decision(before, (), tuple(rejected))
+        return Decision(before, (), tuple(rejected), self.clock)
 
 
-def decide(current: ProgramInEffect, messages: pa.Table, max_bytes: int) -> Decision:
+def decide(
+    current: ProgramInEffect, messages: pa.Table, max_bytes: int, max_ahead: int
+) -> Decision:
     """Apply control messages in order; a rejected one changes nothing.
 
     Args:
         current: The program in effect.
         messages: Columns `value`, `timestamp` and `headers`, in the order of their offsets.
         max_bytes: Longest value that is read.
+        max_ahead: How far a tick may be beyond the time of its message, in milliseconds; a later
+            one counts as that time.
     """
     if not len(messages):
         return Decision(current, (), ())
@@ -160,17 +168,23 @@ def decide(current: ProgramInEffect, messages: pa.Table, max_bytes: int) -> Deci
     for row in np.flatnonzero(times == timestamps.INVALID).tolist():
         out_of_range = RejectedError(Reason.BAD_TIMESTAMP, timestamps.OUT_OF_RANGE)
         rejected.setdefault(row, out_of_range)
-    applied = []
+    applied: list[int] = []
+    clock: int | None = None
     for row, value in enumerate(messages.column("value").to_pylist()):
         if row in rejected:
             continue
         try:
-            current = current.after(read_control(value))
+            message = read_control(value)
+            if isinstance(message, Tick):
+                time = min(message.tick, int(times[row]) + max_ahead)
+                clock = time if clock is None else max(clock, time)
+                continue
+            current = current.after(message)
         except RejectedError as error:
             rejected[row] = error
         else:
             applied.append(row)
-    return Decision(current, tuple(applied), in_order(rejected))
+    return Decision(current, tuple(applied), in_order(rejected), clock)
 
 
 def why_files_are_refused(rules: str, source: str) -> str | None:

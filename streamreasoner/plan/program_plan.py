@@ -125,6 +125,46 @@ class Reduction:
 
 
 @dataclass(frozen=True, slots=True)
+class Expiry:
+    """Asserted facts that leave by themselves: the last assertion counts, for as long as it says.
+
+    Attributes:
+        pattern: The facts, selected by the pattern's constants.
+        after: How long after their time they leave, in milliseconds.
+        every: They leave at multiples of it, in milliseconds.
+    """
+
+    pattern: Pattern
+    after: int
+    every: int
+
+    @property
+    def asserted(self) -> str:
+        """Hidden predicate whose facts have the time of the last assertion as multiplicity."""
+        return times_asserted(self.pattern.predicate)
+
+    @property
+    def retracted(self) -> str:
+        """Hidden predicate whose facts have the time of the last retraction as multiplicity."""
+        return times_retracted(self.pattern.predicate)
+
+
+def times_asserted(predicate: str) -> str:
+    """The hidden predicate of the times at which facts that expire were last asserted."""
+    return f"asserted@{predicate}"
+
+
+def times_retracted(predicate: str) -> str:
+    """The same of retractions."""
+    return f"retracted@{predicate}"
+
+
+def without_times(predicate: str) -> str:
+    """The predicate whose facts a hidden predicate has the times of; any other unchanged."""
+    return predicate.removeprefix("asserted@").removeprefix("retracted@")
+
+
+@dataclass(frozen=True, slots=True)
 class StratumPlan:
     """The plans of mutually dependent rules, and the patterns of the facts they derive."""
 
@@ -155,6 +195,7 @@ class ProgramPlan:
         lattices: Aggregates among the facts of their own head.
         hidden: Predicates that lowering added; their facts have a trace but are not output.
         places: Source and line of each rule in normal form, for messages.
+        expiries: Asserted facts that leave by themselves; a fact matches at most one.
     """
 
     arities: dict[str, int]
@@ -162,6 +203,7 @@ class ProgramPlan:
     lattices: tuple[Lattice, ...] = ()
     hidden: frozenset[str] = frozenset()
     places: tuple[str, ...] = field(default=(), compare=False)
+    expiries: tuple[Expiry, ...] = ()
 
     @property
     def reductions(self) -> tuple[Reduction, ...]:
@@ -172,6 +214,7 @@ class ProgramPlan:
     def constants(self) -> tuple[str, ...]:
         """The distinct constants of all rules."""
         patterns = [lattice.pattern for lattice in self.lattices]
+        patterns += (expiry.pattern for expiry in self.expiries)
         for stratum in self.strata:
             patterns += stratum.heads
             for rule in stratum.rules:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.arity import arities, arity_clashes, unknown_signatures
 from streamreasoner.analysis.contradictions import contradictions
-from streamreasoner.analysis.dependency import dependencies
+from streamreasoner.analysis.expiry import expiries, invalid_expiries
 from streamreasoner.analysis.functions import misused_builtins
 from streamreasoner.analysis.lattices import lattice_clashes
 from streamreasoner.analysis.patterns import invalid_patterns
 from streamreasoner.analysis.safety import unsafe
 from streamreasoner.analysis.sizes import beyond_limits
-from streamreasoner.analysis.stratify import strata, unstratifiable
+from streamreasoner.analysis.strata.dependency import dependencies
+from streamreasoner.analysis.strata.stratify import strata, unstratifiable
 from streamreasoner.analysis.types import type_errors
 from streamreasoner.analysis.warnings import (
     cartesian_products,
@@ -28,7 +29,7 @@ from streamreasoner.lang.ast import Input, Output, declared
 from streamreasoner.lang.diagnostic import in_order, refuse
 from streamreasoner.lang.normal_form import normal_form, too_large
 from streamreasoner.lang.parser import ParsedText, read
-from streamreasoner.lang.printer import print_literal, print_rule
+from streamreasoner.lang.printer import print_directive, print_literal, print_rule
 from streamreasoner.program.imports import with_imports
 from streamreasoner.program.text import common_prefixes
 from streamreasoner.system.garbage import without_collections
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
-    from streamreasoner.lang.ast import Atom, Program, Rule
+    from streamreasoner.lang.ast import Atom, Expires, Program, Rule
     from streamreasoner.lang.diagnostic import Diagnostic
 
     Check: TypeAlias = Callable[[Program], Iterator[Diagnostic]]
@@ -73,6 +74,7 @@ class CheckedProgram:
         inputs: Predicates declared with @input, in textual order.
         outputs: Predicates declared with @output, in textual order; empty means all.
         warnings: Constructs that are legal but probably mistakes, in textual order.
+        expiries: The facts that leave by themselves; a fact matches at most one of them.
     """
 
     programs: tuple[Program, ...]
@@ -83,6 +85,7 @@ class CheckedProgram:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     warnings: tuple[Diagnostic, ...]
+    expiries: tuple[Expires, ...]
 
     @property
     def program(self) -> Program:
@@ -102,6 +105,7 @@ class CheckedProgram:
         """
         lines = sorted(print_rule(rule) for rule in self.rules)
         lines += sorted(print_literal(fact) for fact in self.facts)
+        lines += sorted(print_directive(expiry) for expiry in self.expiries)
         lines += sorted(f"{predicate}/{arity}" for predicate, arity in self.arities.items())
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
@@ -167,6 +171,7 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
         prefixes = common_prefixes(programs)
         errors += unstratifiable(rules, graph, prefixes)
         errors += lattice_clashes(rules, prefixes)
+        errors += invalid_expiries(programs, prefixes)
     if all(reading.complete for reading in readings):
         errors += unknown_signatures(programs)
     if errors:
@@ -182,6 +187,7 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
         inputs=_declared(programs, Input),
         outputs=_declared(programs, Output),
         warnings=in_order(warnings, texts),
+        expiries=expiries(programs),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamreasoner.analysis.expiry import expiries
 from streamreasoner.lang.ast import Input, Output, declared
 from streamreasoner.lang.printer import print_directive, print_rule
 
@@ -44,6 +45,7 @@ def canonical_text(programs: Sequence[Program]) -> str:
     lines = [f"@prefix {name}: <{iri}> ." for name, iri in prefixes.items()]
     lines += map(print_directive, _declaration(programs, Input))
     lines += map(print_directive, _declaration(programs, Output))
+    lines += (print_directive(expiry, prefixes) for expiry in expiries(programs))
     lines += [print_rule(rule, prefixes) for program in programs for rule in program.rules]
     return "".join(f"{line}\n" for line in lines)
 

@@ -18,6 +18,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from streamreasoner.engine.registers import NO_FRONTIER
 from streamreasoner.server.health import Health
 from streamreasoner.server.histogram import BatchHistogram
 
@@ -124,6 +125,11 @@ class PrometheusObserver:
         self._event_lag = self._gauge(
             "event_time_lag_seconds", "Time of the batch minus the largest event time in it."
         )
+        self._late = self._counter("late_assertions", "Assertions that had expired when they came.")
+        self._expired = self._counter("expired_facts", "Facts that left because of their time.")
+        self._frontier = self._gauge(
+            "frontier_seconds", "Event time up to which facts have expired, since 1970."
+        )
         for stage in STAGES:
             self._stages.labels(stage)
         for sign in ("+1", "-1"):
@@ -172,6 +178,10 @@ class PrometheusObserver:
         """The engine has applied the epoch."""
         self._updates.inc(result.updates)
         self._iterations.observe(result.iterations)
+        self._late.inc(result.late)
+        self._expired.inc(result.expired)
+        if result.frontier != NO_FRONTIER:
+            self._frontier.set(result.frontier / 1000)
         for changes in result.derived:
             gained = int(np.count_nonzero(changes.multiplicity > 0))
             self._derived.labels("+1").inc(gained)

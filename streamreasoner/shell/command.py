@@ -70,6 +70,11 @@ CATALOGUE = {
     "trace": Entry(
         "trace f(1, ?x)", "the multiplicities of facts by iteration", ArgumentKind.PATTERN
     ),
+    "advance": Entry(
+        "advance PT10M",
+        "let time pass, as an epoch of its own, and print what expires",
+        ArgumentKind.WORD,
+    ),
     "predicates": Entry("predicates", "the predicates of the program and how many facts they have"),
     "rules": Entry("rules", "the rules of the program, numbered"),
     "rule": Entry("rule f(?x) :- g(?x).", "add rules, as an epoch of its own", ArgumentKind.RULES),
@@ -159,6 +164,13 @@ class DropRule:
 
 
 @dataclass(frozen=True, slots=True)
+class Advance:
+    """`advance`: how much time passes, in milliseconds."""
+
+    duration: int
+
+
+@dataclass(frozen=True, slots=True)
 class DeclarePrefix:
     """`@prefix`: a prefix for later commands."""
 
@@ -194,6 +206,7 @@ Command: TypeAlias = (
     | Explain
     | AddRules
     | DropRule
+    | Advance
     | DeclarePrefix
     | Help
     | Simple

@@ -5,6 +5,7 @@ A session turns commands into lines of text; it reads no input and writes no out
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from streamreasoner.api.nodes import from_ntriples
@@ -18,6 +19,7 @@ from streamreasoner.shell.command import (
     ALIASES,
     CATALOGUE,
     AddRules,
+    Advance,
     CommandError,
     CountFacts,
     DeclarePrefix,
@@ -89,6 +91,8 @@ class Session:
         self._limit = limit
         self._header = header
         self._clock = clock
+        # Event time begins in 1970 and stands still between commands, so that scripts repeat.
+        self._time = 0
         self._directives: tuple[Prefix | Base, ...] = tuple(
             directive
             for directive in reasoner.program.program.directives
@@ -128,7 +132,7 @@ class Session:
             return []
         return self._execute(parse(text, self.scope))
 
-    def _execute(self, command: Command) -> list[Line]:  # noqa: C901, PLR0911 - one case each
+    def _execute(self, command: Command) -> list[Line]:  # noqa: C901, PLR0911, PLR0912 - one case each
         match command:
             case QueueUpdates(facts, multiplicity):
                 self.pending += (_update(fact, multiplicity) for fact in facts)
@@ -148,6 +152,9 @@ class Session:
                 return self._add(command)
             case DropRule(number):
                 return self._drop(number)
+            case Advance(duration):
+                self._time += duration
+                return self._run_epoch(lambda: self.reasoner.advance(self._time))
             case DeclarePrefix(prefix):
                 self._declare(prefix)
                 return []
@@ -197,7 +204,9 @@ class Session:
     def _load(self, paths: Iterable[str]) -> list[Line]:
         paths = tuple(paths)
         batches = (
-            batch for path in paths for batch in self.reasoner.read(path, header=self._header)
+            batch
+            for path in paths
+            for batch in self.reasoner.read(path, header=self._header, ts=self._time)
         )
         # Files may hold millions of facts, so changes are counted, not printed.
         result, duration = self._timed(lambda: self.reasoner.take(batches))
@@ -215,7 +224,8 @@ class Session:
         if not self.pending:
             return [Line("No pending updates. Add some with `insert` or `remove`.", Tone.NOTE)]
         try:
-            lines = self._run_epoch(lambda: self.reasoner.apply(self.pending))
+            updates = [replace(update, ts=self._time) for update in self.pending]
+            lines = self._run_epoch(lambda: self.reasoner.apply(updates))
         except EngineError as error:
             pending = f"{_updates(len(self.pending))} still pending; `rollback` discards them."
             raise CommandError(f"{error} Nothing has changed; {pending}") from None

@@ -8,10 +8,12 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from streamreasoner import durations
 from streamreasoner.shell.command import (
     ALIASES,
     CATALOGUE,
     AddRules,
+    Advance,
     ArgumentKind,
     Command,
     CommandError,
@@ -128,6 +130,11 @@ def _from_words(word: str, words: list[str]) -> Command:
             if number.isascii() and number.isdigit():
                 return DropRule(int(number))
             raise CommandError(f"'{number}' is not a rule number; `rules` lists them.")
+        case "advance", [text]:
+            try:
+                return Advance(durations.milliseconds(text))
+            except ValueError:
+                raise CommandError(f"'{text}' is not {durations.ALLOWED}.") from None
         case _ if entry.argument_kind is ArgumentKind.WORD:
             raise CommandError(
                 f"`{word}` needs {entry.argument_kind.value}, as in `{entry.usage}`."

@@ -93,17 +93,22 @@ def check_epoch(epoch: int, version: int | None, incomplete: int | None) -> None
         raise ValueError(f"Epoch {epoch} is negative; version is {version}.")
 
 
-def check_replay(record: TableRecord, offsets: Offsets) -> None:
-    """Refuse a replay that read different input from the first attempt.
+def check_replay(record: TableRecord, offsets: Offsets, frontier: int | None) -> None:
+    """Refuse a replay that read different input from the first attempt, or at another frontier.
 
     Raises:
-        StateError: The offset ranges differ.
+        StateError: The offset ranges differ, or the frontiers.
     """
     if record.offsets != offsets:
         raise StateError(
             f"Epoch {record.epoch} was committed with offsets {record.offsets}, but is replayed "
             f"with {offsets}. The Spark checkpoint does not belong to this state: restore the "
             "checkpoint, or delete the state and start from the beginning."
+        )
+    if record.frontier != frontier:
+        raise StateError(
+            f"Epoch {record.epoch} was committed with the frontier {record.frontier}, but its "
+            f"replay has {frontier}. Replay it with the [time] of the first attempt."
         )
 
 

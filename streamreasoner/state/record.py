@@ -32,6 +32,8 @@ class EpochRecord(
         program: Hash of the program in effect: the one that it changed to, if it changed it.
         format: Format of the state; a marker without one has the oldest.
         semantics: Semantics of the state.
+        frontier: Event time up to which facts have expired, in milliseconds since 1970; None
+            before the first.
     """
 
     epoch: int
@@ -39,6 +41,7 @@ class EpochRecord(
     program: str
     format: int = StateVersion().format
     semantics: int = StateVersion().semantics
+    frontier: int | None = None
 
     @property
     def version(self) -> StateVersion:
@@ -47,7 +50,7 @@ class EpochRecord(
 
     def to_marker(self) -> bytes:
         """The record as the value of a message."""
-        return msgspec.json.encode(self)
+        return msgspec.json.encode(_fields(self))
 
     @staticmethod
     def from_marker(value: bytes) -> EpochRecord:
@@ -69,6 +72,7 @@ class TableRecord(msgspec.Struct, frozen=True, rename={"new_program": "program"}
             rows are left out.
         offsets: Its input range.
         new_program: Hash of the program that took effect in this epoch, None if it did not change.
+        frontier: That of `EpochRecord`.
     """
 
     epoch: int
@@ -76,10 +80,11 @@ class TableRecord(msgspec.Struct, frozen=True, rename={"new_program": "program"}
     latest: dict[str, int]
     offsets: Offsets
     new_program: str | None
+    frontier: int | None = None
 
     def to_json(self) -> str:
         """The record as JSON, a value in the commit's `commitInfo`."""
-        return json.dumps(msgspec.to_builtins(self))
+        return json.dumps(_fields(self))
 
     @staticmethod
     def from_json(text: str) -> TableRecord:
@@ -88,6 +93,14 @@ class TableRecord(msgspec.Struct, frozen=True, rename={"new_program": "program"}
         # Commits without a seal name only the tables with rows of their own epoch.
         own = dict.fromkeys(fields.get("requires", ()), fields["epoch"])
         return msgspec.convert({"latest": own, **fields}, TableRecord)
+
+
+def _fields(record: EpochRecord | TableRecord) -> dict[str, object]:
+    """The fields of a record, without a frontier if it has none, as earlier releases wrote them."""
+    fields: dict[str, object] = msgspec.to_builtins(record)
+    if record.frontier is None:
+        del fields["frontier"]
+    return fields
 
 
 def write_spark_note(epoch: int, meaning: str) -> str:

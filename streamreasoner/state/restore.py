@@ -12,8 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamreasoner.engine.registers import time_of
 from streamreasoner.engine.updates import TraceRows
 from streamreasoner.errors import StateError
+from streamreasoner.plan.program_plan import times_asserted, times_retracted, without_times
 from streamreasoner.state import consolidate, schemas
 from streamreasoner.state.delta import datafile, log, snapshot
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from streamreasoner.state.delta.datafile import DataFile
     from streamreasoner.state.delta.table import Table
 
-    Asserted = tuple[str, list[str], int]
+    Asserted = tuple[str, list[str], int, int | None]
 
 # Rows buffered before they are summed: some hundred megabytes.
 PENDING_ROWS: Final = 1 << 24
@@ -151,7 +153,10 @@ def _sum(
 
 
 def asserted(directory: Path, before: int) -> Iterator[Asserted]:
-    """Predicate, canonical terms and multiplicity of each asserted fact, including stated ones.
+    """Predicate, canonical terms, multiplicity and time of assertions, including stated ones.
+
+    Only facts that expire have times, in milliseconds since 1970: of each the last assertion and
+    the last retraction.
 
     Args:
         directory: Directory of the tables, in the format of this release.
@@ -166,10 +171,12 @@ def asserted(directory: Path, before: int) -> Iterator[Asserted]:
     by_predicate: dict[str, list[DataFile]] = {}
     for file in datafile.of_snapshot(trace, snapshot.read(trace)):
         by_predicate.setdefault(file.predicate, []).append(file)
-    for predicate, files in sorted(by_predicate.items()):
+
+    def facts(predicate: str) -> Iterator[tuple[list[str], int]]:
+        files = by_predicate.get(predicate, ())
         parts = [rows for file in files if len(rows := _rows(trace, file, arguments, before))]
         if not parts:
-            continue
+            return
         rows = pa.concat_tables(parts)
         used = [rows.column(name) for name in arguments if not rows.column(name).null_count]
         keys, multiplicities = consolidate.consolidate(
@@ -177,7 +184,18 @@ def asserted(directory: Path, before: int) -> Iterator[Asserted]:
         )
         columns = [texts.take(pa.array(key)).to_pylist() for key in keys]
         for number, multiplicity in enumerate(multiplicities.tolist()):
-            yield predicate, [column[number] for column in columns], multiplicity
+            yield [column[number] for column in columns], multiplicity
+
+    for predicate in sorted(set(map(without_times, by_predicate))):
+        expiring = set()
+        for args, multiplicity in facts(times_asserted(predicate)):
+            expiring.add(tuple(args))
+            yield predicate, args, 1, time_of(multiplicity)
+        for args, multiplicity in facts(times_retracted(predicate)):
+            yield predicate, args, -1, time_of(multiplicity)
+        for args, multiplicity in facts(predicate):
+            if tuple(args) not in expiring:
+                yield predicate, args, multiplicity, None
 
 
 def _terms(directory: Path) -> pa.Array:

@@ -180,7 +180,7 @@ class Tables:
         epoch, new_hash = record.epoch, None if program is None else program.hash
         commit.check_epoch(epoch, self._version, self._incomplete)
         if self._record is not None and self._record.epoch == epoch:
-            commit.check_replay(self._record, record.offsets)
+            commit.check_replay(self._record, record.offsets, record.frontier)
             commit.check_program(epoch, self._record.new_program, new_hash)
         elif epoch in dict(self._programs):
             commit.check_program(epoch, dict(self._programs)[epoch].hash, new_hash)
@@ -198,7 +198,9 @@ class Tables:
             for name, new_files in files.items()
         }
         latest = {name: number for name, number in last_epochs.items() if number is not None}
-        stored = TableRecord(epoch, self._version, latest, record.offsets, new_hash)
+        stored = TableRecord(
+            epoch, self._version, latest, record.offsets, new_hash, record.frontier
+        )
         appended = {
             name: self._writers[name].submit(self._tables[name].append, new_files, stored)
             for name, new_files in files.items()
@@ -217,10 +219,27 @@ class Tables:
 
     def offsets(self, epoch: int) -> Offsets | None:
         """The input range that an epoch was committed with; None if the log no longer holds it."""
-        if self._record is not None and self._record.epoch == epoch:
-            return self._record.offsets
-        record = self._tables[schemas.TRACE].snapshot().record(epoch)
+        record = self._record_of(epoch)
         return None if record is None else record.offsets
+
+    def frontier(self, epoch: int) -> int | None:
+        """The frontier that an epoch was committed with; None if there is none.
+
+        Raises:
+            StateError: The log no longer holds the epoch.
+        """
+        record = self._record_of(epoch)
+        if record is None:
+            raise StateError(
+                f"The log of {self.completing_table} no longer has the record of epoch {epoch}. "
+                f"{log.RESTORE}"
+            )
+        return record.frontier
+
+    def _record_of(self, epoch: int) -> TableRecord | None:
+        if self._record is not None and self._record.epoch == epoch:
+            return self._record
+        return self._tables[schemas.TRACE].snapshot().record(epoch)
 
     def restore_terms(self, dictionary: TermDictionary) -> None:
         """Load all terms into a dictionary, which must be empty so that they keep their ids.

@@ -22,8 +22,8 @@ FOLDER = Path(__file__).parents[2] / "examples"
 
 @cache
 def read_all():
-    """Every example as a Case, by name; its rules are called `rules.dl`."""
-    return {path.parent.name: _read(path.parent) for path in sorted(FOLDER.glob("*/rules.dl"))}
+    """Every example with epochs as a Case, by name; its rules are called `rules.dl`."""
+    return {path.parent.name: _read(path.parent) for path in sorted(FOLDER.glob("*/epochs.txt"))}
 
 
 def _read(folder):

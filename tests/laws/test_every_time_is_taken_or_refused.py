@@ -94,7 +94,7 @@ def test_a_control_message_without_a_time_may_be_rejected(appended):
     message = batch([(appended, None)])
     value = json.dumps({"operation": "add", "rules": "r(?x) :- p(?x) ."}).encode()
     message = message.set_column(5, "value", pa.array([value], pa.binary()))
-    decision = decide(current, message, 10_000)
+    decision = decide(current, message, 10_000, 0)
     if FIRST <= appended <= LAST + 999:
         assert decision.applied == (0,)
     else:

@@ -144,6 +144,12 @@ class ModelBackend:
         """The present facts of a predicate."""
         return self._args(predicate, [f for f in self.state.present if f[0] == predicate])
 
+    def asserted(self, predicate, args):
+        """Multiplicities at iteration 0 of facts."""
+        held = self.state.multiplicities
+        facts = [(predicate, tuple(row)) for row in args.tolist()]
+        return np.array([held.get(fact, {}).get(0, 0) for fact in facts], np.int64)
+
     def select(self, predicate, bound, iteration=LAST_ITERATION):
         """The facts of a predicate with these ids at these positions."""
         state, chosen, times, sums = self.state, [], [], []

@@ -275,6 +275,14 @@ class ColumnarBackend:
         select.read_facts(self._table, relation, args)
         return args
 
+    def asserted(self, predicate: str, args: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Multiplicities at iteration 0 of facts, int64 of shape (n,)."""
+        relation, _ = self._relation(predicate, args)
+        multiplicities = np.empty(len(args), np.int64)
+        cells = np.ascontiguousarray(args, dtype=np.int32).reshape(-1)
+        select.read_asserted(self._table, relation, cells, multiplicities)
+        return multiplicities
+
     def select(
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
     ) -> Selection:

@@ -352,6 +352,12 @@ class SparkBackend:
         """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""
         return self._reading.facts(predicate)
 
+    @files.explained
+    def asserted(self, predicate: str, args: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Multiplicities at iteration 0 of facts, int64 of shape (n,)."""
+        check_arity(predicate, args, self._program.plan.arities)
+        return self._reading.asserted(predicate, args)
+
     def select(
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
     ) -> Selection:

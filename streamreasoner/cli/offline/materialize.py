@@ -122,10 +122,12 @@ def _print(reasoner: Reasoner, paths: list[Path]) -> None:
 def _read(
     reasoner: Reasoner, paths: list[Path], progress: Progress, *, header: bool
 ) -> Iterator[Updates]:
+    # Files have no times: what expires is present as of now.
+    now = time.time_ns() // 1_000_000
     task = progress.add_task("Reading", total=None)
     for path in paths:
         progress.update(task, description=f"Reading {path.name}")
-        for updates in reasoner.read(path, header=header):
+        for updates in reasoner.read(path, header=header, ts=now):
             progress.advance(task, len(updates.args))
             yield updates
     progress.update(task, description="Deriving from")

@@ -70,11 +70,11 @@ def _write(state: StateConfig, last: int, into: Path) -> int:
         into.mkdir(parents=True)
         (into / "program.dl").write_text(program.text, encoding="utf-8")
         with (into / "facts.jsonl").open("w", encoding="utf-8") as file:
-            for predicate, args, multiplicity in asserted(state.tables, last + 1):
+            for predicate, args, multiplicity, ts in asserted(state.tables, last + 1):
                 # The new pipeline asserts the facts of the program itself.
                 diff = multiplicity - ((predicate, *args) in stated)
                 if diff:
-                    file.write(f"{write_fact(predicate, args, diff)}\n")
+                    file.write(f"{write_fact(predicate, args, diff, ts)}\n")
                     facts += 1
     except OSError as error:
         raise DataError(

@@ -42,19 +42,22 @@ class Decoded:
     """A decoded batch.
 
     Attributes:
-        updates: Encoded updates; a predicate may appear more than once.
-        times: Event times of the updates, milliseconds since 1970: a column for each of `updates`.
+        updates: Encoded updates with their times; a predicate may appear more than once.
         rejected: Rejected rows, ascending.
+        clock: The largest event time of the updates, in milliseconds since 1970, where an update
+            counts as no later than `max_ahead` after its message was appended; None if there are
+            none.
     """
 
     updates: tuple[Updates, ...]
-    times: tuple[NDArray[np.int64], ...]
     rejected: tuple[Rejected, ...]
+    clock: int | None
 
     @property
     def event_time(self) -> int | None:
         """Largest event time of the updates; None if there are none."""
-        return max((int(column.max()) for column in self.times), default=None)
+        times = (each.times for each in self.updates if each.times is not None)
+        return max((int(column.max()) for column in times), default=None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +79,8 @@ class InputOptions:
         default: The format of messages without a content type.
         of_topics: The same for the messages of some topics.
         formats: Formats that are read, in the order in which they get ids.
+        max_ahead: How far a time may be beyond that of its message, in milliseconds, and move the
+            frontier.
     """
 
     max_message_bytes: int
@@ -83,6 +88,7 @@ class InputOptions:
     default: Format = JSON
     of_topics: Mapping[str, Format] = field(default_factory=dict)
     formats: Sequence[Format] = MESSAGES
+    max_ahead: int = 60_000
 
 
 class Codec:
@@ -118,14 +124,16 @@ class Codec:
         ]
         encoded = [(group, self._encode(group, rejected)) for group in groups]
         updates: list[Updates] = []
-        times: list[NDArray[np.int64]] = []
+        clocks: list[int] = []
         # Only now is it known which messages are rejected: each may have updates in several groups.
         for group, ids in encoded:
             good = _not_rejected(group.rows, rejected)
             if good.any():
-                updates.append(Updates(group.rows.predicate, ids[good], group.rows.diff[good]))
-                times.append(group.times[good])
-        return Decoded(tuple(updates), tuple(times), in_order(rejected))
+                rows, times = group.rows, group.times[good]
+                updates.append(Updates(rows.predicate, ids[good], rows.diff[good], times))
+                latest = appended[rows.messages[good]] + self._options.max_ahead
+                clocks.append(int(np.minimum(times, latest).max()))
+        return Decoded(tuple(updates), in_order(rejected), max(clocks, default=None))
 
     def _read(self, batch: pa.Table, rejected: Rejections) -> Iterator[UpdateRows | EncodedUpdates]:
         """The updates of all messages that are not rejected, by format."""

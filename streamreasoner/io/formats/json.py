@@ -135,9 +135,11 @@ def write_changes(
     return write_updates(predicate, columns, pa.array(diff).cast(pa.large_string()), closing)
 
 
-def write_fact(predicate: str, args: Sequence[str], diff: int) -> str:
-    """The message of one update of a fact with canonical terms."""
-    fact = {"predicate": predicate, "args": args, "diff": diff}
+def write_fact(predicate: str, args: Sequence[str], diff: int, ts: int | None = None) -> str:
+    """The message of one update of a fact with canonical terms; *ts* is in milliseconds."""
+    fact: dict[str, object] = {"predicate": predicate, "args": args, "diff": diff}
+    if ts is not None:
+        fact["ts"] = ts
     return json.dumps(fact, ensure_ascii=False)
 
 

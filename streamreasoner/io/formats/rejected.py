@@ -43,6 +43,7 @@ class Reason(Enum):
     UNKNOWN_RULE = "unknown-rule"
     IMPORT_OF_A_FILE = "import-of-a-file"
     OTHER_ARITY = "other-arity"
+    OTHER_EXPIRIES = "other-expiries"
     TOO_MANY_ARGUMENTS = "too-many-arguments"
     EPOCH_FAILED = "epoch-failed"
 

@@ -11,19 +11,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamreasoner.lang import ast
 from streamreasoner.lang.normal_form import aggregates_matches, is_lattice
 from streamreasoner.plan.algebra import Antijoin, PlanError, Project, walk
 from streamreasoner.plan.delta.differentiate import differentiate
 from streamreasoner.plan.lower.aggregation import express, lattice, reductions
 from streamreasoner.plan.lower.steps import STEPS, incomplete_expression
+from streamreasoner.plan.operands import Pattern, Value
 from streamreasoner.plan.order.left_deep import left_deep
-from streamreasoner.plan.program_plan import Lattice, ProgramPlan, RulePlan, StratumPlan
+from streamreasoner.plan.program_plan import Expiry, Lattice, ProgramPlan, RulePlan, StratumPlan
 from streamreasoner.plan.rewrite import REWRITES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from streamreasoner.lang import ast
     from streamreasoner.plan.algebra import Relation
     from streamreasoner.plan.lower.aggregation import SourcedTree
     from streamreasoner.plan.program_plan import Reduction
@@ -67,12 +68,17 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
             _stratum((), made.results),
             _stratum((*plain, *made.heads), made.final),
         ]
+    expiries = tuple(map(_expiry, checked.expiries))
+    for expiry in expiries:
+        arity = len(expiry.pattern.arguments)
+        hidden |= {expiry.asserted: arity, expiry.retracted: arity}
     return ProgramPlan(
         arities={**checked.arities, **hidden},
         strata=tuple(stratum for stratum in strata if stratum.rules or stratum.reductions),
         lattices=tuple(dict.fromkeys(lattices)),
         hidden=frozenset(hidden),
         places=tuple(f"{rule.span.source}:{rule.span.line}" for rule in checked.rules),
+        expiries=expiries,
     )
 
 
@@ -102,6 +108,14 @@ def _projections(trees: Iterable[Relation]) -> Iterator[Project]:
         if isinstance(node, Antijoin) and isinstance(node.negated, Project)
     }
     yield from projections.values()
+
+
+def _expiry(declared: ast.Expires) -> Expiry:
+    atom = declared.pattern
+    arguments = (
+        Value(item.term) if isinstance(item, ast.Constant) else None for item in atom.arguments
+    )
+    return Expiry(Pattern(atom.predicate, tuple(arguments)), declared.after, declared.every)
 
 
 def _stratum(rules: Iterable[SourcedTree], reduced: Iterable[Reduction]) -> StratumPlan:

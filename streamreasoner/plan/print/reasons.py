@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.dependency import unifies
+from streamreasoner.analysis.strata.dependency import unifies
 from streamreasoner.lang.ast import Atom, Constant, Negation
 from streamreasoner.lang.normal_form import aggregates_matches
 from streamreasoner.lang.printer import print_literal

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from streamreasoner.analysis.dependency import Through, dependencies
 from streamreasoner.analysis.lattices import lattice_clashes
+from streamreasoner.analysis.strata.dependency import Through, dependencies
 from streamreasoner.lang.normal_form import is_lattice
 from streamreasoner.lang.parser import parse
 

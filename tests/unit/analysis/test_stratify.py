@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from streamreasoner.analysis.dependency import Through, dependencies, unifies
-from streamreasoner.analysis.stratify import strata, unstratifiable
+from streamreasoner.analysis.strata.dependency import Through, dependencies, unifies
+from streamreasoner.analysis.strata.stratify import strata, unstratifiable
 from streamreasoner.lang.normal_form import normal_form
 from streamreasoner.lang.parser import parse
 from streamreasoner.program import check_text

@@ -78,8 +78,8 @@ def updates_of(decoded, dictionary):
     """Updates with terms and event times, in no order."""
     return Counter(
         (one.predicate, tuple(dictionary.decode(args).to_pylist()), int(diff), int(ts))
-        for one, times in zip(decoded.updates, decoded.times, strict=True)
-        for args, diff, ts in zip(one.args, one.multiplicity, times, strict=True)
+        for one in decoded.updates
+        for args, diff, ts in zip(one.args, one.multiplicity, one.times, strict=True)
     )
 
 

@@ -31,7 +31,7 @@ def in_effect(rules=BASE, width=8):
 def reason(value, current=None, limit=10_000):
     """The reason for rejecting one message."""
     current = in_effect() if current is None else current
-    decision = decide(current, messages(control=[value]), limit)
+    decision = decide(current, messages(control=[value]), limit, 0)
     assert decision.program is current
     assert decision.applied == ()
     (refused,) = decision.rejected
@@ -87,6 +87,11 @@ REFUSED = {
         Reason.IMPORT_OF_A_FILE,
         "other.dl",
     ),
+    "other expiries": (
+        control("add", '@expires edge/2 after "PT1H" .'),
+        Reason.OTHER_EXPIRIES,
+        "What expires is fixed when a state begins",
+    ),
     "other arity": (control("replace", "edge(1) ."), Reason.OTHER_ARITY, "but 2 in"),
     "too many arguments": (
         control("add", f"p({wide(9)}) :- q({wide(9)}) ."),
@@ -134,6 +139,7 @@ def test_messages_are_applied_in_order():
             ]
         ),
         10_000,
+        0,
     )
     assert decision.applied == (0, 2, 3)
     assert [(one.row, one.reason) for one in decision.rejected] == [(1, Reason.UNKNOWN_RULE)]
@@ -157,6 +163,7 @@ def test_an_equivalent_program_is_no_change():
         current,
         messages(control=[control("add", "p(1) ."), control("remove", "p(1) .")]),
         10_000,
+        0,
     )
     assert taken_back.applied == (0, 1)
     assert taken_back.program.text == current.text

@@ -8,11 +8,14 @@ from datetime import UTC, datetime
 
 import pytest
 from control_builders import APPENDED, control, messages
+from rdflib import URIRef
 
 from streamreasoner.api.reasoner import Reasoner, columnar
 from streamreasoner.api.updates import Update
-from streamreasoner.errors import EngineError
+from streamreasoner.engine.registers import NO_FRONTIER
+from streamreasoner.errors import EngineError, StateError
 from streamreasoner.io.codec.decode import InputOptions
+from streamreasoner.io.formats.json import write_fact
 from streamreasoner.pipeline.evaluator import Evaluator
 from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
 from streamreasoner.pipeline.observers import Observers
@@ -20,6 +23,7 @@ from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.state import Tables
 from streamreasoner.state.record import EpochRecord
+from streamreasoner.state.restore import asserted
 
 RULES = """
 path(?x, ?y) :- edge(?x, ?y) .
@@ -54,7 +58,10 @@ class Process:
             store=columnar(dictionary),
             known=in_effect.known,
         )
-        self.reasoner.engine.restore(tables.restore(before), before)
+        frontier = tables.frontier(before - 1) if before else None
+        self.reasoner.engine.restore(
+            tables.restore(before), before, NO_FRONTIER if frontier is None else frontier
+        )
         self.evaluator = Evaluator(
             self.reasoner, in_effect, "control", OPTIONS, closure, Observers()
         )
@@ -68,7 +75,12 @@ class Process:
         evaluated = self.evaluate(epoch, updates, changes)
         terms = self.reasoner.dictionary
         self.tables.commit(
-            EpochRecord(epoch, {"in": {"0": [epoch, epoch + 1]}}, evaluated.program.hash),
+            EpochRecord(
+                epoch,
+                {"in": {"0": [epoch, epoch + 1]}},
+                evaluated.program.hash,
+                frontier=evaluated.frontier,
+            ),
             NOW,
             (0, terms.terms(0, len(terms))),
             evaluated.result.trace,
@@ -264,3 +276,130 @@ def test_the_sum_of_all_changes_is_the_program_from_scratch(tmp_path):
         assert {args for (name, args), total in sums.items() if total and name == predicate} == {
             tuple(fresh.dictionary.decode(row).to_pylist()) for row in rows
         }
+
+
+PRESENCE = """
+@expires seen/2 after "PT10S" .
+occupied(?room) :- seen(_, ?room) .
+"""
+APPENDED_MS = int(APPENDED.timestamp() * 1000)
+
+
+def seen(who, ts, diff=1):
+    """A heartbeat in the hall, so many milliseconds after the batch was appended."""
+    return fact("seen", who, B, diff=diff, ts=APPENDED_MS + ts)
+
+
+def tick(ts):
+    """A tick, so many milliseconds after the batch was appended."""
+    return json.dumps({"tick": APPENDED_MS + ts}).encode()
+
+
+def test_a_tick_lets_facts_expire(tmp_path):
+    """A tick is no change of the program; what is due at its time leaves in its epoch."""
+    running = process(tmp_path, PRESENCE)
+    assert changed(running.run(0, [seen(A, -60_000)])) == {("occupied", (B,), 1)}
+    early = running.run(1, changes=[tick(-50_001)])
+    assert (changed(early), early.applied, early.new_program) == (set(), 0, None)
+
+    expired = running.run(2, changes=[tick(-50_000)])
+    assert changed(expired) == {("occupied", (B,), -1)}
+    assert expired.ts == expired.frontier == APPENDED_MS - 50_000
+    assert (expired.result.expired, expired.result.late) == (1, 0)
+    late = running.run(3, [seen(C, -60_000)])
+    assert (changed(late), late.result.late) == (set(), 1)
+    assert len(running.reasoner.engine.trace("seen").args) == 0
+
+
+def test_a_time_from_the_future_moves_the_frontier_a_little(tmp_path):
+    """A wrong clock does not expire what others assert; the wrong assertion itself stays."""
+    running = process(tmp_path, PRESENCE)
+    evaluated = running.run(0, [seen(A, 55_000), seen(C, 10**9)])
+    assert evaluated.frontier == APPENDED_MS + OPTIONS.max_ahead
+    assert {args[0] for args in running.reasoner.facts("seen")} == {
+        URIRef(A[1:-1]),
+        URIRef(C[1:-1]),
+    }
+
+    ticked = running.run(1, changes=[tick(10**9)])
+    assert ticked.frontier == APPENDED_MS + OPTIONS.max_ahead
+
+
+@pytest.mark.parametrize("before", [1, 2])
+def test_expiry_is_replayed_as_it_was(tmp_path, before):
+    """Frontier and deadlines come back from the tables, also for an epoch that they have."""
+    first = process(tmp_path, PRESENCE)
+    batches = [[seen(A, 0)], [seen(C, 5_000)], [seen(C, 12_000, -1)], [seen(C, 40_000)]]
+    expected = [changed(first.run(epoch, batch)) for epoch, batch in enumerate(batches)]
+    assert expected[2:] == [{("occupied", (B,), -1)}, {("occupied", (B,), 1)}]
+    traces = {name: first.reasoner.engine.trace(name) for name in ("seen", "asserted@seen")}
+
+    tables = open_state(tmp_path, PRESENCE)
+    again = Process(tables, before)
+    for epoch in range(before, 4):
+        evaluated = again.evaluate(epoch, batches[epoch])
+        assert changed(evaluated) == expected[epoch]
+        assert evaluated.frontier == tables.frontier(epoch)
+    for name, trace in traces.items():
+        assert (
+            again.reasoner.engine.trace(name).multiplicity.tolist() == trace.multiplicity.tolist()
+        )
+
+
+def test_a_replay_at_another_frontier_is_refused(tmp_path):
+    """With another allowed lateness the replay of an epoch could let other facts expire."""
+    process(tmp_path, PRESENCE).run(0, [seen(A, 0)])
+    again = process(tmp_path, PRESENCE)
+    again.evaluator._lateness = 5_000  # noqa: SLF001 - a restart with another configuration
+    with pytest.raises(StateError, match=r"with the frontier .* Replay it with the \[time\]"):
+        again.run(0, [seen(A, 0)])
+
+
+def test_what_expires_does_not_change(tmp_path):
+    """A change of program with other @expires is rejected; the same ones may be sent again."""
+    running = process(tmp_path, PRESENCE)
+    running.run(0, [seen(A, 0)])
+    longer = PRESENCE.replace("PT10S", "PT20S")
+    evaluated = running.run(1, changes=[control("replace", longer), control("replace", "p(1) .")])
+    assert letters(evaluated) == [("control", n, "other-expiries") for n in (0, 1)]
+    more = PRESENCE + "crowd(?room, count(?who)) :- seen(?who, ?room) .\n"
+    assert running.run(2, changes=[control("replace", more)]).applied == 1
+    assert changed(running.run(3, changes=[tick(10_000)])) >= {("occupied", (B,), -1)}
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (b'{"tick": "now"}', "bad-timestamp"),
+        (b'{"tick": 1e300}', "bad-timestamp"),
+        (b'{"tick": 253402300800000}', "bad-timestamp"),
+        (b'{"tick": 5, "operation": "add"}', "unknown-field"),
+        (b'{"ticks": 5}', "unknown-field"),
+    ],
+)
+def test_a_tick_that_is_none_is_rejected(tmp_path, value, kind):
+    """It moves nothing, and its dead letter says what is wrong."""
+    evaluated = process(tmp_path, PRESENCE).run(0, changes=[value])
+    assert letters(evaluated) == [("control", 0, kind)]
+    assert evaluated.frontier is None
+
+
+def test_a_state_is_rebuilt_with_its_times(tmp_path):
+    """Sent to a new pipeline, the asserted facts expire and are renewed as in the old one."""
+    first = process(tmp_path / "first", PRESENCE)
+    first.run(
+        0, [seen(A, 0), seen(A, 3_000), seen(C, 4_000, -1), seen(B, 2_000), seen(B, 5_000, -1)]
+    )
+    rows = [
+        json.loads(write_fact(predicate, args, diff, ts))
+        for predicate, args, diff, ts in asserted(tmp_path / "first", 1)
+    ]
+    assert {(row["args"][0], row["diff"], row["ts"] - APPENDED_MS) for row in rows} == {
+        (A, 1, 3_000), (B, 1, 2_000), (B, -1, 5_000), (C, -1, 4_000)
+    }  # fmt: skip
+    again = process(tmp_path / "again", PRESENCE)
+    again.run(0, [json.dumps(row).encode() for row in rows])
+    for running, epoch in ((first, 1), (again, 1)):
+        assert changed(running.run(epoch, [seen(C, 3_500)])) == set()
+        expired = running.run(epoch + 1, changes=[tick(13_000)])
+        assert changed(expired) == {("occupied", (B,), -1)}

@@ -57,9 +57,9 @@ class Mortal(Evaluator):
         self.die_of(updates)
         super().rehearse(program, updates)
 
-    def _attempt(self, program, updates, epoch):
+    def _attempt(self, decision, updates, epoch):
         self.die_of(updates)
-        return super()._attempt(program, updates, epoch)
+        return super()._attempt(decision, updates, epoch)
 
     def die_of(self, updates):
         """Die if these include a deadly message."""
@@ -319,10 +319,10 @@ def test_a_change_of_program_that_kills_the_process_is_rejected(tmp_path):
                 raise DiedError
             super().rehearse(program, updates)
 
-        def _attempt(self, program, updates, epoch):
-            if program is not self.program:
+        def _attempt(self, decision, updates, epoch):
+            if decision.program is not self.program:
                 raise DiedError
-            return super()._attempt(program, updates, epoch)
+            return super()._attempt(decision, updates, epoch)
 
     for deaths in range(10):
         process = Process(tmp_path, replayed=deaths > 0)

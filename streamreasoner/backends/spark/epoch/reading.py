@@ -58,6 +58,25 @@ class StateReader:
         present = self.runner.query(sql.present(self.program.fact), rows=self._rows(predicate))
         return args_of(self.runner.fetch(present), self.program.plan.arities[predicate])
 
+    def asserted(self, predicate: str, args: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Multiplicities at iteration 0 of distinct facts, int64 of shape (n,)."""
+        multiplicities = np.zeros(len(args), np.int64)
+        if not len(args):
+            return multiplicities
+        names = arguments(args.shape[1])
+        keys = pa.table(
+            {name: pa.array(args[:, i].astype(np.int64)) for i, name in enumerate(names)}
+        )
+        at_zero = self.runner.query(
+            sql.filtered(f"{ITERATION} = 0", f"{MULTIPLICITY} != 0"),
+            rows=self._rows(predicate, keys),
+        )
+        found = self.runner.fetch(at_zero).select([*names, MULTIPLICITY])
+        row = pa.array(np.arange(len(args)))
+        joined = keys.append_column("row", row).join(found, list(names), join_type="inner")
+        multiplicities[joined["row"].to_numpy()] = joined[MULTIPLICITY].to_numpy()
+        return multiplicities
+
     def select(self, predicate: str, bound: Mapping[int, int], iteration: int) -> Selection:
         """The facts of a predicate with these ids at these positions, as of an iteration."""
         arity = self.program.plan.arities[predicate]

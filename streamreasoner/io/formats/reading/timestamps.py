@@ -21,9 +21,10 @@ OUT_OF_RANGE = (
 )
 INVALID = np.iinfo(np.int64).min
 
-# Years 1 to 9999, the range of a TIMESTAMP in the tables.
-_FIRST_MS = -62_135_596_800_000
-_LAST_MS = 253_402_300_799_999
+FIRST = -62_135_596_800_000
+"""The first millisecond of the year 1: the tables have TIMESTAMPs of the years 1 to 9999."""
+LAST = 253_402_300_799_999
+"""The last millisecond of the year 9999."""
 _SHAPE = re.compile(
     r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)\d*(Z|[+-]\d\d:?\d\d)", re.ASCII
 )
@@ -49,14 +50,14 @@ def milliseconds(
     if len(texts) < len(times):
         for row, time in enumerate(times):
             if isinstance(time, int):
-                result[row] = time if _FIRST_MS <= time <= _LAST_MS else INVALID
+                result[row] = time if FIRST <= time <= LAST else INVALID
     # A time zone may move a text out of range.
     return in_range(result)
 
 
 def in_range(times: NDArray[np.int64]) -> NDArray[np.int64]:
     """Times in milliseconds since 1970, of any shape; `INVALID` outside the years 1 to 9999."""
-    return np.where((times < _FIRST_MS) | (times > _LAST_MS), INVALID, times)
+    return np.where((times < FIRST) | (times > LAST), INVALID, times)
 
 
 def iso(ts: int) -> str:

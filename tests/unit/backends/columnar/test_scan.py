@@ -66,3 +66,8 @@ def test_scans_read_what_is_there(regime, data):
         at = data.draw(st.integers(0, regime.last + 1))
         found = memory.backend.select("e", bound, at)
         assert described(found) == described(model.select("e", bound, at))
+    facts = [args for predicate, args in pool if predicate == "e"]
+    absent = [tuple(1_000 + i for i in args) for args in facts]
+    # More facts than the kernel looks up at once.
+    asked = np.array([*facts, *absent] * 20, np.int32).reshape(-1, arity)
+    assert memory.backend.asserted("e", asked).tolist() == model.asserted("e", asked).tolist()

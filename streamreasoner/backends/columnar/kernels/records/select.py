@@ -1,13 +1,19 @@
-"""Scans of the whole state. Invariant: they change nothing and visit each fact once.
+"""Reads of the state. Invariant: they change nothing.
 
-They read the whole table of facts, so their cost is linear in the state; epochs never call them.
+All but `read_asserted` visit the whole table of facts, so their cost is linear in the state, and
+epochs never call them.
 """
 
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.entry import presence
-from streamreasoner.backends.columnar.kernels.records.slots import LOW
+from streamreasoner.backends.columnar.kernels.records.fact_record import (
+    find_tagged,
+    prefetch_record,
+    prefetch_slot,
+)
+from streamreasoner.backends.columnar.kernels.records.slots import LOW, hash_cells
 from streamreasoner.native.addresses import int32_column, int64_column, prefetch
 from streamreasoner.native.compile import inlined, kernel
 
@@ -178,3 +184,38 @@ def describe(
         times[row, 2] = until
         sums[row, 0] = asserted
         sums[row, 1] = total
+
+
+_BLOCK = 32  # facts whose cache misses overlap
+
+
+@kernel
+def read_asserted(
+    table: layout.Int64s, relation: int, cells: layout.Int32s, multiplicities: layout.Int64s
+) -> None:
+    """Fill in the multiplicities at iteration 0 of facts, 0 for those that the state does not hold.
+
+    *cells* has their arguments, one fact after the other.
+    """
+    words = int32_column(table[layout.ARENA])
+    units = int64_column(table[layout.ARENA])
+    arity = int32_column(table[layout.RELATIONS])[2 * relation]
+    count = len(multiplicities)
+    for start in range(0, count, _BLOCK):
+        end = min(start + _BLOCK, count)
+        # Until its fact is found, the place of a multiplicity has the hash of the fact.
+        for row in range(start, end):
+            tag = hash_cells(relation, cells, row * arity, arity)
+            multiplicities[row] = tag
+            prefetch_slot(table, tag)
+        for row in range(start, end):
+            prefetch_record(table, multiplicities[row])
+        for row in range(start, end):
+            tag = multiplicities[row]
+            multiplicities[row] = 0
+            fact = find_tagged(table, relation, cells, row * arity, arity, tag)
+            entry = fact + 1 if fact != 0 else 0
+            while entry != 0:
+                if words[2 * entry + 2] == 0:
+                    multiplicities[row] += units[entry] >> layout.MULTIPLICITY_SHIFT
+                entry = words[2 * entry + 3]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.dependency import Through
+from streamreasoner.analysis.strata.dependency import Through
 from streamreasoner.lang.ast import ARITIES
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
 from streamreasoner.lang.normal_form import aggregates
@@ -15,7 +15,7 @@ from streamreasoner.values.builtins import MONOTONE_AGGREGATES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from streamreasoner.analysis.dependency import Dependency
+    from streamreasoner.analysis.strata.dependency import Dependency
     from streamreasoner.lang.ast import Rule, Span
 
 _FORBIDDEN = {
