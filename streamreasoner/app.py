@@ -137,6 +137,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
             tables=tables,
             sink=sink,
             observer=watcher,
+            semantics=config.semantics,
         )
         runner = EpochRunner(parts, point)
         if metrics is not None:
@@ -250,6 +251,7 @@ def _recover(
     stack.callback(tables.close)
     checkpoint = Checkpoint.read(config.state.checkpoint_directory)
     in_effect = recovery.programs_before(tables, checkpoint)[-1]
+    recovery.check_semantics(tables, config.semantics)
     recovery.check_file(tables.programs, in_effect, program, config.rules.program)
     topics.resume(begun=checkpoint.begun)
     output = config.kafka.output_topic
@@ -280,6 +282,7 @@ def _restore(
         recursion_limit=config.rules.recursion_limit,
         store=store,
         known=in_effect.known,
+        sources=tuple(sorted(config.semantics)),
     )
     frontier = None
     if point.before > 0 and reasoner.program.expiries:
@@ -338,6 +341,7 @@ def _input_options(config: Config) -> InputOptions:
         max_term_bytes=config.pipeline.max_term_bytes,
         default=of_name(config.input.format),
         of_topics={topic: of_name(name) for topic, name in config.input.formats.items()},
+        sets=tuple(sorted(config.semantics)),
         max_ahead=config.time.max_ahead,
     )
 

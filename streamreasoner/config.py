@@ -73,10 +73,15 @@ class InputConfig:
     Attributes:
         format: The format of messages.
         formats: The same for the messages of some topics.
+        semantics: What updates are: `multiset` if all of them count, `set` if an assertion of what
+            the topic has asserted and a retraction of what it has not change nothing.
+        semantics_by_topic: The same for the messages of some topics.
     """
 
     format: str = _key(values.FORMAT, "json")
     formats: Mapping[str, str] = _key(values.FORMATS_OF_TOPICS, {})
+    semantics: str = _key(values.one_of(*values.SEMANTICS), "multiset")
+    semantics_by_topic: Mapping[str, str] = _key(values.SEMANTICS_OF_TOPICS, {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,6 +241,15 @@ class Config:
     spark: SparkConfig
 
     @property
+    def semantics(self) -> dict[str, str]:
+        """Input topic to the semantics of its updates, without those that are multisets."""
+        by_topic = {
+            topic: self.input.semantics_by_topic.get(topic, self.input.semantics)
+            for topic in self.kafka.input_topics
+        }
+        return {topic: name for topic, name in by_topic.items() if name != "multiset"}
+
+    @property
     def spark_state(self) -> str:
         """Where the backend `spark` keeps its state, as a Hadoop URI."""
         return self.spark.state_directory or f"file:{self.state.directory.absolute() / 'spark'}"
@@ -356,13 +370,16 @@ def topic_roles(kafka: KafkaConfig, control_topic: str | None) -> Iterator[tuple
 
 
 def _unread_topics(kafka: KafkaConfig, input_: InputConfig | None) -> Iterator[str]:
-    """Topics with a format are input topics."""
-    for name in () if input_ is None else input_.formats:
-        if name not in kafka.input_topics:
-            yield (
-                f'input.formats: found "{name}", allowed: a topic of kafka.input_topics '
-                f"({', '.join(kafka.input_topics)})"
-            )
+    """Topics with a format or semantics are input topics."""
+    if input_ is None:
+        return
+    for key in ("formats", "semantics_by_topic"):
+        for name in getattr(input_, key):
+            if name not in kafka.input_topics:
+                yield (
+                    f'input.{key}: found "{name}", allowed: a topic of kafka.input_topics '
+                    f"({', '.join(kafka.input_topics)})"
+                )
 
 
 def _shared_topics(kafka: KafkaConfig, rules: RulesConfig | None) -> Iterator[str]:

@@ -217,13 +217,16 @@ def _spark_options(value: Any, directory: Path) -> dict[str, str]:
     return options
 
 
-def _formats(value: Any, directory: Path) -> dict[str, str]:
-    formats = _options(value, directory)
-    for topic, name in formats.items():
-        _topic(topic, directory)
-        if name not in FORMATS:
-            raise ValueError(f'"{name}" is no format')
-    return formats
+def _by_topic(allowed: tuple[str, ...], what: str) -> Callable[[Any, Path], dict[str, str]]:
+    def check(value: Any, directory: Path) -> dict[str, str]:
+        names = _options(value, directory)
+        for topic, name in names.items():
+            _topic(topic, directory)
+            if name not in allowed:
+                raise ValueError(f'"{name}" is no {what}')
+        return names
+
+    return check
 
 
 FORMATS = (
@@ -233,7 +236,15 @@ FORMATS = (
 """The formats of messages, by name."""
 TEXT = KeyKind("text", _text)
 FORMAT = one_of(*FORMATS)
-FORMATS_OF_TOPICS = KeyKind(f"a table of input topics and formats ({', '.join(FORMATS)})", _formats)
+FORMATS_OF_TOPICS = KeyKind(
+    f"a table of input topics and formats ({', '.join(FORMATS)})", _by_topic(FORMATS, "format")
+)
+SEMANTICS = ("multiset", "set")
+"""What updates of a topic are, by name."""
+SEMANTICS_OF_TOPICS = KeyKind(
+    f"a table of input topics and semantics ({', '.join(SEMANTICS)})",
+    _by_topic(SEMANTICS, "semantics"),
+)
 PROGRAM = KeyKind("the name of a ruleset, or a path with a / or a . in it", _program)
 PATH = KeyKind("a path", _path)
 LOCATION = KeyKind(

@@ -13,6 +13,7 @@ from laws import test_order_is_irrelevant as order
 from laws import test_overflow_has_no_value as overflow
 from laws import test_retraction_leaves_nothing as retraction
 from laws import test_rules_change as rules
+from laws import test_sources_edit_sets as sets
 
 LAWS = (
     incremental.test_trace_equals_from_scratch_after_every_epoch,
@@ -29,6 +30,8 @@ LAWS = (
     expiry.test_a_restored_reasoner_expires_the_same,
     expiry.test_nothing_is_left_of_what_expired,
     expiry.test_a_rehearsal_of_expiry_changes_nothing,
+    sets.test_delivery_at_least_once_is_irrelevant,
+    sets.test_a_restored_reasoner_knows_its_sources,
     overflow.test_a_result_out_of_range_has_no_value,
     rules.test_trace_is_that_of_the_current_rules,
 )

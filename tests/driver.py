@@ -74,8 +74,13 @@ class Driver:
             reject()
 
     def encode(self, updates):
-        """Encode updates for the engine, in runs of one predicate."""
-        for predicate, run in groupby(updates, key=lambda update: update[0]):
+        """Encode updates for the engine, in runs of one predicate and source.
+
+        After predicate, arguments and multiplicity an update may have a time, or None, and a
+        source; those of a source are in the order of the log.
+        """
+        runs = groupby(updates, key=lambda update: (update[0], update[4:]))
+        for number, ((predicate, source), run) in enumerate(runs):
             rows = list(run)
             terms = pa.array([term for _, args, *_ in rows for term in args], pa.large_string())
             ids = self.reasoner.dictionary.encode(terms)
@@ -83,7 +88,8 @@ class Driver:
                 predicate,
                 ids.reshape(len(rows), len(rows[0][1])),
                 np.array([row[2] for row in rows], np.int64),
-                np.array([row[3] for row in rows], np.int64) if len(rows[0]) > 3 else None,
+                None if len(rows[0]) != 4 else np.array([row[3] for row in rows], np.int64),
+                *((*source, (number << 32) + np.arange(len(rows))) if source else ()),
             )
 
     def trace(self, predicates=None):

@@ -83,6 +83,7 @@ class Reasoner:
         store: Storage of terms and facts; by default the memory of this process.
         known: Arities of predicates of earlier programs, whose facts the state may hold.
         allowed_lateness: How far the frontier stays behind the greatest event time.
+        sources: Sources of encoded updates whose facts are sets.
     """
 
     def __init__(
@@ -93,8 +94,10 @@ class Reasoner:
         store: Store | None = None,
         known: Mapping[str, int] = NO_PREDICATES,
         allowed_lateness: timedelta = timedelta(0),
+        sources: Sequence[str] = (),
     ) -> None:
-        plan = lower(program)
+        self._sources = tuple(sources)
+        plan = lower(program).with_sources(self._sources)
         plan = replace(plan, arities={**known, **plan.arities})
         self.program = program
         store = columnar() if store is None else store
@@ -338,7 +341,7 @@ class Reasoner:
         """The plan of another program, and the updates of stated facts."""
         if {*program.expiries} != {*self.program.expiries}:
             raise EngineError(OTHER_EXPIRIES)
-        plan = lower(program)
+        plan = lower(program).with_sources(self._sources)
         for predicate, arity in plan.arities.items():
             if self._known.get(predicate, arity) != arity:
                 raise EngineError(other_arity(predicate, arity, self._known[predicate]))

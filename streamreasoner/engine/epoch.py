@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from streamreasoner.engine.change import change_program
 from streamreasoner.engine.fixpoint import fixpoints
 from streamreasoner.engine.ports import LAST_ITERATION
 from streamreasoner.engine.registers import NO_FRONTIER, NO_REGISTERS
+from streamreasoner.engine.sets import edit_sets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -148,7 +149,11 @@ class Engine:
     def _admit(self, updates: Iterable[Updates], frontier: int) -> Admitted:
         """What input and the frontier change, before the epoch begins."""
         self._taken = 0
-        return self._registers.admit(self._counted(updates), frontier, self._backend)
+        admitted = self._registers.admit(self._counted(updates), frontier, self._backend)
+        if not self._plan.sources:
+            return admitted
+        # Looked up before anything is added.
+        return replace(admitted, updates=list(edit_sets(admitted.updates, self._backend)))
 
     def _counted(self, updates: Iterable[Updates]) -> Iterator[Updates]:
         for batch in updates:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.engine.deadlines import Deadlines
+from streamreasoner.engine.rows import distinct
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import EngineError
 
@@ -175,7 +176,7 @@ class _Register:
             rows = self._has_constants(trace.args)
             last.append((trace.args[rows], trace.multiplicity[rows] - _ZERO))
         args, times = (np.concatenate(column) for column in zip(*last, strict=True))
-        facts, places = _distinct(args)
+        facts, places = distinct(args)
         latest = np.full(len(facts), NO_FRONTIER, np.int64)
         np.maximum.at(latest, places, times)
         self.deadlines.push(facts, self._over(latest))
@@ -187,7 +188,7 @@ class _Register:
             return None
         expiry = self._expiry
         args, times, asserts = _joined(updates, due.shape[1])
-        facts, places = _distinct(np.concatenate([args, due]))
+        facts, places = distinct(np.concatenate([args, due]))
         places, places_of_due = np.split(places, [len(args)])
         before = [_times(backend, name, facts) for name in (expiry.asserted, expiry.retracted)]
         after = [each.copy() for each in before]
@@ -251,17 +252,6 @@ def _joined(
     empty = (np.empty((0, arity), np.int32), np.empty(0, np.int64), np.empty(0, np.bool_))
     args, times, asserts = (np.concatenate(column) for column in zip(empty, *columns, strict=True))
     return args, times, asserts
-
-
-def _distinct(args: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The distinct rows, in the order of their ids, and the place of each row among them."""
-    order = np.lexsort(args.T[::-1]) if args.shape[1] else np.arange(len(args))
-    ordered = args[order]
-    is_first = np.ones(len(args), np.bool_)
-    is_first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    places = np.empty(len(args), np.int64)
-    places[order] = np.cumsum(is_first) - 1
-    return ordered[is_first], places
 
 
 def _times(backend: Backend, predicate: str, facts: NDArray[np.int32]) -> NDArray[np.int64]:

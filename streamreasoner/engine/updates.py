@@ -28,21 +28,29 @@ class Updates:
         args: Term ids, int32 of shape (n, arity).
         multiplicity: int64 of shape (n,).
         times: Event times in milliseconds since 1970, int64 of shape (n,); None if they have none.
+        source: The source whose facts are a set that these updates edit; empty if they are not.
+        order: Which update of the source is later, int64 of shape (n,); greater ones are. None
+            without a source.
     """
 
     predicate: str
     args: NDArray[np.int32]
     multiplicity: NDArray[np.int64]
     times: NDArray[np.int64] | None = None
+    source: str = ""
+    order: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        others = () if self.times is None else (self.times,)
+        others = (column for column in (self.times, self.order) if column is not None)
         _same_length(self.args, self.multiplicity, *others)
 
     def take(self, rows: NDArray[np.bool_]) -> Updates:
         """Some of the updates."""
-        times = None if self.times is None else self.times[rows]
-        return Updates(self.predicate, self.args[rows], self.multiplicity[rows], times)
+        times, order = (
+            None if column is None else column[rows] for column in (self.times, self.order)
+        )
+        args, multiplicity = self.args[rows], self.multiplicity[rows]
+        return Updates(self.predicate, args, multiplicity, times, self.source, order)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

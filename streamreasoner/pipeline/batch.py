@@ -30,7 +30,7 @@ from streamreasoner.state.record import EpochRecord
 from streamreasoner.state.version import FORMAT, SEMANTICS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import pyarrow as pa
 
@@ -61,6 +61,7 @@ class Parts:
         tables: Durable step 1.
         sink: Durable step 2.
         observer: Notified of every stage.
+        semantics: Input topic to the semantics of its updates, if they are no multiset.
     """
 
     checkpoint: Checkpoint
@@ -70,6 +71,7 @@ class Parts:
     tables: Tables
     sink: Sink
     observer: PipelineObserver
+    semantics: Mapping[str, str]
 
 
 class EpochRunner:
@@ -130,7 +132,13 @@ class EpochRunner:
         evaluated = parts.evaluation.evaluate(batch, epoch, current, before_trial)
         confirm_topics()
         record = EpochRecord(
-            epoch, current, evaluated.program.hash, FORMAT, SEMANTICS, evaluated.frontier
+            epoch,
+            current,
+            evaluated.program.hash,
+            FORMAT,
+            SEMANTICS,
+            evaluated.frontier,
+            dict(parts.semantics),
         )
         self._store(evaluated, record)
         self._publish(evaluated, record, batch)

@@ -21,7 +21,7 @@ from streamreasoner.io.spark.offsets import check_follows
 from streamreasoner.pipeline.in_effect import same_program
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from streamreasoner.io.spark.offsets import Checkpoint
     from streamreasoner.program.checked import CheckedProgram
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     Programs = tuple[tuple[int, ProgramText], ...]
 
 _log = logging.getLogger(__name__)
+_MULTISET = "multiset"
 _ADVICE = (
     "Restore the state directory, the checkpoint and the topics from the same point in time, or "
     "start from scratch: delete the state directory and the checkpoint and choose "
@@ -105,6 +106,29 @@ def resume(marker: EpochRecord | None, tables: Tables, checkpoint: Checkpoint) -
 def programs_before(tables: Tables, checkpoint: Checkpoint) -> Programs:
     """The programs introduced by epochs below the next one, oldest first."""
     return _until(tables.programs, checkpoint.committed)
+
+
+def check_semantics(tables: Tables, configured: Mapping[str, str]) -> None:
+    """Refuse input whose earlier updates the state has taken in another way.
+
+    Args:
+        tables: The tables.
+        configured: Input topic to the semantics of its updates, if they are no multiset.
+
+    Raises:
+        StateError: The semantics of a topic that the state has read has changed.
+    """
+    record = tables.last_record
+    if record is None:
+        return
+    for topic in record.offsets:
+        before = record.input.get(topic, _MULTISET)
+        now = configured.get(topic, _MULTISET)
+        if before != now:
+            raise StateError(
+                f"The state has read the topic {topic} as {before}, but input.semantics is {now} "
+                f"for it. Keep {before}, or send the updates to a new topic with {now}."
+            )
 
 
 def check_file(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from streamreasoner.plan import algebra
 from streamreasoner.plan.operands import Comparison, Pattern, Test
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 Step: TypeAlias = algebra.Join | algebra.Antijoin | algebra.Select | algebra.Extend
 """What a delta plan does with the rows of its delta."""
@@ -149,6 +149,16 @@ class Expiry:
         return times_retracted(self.pattern.predicate)
 
 
+def asserted_by(source: str, predicate: str) -> str:
+    """The hidden predicate of the facts of *predicate* that a source has asserted."""
+    return f"set@{source}@{predicate}"
+
+
+def is_of_source(predicate: str) -> bool:
+    """Whether a hidden predicate has the facts that a source has asserted."""
+    return predicate.startswith("set@")
+
+
 def times_asserted(predicate: str) -> str:
     """The hidden predicate of the times at which facts that expire were last asserted."""
     return f"asserted@{predicate}"
@@ -196,6 +206,7 @@ class ProgramPlan:
         hidden: Predicates that lowering added; their facts have a trace but are not output.
         places: Source and line of each rule in normal form, for messages.
         expiries: Asserted facts that leave by themselves; a fact matches at most one.
+        sources: Sources of input whose facts are sets.
     """
 
     arities: dict[str, int]
@@ -204,6 +215,22 @@ class ProgramPlan:
     hidden: frozenset[str] = frozenset()
     places: tuple[str, ...] = field(default=(), compare=False)
     expiries: tuple[Expiry, ...] = ()
+    sources: tuple[str, ...] = ()
+
+    def with_sources(self, sources: Sequence[str]) -> ProgramPlan:
+        """The same plan for input of sources whose facts are sets."""
+        asserted = {
+            asserted_by(source, predicate): arity
+            for source in sources
+            for predicate, arity in self.arities.items()
+            if predicate not in self.hidden
+        }
+        return replace(
+            self,
+            arities=self.arities | asserted,
+            hidden=self.hidden.union(asserted),
+            sources=tuple(sources),
+        )
 
     @property
     def reductions(self) -> tuple[Reduction, ...]:

@@ -34,6 +34,7 @@ class EpochRecord(
         semantics: Semantics of the state.
         frontier: Event time up to which facts have expired, in milliseconds since 1970; None
             before the first.
+        input: Topic to the semantics of its updates, if they are no multiset.
     """
 
     epoch: int
@@ -42,6 +43,7 @@ class EpochRecord(
     format: int = StateVersion().format
     semantics: int = StateVersion().semantics
     frontier: int | None = None
+    input: dict[str, str] = {}
 
     @property
     def version(self) -> StateVersion:
@@ -73,6 +75,7 @@ class TableRecord(msgspec.Struct, frozen=True, rename={"new_program": "program"}
         offsets: Its input range.
         new_program: Hash of the program that took effect in this epoch, None if it did not change.
         frontier: That of `EpochRecord`.
+        input: That of `EpochRecord`.
     """
 
     epoch: int
@@ -81,6 +84,7 @@ class TableRecord(msgspec.Struct, frozen=True, rename={"new_program": "program"}
     offsets: Offsets
     new_program: str | None
     frontier: int | None = None
+    input: dict[str, str] = {}
 
     def to_json(self) -> str:
         """The record as JSON, a value in the commit's `commitInfo`."""
@@ -96,10 +100,12 @@ class TableRecord(msgspec.Struct, frozen=True, rename={"new_program": "program"}
 
 
 def _fields(record: EpochRecord | TableRecord) -> dict[str, object]:
-    """The fields of a record, without a frontier if it has none, as earlier releases wrote them."""
+    """The fields of a record, as earlier releases wrote them if it has none of the later ones."""
     fields: dict[str, object] = msgspec.to_builtins(record)
     if record.frontier is None:
         del fields["frontier"]
+    if not record.input:
+        del fields["input"]
     return fields
 
 

@@ -15,7 +15,12 @@ import pyarrow.compute as pc
 from streamreasoner.engine.registers import time_of
 from streamreasoner.engine.updates import TraceRows
 from streamreasoner.errors import StateError
-from streamreasoner.plan.program_plan import times_asserted, times_retracted, without_times
+from streamreasoner.plan.program_plan import (
+    is_of_source,
+    times_asserted,
+    times_retracted,
+    without_times,
+)
 from streamreasoner.state import consolidate, schemas
 from streamreasoner.state.delta import datafile, log, snapshot
 
@@ -186,7 +191,8 @@ def asserted(directory: Path, before: int) -> Iterator[Asserted]:
         for number, multiplicity in enumerate(multiplicities.tolist()):
             yield [column[number] for column in columns], multiplicity
 
-    for predicate in sorted(set(map(without_times, by_predicate))):
+    names = {without_times(name) for name in by_predicate if not is_of_source(name)}
+    for predicate in sorted(names):
         expiring = set()
         for args, multiplicity in facts(times_asserted(predicate)):
             expiring.add(tuple(args))

@@ -130,6 +130,11 @@ class Tables:
         """The table whose commit completes an epoch: `trace`, which is written last."""
         return self.directory / schemas.TRACE
 
+    @property
+    def last_record(self) -> TableRecord | None:
+        """What the last epoch was committed with; None before the first."""
+        return self._record
+
     def has_begun(self, epoch: int) -> bool:
         """Whether any table has rows of an epoch."""
         return epoch == self._incomplete or (self._version is not None and epoch <= self._version)
@@ -199,7 +204,7 @@ class Tables:
         }
         latest = {name: number for name, number in last_epochs.items() if number is not None}
         stored = TableRecord(
-            epoch, self._version, latest, record.offsets, new_hash, record.frontier
+            epoch, self._version, latest, record.offsets, new_hash, record.frontier, record.input
         )
         appended = {
             name: self._writers[name].submit(self._tables[name].append, new_files, stored)

@@ -6,7 +6,7 @@ same rows in the same order give the same ids.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from streamreasoner.rdf.dictionary import TermDictionary
 
 _INVALID_ID = -1
+_PARTS = 32  # bits for the part of a message
 _BLANK, _LITERAL = b"_"[0], b'"'[0]
 
 
@@ -79,6 +80,7 @@ class InputOptions:
         default: The format of messages without a content type.
         of_topics: The same for the messages of some topics.
         formats: Formats that are read, in the order in which they get ids.
+        sets: Topics whose facts are a set that their messages edit.
         max_ahead: How far a time may be beyond that of its message, in milliseconds, and move the
             frontier.
     """
@@ -88,6 +90,7 @@ class InputOptions:
     default: Format = JSON
     of_topics: Mapping[str, Format] = field(default_factory=dict)
     formats: Sequence[Format] = MESSAGES
+    sets: Sequence[str] = ()
     max_ahead: int = 60_000
 
 
@@ -130,10 +133,36 @@ class Codec:
             good = _not_rejected(group.rows, rejected)
             if good.any():
                 rows, times = group.rows, group.times[good]
-                updates.append(Updates(rows.predicate, ids[good], rows.diff[good], times))
+                updates += self._by_source(
+                    Updates(rows.predicate, ids[good], rows.diff[good], times),
+                    rows.messages[good],
+                    rows.parts[good],
+                    batch,
+                )
                 latest = appended[rows.messages[good]] + self._options.max_ahead
                 clocks.append(int(np.minimum(times, latest).max()))
         return Decoded(tuple(updates), in_order(rejected), max(clocks, default=None))
+
+    def _by_source(
+        self,
+        updates: Updates,
+        messages: NDArray[np.int64],
+        parts: NDArray[np.int32],
+        batch: pa.Table,
+    ) -> Iterator[Updates]:
+        """The updates of each topic whose facts are a set, and those of all others."""
+        rest = np.ones(len(messages), dtype=np.bool_)
+        order = (messages << _PARTS) + parts
+        for topic in self._options.sets:
+            is_topic = pc.equal(batch.column("topic"), topic).to_numpy(zero_copy_only=False)
+            chosen = is_topic[messages]
+            if chosen.any():
+                rest &= ~chosen
+                yield replace(updates.take(chosen), source=topic, order=order[chosen])
+        if rest.all():
+            yield updates
+        elif rest.any():
+            yield updates.take(rest)
 
     def _read(self, batch: pa.Table, rejected: Rejections) -> Iterator[UpdateRows | EncodedUpdates]:
         """The updates of all messages that are not rejected, by format."""

@@ -249,3 +249,44 @@ def test_the_same_batch_gives_the_same_ids(rows):
         for one, two in zip(first, again, strict=True):
             np.testing.assert_array_equal(one.args, two.args)
             np.testing.assert_array_equal(one.multiplicity, two.multiplicity)
+
+
+def test_updates_of_a_source_have_the_order_of_its_log():
+    """Whatever their format and predicate; updates of other topics have no source."""
+    lines = b'<urn:a> <urn:p> "1" .\n<urn:a> <urn:p> "2" .\n'
+    rows = [
+        (
+            "set",
+            json.dumps([GOOD, {"predicate": "edge", "args": [1, 2], "diff": 1}, GOOD]).encode(),
+            None,
+        ),
+        ("set", lines, b"application/n-triples"),
+        ("bag", json.dumps(GOOD).encode(), None),
+        ("set", json.dumps({**GOOD, "diff": -1}).encode(), None),
+    ]
+    headers = [
+        None if kind is None else [{"key": "content-type", "value": kind}] for *_, kind in rows
+    ]
+    table = batch([value for _, value, _ in rows], headers)
+    table = table.append_column("topic", pa.array([topic for topic, *_ in rows]))
+    options = InputOptions(max_message_bytes=1000, max_term_bytes=1000, sets=("set",))
+    decoded = Codec(Dictionary(), {"edge": 2, "triple": 3}, options).decode(table)
+    assert decoded.rejected == ()
+    found = {
+        (each.predicate, each.source, sign, None if order is None else (order >> 32, order % 2**32))
+        for each in decoded.updates
+        for sign, order in zip(
+            each.multiplicity.tolist(),
+            [None] * len(each.args) if each.order is None else each.order.tolist(),
+            strict=True,
+        )
+    }
+    assert found == {
+        ("triple", "set", 1, (0, 1)),
+        ("edge", "set", 1, (0, 2)),
+        ("triple", "set", 1, (0, 3)),
+        ("triple", "set", 1, (1, 1)),
+        ("triple", "set", 1, (1, 2)),
+        ("triple", "", 1, None),
+        ("triple", "set", -1, (3, 0)),
+    }

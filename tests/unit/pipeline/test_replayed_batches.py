@@ -93,6 +93,7 @@ class Process:
             tables=self.tables,
             sink=topics,
             observer=Observers(),
+            semantics={},
         )
         self.runner = EpochRunner(parts, point)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from streamreasoner.io.formats.reading.document import Document
@@ -81,6 +82,13 @@ class UpdateRows:
         """Number of arguments."""
         return len(self.args)
 
+    @property
+    def parts(self) -> NDArray[np.int32]:
+        """The part of its message that each update is, 0 if it is the whole of it."""
+        if self.numbers is None:
+            return np.zeros(len(self.messages), dtype=np.int32)
+        return self.numbers
+
     def place(self, index: int) -> str:
         """Where in its message an update is, as a reason begins."""
         return "" if self.numbers is None else place(self.part, int(self.numbers[index]))
@@ -110,6 +118,11 @@ class EncodedUpdates:
     def arity(self) -> int:
         """Number of arguments."""
         return int(self.args.shape[1])
+
+    @property
+    def parts(self) -> NDArray[np.int32]:
+        """The part of its message that each update is."""
+        return self.lines
 
     def place(self, index: int) -> str:
         """Where in its message an update is, as a reason begins."""
