@@ -133,12 +133,11 @@ class Codec:
             good = _not_rejected(group.rows, rejected)
             if good.any():
                 rows, times = group.rows, group.times[good]
-                updates += self._by_source(
-                    Updates(rows.predicate, ids[good], rows.diff[good], times),
-                    rows.messages[good],
-                    rows.parts[good],
-                    batch,
-                )
+                taken = Updates(rows.predicate, ids[good], rows.diff[good], times)
+                if self._options.sets:
+                    updates += self._by_source(taken, rows, good, batch)
+                else:
+                    updates.append(taken)
                 latest = appended[rows.messages[good]] + self._options.max_ahead
                 clocks.append(int(np.minimum(times, latest).max()))
         return Decoded(tuple(updates), in_order(rejected), max(clocks, default=None))
@@ -146,13 +145,14 @@ class Codec:
     def _by_source(
         self,
         updates: Updates,
-        messages: NDArray[np.int64],
-        parts: NDArray[np.int32],
+        rows: UpdateRows | EncodedUpdates,
+        good: NDArray[np.bool_],
         batch: pa.Table,
     ) -> Iterator[Updates]:
         """The updates of each topic whose facts are a set, and those of all others."""
+        messages = rows.messages[good]
+        order = (messages << _PARTS) + rows.parts[good]
         rest = np.ones(len(messages), dtype=np.bool_)
-        order = (messages << _PARTS) + parts
         for topic in self._options.sets:
             is_topic = pc.equal(batch.column("topic"), topic).to_numpy(zero_copy_only=False)
             chosen = is_topic[messages]
