@@ -20,8 +20,9 @@ from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
 from streamreasoner.engine.registers import NO_FRONTIER
-from streamreasoner.errors import StateFullError
+from streamreasoner.errors import ConfigError, StateFullError
 from streamreasoner.io.codec.decode import InputOptions
+from streamreasoner.io.codec.encode import ChangeEncoder
 from streamreasoner.io.formats.registry import of_name
 from streamreasoner.io.kafka.claims import Claim, check_changes, check_claims
 from streamreasoner.io.kafka.lag import Lag
@@ -43,12 +44,13 @@ from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
 from streamreasoner.pipeline.last_resort import LastResort
 from streamreasoner.pipeline.lock import StateLock
 from streamreasoner.pipeline.observers import Observers, RejectionLog, SizeMonitor
+from streamreasoner.pipeline.published import Published
 from streamreasoner.pipeline.ticker import Ticker
 from streamreasoner.program.load import load_program
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.server.http import Exporter
 from streamreasoner.server.metrics import PrometheusObserver, Sources
-from streamreasoner.state import TERMS, TRACE, Tables, check_version
+from streamreasoner.state import PROGRAMS, TERMS, TRACE, Tables, check_version
 from streamreasoner.system import jvm
 
 if TYPE_CHECKING:
@@ -63,6 +65,10 @@ if TYPE_CHECKING:
     from streamreasoner.program.checked import CheckedProgram
 
 _log = logging.getLogger(__name__)
+_CHANGE_PROGRAM = (
+    ' The state has this program; with "json", change it while the pipeline runs: streamreasoner '
+    "rules replace FILE --config CONFIG."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +109,12 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         watcher = Observers(*(each for each in observers if each is not None))
         session.check_java()
         program = load_program(config.rules.program)
-        admin = admin_client(config.kafka)
-        check_topics(admin, config.kafka, config.rules.control_topic)
-        topics = TopicIds(admin, config.kafka, config.rules.control_topic, config.state.topics)
+        topics = _topics(config)
         lock = StateLock(config.state.directory)
         stack.callback(lock.close)
         check_version(config.state.tables)
+        if not (config.state.tables / PROGRAMS).exists():
+            _check_published(config, program, "")
         # Starting Spark, restoring the state and compiling kernels each take seconds: run them
         # in parallel.
         place = _place(config)
@@ -119,13 +125,13 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         warming = stack.enter_context(ThreadPoolExecutor(1)).submit(warmup.prepare, program)
         sink = Sink(config.kafka, config.pipeline.app_id, config.pipeline.transaction_timeout)
         stack.callback(sink.close)
-        tables, checkpoint, point = _recover(config, program, topics, sink, stack)
+        tables, checkpoint, in_effect, point = _recover(config, program, topics, sink, stack)
         store = (
             _in_spark(config, tables, point, starting.result())
             if place is BackendKind.SPARK
             else _in_memory(tables, point)
         )
-        reasoner, in_effect = _restore(config, tables, point, store)
+        reasoner = _restore(config, in_effect, tables, point, store)
         watcher.program(in_effect.text.hash)
         parts = Parts(
             checkpoint=checkpoint,
@@ -135,6 +141,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
             ),
             dictionary=reasoner.dictionary,
             tables=tables,
+            encoder=ChangeEncoder(of_name(config.output.format), sink.partitions()),
             sink=sink,
             observer=watcher,
             semantics=config.semantics,
@@ -229,13 +236,20 @@ def _run_once(config: Config, observer: PipelineObserver | None, running: list[Q
         running.clear()
 
 
+def _topics(config: Config) -> TopicIds:
+    """The topics, which exist and are set up as they must be."""
+    admin, control = admin_client(config.kafka), config.rules.control_topic
+    check_topics(admin, config.kafka, control)
+    return TopicIds(admin, config.kafka, control, config.state.topics)
+
+
 def _recover(
     config: Config,
     program: CheckedProgram,
     topics: TopicIds,
     sink: Sink,
     stack: ExitStack,
-) -> tuple[Tables, Checkpoint, Resume]:
+) -> tuple[Tables, Checkpoint, ProgramInEffect, Resume]:
     """Reconcile progress topic, tables and checkpoint.
 
     All checks run before earlier processes are fenced, so that a refused start does not stop a
@@ -250,9 +264,11 @@ def _recover(
     )
     stack.callback(tables.close)
     checkpoint = Checkpoint.read(config.state.checkpoint_directory)
-    in_effect = recovery.programs_before(tables, checkpoint)[-1]
+    programs = recovery.programs_before(tables, checkpoint)
     recovery.check_semantics(tables, config.semantics)
-    recovery.check_file(tables.programs, in_effect, program, config.rules.program)
+    recovery.check_file(tables.programs, programs[-1], program, config.rules.program)
+    in_effect = ProgramInEffect.restored(programs, tables.width)
+    _check_published(config, in_effect.checked, _CHANGE_PROGRAM)
     topics.resume(begun=checkpoint.begun)
     output = config.kafka.output_topic
     claim = Claim(output, topics.id(output), config.pipeline.app_id)
@@ -269,14 +285,13 @@ def _recover(
             progress.read_all()
         check_claims(claim, progress.claims, config.kafka.progress_topic)
     topics.record()
-    return tables, checkpoint, point
+    return tables, checkpoint, in_effect, point
 
 
 def _restore(
-    config: Config, tables: Tables, point: Resume, store: Store
-) -> tuple[Reasoner, ProgramInEffect]:
+    config: Config, in_effect: ProgramInEffect, tables: Tables, point: Resume, store: Store
+) -> Reasoner:
     """Restore the state before the next epoch, with the program in effect then."""
-    in_effect = ProgramInEffect.restored(point.programs, tables.width)
     reasoner = Reasoner(
         in_effect.checked,
         recursion_limit=config.rules.recursion_limit,
@@ -289,7 +304,7 @@ def _restore(
         frontier = tables.frontier(point.before - 1)
     reasoner.engine.restore((), point.before, NO_FRONTIER if frontier is None else frontier)
     _log.info("State restored; the next epoch is %d.", point.before)
-    return reasoner, in_effect
+    return reasoner
 
 
 def _evaluation(  # noqa: PLR0917 - in the order of use
@@ -307,7 +322,7 @@ def _evaluation(  # noqa: PLR0917 - in the order of use
         program,
         config.rules.control_topic,
         _input_options(config),
-        config.output.include == "all",
+        _published(config),
         observer,
         lateness=config.time.allowed_lateness,
         may_move=may_move,
@@ -333,6 +348,17 @@ def _ticker(config: Config, reasoner: Reasoner) -> Ticker | None:
         return None
     send = partial(produce_one, config.kafka, topic)
     return Ticker(idle / 1000, lambda: reasoner.engine.awaits_time, send)
+
+
+def _published(config: Config) -> Published:
+    return Published(config.output.include == "all", of_name(config.output.format))
+
+
+def _check_published(config: Config, program: CheckedProgram, advice: str) -> None:
+    """Refuse a program with changes that the format of the output cannot say."""
+    why = _published(config).refusal(program)
+    if why is not None:
+        raise ConfigError(why + advice)
 
 
 def _input_options(config: Config) -> InputOptions:

@@ -175,13 +175,15 @@ class PipelineConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputConfig:
-    """`[output]`: which changes are published.
+    """`[output]`: which changes are published, and how.
 
     Attributes:
         include: `derived` for the closure without the asserted facts, `all` for the closure.
+        format: `json` for a message for each change, `nquads` and `rdf-patch` for many in one.
     """
 
     include: str = _key(values.one_of("derived", "all"), "derived")
+    format: str = _key(values.one_of("json", "nquads", "rdf-patch"), "json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

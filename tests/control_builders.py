@@ -19,6 +19,7 @@ CONTROL_REASONS = frozenset(
         Reason.OTHER_ARITY,
         Reason.OTHER_EXPIRIES,
         Reason.TOO_MANY_ARGUMENTS,
+        Reason.UNPUBLISHABLE,
         Reason.EPOCH_FAILED,
     }
 )

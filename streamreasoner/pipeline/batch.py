@@ -15,12 +15,12 @@ import logging
 import time
 from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from streamreasoner.errors import StateError
-from streamreasoner.io.codec import encode
 from streamreasoner.io.codec.envelope import append_milliseconds
 from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.io.kafka.sink import Publication
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from streamreasoner.io.codec.encode import ChangeEncoder
     from streamreasoner.io.kafka.sink import Sink
     from streamreasoner.io.kafka.topic_ids import TopicIds
     from streamreasoner.io.spark.offsets import Checkpoint
@@ -59,6 +60,7 @@ class Parts:
         evaluation: Turns messages into changes.
         dictionary: Maps ids to terms.
         tables: Durable step 1.
+        encoder: Writes the changes.
         sink: Durable step 2.
         observer: Notified of every stage.
         semantics: Input topic to the semantics of its updates, if they are no multiset.
@@ -69,6 +71,7 @@ class Parts:
     evaluation: LastResort
     dictionary: TermDictionary
     tables: Tables
+    encoder: ChangeEncoder
     sink: Sink
     observer: PipelineObserver
     semantics: Mapping[str, str]
@@ -193,11 +196,10 @@ class EpochRunner:
         with timed(parts.observer, "publish"):
             published = parts.sink.publish(
                 Publication(
-                    changes=(
-                        encode.encode_changes(changes, evaluated.ts, epoch)
+                    changes=chain.from_iterable(
+                        parts.encoder.encode(changes, evaluated.ts, epoch)
                         for changes in evaluated.changes
                     ),
-                    headers=encode.headers(epoch),
                     dead_letters=evaluated.dead_letters(),
                     marker=record,
                 )

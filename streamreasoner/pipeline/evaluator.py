@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamreasoner.engine.blocks import filter_blocks
 from streamreasoner.engine.registers import NO_FRONTIER
 from streamreasoner.errors import EngineError, ProgramError, StateFullError
 from streamreasoner.io.codec import encode
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from streamreasoner.io.codec.encode import Message
     from streamreasoner.pipeline.in_effect import ProgramInEffect
     from streamreasoner.pipeline.observers import PipelineObserver
+    from streamreasoner.pipeline.published import Published
     from streamreasoner.program.text import ProgramText
     from streamreasoner.state.rows import DecodedChanges
 
@@ -92,7 +92,7 @@ class Evaluator:
         program: The program in effect.
         control_topic: Topic of control messages, None if there is none.
         options: What messages are, and how long.
-        closure: Whether to publish the changes of all facts, or of derived facts only.
+        published: What is published, and how.
         observer: Notified of the time that decoding and evaluating take.
         lateness: How far the frontier stays behind the clock, in milliseconds.
         may_move: Whether a full state moves to Spark, which evaluates the epoch again.
@@ -104,7 +104,7 @@ class Evaluator:
         program: ProgramInEffect,
         control_topic: str | None,
         options: InputOptions,
-        closure: bool,  # noqa: FBT001 - named by the caller
+        published: Published,
         observer: PipelineObserver,
         *,
         lateness: int = 0,
@@ -114,7 +114,7 @@ class Evaluator:
         self._program = program
         self._control_topic = control_topic
         self._options = options
-        self._closure = closure
+        self._published = published
         self._observer = observer
         self._lateness = lateness
         self._may_move = may_move
@@ -157,7 +157,10 @@ class Evaluator:
         return Evaluated(
             epoch=epoch,
             result=result,
-            changes=self._selected(result, before, decision.program),
+            changes=encode.decode_changes(
+                self._published.changes(result, before.checked, decision.program.checked),
+                self._reasoner.dictionary,
+            ),
             ts=_event_time(decoded, control, decision),
             program=decision.program.text,
             before=before.text,
@@ -188,8 +191,8 @@ class Evaluator:
     def decide(self, control: pa.Table) -> Decision:
         """The outcome of control messages."""
         # Rules hold terms, so a control message may be as long as a term.
-        options = self._options
-        return decide(self._program, control, options.max_term_bytes, options.max_ahead)
+        options, refusal = self._options, self._published.refusal
+        return decide(self._program, control, options.max_term_bytes, options.max_ahead, refusal)
 
     def split(self, batch: pa.Table) -> tuple[pa.Table, pa.Table]:
         """The control messages, and the updates."""
@@ -217,21 +220,6 @@ class Evaluator:
 
     def _codec(self, program: ProgramInEffect) -> Codec:
         return Codec(self._reasoner.dictionary, program.checked.arities, self._options)
-
-    def _selected(
-        self, result: EpochResult, before: ProgramInEffect, program: ProgramInEffect
-    ) -> Iterable[DecodedChanges]:
-        """Changes to publish: those of @output predicates, or all if none are declared.
-
-        With a new program, also those of the old program's outputs, so readers see what the change
-        retracts.
-        """
-        outputs = [set(each.checked.outputs) for each in (before, program)]
-        changes = result.closure if self._closure else result.derived
-        if all(outputs):
-            published = set.union(*outputs)
-            changes = filter_blocks(changes, lambda each: each.predicate in published)
-        return encode.decode_changes(changes, self._reasoner.dictionary)
 
 
 def _leave_out(

@@ -27,7 +27,7 @@ from streamreasoner.program.edit import canonical_program, with_rules, without_r
 from streamreasoner.program.text import ProgramText, canonical_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -149,7 +149,11 @@ class Decision:
 
 
 def decide(
-    current: ProgramInEffect, messages: pa.Table, max_bytes: int, max_ahead: int
+    current: ProgramInEffect,
+    messages: pa.Table,
+    max_bytes: int,
+    max_ahead: int,
+    refusal: Callable[[CheckedProgram], str | None] = lambda _: None,
 ) -> Decision:
     """Apply control messages in order; a rejected one changes nothing.
 
@@ -159,6 +163,7 @@ def decide(
         max_bytes: Longest value that is read.
         max_ahead: How far a tick may be beyond the time of its message, in milliseconds; a later
             one counts as that time.
+        refusal: Why a program cannot be in effect; None if it can.
     """
     if not len(messages):
         return Decision(current, (), ())
@@ -179,10 +184,13 @@ def decide(
                 time = min(message.tick, int(times[row]) + max_ahead)
                 clock = time if clock is None else max(clock, time)
                 continue
-            current = current.after(message)
+            changed = current.after(message)
+            if (why := refusal(changed.checked)) is not None:
+                raise RejectedError(Reason.UNPUBLISHABLE, why)  # noqa: TRY301 - caught as others
         except RejectedError as error:
             rejected[row] = error
         else:
+            current = changed
             applied.append(row)
     return Decision(current, tuple(applied), in_order(rejected), clock)
 

@@ -42,20 +42,17 @@ _ADVICE = (
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Where and with what to resume.
+    """Where to resume.
 
     Attributes:
         before: The first epoch to run; the state holds the epochs below it.
         published: The last epoch whose changes are visible, -1 if none.
         previous: Input range of the epoch below `before`, None at the first start.
-        programs: The programs introduced by epochs below `before`, oldest first; the last is in
-            effect.
     """
 
     before: int
     published: int
     previous: Offsets | None
-    programs: Programs
 
 
 def check(marker: EpochRecord | None, tables: Tables, checkpoint: Checkpoint) -> None:
@@ -100,11 +97,11 @@ def resume(marker: EpochRecord | None, tables: Tables, checkpoint: Checkpoint) -
     if published < committed:
         raise _disagree(published, tables, checkpoint)
     previous = tables.offsets(committed) if committed >= 0 else None
-    return Resume(checkpoint.next, published, previous, programs_before(tables, checkpoint))
+    return Resume(checkpoint.next, published, previous)
 
 
 def programs_before(tables: Tables, checkpoint: Checkpoint) -> Programs:
-    """The programs introduced by epochs below the next one, oldest first."""
+    """The programs introduced by epochs below the next one, oldest first; the last is in effect."""
     return _until(tables.programs, checkpoint.committed)
 
 

@@ -30,8 +30,8 @@ def publish(case, app_id, epochs=1, changes_of_each=1):
     sink.start()
     for epoch in range(epochs):
         keys = [f"{epoch} {number}".encode() for number in range(changes_of_each)]
-        changes = [Outgoing(keys, [b"{}"] * len(keys))]
-        sink.publish(Publication(changes, [], [], EpochRecord(epoch, {}, "hash")))
+        changes = [Outgoing(keys, [b"{}"] * len(keys), [], len(keys))]
+        sink.publish(Publication(changes, [], EpochRecord(epoch, {}, "hash")))
     sink.close()
     # A commit returns before its changes are visible; the next start waits until they are.
     sink = Sink(case.kafka, app_id, 60)

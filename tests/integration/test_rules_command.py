@@ -112,7 +112,7 @@ def test_an_answer_comes_from_a_published_epoch(case):
         with pytest.raises(StreamReasonerError, match="has not read offset 0 of"):
             answers.why_rejected(topic, 0, 0)
         marker = EpochRecord(0, {topic: {"0": [0, 2]}}, "hash")
-        sink.publish(Publication([], [], [letter], marker))
+        sink.publish(Publication([], [letter], marker))
 
         assert answers.why_rejected(topic, 1, 60) == "rules-refused: No."
         assert answers.why_rejected(topic, 0, 60) is None

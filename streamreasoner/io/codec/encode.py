@@ -1,7 +1,8 @@
-"""Changes -> Kafka messages. Invariant: message order and bytes depend on the changes alone.
+"""Updates -> Kafka messages. Invariant: what a format cannot say is a message in JSON.
 
-So a replayed epoch publishes the same messages as the first attempt would have, in the same order
-unless they come in blocks because they are large.
+Order and bytes of messages depend on the changes and the number of partitions alone. So a replayed
+epoch publishes the same messages as the first attempt would have, in the same order unless they
+come in blocks because they are large.
 """
 
 from __future__ import annotations
@@ -13,18 +14,25 @@ import numpy as np
 import pyarrow as pa
 
 from streamreasoner.engine.blocks import Blocks
-from streamreasoner.io.formats import json
-from streamreasoner.io.formats.registry import JSON
-from streamreasoner.lang.ast import TRIPLE
+from streamreasoner.io.codec.partitions import partitions_of
+from streamreasoner.io.formats.reading import timestamps
+from streamreasoner.io.formats.reading.diff_header import DIFF_HEADER
+from streamreasoner.io.formats.registry import JSON, message_writer
+from streamreasoner.io.formats.writing import Stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from streamreasoner.engine.updates import Changes
+    from streamreasoner.io.formats.reading.format import Format
     from streamreasoner.rdf.dictionary import TermDictionary
     from streamreasoner.state.rows import DecodedChanges
 
 Header = tuple[str, bytes]
+ANY_PARTITION = -1
+"""The partition of a message that goes where its key says, or anywhere without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +49,107 @@ class Outgoing:
     """Messages of one predicate that share their headers, column by column.
 
     Attributes:
-        keys: Canonical subject or first argument of each message; None without arguments.
-        values: JSON of each message.
+        keys: Canonical subject or first argument of each message of one update; else None.
+        values: The value of each message.
+        headers: Headers of all.
+        updates: How many updates they hold together.
+        partition: Where they go, or `ANY_PARTITION`.
     """
 
     keys: Sequence[bytes | None]
     values: Sequence[bytes]
+    headers: list[Header]
+    updates: int
+    partition: int = ANY_PARTITION
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeEncoder:
+    """Writes the changes of epochs.
+
+    Attributes:
+        format: The format of messages.
+        partitions: How many partitions the output topic has.
+    """
+
+    format: Format = JSON
+    partitions: int = 1
+
+    def encode(self, changes: DecodedChanges, ts: int, epoch: int) -> Iterator[Outgoing]:
+        """Messages of the changes of one predicate.
+
+        Args:
+            changes: Predicate, one column of canonical terms per argument, int8 +1/-1.
+            ts: Event time of the epoch, milliseconds since 1970.
+            epoch: The epoch.
+        """
+        predicate, columns, diff = changes
+        stamp = Stamp(ts, epoch)
+        said = message_writer(self.format).said(predicate, columns, len(diff))
+        for format_, chosen in ((self.format, said), (JSON, ~said)):
+            if chosen.all():
+                yield from self._encoded(format_, predicate, columns, diff, stamp)
+            elif chosen.any():
+                mask = pa.array(chosen)
+                some = [column.filter(mask) for column in columns]
+                yield from self._encoded(format_, predicate, some, diff[chosen], stamp)
+
+    def _encoded(
+        self,
+        format_: Format,
+        predicate: str,
+        columns: Sequence[pa.Array],
+        diff: NDArray[np.int8],
+        stamp: Stamp,
+    ) -> Iterator[Outgoing]:
+        if message_writer(format_).most == 1:
+            yield from encode_updates(format_, predicate, columns, diff, stamp)
+            return
+        # All changes of a subject stay in one partition, as with keys: readers see them in order.
+        partitions = partitions_of(columns[0], self.partitions)
+        order = np.argsort(partitions, kind="stable")
+        columns = [column.take(pa.array(order)) for column in columns]
+        diff = diff[order]
+        found, starts = np.unique(partitions[order], return_index=True)
+        for partition, start, end in zip(found, starts, [*starts[1:], len(order)], strict=True):
+            some = [column[start:end] for column in columns]
+            sent = encode_updates(format_, predicate, some, diff[start:end], stamp, int(partition))
+            yield from sent
+
+
+def encode_updates(  # noqa: PLR0917 - in the order of use
+    format_: Format,
+    predicate: str,
+    columns: Sequence[pa.Array],
+    diff: NDArray[np.integer],
+    stamp: Stamp | None = None,
+    partition: int = ANY_PARTITION,
+) -> Iterator[Outgoing]:
+    """Messages of updates of one predicate, all of which the format can say.
+
+    Args:
+        format_: The format of the messages.
+        predicate: The predicate.
+        columns: Canonical terms, a column for each argument.
+        diff: Multiplicities other than 0, of shape (n,).
+        stamp: Where they come from, if they are changes.
+        partition: Where the messages go.
+
+    Raises:
+        DataError: The format has no such multiplicity.
+    """
+    writer = message_writer(format_)
+    texts = writer.texts(predicate, columns, diff, stamp)
+    if writer.most == 1:
+        keys = _bytes(columns[0]) if columns else [None] * len(texts)
+        headers = _headers(format_, stamp, None)
+        yield Outgoing(keys, [*writer.messages(_bytes(texts))], headers, len(texts), partition)
+        return
+    for sign in [None] if writer.signed else np.unique(diff).tolist():
+        some = texts if sign is None else texts.filter(pa.array(diff == sign))
+        values = [*writer.messages(_bytes(some))]
+        headers = _headers(format_, stamp, sign)
+        yield Outgoing([None] * len(values), values, headers, len(some), partition)
 
 
 def decode_changes(
@@ -66,32 +169,16 @@ def decode_changes(
     ]
 
 
-def headers(epoch: int) -> list[Header]:
-    """Headers of every change of an epoch."""
-    return [("content-type", JSON.content_types[0].encode()), ("epoch", str(epoch).encode())]
-
-
-def encode_updates(columns: Sequence[pa.Array], diff: int) -> Outgoing:
-    """Values and keys of updates of triples, in the input format.
-
-    Args:
-        columns: Canonical subjects, predicates and objects.
-        diff: Multiplicity of each update.
-    """
-    return Outgoing(_bytes(columns[0]), _bytes(json.write_updates(TRIPLE, columns, diff)))
-
-
-def encode_changes(changes: DecodedChanges, ts: int, epoch: int) -> Outgoing:
-    """Values and keys of the changes of one predicate.
-
-    Args:
-        changes: Predicate, one column of canonical terms per argument, int8 +1/-1.
-        ts: Event time of the epoch, milliseconds since 1970.
-        epoch: The epoch.
-    """
-    predicate, columns, multiplicity = changes
-    values = json.write_changes(predicate, columns, multiplicity, ts, epoch)
-    return Outgoing(_bytes(columns[0]) if columns else [None] * len(values), _bytes(values))
+def _headers(format_: Format, stamp: Stamp | None, diff: int | None) -> list[Header]:
+    """What the values of messages do not say."""
+    headers = [("content-type", format_.content_types[0].encode())]
+    if stamp is not None:
+        headers.append(("epoch", str(stamp.epoch).encode()))
+        if format_ is not JSON:
+            headers.append(("ts", timestamps.iso(stamp.ts).encode()))
+    if diff is not None:
+        headers.append((DIFF_HEADER, str(diff).encode()))
+    return headers
 
 
 def _bytes(texts: pa.Array) -> list[bytes]:

@@ -6,9 +6,10 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
+import numpy as np
+
 from streamreasoner.errors import DataError
 from streamreasoner.io.codec.encode import encode_updates
-from streamreasoner.io.formats.json import write_fact
 from streamreasoner.io.formats.reading.document import Document, open_bytes
 from streamreasoner.io.formats.registry import (
     DOCUMENTS,
@@ -18,14 +19,11 @@ from streamreasoner.io.formats.registry import (
     of_suffix,
     read_facts,
 )
-from streamreasoner.lang.ast import TRIPLE
 from streamreasoner.rdf.dictionary import Dictionary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    import pyarrow as pa
 
     from streamreasoner.io.formats.reading.document import Source
     from streamreasoner.io.formats.reading.format import Format
@@ -71,18 +69,9 @@ def _encoded(
     dictionary = Dictionary()
     for facts in read_facts(format_, document, dictionary):
         columns = [dictionary.decode(column) for column in facts.args.T]
-        if facts.predicate == TRIPLE:
-            encoded = encode_updates(columns, diff)
-            yield from zip(encoded.keys, encoded.values, strict=True)
-        else:
-            yield from _rows(facts.predicate, columns, diff)
-
-
-def _rows(
-    predicate: str, columns: list[pa.Array], diff: int
-) -> Iterator[tuple[bytes | None, bytes]]:
-    for args in zip(*(column.to_pylist() for column in columns), strict=True):
-        yield args[0].encode(), write_fact(predicate, args, diff).encode()
+        diffs = np.full(len(facts.args), diff)
+        for sent in encode_updates(JSON, facts.predicate, columns, diffs):
+            yield from zip(sent.keys, sent.values, strict=True)
 
 
 def _open(source: Path) -> BinaryIO:

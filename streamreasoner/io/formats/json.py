@@ -21,6 +21,7 @@ from streamreasoner.io.formats.reading.json_updates import (
     read_part,
     update_rows,
 )
+from streamreasoner.io.formats.writing import Writer
 from streamreasoner.lang.ast import TRIPLE, bracketed
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from streamreasoner.io.formats.reading.json_updates import Numbered
     from streamreasoner.io.formats.reading.messages import Messages
     from streamreasoner.io.formats.rejected import Rejections
+    from streamreasoner.io.formats.writing import Stamp
     from streamreasoner.rdf.dictionary import Dictionary
 
 UPDATE = "Update"
@@ -99,17 +101,13 @@ def fact_of_message(text: str) -> str:
             )
 
 
-def write_updates(
-    predicate: str, columns: Sequence[pa.Array], diff: int | pa.Array, closing: str = "}"
+def write_texts(
+    predicate: str,
+    columns: Sequence[pa.Array],
+    diff: NDArray[np.integer],
+    stamp: Stamp | None = None,
 ) -> pa.Array:
-    """Messages of updates: constant pieces and columns, joined row by row.
-
-    Args:
-        predicate: The predicate of all.
-        columns: Canonical terms, a column for each argument.
-        diff: Multiplicity of all updates, or of each as text.
-        closing: What follows the multiplicity.
-    """
+    """An object for each update: constant pieces and columns, joined row by row; see `Texts`."""
     if predicate == TRIPLE:
         pieces = ['{"s":"', '","p":"', '","o":"', '","diff":']
     else:
@@ -122,17 +120,15 @@ def write_updates(
         joined.append(_text(piece))
         if position < len(columns):
             joined.append(_escaped(columns[position]))
-    joined += [_text(str(diff)) if isinstance(diff, int) else diff, _text(closing), _text("")]
+    closing = "}"
+    if stamp is not None:
+        closing = f',"ts":"{timestamps.iso(stamp.ts)}","epoch":{stamp.epoch}}}'
+    joined += [pa.array(diff).cast(pa.large_string()), _text(closing), _text("")]
     # The last argument of the kernel is the separator.
     return pc.binary_join_element_wise(*joined)
 
 
-def write_changes(
-    predicate: str, columns: Sequence[pa.Array], diff: NDArray[np.int8], ts: int, epoch: int
-) -> pa.Array:
-    """Messages of the changes of an epoch, with its event time."""
-    closing = f',"ts":"{timestamps.iso(ts)}","epoch":{epoch}}}'
-    return write_updates(predicate, columns, pa.array(diff).cast(pa.large_string()), closing)
+WRITER = Writer(write_texts, rdf=False, signed=True, closing=b"", most=1)
 
 
 def write_fact(predicate: str, args: Sequence[str], diff: int, ts: int | None = None) -> str:

@@ -13,6 +13,7 @@ from streamreasoner.io.formats.reading.format import Facts
 from streamreasoner.io.formats.reading.line_document import read_rows
 from streamreasoner.io.formats.reading.line_messages import read_lines
 from streamreasoner.io.formats.reading.scan import NQuads, by_graph
+from streamreasoner.io.formats.writing import Writer, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,3 +38,6 @@ def read_messages(
     """Triples and quads of messages, as their `diff` header says; see `MessageReader`."""
     diff = diff_headers(messages, rejected)
     return read_lines(messages, dictionary, rejected, NQuads(), diff)
+
+
+WRITER = Writer(statements)

@@ -1,4 +1,4 @@
-"""RDF Patch, in messages: additions, deletions, prefixes and transactions.
+"""RDF Patch: additions, deletions, prefixes and transactions.
 
 The format is that of Apache Jena, https://afs.github.io/rdf-delta/rdf-patch.html. An addition is an
 update of +1, a deletion of -1. What stands between TX and TA is dropped. Headers, and prefixes that
@@ -10,18 +10,26 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from streamreasoner.errors import DataError
 from streamreasoner.io.formats.reading import lines
 from streamreasoner.io.formats.reading.line_messages import read_lines
+from streamreasoner.io.formats.writing import Writer, spaced, statements
 from streamreasoner.rdf.kernels import line_scanner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from streamreasoner.io.formats.reading.format import EncodedUpdates
     from streamreasoner.io.formats.reading.messages import Messages
     from streamreasoner.io.formats.reading.scan import Row
     from streamreasoner.io.formats.rejected import Rejections
+    from streamreasoner.io.formats.writing import Stamp
     from streamreasoner.rdf.dictionary import Dictionary
 
 _OPERATION = re.compile(r"[ \t]*([A-Z]+)(?![^ \t.])[ \t]*")
@@ -40,6 +48,7 @@ _TOKEN = re.compile(
     r'|(?P<prefix>[^ \t"<>@^:.#][^ \t"<>@^:]*|):(?P<local>[^ \t"<>]*?)(?=\.*(?:[ \t]|$))'
 )
 _ESCAPED = re.compile(r"\\(.)")
+_ADDITION, _DELETION = (pa.scalar(name, pa.large_string()) for name in _SIGNS)
 
 
 def read_messages(
@@ -47,6 +56,26 @@ def read_messages(
 ) -> Iterator[EncodedUpdates]:
     """Triples and quads of messages; see `MessageReader`."""
     return read_lines(messages, dictionary, rejected, RdfPatch())
+
+
+def write_texts(
+    predicate: str,
+    columns: Sequence[pa.Array],
+    diff: NDArray[np.integer],
+    stamp: Stamp | None = None,
+) -> pa.Array:
+    """An addition or deletion for each update; see `Texts`."""
+    wrong = diff[np.abs(diff) != 1]
+    if len(wrong):
+        raise DataError(
+            f"A patch adds or deletes a fact once, but a multiplicity is {wrong[0]}. Use 1 or -1,"
+            " or another format."
+        )
+    operations = pc.if_else(pa.array(diff > 0), _ADDITION, _DELETION)
+    return spaced(operations, statements(predicate, columns, diff, stamp))
+
+
+WRITER = Writer(write_texts, signed=True, opening=b"TX .\n", closing=b"\nTC .\n")
 
 
 class RdfPatch:

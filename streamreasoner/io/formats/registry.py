@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.io.formats.reading.format import FactReader, Facts, MessageReader
     from streamreasoner.io.formats.reading.lines import BadLine
+    from streamreasoner.io.formats.writing import Writer
     from streamreasoner.rdf.dictionary import Dictionary
 
 _HERE = __name__.rpartition(".")[0]
@@ -77,6 +78,11 @@ def read_facts(format_: Format, document: Document, dictionary: Dictionary) -> I
 def message_reader(format_: Format) -> MessageReader:
     """The reader of messages of a format."""
     return cast("MessageReader", import_module(format_.module).read_messages)
+
+
+def message_writer(format_: Format) -> Writer:
+    """How a format writes messages; an AttributeError if it does not."""
+    return cast("Writer", import_module(format_.module).WRITER)
 
 
 def load(

@@ -45,6 +45,7 @@ class Reason(Enum):
     OTHER_ARITY = "other-arity"
     OTHER_EXPIRIES = "other-expiries"
     TOO_MANY_ARGUMENTS = "too-many-arguments"
+    UNPUBLISHABLE = "unpublishable"
     EPOCH_FAILED = "epoch-failed"
 
 

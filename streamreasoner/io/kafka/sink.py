@@ -15,14 +15,20 @@ import msgspec
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from streamreasoner.errors import BrokerError
+from streamreasoner.io.codec.encode import ANY_PARTITION
 from streamreasoner.io.kafka.claims import HEADER
-from streamreasoner.io.kafka.clients import librdkafka, refused_option, refused_right
+from streamreasoner.io.kafka.clients import (
+    ANSWER_SECONDS,
+    librdkafka,
+    refused_option,
+    refused_right,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from streamreasoner.config import KafkaConfig
-    from streamreasoner.io.codec.encode import Header, Message, Outgoing
+    from streamreasoner.io.codec.encode import Message, Outgoing
     from streamreasoner.io.kafka.claims import Claim
     from streamreasoner.state.record import EpochRecord
 
@@ -37,14 +43,12 @@ class Publication:
     """Everything that becomes visible with an epoch.
 
     Attributes:
-        changes: Changes for the output topic, one item per predicate.
-        headers: Headers of every change, in addition to the application id.
+        changes: Changes for the output topic.
         dead_letters: Rejected messages for the dead-letter topic.
         marker: The record of the epoch, for the progress topic.
     """
 
     changes: Iterable[Outgoing]
-    headers: list[Header]
     dead_letters: Iterable[Message]
     marker: EpochRecord
 
@@ -88,6 +92,18 @@ class Sink:
         except KafkaException as error:
             raise self._error("open transactions", error) from None
 
+    def partitions(self) -> int:
+        """How many partitions the output topic has.
+
+        Raises:
+            BrokerError: Kafka does not answer or refuses.
+        """
+        topic = self._kafka.output_topic
+        try:
+            return len(self._producer.list_topics(topic, ANSWER_SECONDS).topics[topic].partitions)
+        except KafkaException as error:
+            raise self._error(f"read the partitions of {topic}", error) from None
+
     def claim(self, claim: Claim) -> None:
         """Record that this application publishes to the output topic.
 
@@ -112,12 +128,11 @@ class Sink:
                 must exit.
         """
         producer, published = self._producer, 0
-        headers = [*publication.headers, (HEADER, self._app_id.encode())]
         try:
             producer.begin_transaction()
             for part in publication.changes:
-                self._produce_changes(part, headers)
-                published += len(part.values)
+                self._produce_changes(part)
+                published += part.updates
             for letter in publication.dead_letters:
                 self._produce(
                     self._kafka.dead_letter_topic, letter.value, letter.key, letter.headers
@@ -134,19 +149,25 @@ class Sink:
         """Close the connection; the next start or Kafka aborts an open transaction."""
         self._producer.purge()
 
-    def _produce_changes(self, part: Outgoing, headers: list[Header]) -> None:
+    def _produce_changes(self, part: Outgoing) -> None:
         topic = self._kafka.output_topic
+        headers = [*part.headers, (HEADER, self._app_id.encode())]
         for index, (value, key) in enumerate(zip(part.values, part.keys, strict=True), start=1):
-            self._produce(topic, value, key, headers)
+            self._produce(topic, value, key, headers, part.partition)
             if index % _POLL_EVERY == 0:
                 self._producer.poll(0)
 
     def _produce(
-        self, topic: str, value: bytes | None, key: bytes | None, headers: list[Any]
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        headers: list[Any],
+        partition: int = ANY_PARTITION,
     ) -> None:
         while True:
             try:
-                self._producer.produce(topic, value, key, headers=headers)
+                self._producer.produce(topic, value, key, partition, headers=headers)
             except BufferError:
                 self._producer.poll(0.1)
             else:

@@ -15,7 +15,7 @@ from streamreasoner.demo.stream import background, change
 from streamreasoner.demo.tally import Tally
 from streamreasoner.demo.university import Change, EventKind, university
 from streamreasoner.engine.epoch import EpochResult
-from streamreasoner.io.codec.encode import Message, encode_changes
+from streamreasoner.io.codec.encode import ChangeEncoder, Message
 
 SEED = 5
 LATER = 300
@@ -76,7 +76,8 @@ def test_a_message_of_the_output_topic_is_a_change():
     """With the epoch that derived it."""
     fact = ("<a:x>", "<a:p>", '"\\"é\\""')
     columns = [pa.array([term], pa.large_string()) for term in fact]
-    [value] = encode_changes(("triple", columns, np.array([-1], np.int8)), 0, 7).values
+    [sent] = ChangeEncoder().encode(("triple", columns, np.array([-1], np.int8)), 0, 7)
+    [value] = sent.values
 
     assert change(Message(value, None, [])) == Change(fact, -1, 7)
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from streamreasoner.engine.blocks import Blocks
 from streamreasoner.engine.updates import Changes
-from streamreasoner.io.codec.encode import decode_changes, encode_changes, encode_updates
+from streamreasoner.io.codec.encode import ChangeEncoder, decode_changes, encode_updates
+from streamreasoner.io.formats.registry import JSON
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.terms import to_ntriples
 
@@ -42,7 +43,7 @@ def test_json_holds_the_terms(rows, predicate):
         if name == "triple" and predicate == "triple":
             continue
         [decoded] = decode_changes([changes_of(name, rows, dictionary)], dictionary)
-        outgoing = encode_changes(decoded, TS, 7)
+        [outgoing] = ChangeEncoder().encode(decoded, TS, 7)
         ordered = sorted(rows, key=lambda row: [dictionary.intern(term) for term in row])
         expected = ordered if name == "triple" else [(name, *row) for row in ordered]
         messages = [json.loads(value) for value in outgoing.values]
@@ -55,7 +56,7 @@ def test_json_holds_the_terms(rows, predicate):
 
 def test_a_fact_without_arguments_has_no_key():
     """`rain` has an empty list of arguments and goes to any partition."""
-    outgoing = encode_changes(("rain", [], np.array([-1], np.int8)), 0, 1)
+    [outgoing] = ChangeEncoder().encode(("rain", [], np.array([-1], np.int8)), 0, 1)
     assert outgoing.keys == [None]
     assert json.loads(outgoing.values[0]) == {
         "predicate": "rain", "args": [], "diff": -1, "ts": "1970-01-01T00:00:00.000Z", "epoch": 1,
@@ -68,7 +69,7 @@ def test_updates_are_input(diff):
     columns = [
         pa.array([one], pa.large_string()) for one in ("<http://e/s>", "<http://e/p>", '"x"')
     ]
-    outgoing = encode_updates(columns, diff)
+    [outgoing] = encode_updates(JSON, "triple", columns, np.array([diff]))
     assert json.loads(outgoing.values[0]) == {
         "s": "<http://e/s>", "p": "<http://e/p>", "o": '"x"', "diff": diff,
     }  # fmt: skip

@@ -16,9 +16,11 @@ from streamreasoner.engine.registers import NO_FRONTIER
 from streamreasoner.errors import EngineError, StateError
 from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.formats.json import write_fact
+from streamreasoner.io.formats.registry import NQUADS, of_name
 from streamreasoner.pipeline.evaluator import Evaluator
 from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
 from streamreasoner.pipeline.observers import Observers
+from streamreasoner.pipeline.published import Published
 from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.state import Tables
@@ -32,6 +34,7 @@ path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
 ENDLESS = "count(0) . count(?m) :- count(?n), ?m = ?n + 1 ."
 A, B, C = (f"<http://example.org/{name}>" for name in "abc")
 OPTIONS = InputOptions(max_message_bytes=10_000, max_term_bytes=10_000)
+PUBLISHED = Published()
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -46,7 +49,7 @@ class Process:
     The epochs from `before` on are not restored: they are replayed.
     """
 
-    def __init__(self, tables, before, *, closure=False, limit=100):
+    def __init__(self, tables, before, *, published=PUBLISHED, limit=100):
         programs = [(epoch, program) for epoch, program in tables.programs if epoch < before]
         in_effect = ProgramInEffect.restored(programs, tables.width)
         dictionary = Dictionary()
@@ -63,7 +66,7 @@ class Process:
             tables.restore(before), before, NO_FRONTIER if frontier is None else frontier
         )
         self.evaluator = Evaluator(
-            self.reasoner, in_effect, "control", OPTIONS, closure, Observers()
+            self.reasoner, in_effect, "control", OPTIONS, published, Observers()
         )
 
     def evaluate(self, epoch, updates=(), changes=()):
@@ -137,6 +140,40 @@ def test_a_new_program_applies_to_the_updates_of_its_batch(tmp_path):
     gone = running.run(2, [fact("mark", C)], [control("remove", new)])
     assert changed(gone) == {("twice", (A,), -1)}
     assert letters(gone) == [("updates", 0, "unknown-predicate")]
+
+
+def test_a_program_whose_changes_the_format_cannot_say_is_rejected(tmp_path):
+    """It says which predicates, and later messages are applied."""
+    triples = "@output triple . [?x, <u:p>, ?y] :- edge(?x, ?y) ."
+    running = process(tmp_path, triples, published=Published(format=NQUADS))
+    path = "path(?x, ?y) :- edge(?x, ?y) ."
+    messages = [control("add", f"@output path . {path}"), control("add", path)]
+    evaluated = running.run(0, [fact("edge", A, B)], messages)
+    assert changed(evaluated) == {("triple", (A, "<u:p>", B), 1)}
+    [letter] = evaluated.dead_letters()
+    assert dict(letter.headers)["class"] == b"unpublishable"
+    assert b"publishes facts of path, but output.format" in dict(letter.headers)["reason"]
+    assert evaluated.applied == 1
+
+
+@pytest.mark.parametrize(
+    ("rules", "closure", "others"),
+    [
+        ("path(?x, ?y) :- edge(?x, ?y) .", False, "path"),
+        ("path(?x, ?y) :- edge(?x, ?y) .", True, "edge, path"),
+        ("[?x, <u:p>, ?y] :- edge(?x, ?y) .", False, None),
+        ("[?x, <u:p>, ?y] :- edge(?x, ?y) .", True, "edge"),
+        ("@output triple . [?x, <u:p>, ?y] :- path(?x, ?y) . path(?x, ?x) :- n(?x) .", True, None),
+        ("@output edge . [?x, <u:p>, ?y, ?x] :- edge(?x, ?y) .", False, None),
+        ("@output edge . [?x, <u:p>, ?y, ?x] :- edge(?x, ?y) .", True, "edge"),
+    ],
+)
+def test_which_programs_a_format_of_triples_can_publish(rules, closure, others):
+    """Those with changes of triples and quads only; JSON can publish every program."""
+    program = check_text(rules)
+    assert Published(closure).refusal(program) is None
+    refusal = Published(closure, of_name("rdf-patch")).refusal(program)
+    assert (refusal or "").partition("facts of ")[2].partition(", but")[0] == (others or "")
 
 
 def test_an_epoch_that_fails_with_a_new_program_runs_without_it(tmp_path):
@@ -255,7 +292,7 @@ def test_a_restart_anywhere_changes_nothing(tmp_path, stop):
 
 def test_the_sum_of_all_changes_is_the_program_from_scratch(tmp_path):
     """After several programs, the changes sum to what the last one derives from the input."""
-    running = process(tmp_path, closure=True)
+    running = process(tmp_path, published=Published(closure=True))
     sums = Counter()
     for epoch, batch in enumerate(HISTORY):
         for predicate, args, sign in changed(running.run(epoch, *batch)):

@@ -24,6 +24,7 @@ from streamreasoner.pipeline.evaluator import Evaluator
 from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
 from streamreasoner.pipeline.last_resort import LastResort, is_environmental
 from streamreasoner.pipeline.observers import Observers
+from streamreasoner.pipeline.published import Published
 from streamreasoner.program import check_text
 
 LIMIT = 50
@@ -85,7 +86,7 @@ class Process:
             ProgramInEffect(program, text, text.arities, 8),
             "control",
             InputOptions(max_message_bytes=10_000, max_term_bytes=10_000),
-            closure=False,
+            published=Published(),
             observer=Observers(),
         )
         self.evaluator.deadly = deadly

@@ -11,6 +11,7 @@ from storage_builders import APP, restored
 from streamreasoner.api.reasoner import Reasoner, columnar
 from streamreasoner.errors import BrokerError
 from streamreasoner.io.codec.decode import InputOptions
+from streamreasoner.io.codec.encode import ChangeEncoder
 from streamreasoner.io.spark.offsets import Checkpoint
 from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.pipeline.batch import EpochRunner, Parts
@@ -18,6 +19,7 @@ from streamreasoner.pipeline.evaluator import Evaluator
 from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
 from streamreasoner.pipeline.last_resort import LastResort
 from streamreasoner.pipeline.observers import Observers
+from streamreasoner.pipeline.published import Published
 from streamreasoner.pipeline.recovery import resume
 from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
@@ -80,7 +82,7 @@ class Process:
             reasoner.engine.restore(self.tables.restore(point.before), before=point.before)
         in_effect = ProgramInEffect(PROGRAM, TEXT, TEXT.arities, 8)
         evaluator = Evaluator(
-            reasoner, in_effect, None, OPTIONS, closure=False, observer=Observers()
+            reasoner, in_effect, None, OPTIONS, published=Published(), observer=Observers()
         )
         resort = LastResort(
             evaluator, AttemptsFile(directory / "attempts"), None, self.tables.has_begun
@@ -91,6 +93,7 @@ class Process:
             evaluation=resort,
             dictionary=dictionary,
             tables=self.tables,
+            encoder=ChangeEncoder(),
             sink=topics,
             observer=Observers(),
             semantics={},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import NoneType
 from typing import Any
 
 import msgspec
@@ -16,7 +17,8 @@ _decode = msgspec.json.Decoder().decode
 _cut = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _TRIPLE_FIELDS = ("s", "p", "o")
 _FACT_FIELDS = ("predicate", "args")
-_COMMON_FIELDS = ("diff", "ts")
+_COMMON_FIELDS = ("diff", "ts", "epoch")
+_OPTIONAL = {"ts": "an ISO 8601 string or integer milliseconds", "epoch": "an integer"}
 _SHOWN = 60
 
 
@@ -123,7 +125,8 @@ def _wrong_types(fields: dict[str, Any]) -> RejectedError:
             Reason.DIFF_OUT_OF_RANGE,
             f"diff is {_shown(diff)}; it must be from -{MAX_DIFF} to {MAX_DIFF}.",
         )
-    return wrong_type("ts", fields.get("ts"), "an ISO 8601 string or integer milliseconds")
+    name = "ts" if type(fields.get("epoch")) in {int, NoneType} else "epoch"
+    return wrong_type(name, fields.get(name), _OPTIONAL[name])
 
 
 def wrong_type(name: str, value: object, expected: str) -> RejectedError:

@@ -29,13 +29,17 @@ Diff = Annotated[int, msgspec.Meta(ge=-MAX_DIFF, le=MAX_DIFF)]
 
 
 class TripleMessage(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """`{"s": ..., "p": ..., "o": ..., "diff": ..., "ts": ...}`; terms in N-Triples syntax."""
+    """`{"s": ..., "p": ..., "o": ..., "diff": ..., "ts": ...}`; terms in N-Triples syntax.
+
+    The output topic has an `epoch` too, which is not read.
+    """
 
     s: str
     p: str
     o: str
     diff: Diff
     ts: str | int | None = None
+    epoch: int | None = None
 
 
 class FactMessage(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -45,6 +49,7 @@ class FactMessage(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     args: list[Argument]
     diff: Diff
     ts: str | int | None = None
+    epoch: int | None = None
 
 
 Numbered: TypeAlias = "Iterable[tuple[int, TripleMessage | FactMessage]]"

@@ -1,0 +1,130 @@
+"""How formats write updates. Invariant: what a format writes, it reads as the same updates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamreasoner.lang.ast import ARITIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+MOST_UPDATES = 1000
+"""Updates in a message, at most."""
+MOST_BYTES = 900_000
+"""Bytes in a message of several updates, at most: Kafka's limit is 1 MB unless it is raised."""
+_SUBJECT, _PREDICATE, _GRAPH = 0, 1, 3
+_SPACE = pa.scalar(" ", pa.large_string())
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Where changes come from.
+
+    Attributes:
+        ts: Event time of the epoch, milliseconds since 1970.
+        epoch: The epoch.
+    """
+
+    ts: int
+    epoch: int
+
+
+class Texts(Protocol):
+    """Writes updates of one predicate, each as one text."""
+
+    def __call__(
+        self,
+        predicate: str,
+        columns: Sequence[pa.Array],
+        diff: NDArray[np.integer],
+        stamp: Stamp | None = None,
+    ) -> pa.Array:
+        """The texts, large_string of shape (n,).
+
+        Args:
+            predicate: Name of the predicate.
+            columns: Canonical terms, a column for each argument.
+            diff: Multiplicities other than 0, of shape (n,).
+            stamp: Where they come from, if they are changes of a pipeline.
+
+        Raises:
+            DataError: The format has no such multiplicity.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """How a format writes messages.
+
+    Attributes:
+        texts: Writes updates.
+        rdf: Whether it has triples and quads of RDF only.
+        signed: Whether a text has its multiplicity; if not, a message has one, as a header.
+        opening: What a message begins with.
+        between: What separates texts.
+        closing: What a message ends with.
+        most: Updates in a message, at most.
+    """
+
+    texts: Texts
+    rdf: bool = True
+    signed: bool = False
+    opening: bytes = b""
+    between: bytes = b"\n"
+    closing: bytes = b"\n"
+    most: int = MOST_UPDATES
+
+    def said(self, predicate: str, columns: Sequence[pa.Array], count: int) -> NDArray[np.bool_]:
+        """Which facts of a predicate the format has; bool of shape (n,), n being `count`."""
+        if self.rdf and predicate in ARITIES:
+            return np.asarray(is_rdf(columns).to_numpy(zero_copy_only=False), dtype=np.bool_)
+        return np.full(count, not self.rdf)
+
+    def messages(self, texts: Sequence[bytes]) -> Iterator[bytes]:
+        """Join texts to messages within the limits; a longer text is a message by itself."""
+        empty = len(self.opening) + len(self.closing)
+        start, size = 0, empty
+        for index, text in enumerate(texts):
+            added = len(text) + len(self.between)
+            if index > start and (index - start == self.most or size + added > MOST_BYTES):
+                yield self._message(texts[start:index])
+                start, size = index, empty
+            size += added
+        if start < len(texts):
+            yield self._message(texts[start:])
+
+    def _message(self, texts: Sequence[bytes]) -> bytes:
+        return self.opening + self.between.join(texts) + self.closing
+
+
+def is_rdf(columns: Sequence[pa.Array]) -> pa.Array:
+    """Which triples or quads have no literal as subject or graph, and an IRI as predicate."""
+    valid = pc.starts_with(columns[_PREDICATE], "<")
+    for column in (columns[_SUBJECT], *columns[_GRAPH:]):
+        valid = pc.and_not(valid, pc.starts_with(column, '"'))
+    return valid
+
+
+def statements(
+    predicate: str,
+    columns: Sequence[pa.Array],
+    diff: NDArray[np.integer],
+    stamp: Stamp | None = None,
+) -> pa.Array:
+    """Triples and quads as lines of N-Quads, without line feeds; see `Texts`."""
+    del predicate, diff, stamp
+    return spaced(*columns, pa.scalar(".", pa.large_string()))
+
+
+def spaced(*parts: pa.Array | pa.Scalar) -> pa.Array:
+    """Texts of parts, with a space between them."""
+    return pc.binary_join_element_wise(*parts, _SPACE)

@@ -1,0 +1,78 @@
+"""Pipelines that are chained: the output topic of one is the input topic of the next."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import oracle
+import pytest
+from pipelines import await_published, changes, committed, net, new_case, produce, triple
+from spark_backend import MARKS
+
+from streamreasoner.app import pipeline
+from streamreasoner.errors import ConfigError
+from streamreasoner.program import check_text
+
+pytestmark = MARKS
+
+FIRST = """
+@prefix ex: <http://example.org/> .
+@output triple, quad .
+step(?x, ?y) :- [?x, ex:next, ?y] .
+[?x, ex:reaches, ?y] :- step(?x, ?y) .
+[?x, ex:reaches, ?z] :- [?x, ex:reaches, ?y], step(?y, ?z) .
+[?y, ex:next, ?x, ex:back] :- step(?x, ?y) .
+"""
+SECOND = """
+@prefix ex: <http://example.org/> .
+both(?x, ?y) :- [?x, ex:reaches, ?y], [?x, ex:next, ?y, ex:back] .
+degree(?x, count(?y)) :- [?x, ex:reaches, ?y] .
+"""
+NODES = ["<http://example.org/a>", "_:b.c", "<http://example.org/é>", "_:d", "<urn:e>"]
+NEXT = "<http://example.org/next>"
+
+
+def test_a_pipeline_reads_what_another_publishes(broker, tmp_path):
+    """In each format, with a restart between them; the second one derives what the oracle does."""
+    generator = random.Random(7)
+    first = new_case(broker, tmp_path / "first", FIRST)
+    sent = Counter()
+    for name in ("nquads", "rdf-patch"):
+        first.raw["output"] = {"format": name}
+        with pipeline(first.config):
+            now = [
+                (generator.choice(NODES), NEXT, generator.choice(NODES), generator.choice((1, -1)))
+                for _ in range(12)
+            ]
+            await_published(first, produce(first, (triple(*each) for each in now)))
+        for *terms, diff in now:
+            sent["triple", tuple(terms)] += diff
+    output = committed(first, first.kafka.output_topic)
+    assert {dict(record.headers)["content-type"] for record in output} == {
+        b"application/n-quads",
+        b"application/rdf-patch",
+    }
+    second = new_case(
+        broker,
+        tmp_path / "second",
+        SECOND,
+        kafka={"input_topics": [first.kafka.output_topic]},
+    )
+    with pipeline(second.config):
+        await_published(second, output)
+    published = oracle.derived(oracle.evaluate(check_text(FIRST), sent))
+    facts = Counter(each for each in published if each[0] in {"triple", "quad"})
+    expected = oracle.derived(oracle.evaluate(check_text(SECOND), facts))
+    assert {name for name, _ in expected} == {"both", "degree"}
+    assert net(changes(second)) == expected
+    assert committed(second, second.kafka.dead_letter_topic) == []
+
+
+def test_what_a_format_cannot_say_is_refused_at_start(broker, tmp_path):
+    """Nothing is written, so a program with another @output is that of a new state."""
+    case = new_case(broker, tmp_path, FIRST.replace("@output triple, quad .", ""))
+    case.raw["output"] = {"format": "nquads"}
+    with pytest.raises(ConfigError, match="publishes facts of step, but"), pipeline(case.config):
+        pass
+    assert not (case.config.state.tables / "programs").exists()
