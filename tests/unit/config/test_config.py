@@ -201,6 +201,27 @@ def test_a_topic_has_one_role(first, second):
     assert problem.startswith(f'{keys[1]}: found "same", which {keys[0]} names too')
 
 
+@pytest.mark.parametrize("written", ["in, out{}", " out{} ,in", ["in", " out{} "]])
+@pytest.mark.parametrize("suffix", ["", "-dead-letter", "-progress"])
+@pytest.mark.parametrize("of_output", [{}, {"output_topic": "elsewhere"}])
+def test_a_pipeline_cannot_read_what_it_writes(written, suffix, of_output):
+    """Whatever the spaces, and whether the file or the environment names a topic."""
+    environment = {"STREAMREASONER_KAFKA__OUTPUT_TOPIC": "out"} if of_output else {}
+    if isinstance(written, list):
+        of_output = {**of_output, "input_topics": [name.format(suffix) for name in written]}
+    else:
+        environment["STREAMREASONER_KAFKA__INPUT_TOPICS"] = written.format(suffix)
+    (problem,) = problems(environment, kafka=of_output)
+    assert f'found "out{suffix}", which kafka.input_topics names too' in problem
+
+
+def test_names_in_another_case_are_other_topics():
+    """As they are to Kafka; with spaces around it, a name of a single topic is refused."""
+    assert parse(kafka={"input_topics": ["OUT", "Out-progress"]}).kafka.output_topic == "out"
+    (problem,) = problems(kafka={"input_topics": ["out"], "output_topic": "out "})
+    assert problem.startswith('kafka.output_topic: found "out ", allowed: a topic name')
+
+
 def test_topics_with_two_roles_are_reported_with_all_other_errors():
     """Defaults count, and an error elsewhere hides none of them."""
     found = problems(
