@@ -174,7 +174,7 @@ class Reasoner:
         return result
 
     def load(self, *paths: str | Path, header: bool = False, ts: Time | None = None) -> Diff:
-        """Assert the facts of files, as one epoch; see `io.formats.registry` for the formats.
+        """Take the facts of files, as one epoch; see `io.formats.registry` for the formats.
 
         Args:
             paths: The files.
@@ -191,7 +191,9 @@ class Reasoner:
     def read(
         self, path: str | Path, *, header: bool = False, ts: Time | None = None
     ) -> Iterator[Updates]:
-        """The facts of a file, encoded and asserted once each, block by block.
+        """The updates of a file, encoded, block by block; a patch adds and deletes its facts.
+
+        All other formats assert each fact once.
 
         Args:
             path: The file.
@@ -204,9 +206,9 @@ class Reasoner:
         time = None if ts is None else milliseconds(ts)
         for facts in load(path, self.dictionary.local, header=header):
             check_predicate(facts.predicate, facts.args.shape[1], self.program.arities, f"{path}: ")
-            ones = np.ones(len(facts.args), np.int64)
-            times = None if time is None else time * ones
-            yield Updates(facts.predicate, self.dictionary.resolve(facts.args), ones, times)
+            times = None if time is None else np.full(len(facts.args), time, np.int64)
+            ids = self.dictionary.resolve(facts.args)
+            yield Updates(facts.predicate, ids, facts.diff, times)
 
     def add_rules(self, rules: str, source: str = "<added rules>") -> Diff:
         """Add rules, facts and directives to the program, as one epoch without other input.

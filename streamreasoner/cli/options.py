@@ -11,8 +11,9 @@ Rules = Annotated[str, typer.Argument(help="A rule file, or the name of a packag
 Facts = Annotated[
     list[Path],
     typer.Argument(
-        help="Files of facts: .nt, .ttl (triples), .nq, .trig, .jsonld (quads) or .csv (the"
-        " predicate is the file's name); each may be compressed as .gz or .xz."
+        help="Files of facts: .nt, .ttl (triples), .nq, .trig, .jsonld (quads), .csv (the"
+        " predicate is the file's name) or .rdfp (additions and deletions of triples and quads);"
+        " each may be compressed as .gz or .xz."
     ),
 ]
 HeaderLine = Annotated[bool, typer.Option("--header", help="CSV files begin with a header line.")]

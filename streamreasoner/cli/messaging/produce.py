@@ -31,8 +31,8 @@ def produce(
     sources: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Files of facts (.nt, .ttl, .nq, .trig, .jsonld, .csv) or of messages (.jsonl),"
-            " optionally as .gz or .xz; - is standard input."
+            help="Files of facts (.nt, .ttl, .nq, .trig, .jsonld, .csv, .rdfp) or of messages"
+            " (.jsonl), optionally as .gz or .xz; - is standard input."
         ),
     ] = None,
     config: ConfigFile = Path("streamreasoner.toml"),

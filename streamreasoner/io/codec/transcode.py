@@ -6,8 +6,6 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
-import numpy as np
-
 from streamreasoner.errors import DataError
 from streamreasoner.io.codec.encode import encode_updates
 from streamreasoner.io.formats.reading.document import Document, open_bytes
@@ -69,8 +67,7 @@ def _encoded(
     dictionary = Dictionary()
     for facts in read_facts(format_, document, dictionary):
         columns = [dictionary.decode(column) for column in facts.args.T]
-        diffs = np.full(len(facts.args), diff)
-        for sent in encode_updates(JSON, facts.predicate, columns, diffs):
+        for sent in encode_updates(JSON, facts.predicate, columns, facts.diff * diff):
             yield from zip(sent.keys, sent.values, strict=True)
 
 

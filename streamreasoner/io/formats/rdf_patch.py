@@ -1,4 +1,4 @@
-"""RDF Patch: additions, deletions, prefixes and transactions.
+"""RDF Patch, in documents and messages: additions, deletions, prefixes and transactions.
 
 The format is that of Apache Jena, https://afs.github.io/rdf-delta/rdf-patch.html. An addition is an
 update of +1, a deletion of -1. What stands between TX and TA is dropped. Headers, and prefixes that
@@ -8,6 +8,7 @@ a patch adds to a data set, change no facts; the prefixes hold for the rest of t
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,11 @@ import pyarrow.compute as pc
 
 from streamreasoner.errors import DataError
 from streamreasoner.io.formats.reading import lines
+from streamreasoner.io.formats.reading.document import Document
+from streamreasoner.io.formats.reading.format import Facts
+from streamreasoner.io.formats.reading.line_document import CHUNK_BYTES, read_rows
 from streamreasoner.io.formats.reading.line_messages import read_lines
+from streamreasoner.io.formats.reading.scan import by_graph
 from streamreasoner.io.formats.writing import Writer, spaced, statements
 from streamreasoner.rdf.kernels import line_scanner
 
@@ -47,8 +52,54 @@ _TOKEN = re.compile(
     r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|<_:(?P<node>[^>]*)>|<[^>]*>|_:[^ \t<"]*'
     r'|(?P<prefix>[^ \t"<>@^:.#][^ \t"<>@^:]*|):(?P<local>[^ \t"<>]*?)(?=\.*(?:[ \t]|$))'
 )
+_BEFORE = -1
+"""The row at which a transaction began, if it was in an earlier block."""
 _ESCAPED = re.compile(r"\\(.)")
 _ADDITION, _DELETION = (pa.scalar(name, pa.large_string()) for name in _SIGNS)
+
+
+def read_facts(
+    document: Document, dictionary: Dictionary, chunk_bytes: int = CHUNK_BYTES
+) -> Iterator[Facts]:
+    """Triples and quads of a patch, with their signs; memory holds one of its transactions.
+
+    Args:
+        document: The patch; bad lines always raise, because what follows one cannot be trusted.
+        dictionary: Encodes the terms; new ones are added.
+        chunk_bytes: Bytes of text in memory at a time; grows to fit a longer line.
+
+    Raises:
+        DataError: The document cannot be read, or is malformed; has its name and the line.
+        EngineError: The dictionary is full.
+    """
+    source, patch = document.source, RdfPatch()
+    name = str(source) if isinstance(source, str | Path) else document.name
+    # Rows of the open transaction, from earlier blocks.
+    held: list[NDArray[np.int32]] = []
+    for rows in read_rows(Document(source, name), dictionary, patch, chunk_bytes):
+        if patch.undone_before():
+            held.clear()
+        if patch.open_before:
+            held.append(rows.copy())
+            continue
+        end = patch.end_block(len(rows))
+        for complete in (*held, rows[:end]):
+            yield from _facts(complete)
+        held = [rows[end:].copy()]
+    if patch.undone_before():
+        held.clear()
+    try:
+        patch.end()
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from None
+    for complete in held:
+        yield from _facts(complete)
+
+
+def _facts(rows: NDArray[np.int32]) -> Iterator[Facts]:
+    for predicate, arity, chosen in by_graph(rows):
+        signs = rows[chosen, line_scanner.SIGN].astype(np.int64)
+        yield Facts(predicate, rows[chosen, :arity], signs)
 
 
 def read_messages(
@@ -79,13 +130,31 @@ WRITER = Writer(write_texts, signed=True, opening=b"TX .\n", closing=b"\nTC .\n"
 
 
 class RdfPatch:
-    """Lines of a patch; rows are undone by TA."""
+    """Lines of a patch, in one text or in blocks of rows; rows are undone by TA."""
 
     scanned = line_scanner.GRAPHS | line_scanner.SIGNS
 
     def __init__(self) -> None:
         self._prefixes: dict[str, str] = {}
         self._began: int | None = None
+        self._undone = False
+
+    @property
+    def open_before(self) -> bool:
+        """Whether the transaction is open that an earlier block began."""
+        return self._began == _BEFORE
+
+    def undone_before(self) -> bool:
+        """Whether TA has ended such a transaction, since the last call."""
+        undone, self._undone = self._undone, False
+        return undone
+
+    def end_block(self, rows: int) -> int:
+        """End a block of that many rows; how many of them belong to no open transaction."""
+        if self._began is None:
+            return rows
+        began, self._began = self._began, _BEFORE
+        return began
 
     def begin(self) -> None:
         """A patch begins without prefixes, outside of a transaction."""
@@ -95,7 +164,7 @@ class RdfPatch:
     def end(self) -> None:
         """See `Syntax`."""
         if self._began is not None:
-            raise DataError("The last transaction has neither TC nor TA. Send whole transactions.")
+            raise DataError("The last transaction has neither TC nor TA. Add one of them.")
 
     def read(self, line: bytes, rows: int) -> tuple[int, list[Row]]:
         """See `Syntax`."""
@@ -142,6 +211,9 @@ class RdfPatch:
         if self._began is None:
             raise DataError(f"{name} ends no transaction; begin one with TX.")
         began, self._began = self._began, None
+        if began == _BEFORE:
+            self._undone = name == "TA"
+            return 0
         return began
 
     def _expanded(self, text: str) -> str:

@@ -8,7 +8,9 @@ The suffix selects the format of a file:
 - `.ttl`, `.trig`, `.jsonld`: Turtle, TriG and JSON-LD, streamed through pyoxigraph, which makes no
   network access;
 - `.csv`: RFC 4180, without a header line unless there is said to be one; the file name up to its
-  first dot is the predicate, each record a fact, each cell an argument.
+  first dot is the predicate, each record a fact, each cell an argument;
+- `.rdfp`: RDF Patch, whose additions and deletions are updates of triples and quads; all others
+  assert each fact once.
 
 A further suffix `.gz` or `.xz` means compressed. Blank node labels are kept as written, so the same
 label in two files is the same node; nodes without a label get random ones.
@@ -50,7 +52,7 @@ JSON_LINES = Format(
     f"{_HERE}.json_lines",
 )
 
-DOCUMENTS = (NTRIPLES, NQUADS, TURTLE, TRIG, JSON_LD, CSV)
+DOCUMENTS = (NTRIPLES, NQUADS, TURTLE, TRIG, JSON_LD, CSV, RDF_PATCH)
 """Formats of documents of facts."""
 MESSAGES = (JSON, JSON_LINES, NTRIPLES, NQUADS, RDF_PATCH, TURTLE, TRIG, JSON_LD)
 """Formats of messages, in the order in which a batch of several is read."""

@@ -48,10 +48,17 @@ class Facts:
     Attributes:
         predicate: Name of the predicate.
         args: Term ids, int32 of shape (n, arity), n > 0.
+        signs: Multiplicities, int64 of shape (n,); None if each fact is asserted once.
     """
 
     predicate: str
     args: NDArray[np.int32]
+    signs: NDArray[np.int64] | None = None
+
+    @property
+    def diff(self) -> NDArray[np.int64]:
+        """Multiplicities, int64 of shape (n,)."""
+        return np.ones(len(self.args), np.int64) if self.signs is None else self.signs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
