@@ -23,7 +23,7 @@ from streamreasoner.engine.registers import NO_FRONTIER
 from streamreasoner.errors import ConfigError, StateFullError
 from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.codec.encode import ChangeEncoder
-from streamreasoner.io.formats.registry import of_name
+from streamreasoner.io.formats.registry import JSON, of_name
 from streamreasoner.io.kafka.claims import Claim, check_changes, check_claims
 from streamreasoner.io.kafka.lag import Lag
 from streamreasoner.io.kafka.progress_topic import ProgressTopic
@@ -239,7 +239,7 @@ def _run_once(config: Config, observer: PipelineObserver | None, running: list[Q
 def _topics(config: Config) -> TopicIds:
     """The topics, which exist and are set up as they must be."""
     admin, control = admin_client(config.kafka), config.rules.control_topic
-    check_topics(admin, config.kafka, control)
+    check_topics(admin, config.kafka, control, keyed=config.output.format == JSON.name)
     return TopicIds(admin, config.kafka, control, config.state.topics)
 
 

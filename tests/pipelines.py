@@ -145,10 +145,11 @@ def produce(case, messages, topic=None):
         return send(messages, topic)
 
 
-def recreate(case, topic, partitions=1):
-    """Delete a topic and create it again, empty; nothing else is changed."""
+def recreate(case, topic, partitions=1, configs=None):
+    """Delete a topic and create it again, empty; nothing else is changed but its settings."""
     admin = KafkaAdminClient(bootstrap_servers=case.kafka.bootstrap_servers)
-    configs = {"cleanup.policy": "compact"} if topic == case.kafka.progress_topic else {}
+    if configs is None:
+        configs = {"cleanup.policy": "compact"} if topic == case.kafka.progress_topic else {}
     config = {"num_partitions": partitions, "replication_factor": 1, "configs": configs}
     try:
         admin.delete_topics([topic])

@@ -9,7 +9,7 @@ import sys
 from copy import copy
 
 import pytest
-from pipelines import fact, new_case, produce, spawn
+from pipelines import fact, new_case, produce, recreate, spawn
 
 from streamreasoner.cli import main
 
@@ -90,6 +90,15 @@ def test_missing_topics(run, broker, tmp_path):
     case = new_case(broker, tmp_path, RULES, topics=False)
     words = [f"{case.kafka.output_topic} (kafka.output_topic)", "streamreasoner topics create"]
     assert_refused(run(case), case.kafka.input_topics[0], *words)
+
+
+def test_messages_without_a_key_for_a_compacted_topic(run, broker, tmp_path):
+    """Kafka would refuse each of them."""
+    case = new_case(broker, tmp_path, RULES)
+    recreate(case, case.kafka.output_topic, configs={"cleanup.policy": "compact,delete"})
+    case.raw["output"] = {"format": "nquads"}
+    words = ["(kafka.output_topic) has cleanup.policy=compact,delete", "output.format to json"]
+    assert_refused(run(case), case.kafka.output_topic, *words)
 
 
 def test_wrong_rules(run, case):

@@ -1,12 +1,12 @@
 """Requirements on topics. Invariant: a topic that does not fit its role is refused.
 
-| topic       | partitions | cleanup.policy |
-|-------------|------------|----------------|
-| input       | any        | any            |
-| control     | 1          | any            |
-| output      | any        | any            |
-| dead-letter | any        | any            |
-| progress    | 1          | compact        |
+| topic       | partitions | cleanup.policy                   |
+|-------------|------------|----------------------------------|
+| input       | any        | any                              |
+| control     | 1          | any                              |
+| output      | any        | delete, if messages have no keys |
+| dead-letter | any        | any                              |
+| progress    | 1          | compact                          |
 """
 
 from __future__ import annotations
@@ -49,16 +49,20 @@ def admin_client(kafka: KafkaConfig) -> AdminClient:
         raise (refused_option(error) or BrokerError(str(error.args[0]))) from None
 
 
-def check_topics(admin: AdminClient, kafka: KafkaConfig, control_topic: str | None) -> None:
+def check_topics(
+    admin: AdminClient, kafka: KafkaConfig, control_topic: str | None, *, keyed: bool = True
+) -> None:
     """Check that the brokers answer and that every topic of the pipeline fits its role.
 
     Args:
         admin: The client.
         kafka: Cluster and names.
         control_topic: Topic of control messages, None if there is none.
+        keyed: Whether messages of the output topic have keys.
 
     Raises:
-        BrokerError: A broker or topic is missing; names the command that creates topics.
+        BrokerError: A broker or topic is missing, with the command that creates topics; or a topic
+            does not fit its role.
     """
     keys = dict(topic_roles(kafka, control_topic))
     answers = admin.describe_topics(TopicCollection(list(keys)), request_timeout=ANSWER_SECONDS)
@@ -74,6 +78,8 @@ def check_topics(admin: AdminClient, kafka: KafkaConfig, control_topic: str | No
     if control_topic is not None:
         _check_single(control_topic, "the order of changes of the program", keys, topics)
     _check_compacted(admin, kafka)
+    if not keyed:
+        _check_not_compacted(admin, kafka)
 
 
 def description(kafka: KafkaConfig, answer: Future[TopicDescription]) -> TopicDescription | None:
@@ -104,18 +110,34 @@ def _check_single(
 
 
 def _check_compacted(admin: AdminClient, kafka: KafkaConfig) -> None:
-    resource = ConfigResource(ResourceType.TOPIC, kafka.progress_topic)
-    try:
-        answer = admin.describe_configs([resource], request_timeout=ANSWER_SECONDS)
-        policy = answer[resource].result()["cleanup.policy"].value
-    except KafkaException as error:
-        # The user may lack the permission to describe; a lost marker is still refused at the start.
-        logging.getLogger(__name__).warning(
-            "Cannot check whether %s is compacted: %s.", kafka.progress_topic, error.args[0].str()
-        )
-        return
-    if policy != "compact":
+    policy = _policy(admin, kafka.progress_topic)
+    if policy not in {"compact", None}:
         raise BrokerError(
             f"The topic {kafka.progress_topic} (kafka.progress_topic) has cleanup.policy={policy}; "
             "it must be compact, or Kafka deletes the record of the last published batch."
         )
+
+
+def _check_not_compacted(admin: AdminClient, kafka: KafkaConfig) -> None:
+    policy = _policy(admin, kafka.output_topic)
+    if policy is not None and "compact" in policy:
+        raise BrokerError(
+            f"The topic {kafka.output_topic} (kafka.output_topic) has cleanup.policy={policy} and "
+            "takes no messages without a key, which those of many changes are. Set it to delete, "
+            "or output.format to json."
+        )
+
+
+def _policy(admin: AdminClient, topic: str) -> str | None:
+    """The cleanup policy of a topic, None if this user may not see it."""
+    resource = ConfigResource(ResourceType.TOPIC, topic)
+    try:
+        answer = admin.describe_configs([resource], request_timeout=ANSWER_SECONDS)
+        policy: str = answer[resource].result()["cleanup.policy"].value
+    except KafkaException as error:
+        # The user may lack the permission to describe; a lost marker is still refused at the start.
+        logging.getLogger(__name__).warning(
+            "Cannot check whether %s is compacted: %s.", topic, error.args[0].str()
+        )
+        return None
+    return policy
