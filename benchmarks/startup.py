@@ -38,6 +38,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import harness
 from streamreasoner.config import load
+from streamreasoner.io.codec.encode import Message
 from streamreasoner.io.kafka.broker import Broker
 from streamreasoner.io.kafka.topics import create_topics, produce
 
@@ -255,7 +256,7 @@ def pipeline(tree: Path, place: Path, number: int) -> tuple[Cost, Cost]:
     config = load(place / "pipeline.toml")
     subject = f"<urn:{number}>"
     update = {"s": subject, "p": "<urn:next>", "o": "<urn:end>", "diff": 1}
-    messages = [(None, json.dumps(update).encode())]
+    messages = [Message(json.dumps(update).encode(), None, [])]
     assert list(produce(config.kafka, config.kafka.input_topics[0], messages)) == [1]
     with reader(config.kafka) as output:
         began = time.monotonic()

@@ -234,6 +234,8 @@ FORMATS = (
     *("turtle", "trig", "json-ld"),
 )
 """The formats of messages, by name."""
+WRITTEN = FORMATS[:5]
+"""Those that are also written: one line for each update."""
 TEXT = KeyKind("text", _text)
 FORMAT = one_of(*FORMATS)
 FORMATS_OF_TOPICS = KeyKind(

@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+
+class Written(StrEnum):
+    """The formats of messages that are written."""
+
+    JSON = "json"
+    JSON_LINES = "json-lines"
+    NTRIPLES = "ntriples"
+    NQUADS = "nquads"
+    RDF_PATCH = "rdf-patch"
+
+
+class Read(StrEnum):
+    """The formats of sources whose names do not tell theirs."""
+
+    JSON_LINES = "json-lines"
+    NTRIPLES = "ntriples"
+    NQUADS = "nquads"
+    RDF_PATCH = "rdf-patch"
+    TURTLE = "turtle"
+    TRIG = "trig"
+    JSON_LD = "json-ld"
+
 
 Rules = Annotated[str, typer.Argument(help="A rule file, or the name of a packaged ruleset.")]
 Facts = Annotated[

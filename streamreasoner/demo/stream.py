@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.demo.producer import Producer
 from streamreasoner.demo.university import Change
 from streamreasoner.errors import BrokerError
+from streamreasoner.io.codec.encode import Message
 from streamreasoner.io.kafka.topics import consume, produce
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from streamreasoner.demo.dashboard import Dashboard
     from streamreasoner.demo.plain import PlainView
     from streamreasoner.demo.tally import Tally
-    from streamreasoner.io.codec.encode import Message
     from streamreasoner.io.kafka.broker import Broker
 
     View = Dashboard | PlainView
@@ -147,7 +147,8 @@ class Stream:
         """Send the university's updates; when it returns, all of them have been delivered."""
         options, stop = self.options, self._stop_producer
         producer = Producer(options.seed, options.rate, self.tally, self.view.announce, stop)
-        for _ in produce(self.kafka, self.kafka.input_topics[0], producer.messages()):
+        messages = (Message(value, key, []) for key, value in producer.messages())
+        for _ in produce(self.kafka, self.kafka.input_topics[0], messages):
             pass
 
     def _follow(self) -> None:

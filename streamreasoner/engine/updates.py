@@ -29,8 +29,8 @@ class Updates:
         multiplicity: int64 of shape (n,).
         times: Event times in milliseconds since 1970, int64 of shape (n,); None if they have none.
         source: The source whose facts are a set that these updates edit; empty if they are not.
-        order: Which update of the source is later, int64 of shape (n,); greater ones are. None
-            without a source.
+        order: Places in the input, ascending, int64 of shape (n,); None if they have none. Those of
+            a source have one.
     """
 
     predicate: str

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.engine.blocks import filter_blocks
 from streamreasoner.io.formats.registry import JSON, message_writer
-from streamreasoner.lang.ast import ARITIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,12 +46,13 @@ class Published:
 
     def refusal(self, program: CheckedProgram) -> str | None:
         """Why the changes of a program cannot be published in this format; None if they can."""
-        if not message_writer(self.format).rdf:
+        known = message_writer(self.format).predicates
+        if known is None:
             return None
         predicates = set(program.outputs or program.arities)
         if not self.closure:
             predicates &= {rule.head.predicate for rule in program.rules}
-        others = sorted(predicates - set(ARITIES))
+        others = sorted(predicates - set(known))
         if not others:
             return None
         return (

@@ -8,6 +8,10 @@ import subprocess
 
 import pytest
 from pipelines import committed, new_case, spawn
+from typer.testing import CliRunner
+
+from streamreasoner.cli import app
+from streamreasoner.errors import DataError
 
 LINES = '<http://e/a> <http://e/p> "\\u00e9"@EN .\n<http://e/b> <http://e/p> <http://e/o> .\n'
 
@@ -42,7 +46,7 @@ def test_topics_produce_and_consume(case):
     quads.write_text('<http://e/a> <http://e/p> "\\u00e9\\"" _:g .\n', encoding="utf-8")
     assert command(case, "produce", str(quads))[0] == 0
     line = '{"predicate":"edge","args":[1,2],"diff":1}'
-    assert command(case, "produce", "--format", "json", text=f"\n{line}\n")[0] == 0
+    assert command(case, "produce", "--from", "json-lines", text=f"\n{line}\n")[0] == 0
 
     topic = case.kafka.input_topics[0]
     values = [message.value.decode() for message in committed(case, topic)]
@@ -58,6 +62,22 @@ def test_topics_produce_and_consume(case):
     ]
     code, output = command(case, "consume", "--topic", topic, "--from-beginning", "--count", "6")
     assert (code, output.splitlines()) == (0, values)
+
+    # In this process, which starts faster.
+    config = ["--config", str(case.file)]
+    produced = ["produce", str(quads), "--format", "rdf-patch", "--diff", "-1", *config]
+    assert CliRunner().invoke(app, produced).exit_code == 0
+    consumed = ["consume", "--topic", topic, "--from-beginning", *config]
+    lines = CliRunner().invoke(app, [*consumed, "--format", "json-lines", "--count", "7"]).stdout
+    integers = [f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>' for number in (1, 2)]
+    assert [json.loads(line) for line in lines.splitlines()] == [
+        *map(json.loads, values[:-1]),
+        {"predicate": "edge", "args": integers, "diff": 1},
+        {**json.loads(values[4]), "diff": -1},
+    ]
+    result = CliRunner().invoke(app, [*consumed, "--format", "nquads"])
+    assert isinstance(result.exception, DataError)
+    assert "has the multiplicity -1, but lines of nquads have none" in str(result.exception)
 
 
 def test_mistakes_are_one_message(case):

@@ -21,6 +21,7 @@ from secure_broker import PASSWORD, USER, secure_broker
 
 from streamreasoner.app import pipeline
 from streamreasoner.errors import BrokerError
+from streamreasoner.io.codec.encode import Message
 from streamreasoner.io.kafka.clients import unreachable
 from streamreasoner.io.kafka.topic_checks import admin_client, check_topics
 from streamreasoner.io.kafka.topics import consume
@@ -153,7 +154,7 @@ def test_the_recipe_runs_a_pipeline(case, secure):
     case.raw["spark"] = {"options": {"spark.hadoop.fs.s3a.secret.key": secret}}
     edge = ("<http://e/a>", "<http://e/b>")
     with pipeline(case.config):
-        values = [(None, fact("edge", *edge))]
+        values = [Message(fact("edge", *edge), None, [])]
         assert list(send(case.kafka, case.kafka.input_topics[0], values)) == [1]
         plain = plaintext(case, secure)
         await_published(plain, produce(plain, [fact("edge", *edge[::-1])]))

@@ -13,16 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.partitioner.default import murmur2
 
+from streamreasoner.config_values import WRITTEN
 from streamreasoner.errors import TermError
 from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.codec.encode import ANY_PARTITION, ChangeEncoder
 from streamreasoner.io.codec.partitions import partitions_of
-from streamreasoner.io.formats import writing
-from streamreasoner.io.formats.registry import of_name
+from streamreasoner.io.formats.registry import message_writer, of_name
+from streamreasoner.io.formats.writing import writer
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.terms import Term, TermKind, canonical
 
-FORMATS = ("json", "nquads", "rdf-patch")
 NAMES = {1: "flag", 2: "edge", 3: "triple", 4: "quad"}
 ARITIES = {name: arity for arity, name in NAMES.items()}
 OPTIONS = InputOptions(max_message_bytes=1_000_000, max_term_bytes=100_000)
@@ -114,34 +114,38 @@ def read(messages):
 
 
 @given(changes=CHANGES)
-def test_what_a_pipeline_writes_is_read_as_written(changes):
-    """Facts that a format cannot say are messages in JSON, one each, and so are generalized RDF."""
-    rdf = {fact: sign for fact, sign in changes.items() if is_rdf(fact)}
-    readable = {fact: changes[fact] for fact in changes if fact in rdf or len(fact) == 2}
-    for name in FORMATS:
+def test_what_is_written_is_read_as_written(changes):
+    """In every format. Facts that it cannot say are messages in JSON, one each."""
+    readable = {fact: changes[fact] for fact in changes if is_rdf(fact) or len(fact) == 2}
+    for name in WRITTEN:
+        known = message_writer(of_name(name)).predicates
+        said = {
+            fact: sign
+            for fact, sign in changes.items()
+            if known is None or (NAMES[len(fact)] in known and is_rdf(fact))
+        }
         content_type = of_name(name).content_types[0].encode()
         messages = list(encoded(changes, name))
         in_format = [each for each in messages if dict(each[1])["content-type"] == content_type]
         if name == "json":
             assert len(in_format) == len(changes)
         else:
-            assert read(in_format) == rdf
-            assert len(messages) - len(in_format) == len(changes) - len(rdf)
+            assert len(messages) - len(in_format) == len(changes) - len(said)
+            if said.keys() <= readable.keys():
+                assert read(in_format) == said
         if len(readable) == len(changes):
             assert read(messages) == changes
 
 
 @given(changes=CHANGES, partitions=st.integers(1, 5))
 def test_a_subject_stays_in_its_partition(changes, partitions):
-    """Whatever the format: that which Kafka's clients choose for the subject as a key."""
-    for name in FORMATS[1:]:
-        for value, headers, partition in encoded(changes, name, partitions):
-            if dict(headers)["content-type"] == b"application/json":
-                assert partition == ANY_PARTITION
-                continue
-            for fact in read([(value, headers, partition)]):
-                place = (murmur2(fact[0].encode()) & 0x7FFFFFFF) % partitions
-                assert partition == place
+    """That which Kafka's clients choose for the subject as a key."""
+    for value, headers, partition in encoded(changes, "rdf-patch", partitions):
+        if dict(headers)["content-type"] == b"application/json":
+            assert partition == ANY_PARTITION
+            continue
+        for fact in read([(value, headers, partition)]):
+            assert partition == (murmur2(fact[0].encode()) & 0x7FFFFFFF) % partitions
 
 
 @given(st.lists(st.binary(max_size=40), max_size=20), st.integers(1, 7))
@@ -153,7 +157,7 @@ def test_partitions_are_those_of_kafka(keys, count):
     ]
 
 
-@pytest.mark.parametrize("name", FORMATS[1:])
+@pytest.mark.parametrize("name", WRITTEN[1:])
 def test_messages_are_bounded(name):
     """By updates and by bytes; only a longer fact is longer, and it is alone."""
     sizes = [1] * 2500 + [400_000] * 3 + [2_000_000] + [1] * 2
@@ -161,11 +165,11 @@ def test_messages_are_bounded(name):
         ("<u:s>", "<u:p>", f'"{number}{"x" * size}"'): 1 for number, size in enumerate(sizes)
     }
     messages = list(encoded(changes, name))
-    lines = [value.count(b"<u:s>") for value, _, _ in messages]
+    lines = [value.count(b"<u:p>") for value, _, _ in messages]
     assert sum(lines) == len(changes)
-    assert max(lines) == writing.MOST_UPDATES
+    assert max(lines) == writer.MOST_UPDATES
     assert all(
-        len(value) <= writing.MOST_BYTES or count == 1
+        len(value) <= writer.MOST_BYTES or count == 1
         for (value, _, _), count in zip(messages, lines, strict=True)
     )
     assert len(messages) == 6

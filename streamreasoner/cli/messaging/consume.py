@@ -1,21 +1,26 @@
-"""`streamreasoner consume`: committed messages of a topic, one line each.
+"""`streamreasoner consume`: committed messages of a topic, as they are or in another format.
 
-Invariant: standard output holds values only, unless --headers is given.
+Invariant: standard output holds values or updates only, unless --headers is given.
 """
 
 from __future__ import annotations
 
 import sys
 from contextlib import closing, suppress
-from itertools import chain, islice
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads it
+from streamreasoner.cli.options import ConfigFile, Written  # noqa: TC001 - typer reads them
 
 if TYPE_CHECKING:
-    from streamreasoner.io.codec.encode import Header
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from streamreasoner.config import InputConfig
+    from streamreasoner.io.codec.encode import Header, Received
+    from streamreasoner.io.formats.rejected import Rejected
 
 
 def consume(
@@ -25,6 +30,13 @@ def consume(
     from_beginning: Annotated[
         bool, typer.Option("--from-beginning", help="Start at the oldest message.")
     ] = False,
+    written: Annotated[
+        Written | None,
+        typer.Option(
+            "--format",
+            help="Print the updates of each message in this format; default: values as they are.",
+        ),
+    ] = None,
     count: Annotated[
         int | None, typer.Option(min=1, help="Stop after this many messages; default: never.")
     ] = None,
@@ -32,24 +44,64 @@ def consume(
         bool, typer.Option("--headers", help="Print each header before its message: # name: value")
     ] = False,
 ) -> None:
-    """Print the committed messages of a topic, one per line, until interrupted.
+    """Print the committed messages of a topic until interrupted.
 
-    Without --headers, the reason for each dead letter goes to standard error.
+    Without --headers, the reason for each dead letter goes to standard error. With --format, so
+    does that for each message without updates.
     """
     from streamreasoner.config import load
     from streamreasoner.io.kafka.topics import consume as read_topic
 
-    kafka = load(config).kafka
+    loaded = load(config)
+    kafka = loaded.kafka
     name = topic or kafka.output_topic
-    messages = read_topic(kafka, name, from_beginning=from_beginning)
-    with closing(messages), suppress(KeyboardInterrupt, BrokenPipeError):
-        for message in islice(chain.from_iterable(messages), count):
-            if headers:
-                for header in message.headers:
-                    _print(sys.stdout.buffer, b"# %b: %b" % _escaped(header))
-            elif name == kafka.dead_letter_topic:
-                _print(sys.stderr.buffer, _reason(dict(map(_escaped, message.headers))))
-            _print(sys.stdout.buffer, message.value if message.value is not None else b"null")
+    values = _values if written is None else _values_in(written, loaded.input)
+    # What is printed for a single message must stand beside it.
+    alone = headers or name == kafka.dead_letter_topic
+    polls = read_topic(kafka, name, from_beginning=from_beginning)
+    with closing(polls), suppress(KeyboardInterrupt, BrokenPipeError):
+        for messages in _at_most(count, polls):
+            for group in ([message] for message in messages) if alone else [messages]:
+                if headers:
+                    for header in group[0].headers:
+                        _print(sys.stdout.buffer, b"# %b: %b" % _escaped(header))
+                elif alone:
+                    _print(sys.stderr.buffer, _reason(dict(map(_escaped, group[0].headers))))
+                for value in values(group):
+                    _print(sys.stdout.buffer, value)
+
+
+def _at_most(count: int | None, polls: Iterable[list[Received]]) -> Iterator[Sequence[Received]]:
+    """The messages of polls, up to a number of them."""
+    for messages in polls:
+        yield messages[:count]
+        if count is not None:
+            count -= len(messages)
+            if count <= 0:
+                return
+
+
+def _values(messages: Sequence[Received]) -> Iterator[bytes]:
+    for message in messages:
+        yield message.value if message.value is not None else b"null"
+
+
+def _values_in(
+    written: Written, input_: InputConfig
+) -> Callable[[Sequence[Received]], Iterator[bytes]]:
+    """What gives the lines of messages in a format, and reports those without any."""
+    from streamreasoner.io.codec.decode import NO_LIMITS
+    from streamreasoner.io.codec.to_lines import Lines
+    from streamreasoner.io.formats.registry import of_name
+
+    of_topics = {topic: of_name(format_) for topic, format_ in input_.formats.items()}
+    options = replace(NO_LIMITS, default=of_name(input_.format), of_topics=of_topics)
+
+    def report(message: Received, rejected: Rejected) -> None:
+        text = f"{message.place}: {rejected.reason.value}: {rejected.detail}"
+        _print(sys.stderr.buffer, text.encode())
+
+    return partial(Lines(of_name(written), options).of, report=report)
 
 
 def _print(stream: BinaryIO, line: bytes) -> None:

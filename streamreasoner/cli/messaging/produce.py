@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from streamreasoner.cli.options import ConfigFile, HeaderLine  # noqa: TC001 - typer reads it
+from streamreasoner.cli.options import ConfigFile, HeaderLine, Read, Written
 from streamreasoner.errors import ConfigError
-from streamreasoner.io.formats.registry import JSON, NQUADS, NTRIPLES
 
 _SHOW_EVERY = 1000
-
-
-class LineFormat(StrEnum):
-    """Format of standard input, or of a file regardless of its name: one fact per line."""
-
-    NTRIPLES = NTRIPLES.name
-    NQUADS = NQUADS.name
-    JSON = JSON.name
-
-
-_FORMATS = {each.name: each for each in (NTRIPLES, NQUADS, JSON)}
 
 
 def produce(
@@ -40,26 +27,39 @@ def produce(
         str | None, typer.Option(help="The topic; default: the first input topic.")
     ] = None,
     diff: Annotated[int, typer.Option(help="Multiplicity of each fact; -1 retracts.")] = 1,
-    kind: Annotated[
-        LineFormat | None, typer.Option("--format", help="Default: by file name, else ntriples.")
-    ] = None,
+    written: Annotated[
+        Written,
+        typer.Option(
+            "--format",
+            help="Format of the messages: one update each in json, up to 1,000 in the others.",
+        ),
+    ] = Written.JSON,
     *,
+    read_as: Annotated[
+        Read | None,
+        typer.Option(
+            "--from",
+            help="Format of standard input, or of files whatever their names; default: by file"
+            " name, else ntriples.",
+        ),
+    ] = None,
     header: HeaderLine = False,
 ) -> None:
-    """Send each fact, or each line of JSON unchanged, as a message to an input topic."""
+    """Send facts, or lines of JSON unchanged, to an input topic."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from streamreasoner.config import load
-    from streamreasoner.io.codec.transcode import messages_of
+    from streamreasoner.io.codec.from_files import Sending, messages_of
+    from streamreasoner.io.formats.registry import of_name
     from streamreasoner.io.kafka.topics import produce as send
 
     kafka = load(config).kafka
     if diff == 0:
         raise ConfigError("--diff must not be 0.")
+    sending = Sending(of_name(written), of_name(read_as) if read_as else None, diff, header)
     messages = chain.from_iterable(
-        messages_of(source, _FORMATS.get(kind or ""), diff, header=header)
-        for source in sources or [Path("-")]
+        messages_of(source, sending) for source in sources or [Path("-")]
     )
     columns = (
         SpinnerColumn(),

@@ -1,23 +1,29 @@
-"""The closure in files, as `materialize` writes it."""
+"""The closure in files and formats, as `materialize` writes it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
 from streamreasoner.errors import DataError
+from streamreasoner.io.formats.registry import message_writer
+from streamreasoner.io.formats.writing.writer import is_rdf
 from streamreasoner.lang.ast import QUAD, TRIPLE
+from streamreasoner.query.facts import in_order
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from streamreasoner.api.reasoner import Reasoner
+    from streamreasoner.io.formats.reading.format import Format
+    from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.rdf.dictionary import TermDictionary
 
 GENERALIZED = ".generalized"
@@ -25,7 +31,6 @@ GENERALIZED = ".generalized"
 _CHUNK = 1 << 18
 _LINES = {TRIPLE: ".nt", QUAD: ".nq"}
 _NUMBERS = ["iteration", "multiplicity"]
-_SUBJECT, _PREDICATE, _GRAPH = 0, 1, 3
 _BLANK, _END = (pa.scalar(text, pa.large_string()) for text in (" ", ".\n"))
 
 
@@ -62,6 +67,53 @@ def write_closure(reasoner: Reasoner, directory: Path, *, trace: bool, header: b
     return generalized
 
 
+def check_printable(program: CheckedProgram, format_: Format) -> None:
+    """Check that a format has the predicates whose facts are printed.
+
+    Raises:
+        DataError: It lacks some; names them.
+    """
+    known = message_writer(format_).predicates
+    others = [name for name in printed(program) if known is not None and name not in known]
+    if others:
+        raise DataError(
+            f"--format {format_.name} has facts of {' and '.join(known or ())} only, but those of"
+            f" {', '.join(others)} would be printed too. Declare what to print, for example with"
+            ' "@output triple .", or use --format json.'
+        )
+
+
+def printed(program: CheckedProgram) -> list[str]:
+    """The predicates whose facts are printed: those of @output, or all."""
+    return sorted(program.outputs or program.arities)
+
+
+def print_closure(reasoner: Reasoner, format_: Format, stream: BinaryIO) -> int:
+    """Print the facts in a format, sorted; returns how many are not printed, as they are not RDF.
+
+    Args:
+        reasoner: Has the facts; its program is printable.
+        format_: The format.
+        stream: Gets the text.
+    """
+    writer, generalized = message_writer(format_), 0
+
+    def blocks() -> Iterator[list[bytes]]:
+        nonlocal generalized
+        for predicate in printed(reasoner.program):
+            facts = in_order(reasoner.engine.facts(predicate), reasoner.dictionary)
+            for start in range(0, len(facts), _CHUNK):
+                columns = _columns(facts[start : start + _CHUNK], reasoner.dictionary)
+                ones = np.ones(len(facts[start : start + _CHUNK]), dtype=np.int64)
+                said = writer.said(predicate, columns, len(ones))
+                generalized += len(said) - int(said.sum())
+                texts = writer.texts(predicate, columns, ones).filter(pa.array(said))
+                yield texts.cast(pa.large_binary()).to_pylist()
+
+    stream.writelines(writer.document(blocks()))
+    return generalized
+
+
 def _write_lines(
     directory: Path, predicate: str, facts: NDArray[np.int32], dictionary: TermDictionary
 ) -> int:
@@ -73,7 +125,7 @@ def _write_lines(
     with (directory / f"{predicate}{suffix}").open("wb") as file:
         for start in range(0, len(facts), _CHUNK):
             columns = _columns(facts[start : start + _CHUNK], dictionary)
-            valid = _is_rdf(columns)
+            valid = is_rdf(columns)
             lines = pc.binary_join_element_wise(*columns, _END, _BLANK)
             _write_text(file, lines.filter(valid))
             others = lines.filter(pc.invert(valid))
@@ -82,14 +134,6 @@ def _write_lines(
                 with generalized_path.open("ab") as extra:
                     _write_text(extra, others)
     return generalized
-
-
-def _is_rdf(columns: list[pa.Array]) -> pa.Array:
-    """Which rows have no literal as subject or graph, and an IRI as predicate."""
-    valid = pc.starts_with(columns[_PREDICATE], "<")
-    for column in (columns[_SUBJECT], *columns[_GRAPH:]):
-        valid = pc.and_not(valid, pc.starts_with(column, '"'))
-    return valid
 
 
 def _write_text(file: BinaryIO, lines: pa.Array) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from streamreasoner.cli.options import Facts, Rules  # noqa: TC001 - typer reads it
+from streamreasoner.cli.options import Facts, Rules, Written  # noqa: TC001 - typer reads them
 from streamreasoner.errors import DataError
 
 if TYPE_CHECKING:
@@ -54,18 +54,31 @@ def materialize(
             " only. The statistics go to standard error.",
         ),
     ] = False,
+    written: Annotated[
+        Written | None,
+        typer.Option("--format", help="Print the facts as --print does, but in this format."),
+    ] = None,
 ) -> None:
     """Evaluate a rule program over files of facts."""
     from rich.console import Console
 
     from streamreasoner.api.reasoner import Reasoner
-    from streamreasoner.cli.offline.closure import GENERALIZED, write_closure
+    from streamreasoner.cli.offline.closure import (
+        GENERALIZED,
+        check_printable,
+        print_closure,
+        write_closure,
+    )
+    from streamreasoner.io.formats.registry import of_name
     from streamreasoner.program.load import load_program
 
     if trace and output is None:
         raise DataError("--trace needs --output, the directory to write to.")
     console = Console(stderr=True)
-    reasoner = Reasoner(load_program(rules))
+    program = load_program(rules)
+    if written is not None:
+        check_printable(program, of_name(written))
+    reasoner = Reasoner(program)
     start = time.perf_counter()
     with _progress(console) as progress:
         # Reading and deriving are one epoch: the engine consumes the iterator.
@@ -75,20 +88,31 @@ def materialize(
     if output is not None:
         with console.status(f"Writing {output}"):
             generalized = write_closure(reasoner, output, trace=trace, header=header)
-    if print_facts:
+    unprinted = 0
+    if written is not None:
+        unprinted = print_closure(reasoner, of_name(written), sys.stdout.buffer)
+        sys.stdout.flush()
+    elif print_facts:
         _print(reasoner, facts)
+    report = sys.stderr if print_facts or written is not None else sys.stdout
     statistics = reasoner.engine.statistics()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         f"{statistics.present:,} facts, {statistics.present - statistics.asserted:,} of them"
         f" inferred; {seconds:.1f} s, {peak:,.0f} MiB at the most.",
-        file=sys.stderr if print_facts else sys.stdout,
+        file=report,
     )
     if generalized:
         print(
             f"{generalized:,} triples or quads are not RDF (for example a literal as subject)."
             f" They are in files named *{GENERALIZED}.*",
-            file=sys.stderr if print_facts else sys.stdout,
+            file=report,
+        )
+    if unprinted:
+        print(
+            f"{unprinted:,} triples or quads are not RDF (for example a literal as subject)."
+            " They are not printed; --format json prints them.",
+            file=report,
         )
 
 
@@ -106,6 +130,7 @@ def _progress(console: Console) -> Progress:
 
 
 def _print(reasoner: Reasoner, paths: list[Path]) -> None:
+    from streamreasoner.cli.offline.closure import printed
     from streamreasoner.explain.fact import prefixes
     from streamreasoner.io.formats.registry import declared_prefixes
     from streamreasoner.query.facts import decode_facts, in_order
@@ -113,7 +138,7 @@ def _print(reasoner: Reasoner, paths: list[Path]) -> None:
 
     program = reasoner.program
     printer = FactPrinter({**declared_prefixes(paths), **prefixes(program)})
-    for predicate in sorted(program.outputs or program.arities):
+    for predicate in printed(program):
         args = in_order(reasoner.engine.facts(predicate), reasoner.dictionary)
         for fact in decode_facts(predicate, args, reasoner.dictionary):
             print(f"{printer.text(fact)} .")

@@ -15,7 +15,12 @@ import pyarrow.compute as pc
 
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import TermError
-from streamreasoner.io.codec.envelope import append_milliseconds, check_values, formats_of
+from streamreasoner.io.codec.envelope import (
+    append_milliseconds,
+    check_values,
+    formats_of,
+    message_times,
+)
 from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.io.formats.reading.format import EncodedUpdates, UpdateRows
 from streamreasoner.io.formats.reading.messages import Messages
@@ -43,7 +48,7 @@ class Decoded:
     """A decoded batch.
 
     Attributes:
-        updates: Encoded updates with their times; a predicate may appear more than once.
+        updates: Encoded updates with their times and order; a predicate may appear more than once.
         rejected: Rejected rows, ascending.
         clock: The largest event time of the updates, in milliseconds since 1970, where an update
             counts as no later than `max_ahead` after its message was appended; None if there are
@@ -94,20 +99,27 @@ class InputOptions:
     max_ahead: int = 60_000
 
 
+_LONGEST = (1 << 31) - 1
+NO_LIMITS = InputOptions(max_message_bytes=_LONGEST, max_term_bytes=_LONGEST)
+"""For messages that no pipeline reads."""
+
+
 class Codec:
-    """Decodes batches for one program.
+    """Decodes batches for one program, or for none.
 
     Args:
         dictionary: Encodes the terms.
-        arities: Predicates of the program and their arities; `triple` is always known.
+        arities: Predicates of the program and their arities, `triple` being always known; None
+            without a program, which takes all but triples and quads of another arity.
         options: What messages are.
     """
 
     def __init__(
-        self, dictionary: TermDictionary, arities: Mapping[str, int], options: InputOptions
+        self, dictionary: TermDictionary, arities: Mapping[str, int] | None, options: InputOptions
     ) -> None:
         self._dictionary = dictionary
-        self._arities = {**arities, TRIPLE: ARITIES[TRIPLE]}
+        self._any = arities is None
+        self._arities = {**(ARITIES if arities is None else arities), TRIPLE: ARITIES[TRIPLE]}
         self._options = options
 
     def decode(self, batch: pa.Table) -> Decoded:
@@ -119,9 +131,9 @@ class Codec:
                 `headers` (list of key and value) are always read.
         """
         rejected = check_values(batch, self._options.max_message_bytes)
-        appended = append_milliseconds(batch)
+        appended, times_of = append_milliseconds(batch), message_times(batch, rejected)
         groups = [
-            self._checked(rows, appended, rejected)
+            self._checked(rows, times_of, rejected)
             for rows in self._read(batch, rejected)
             if self._fits(rows, rejected)
         ]
@@ -133,11 +145,9 @@ class Codec:
             good = _not_rejected(group.rows, rejected)
             if good.any():
                 rows, times = group.rows, group.times[good]
-                taken = Updates(rows.predicate, ids[good], rows.diff[good], times)
-                if self._options.sets:
-                    updates += self._by_source(taken, rows, good, batch)
-                else:
-                    updates.append(taken)
+                order = (rows.messages[good] << _PARTS) + rows.parts[good]
+                taken = Updates(rows.predicate, ids[good], rows.diff[good], times, "", order)
+                updates += self._by_source(taken, rows.messages[good], batch)
                 latest = appended[rows.messages[good]] + self._options.max_ahead
                 clocks.append(int(np.minimum(times, latest).max()))
         return Decoded(tuple(updates), in_order(rejected), max(clocks, default=None))
@@ -145,20 +155,17 @@ class Codec:
     def _by_source(
         self,
         updates: Updates,
-        rows: UpdateRows | EncodedUpdates,
-        good: NDArray[np.bool_],
+        messages: NDArray[np.int64],
         batch: pa.Table,
     ) -> Iterator[Updates]:
         """The updates of each topic whose facts are a set, and those of all others."""
-        messages = rows.messages[good]
-        order = (messages << _PARTS) + rows.parts[good]
         rest = np.ones(len(messages), dtype=np.bool_)
         for topic in self._options.sets:
             is_topic = pc.equal(batch.column("topic"), topic).to_numpy(zero_copy_only=False)
             chosen = is_topic[messages]
             if chosen.any():
                 rest &= ~chosen
-                yield replace(updates.take(chosen), source=topic, order=order[chosen])
+                yield replace(updates.take(chosen), source=topic)
         if rest.all():
             yield updates
         elif rest.any():
@@ -180,7 +187,7 @@ class Codec:
     def _fits(self, rows: UpdateRows | EncodedUpdates, rejected: Rejections) -> bool:
         """Whether the program has the predicate with this arity; if not, all are rejected."""
         arity = self._arities.get(rows.predicate)
-        if arity == rows.arity:
+        if arity == rows.arity or (arity is None and self._any):
             return True
         if arity is None:
             reason = Reason.UNKNOWN_PREDICATE
@@ -195,11 +202,11 @@ class Codec:
     def _checked(
         self,
         rows: UpdateRows | EncodedUpdates,
-        appended: NDArray[np.int64],
+        times_of: NDArray[np.int64],
         rejected: Rejections,
     ) -> _Checked:
-        """Check whatever needs no ids."""
-        of_messages = appended[rows.messages]
+        """Check whatever needs no ids; `times_of` has the time of each message."""
+        of_messages = times_of[rows.messages]
         if isinstance(rows, EncodedUpdates):
             times = timestamps.in_range(of_messages)
             _check_times(rows, times, rejected)

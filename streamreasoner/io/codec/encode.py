@@ -14,11 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from streamreasoner.engine.blocks import Blocks
+from streamreasoner.io.codec.envelope import TIME_HEADER
 from streamreasoner.io.codec.partitions import partitions_of
 from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.io.formats.reading.diff_header import DIFF_HEADER
 from streamreasoner.io.formats.registry import JSON, message_writer
-from streamreasoner.io.formats.writing import Stamp
+from streamreasoner.io.formats.writing.writer import Stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -42,6 +43,28 @@ class Message:
     value: bytes | None
     key: bytes | None
     headers: list[Header]
+
+
+@dataclass(frozen=True, slots=True)
+class Received(Message):
+    """A message of a topic, with its place.
+
+    Attributes:
+        topic: The topic.
+        partition: The partition.
+        offset: The offset.
+        timestamp: Kafka's, milliseconds since 1970.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+
+    @property
+    def place(self) -> str:
+        """Where it is, as texts for people name it."""
+        return f"{self.topic}/{self.partition}/{self.offset}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +198,7 @@ def _headers(format_: Format, stamp: Stamp | None, diff: int | None) -> list[Hea
     if stamp is not None:
         headers.append(("epoch", str(stamp.epoch).encode()))
         if format_ is not JSON:
-            headers.append(("ts", timestamps.iso(stamp.ts).encode()))
+            headers.append((TIME_HEADER, timestamps.iso(stamp.ts).encode()))
     if diff is not None:
         headers.append((DIFF_HEADER, str(diff).encode()))
     return headers

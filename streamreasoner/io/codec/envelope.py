@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.io.formats.reading.messages import header_values
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from streamreasoner.io.formats.rejected import Rejections
 
 
+TIME_HEADER = "ts"
+_MILLISECONDS = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _UNKNOWN = -1
 
 
@@ -82,7 +86,32 @@ def formats_of(
     return chosen
 
 
+def message_times(batch: pa.Table, rejected: Rejections) -> NDArray[np.int64]:
+    """Event times of updates that have none: the header `ts`, or else Kafka's timestamp.
+
+    Args:
+        batch: Columns `timestamp` and `headers`.
+        rejected: Gets messages whose header is no time, unless they are in it.
+
+    Returns:
+        Milliseconds since 1970, int64 of shape (n,).
+    """
+    times = append_milliseconds(batch)
+    rows, indices, values = header_values(batch, TIME_HEADER)
+    texts = [value.decode("utf-8", "replace") for value in values]
+    read = [int(text) if _MILLISECONDS.fullmatch(text) else text for text in texts]
+    found = timestamps.milliseconds(read, np.zeros(len(read), dtype=np.int64))
+    times[rows] = found[indices]
+    invalid = found[indices] == timestamps.INVALID
+    for row, index in zip(rows[invalid].tolist(), indices[invalid].tolist(), strict=True):
+        detail = (
+            f"The header {TIME_HEADER} is {texts[index][:60]!r}; it must be {timestamps.ALLOWED}."
+        )
+        rejected.setdefault(row, RejectedError(Reason.BAD_TIMESTAMP, detail))
+    return times
+
+
 def append_milliseconds(batch: pa.Table) -> NDArray[np.int64]:
     """Kafka's timestamps of a batch, as int64 milliseconds since 1970."""
     column = batch.column("timestamp").cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
-    return np.asarray(column.to_numpy(), dtype=np.int64)
+    return np.array(column.to_numpy(), dtype=np.int64)

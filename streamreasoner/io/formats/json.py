@@ -7,11 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from streamreasoner.errors import DataError
-from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.io.formats.reading.json_object import read_array
 from streamreasoner.io.formats.reading.json_updates import (
     TripleMessage,
@@ -21,20 +18,17 @@ from streamreasoner.io.formats.reading.json_updates import (
     read_part,
     update_rows,
 )
-from streamreasoner.io.formats.writing import Writer
+from streamreasoner.io.formats.writing.json_texts import write_texts
+from streamreasoner.io.formats.writing.writer import Writer
 from streamreasoner.lang.ast import TRIPLE, bracketed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from streamreasoner.io.formats.reading.format import UpdateRows
     from streamreasoner.io.formats.reading.json_updates import Numbered
     from streamreasoner.io.formats.reading.messages import Messages
     from streamreasoner.io.formats.rejected import Rejections
-    from streamreasoner.io.formats.writing import Stamp
     from streamreasoner.rdf.dictionary import Dictionary
 
 UPDATE = "Update"
@@ -101,34 +95,7 @@ def fact_of_message(text: str) -> str:
             )
 
 
-def write_texts(
-    predicate: str,
-    columns: Sequence[pa.Array],
-    diff: NDArray[np.integer],
-    stamp: Stamp | None = None,
-) -> pa.Array:
-    """An object for each update: constant pieces and columns, joined row by row; see `Texts`."""
-    if predicate == TRIPLE:
-        pieces = ['{"s":"', '","p":"', '","o":"', '","diff":']
-    else:
-        name = msgspec.json.encode(predicate).decode()
-        quote = '"' if columns else ""
-        opening = f'{{"predicate":{name},"args":[{quote}'
-        pieces = [opening, *('","',) * (len(columns) - 1), f'{quote}],"diff":']
-    joined: list[pa.Array | pa.Scalar] = []
-    for position, piece in enumerate(pieces):
-        joined.append(_text(piece))
-        if position < len(columns):
-            joined.append(_escaped(columns[position]))
-    closing = "}"
-    if stamp is not None:
-        closing = f',"ts":"{timestamps.iso(stamp.ts)}","epoch":{stamp.epoch}}}'
-    joined += [pa.array(diff).cast(pa.large_string()), _text(closing), _text("")]
-    # The last argument of the kernel is the separator.
-    return pc.binary_join_element_wise(*joined)
-
-
-WRITER = Writer(write_texts, rdf=False, signed=True, closing=b"", most=1)
+WRITER = Writer(write_texts, predicates=None, signed=True, closing=b"", most=1)
 
 
 def write_fact(predicate: str, args: Sequence[str], diff: int, ts: int | None = None) -> str:
@@ -137,13 +104,3 @@ def write_fact(predicate: str, args: Sequence[str], diff: int, ts: int | None = 
     if ts is not None:
         fact["ts"] = ts
     return json.dumps(fact, ensure_ascii=False)
-
-
-def _text(text: str) -> pa.Scalar:
-    return pa.scalar(text, pa.large_string())
-
-
-def _escaped(terms: pa.Array) -> pa.Array:
-    """Terms escaped for JSON; canonical terms have no control characters: two escapes suffice."""
-    doubled = pc.replace_substring(terms, "\\", "\\\\")
-    return pc.replace_substring(doubled, '"', '\\"')

@@ -9,6 +9,8 @@ import msgspec
 
 from streamreasoner.io.formats.reading.format import LINE
 from streamreasoner.io.formats.reading.json_updates import TripleMessage, grouped, read_part
+from streamreasoner.io.formats.writing.json_texts import write_texts
+from streamreasoner.io.formats.writing.writer import Writer
 
 if TYPE_CHECKING:
     from streamreasoner.io.formats.reading.format import UpdateRows
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from streamreasoner.io.formats.rejected import Rejections
     from streamreasoner.rdf.dictionary import Dictionary
 
+WRITER = Writer(write_texts, predicates=None, signed=True)
 _decode_lines = msgspec.json.Decoder(TripleMessage).decode_lines
 
 

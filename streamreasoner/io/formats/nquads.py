@@ -13,7 +13,7 @@ from streamreasoner.io.formats.reading.format import Facts
 from streamreasoner.io.formats.reading.line_document import read_rows
 from streamreasoner.io.formats.reading.line_messages import read_lines
 from streamreasoner.io.formats.reading.scan import NQuads, by_graph
-from streamreasoner.io.formats.writing import Writer, statements
+from streamreasoner.io.formats.writing.writer import Writer, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

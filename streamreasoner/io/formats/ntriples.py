@@ -10,6 +10,7 @@ from streamreasoner.io.formats.reading.format import Facts
 from streamreasoner.io.formats.reading.line_document import CHUNK_BYTES, read_rows
 from streamreasoner.io.formats.reading.line_messages import read_lines
 from streamreasoner.io.formats.reading.scan import NTriples
+from streamreasoner.io.formats.writing.writer import Writer, statements
 from streamreasoner.lang.ast import ARITIES, TRIPLE
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from streamreasoner.io.formats.rejected import Rejections
     from streamreasoner.rdf.dictionary import Dictionary
 
+WRITER = Writer(statements, (TRIPLE,))
 _ARITY = ARITIES[TRIPLE]
 
 

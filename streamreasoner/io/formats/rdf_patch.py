@@ -22,7 +22,7 @@ from streamreasoner.io.formats.reading.format import Facts
 from streamreasoner.io.formats.reading.line_document import CHUNK_BYTES, read_rows
 from streamreasoner.io.formats.reading.line_messages import read_lines
 from streamreasoner.io.formats.reading.scan import by_graph
-from streamreasoner.io.formats.writing import Writer, spaced, statements
+from streamreasoner.io.formats.writing.writer import Writer, spaced, statements
 from streamreasoner.rdf.kernels import line_scanner
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from streamreasoner.io.formats.reading.messages import Messages
     from streamreasoner.io.formats.reading.scan import Row
     from streamreasoner.io.formats.rejected import Rejections
-    from streamreasoner.io.formats.writing import Stamp
+    from streamreasoner.io.formats.writing.writer import Stamp
     from streamreasoner.rdf.dictionary import Dictionary
 
 _OPERATION = re.compile(r"[ \t]*([A-Z]+)(?![^ \t.])[ \t]*")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.io.formats.reading.format import FactReader, Facts, MessageReader
     from streamreasoner.io.formats.reading.lines import BadLine
-    from streamreasoner.io.formats.writing import Writer
+    from streamreasoner.io.formats.writing.writer import Writer
     from streamreasoner.rdf.dictionary import Dictionary
 
 _HERE = __name__.rpartition(".")[0]
@@ -83,7 +83,7 @@ def message_reader(format_: Format) -> MessageReader:
 
 
 def message_writer(format_: Format) -> Writer:
-    """How a format writes messages; an AttributeError if it does not."""
+    """How a format of `config_values.WRITTEN` writes messages."""
     return cast("Writer", import_module(format_.module).WRITER)
 
 

@@ -12,13 +12,14 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError
 
 from streamreasoner.errors import BrokerError
-from streamreasoner.io.codec.encode import Message
+from streamreasoner.io.codec.encode import Received
 from streamreasoner.io.kafka.clients import ANSWER_SECONDS, kafka_python, unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
     from streamreasoner.config import KafkaConfig
+    from streamreasoner.io.codec.encode import Message
 
 # A derived fact joins terms of several messages, and a dead letter adds headers to a full one.
 _LARGE = {"max.message.bytes": str(8 * 1024 * 1024)}
@@ -80,18 +81,16 @@ def create_topics(
     return created
 
 
-def produce(
-    kafka: KafkaConfig, topic: str, messages: Iterable[tuple[bytes | None, bytes]]
-) -> Iterator[int]:
-    """Send messages (key, value); yields the number sent so far; all are delivered at the end.
+def produce(kafka: KafkaConfig, topic: str, messages: Iterable[Message]) -> Iterator[int]:
+    """Send messages; yields the number sent so far; all are delivered at the end.
 
     Raises:
         BrokerError: Kafka does not answer, lacks the topic or refuses a message.
     """
     with _producer(kafka, topic) as producer:
         last = None
-        for count, (key, value) in enumerate(messages, start=1):
-            last = producer.send(topic, value=value, key=key)
+        for count, message in enumerate(messages, start=1):
+            last = producer.send(topic, message.value, message.key, message.headers)
             if last.failed():
                 break
             yield count
@@ -135,7 +134,7 @@ def _producer(kafka: KafkaConfig, topic: str) -> Iterator[KafkaProducer]:
 
 def consume(
     kafka: KafkaConfig, topic: str, *, from_beginning: bool
-) -> Generator[list[Message], None, None]:
+) -> Generator[list[Received], None, None]:
     """Committed messages of a topic, without end; empty lists while none come.
 
     Raises:
@@ -146,7 +145,7 @@ def consume(
             yield _poll(consumer)
 
 
-def read_all(kafka: KafkaConfig, topic: str) -> Generator[Message, None, None]:
+def read_all(kafka: KafkaConfig, topic: str) -> Generator[Received, None, None]:
     """The messages of a topic, of committed transactions before the first open one.
 
     Raises:
@@ -188,10 +187,18 @@ def _consumer(kafka: KafkaConfig, topic: str, *, from_beginning: bool) -> Iterat
         consumer.close()
 
 
-def _poll(consumer: KafkaConsumer) -> list[Message]:
+def _poll(consumer: KafkaConsumer) -> list[Received]:
     batches = consumer.poll(timeout_ms=_POLL_MILLISECONDS)
     return [
-        Message(message.value, message.key, message.headers)
+        Received(
+            message.value,
+            message.key,
+            message.headers,
+            message.topic,
+            message.partition,
+            message.offset,
+            message.timestamp,
+        )
         for batch in batches.values()
         for message in batch
     ]

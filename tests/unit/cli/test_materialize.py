@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pyoxigraph
@@ -126,3 +127,31 @@ def test_names_of_columns_are_read_and_written(tmp_path):
     assert lines[0] == '"a0","a1","iteration","multiplicity"'
     assert len(lines) == 2
     assert run(rules, tmp_path / "out/path.csv", "--header").stdout.startswith("1 facts")
+
+
+def test_facts_are_printed_in_a_format(tmp_path):
+    """As a document of the format, which is read as the same facts; or it is refused by name."""
+    rules = write(tmp_path / "rules.dl", QUADS)
+    given = "<a:1> <a:p> <a:2> <a:g> .\n<a:2> <a:p> <a:3> <a:g> .\n"
+    graph = write(tmp_path / "facts.nq", given)
+    first = run(rules, graph, "--format", "nquads").stdout
+    assert set(first.splitlines()) == {
+        f"<a:{s}> <a:p> <a:{o}>{graph} ." for s, o in ("12", "13", "23") for graph in ("", " <a:g>")
+    }
+    patch = write(tmp_path / "facts.rdfp", run(rules, graph, "--format", "rdf-patch").stdout)
+    assert patch.read_text("utf-8").count("TX .") == 1
+    assert run(rules, patch, "--format", "nquads").stdout == first
+    assert json.loads(run(rules, graph, "--format", "json").stdout.splitlines()[0])["diff"] == 1
+    assert run("rho-df", write(tmp_path / "none.nt", ""), "--format", "nquads").stdout == ""
+
+    near = write(tmp_path / "near.dl", "near(?y, ?x) :- [?x, _, ?y] .\n")
+    with pytest.raises(DataError, match=r"--format nquads .* those of near would be printed too"):
+        run(near, graph, "--format", "nquads")
+    with pytest.raises(DataError, match=r"facts of triple only, but those of quad"):
+        run(rules, graph, "--format", "ntriples")
+
+    ranges = "<u:p> <http://www.w3.org/2000/01/rdf-schema#range> <u:C> .\n"
+    literal = write(tmp_path / "literal.nt", f'{ranges}<u:s> <u:p> "x" .\n')
+    result = run("rho-df", literal, "--format", "ntriples")
+    assert len(result.stdout.splitlines()) == 2
+    assert "1 triples or quads are not RDF" in result.stderr

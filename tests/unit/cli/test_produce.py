@@ -6,11 +6,21 @@ import json
 
 import pytest
 
-from streamreasoner.io.codec.transcode import messages_of
-from streamreasoner.io.formats.registry import JSON
+from streamreasoner.cli.options import Read, Written
+from streamreasoner.config_values import FORMATS, WRITTEN
+from streamreasoner.errors import DataError
+from streamreasoner.io.codec.from_files import Sending, messages_of
+from streamreasoner.io.formats.registry import JSON_LINES, NQUADS, NTRIPLES, RDF_PATCH
 
 EX = "http://example.org/"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+QUADS = Sending(NQUADS)
 TRIPLE = {"s": f"<{EX}a>", "p": f"<{EX}p>", "o": f"<{EX}b>", "diff": -1}
+
+
+def values(path, sending):
+    """The values of the messages of a file."""
+    return [message.value for message in messages_of(path, sending)]
 
 
 @pytest.mark.parametrize(
@@ -39,20 +49,80 @@ def test_every_format_of_facts_makes_messages(tmp_path, name, text, expected):
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
 
-    [(key, value)] = messages_of(path, None, -1, header=True)
-    message = json.loads(value)
-    message.pop("ts", None)
+    [message] = messages_of(path, Sending(diff=-1, header=True))
 
-    assert message == expected
-    assert key == f"<{EX}a>".encode()
+    assert json.loads(message.value) == expected
+    assert message.key == f"<{EX}a>".encode()
+    assert message.headers == [("content-type", b"application/json")]
 
 
 def test_messages_are_sent_as_they_are(tmp_path):
-    """JSON lines are sent unparsed; --format overrides the file name."""
+    """JSON lines are sent unparsed, alone or together; --from overrides the file name."""
     path = tmp_path / "facts.jsonl"
-    path.write_text('{"s": 1}\n\n', encoding="utf-8")
-    other = tmp_path / "facts.txt"
+    path.write_text('{"s": 1}\n\n2\n', encoding="utf-8")
+    other = tmp_path / "facts.nt"
     other.write_text("anything\n", encoding="utf-8")
 
-    assert [*messages_of(path, None, 1, header=False)] == [(None, b'{"s": 1}')]
-    assert [*messages_of(other, JSON, 1, header=False)] == [(None, b"anything")]
+    assert values(path, Sending()) == [b'{"s": 1}', b"2"]
+    assert values(path, Sending(JSON_LINES)) == [b'{"s": 1}\n2\n']
+    assert values(other, Sending(read_as=JSON_LINES)) == [b"anything"]
+
+
+UPDATES = [
+    {"s": f"<{EX}a>", "p": f"<{EX}p>", "o": f"<{EX}b>", "diff": 1},
+    {"predicate": "quad", "args": [f"<{EX}a>", f"<{EX}p>", 1, "_:g"], "diff": -1},
+    {"s": f"<{EX}b>", "p": f"<{EX}p>", "o": '"\\n"', "diff": -1},
+]
+
+
+def test_updates_of_one_format_are_messages_of_another(tmp_path):
+    """Lines of JSON become patches or quads, and patches become JSON, with the same signs."""
+    lines, patch, again = (tmp_path / name for name in ("a.jsonl", "b.rdfp", "c.jsonl"))
+    lines.write_text("".join(f"{json.dumps(update)}\n" for update in UPDATES), encoding="utf-8")
+    patch.write_bytes(b"".join(values(lines, Sending(RDF_PATCH))))
+    assert len(patch.read_text("utf-8").splitlines()) == len(UPDATES) + 4
+    again.write_bytes(b"".join(values(patch, Sending(JSON_LINES))))
+    for read in (lines, again):
+        found = [(dict(each.headers)["diff"], each.value) for each in messages_of(read, QUADS)]
+        assert sorted(found) == [
+            (b"-1", f'<{EX}a> <{EX}p> "1"^^<{XSD}integer> _:g .\n'.encode()),
+            (b"-1", f'<{EX}b> <{EX}p> "\\n" .\n'.encode()),
+            (b"1", f"<{EX}a> <{EX}p> <{EX}b> .\n".encode()),
+        ]
+    inverted = values(patch, Sending(RDF_PATCH, diff=-1))
+    assert b"".join(inverted).count(b"A ") == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sending", "message"),
+    [
+        (
+            "edge.csv",
+            "1,2\n",
+            Sending(NQUADS),
+            r'edge.csv: edge\("1".* cannot be written in nquads',
+        ),
+        ("a.nq", "<a:s> <a:p> <a:o> <a:g> .\n", Sending(NTRIPLES), "has triples of RDF only"),
+        ("a.nt", "<a:s> <a:p> <a:o> .\n", Sending(RDF_PATCH, diff=2), "a multiplicity is 2"),
+        ("a.jsonl", "{}\n", Sending(diff=-1), "omit --diff"),
+        ("a.jsonl", f"{json.dumps(UPDATES[0])}\n\n3", Sending(NQUADS), "a.jsonl:3: The value is"),
+        (
+            "a.jsonl",
+            json.dumps({**UPDATES[0], "ts": 0}),
+            Sending(NQUADS),
+            "an update has a ts, but messages in nquads have none",
+        ),
+    ],
+)
+def test_what_a_message_cannot_say_is_refused(tmp_path, name, text, sending, message):
+    """With the file, and what to use instead."""
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        values(path, sending)
+
+
+def test_the_formats_of_the_options_are_those_of_the_configuration():
+    """By the same names."""
+    assert [*Written] == [*WRITTEN]
+    assert {*Read} == {*FORMATS} - {"json"}

@@ -273,6 +273,24 @@ def test_nodes_without_a_label_are_the_same_in_a_replay():
     assert labels == {"_:b", *(f"_:message-in-2-{at}-{n}" for at in (0, 1) for n in (1, 2))}
 
 
+def test_the_header_ts_is_the_time_of_updates_without_one():
+    """A `ts` of an update comes first, and a message whose header is no time is rejected."""
+    time = "1970-01-01T00:00:01.234Z"
+    for value, ts, expected in (
+        (LINE, time, 1234),
+        (LINE, "-5", -5),
+        (json.dumps(JSON_TRIPLE), time, 1234),
+        (json.dumps({**JSON_TRIPLE, "ts": 7}), time, 7),
+    ):
+        name = "json" if value.startswith("{") else "nquads"
+        table = batch([(value, of_type(name, ts=ts)), (value, of_type(name, ts="today"))])
+        decoded = Codec(Dictionary(), ARITIES, OPTIONS).decode(table)
+        assert decoded.event_time == expected
+        [rejected] = decoded.rejected
+        assert (rejected.row, rejected.reason) == (1, Reason.BAD_TIMESTAMP)
+        assert rejected.detail.startswith("The header ts is 'today'; it must be ISO 8601")
+
+
 def test_every_format_has_a_message():
     """The examples above leave none out."""
     named = {headers.get("content-type", "application/json") for _, headers, _ in GOOD.values()}

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from streamreasoner.lang.ast import ARITIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -67,7 +67,7 @@ class Writer:
 
     Attributes:
         texts: Writes updates.
-        rdf: Whether it has triples and quads of RDF only.
+        predicates: The predicates it has, of RDF only; None if it has every fact.
         signed: Whether a text has its multiplicity; if not, a message has one, as a header.
         opening: What a message begins with.
         between: What separates texts.
@@ -76,7 +76,7 @@ class Writer:
     """
 
     texts: Texts
-    rdf: bool = True
+    predicates: Collection[str] | None = tuple(ARITIES)
     signed: bool = False
     opening: bytes = b""
     between: bytes = b"\n"
@@ -85,9 +85,9 @@ class Writer:
 
     def said(self, predicate: str, columns: Sequence[pa.Array], count: int) -> NDArray[np.bool_]:
         """Which facts of a predicate the format has; bool of shape (n,), n being `count`."""
-        if self.rdf and predicate in ARITIES:
+        if self.predicates is not None and predicate in self.predicates:
             return np.asarray(is_rdf(columns).to_numpy(zero_copy_only=False), dtype=np.bool_)
-        return np.full(count, not self.rdf)
+        return np.full(count, self.predicates is None)
 
     def messages(self, texts: Sequence[bytes]) -> Iterator[bytes]:
         """Join texts to messages within the limits; a longer text is a message by itself."""
@@ -101,6 +101,16 @@ class Writer:
             size += added
         if start < len(texts):
             yield self._message(texts[start:])
+
+    def document(self, blocks: Iterable[Sequence[bytes]]) -> Iterator[bytes]:
+        """Join texts, which come in blocks, to one document of any length; gives it in pieces."""
+        yield self.opening
+        any_ = False
+        for texts in filter(None, blocks):
+            yield (self.between if any_ else b"") + self.between.join(texts)
+            any_ = True
+        if any_ or self.opening:
+            yield self.closing or b"\n"
 
     def _message(self, texts: Sequence[bytes]) -> bytes:
         return self.opening + self.between.join(texts) + self.closing
@@ -122,9 +132,12 @@ def statements(
 ) -> pa.Array:
     """Triples and quads as lines of N-Quads, without line feeds; see `Texts`."""
     del predicate, diff, stamp
-    return spaced(*columns, pa.scalar(".", pa.large_string()))
+    return spaced(*columns, ".")
 
 
-def spaced(*parts: pa.Array | pa.Scalar) -> pa.Array:
-    """Texts of parts, with a space between them."""
-    return pc.binary_join_element_wise(*parts, _SPACE)
+def spaced(*parts: pa.Array | str) -> pa.Array:
+    """Texts of parts, one or more of which are columns, with a space between them."""
+    texts = [
+        pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in parts
+    ]
+    return pc.binary_join_element_wise(*texts, _SPACE)

@@ -1,0 +1,159 @@
+"""The messages that `produce` sends. Invariant: they say what the source says, or it is refused.
+
+Facts of documents are encoded. Lines of JSON are sent as they are, or read and encoded.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, BinaryIO
+
+import pyarrow as pa
+
+from streamreasoner.errors import DataError
+from streamreasoner.io.codec.decode import NO_LIMITS, Codec
+from streamreasoner.io.codec.encode import Message, encode_updates
+from streamreasoner.io.formats.reading.document import Document, open_bytes
+from streamreasoner.io.formats.registry import (
+    JSON,
+    JSON_LINES,
+    NTRIPLES,
+    message_writer,
+    of_suffix,
+    read_facts,
+)
+from streamreasoner.io.formats.writing.writer import MOST_UPDATES
+from streamreasoner.rdf.dictionary import Dictionary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from streamreasoner.io.formats.reading.document import Source
+    from streamreasoner.io.formats.reading.format import Format
+
+_READ_BYTES = 1 << 20
+# A time that no update has: it stands for that of a message which is not sent yet.
+_NOT_SENT = -62_135_596_799_999
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How sources become messages.
+
+    Attributes:
+        format: The format of the messages.
+        read_as: The format of the sources; None for that of their suffixes, or else N-Triples.
+        diff: Multiplicity of each fact; of a patch, of each addition, and a deletion its negative.
+        header: Whether CSV files begin with a header line.
+    """
+
+    format: Format = JSON
+    read_as: Format | None = None
+    diff: int = 1
+    header: bool = False
+
+
+def messages_of(source: Path, sending: Sending) -> Iterator[Message]:
+    """The messages of a source, a file or `-` for standard input.
+
+    Raises:
+        DataError: It cannot be read, or has something that the format of the messages has not.
+    """
+    read_as = sending.read_as or of_suffix(source) or NTRIPLES
+    if read_as in {JSON, JSON_LINES}:
+        yield from _of_updates(source, sending)
+        return
+    content: Source = source
+    if str(source) == "-":
+        content = iter(partial(sys.stdin.buffer.read, _READ_BYTES), b"")
+    dictionary = Dictionary()
+    document = Document(content, "standard input", header=sending.header)
+    for facts in read_facts(read_as, document, dictionary):
+        columns = [dictionary.decode(column) for column in facts.args.T]
+        diff = facts.diff * sending.diff
+        yield from _encoded(sending.format, facts.predicate, columns, diff, source)
+
+
+def _of_updates(source: Path, sending: Sending) -> Iterator[Message]:
+    """Messages of lines of JSON, which have multiplicities of their own."""
+    if sending.diff != 1:
+        raise DataError(f"{source}: the updates of JSON lines have a diff each; omit --diff.")
+    format_ = sending.format
+    headers = [("content-type", format_.content_types[0].encode())]
+    with _open(source) as stream:
+        stripped = enumerate(map(bytes.strip, stream), start=1)
+        lines = ((number, line) for number, line in stripped if line)
+        while block := list(islice(lines, MOST_UPDATES)):
+            if format_ in {JSON, JSON_LINES}:
+                texts = [line for _, line in block]
+                for value in message_writer(format_).messages(texts):
+                    yield Message(value, None, headers)
+            else:
+                yield from _transcoded(format_, block, source)
+
+
+def _transcoded(
+    format_: Format, block: Sequence[tuple[int, bytes]], source: Path
+) -> Iterator[Message]:
+    """Messages of the updates in numbered lines of JSON."""
+    dictionary = Dictionary()
+    values = pa.array([line for _, line in block], pa.binary())
+    times = pa.array([_NOT_SENT] * len(block), pa.timestamp("ms", "UTC"))
+    batch = pa.table({"value": values, "timestamp": times, "headers": pa.nulls(len(block))})
+    decoded = Codec(dictionary, None, NO_LIMITS).decode(batch)
+    for rejected in decoded.rejected:
+        raise DataError(f"{source}:{block[rejected.row][0]}: {rejected.detail}")
+    if any((each.times != _NOT_SENT).any() for each in decoded.updates if each.times is not None):
+        raise DataError(
+            f"{source}: an update has a ts, but messages in {format_.name} have none. Send them in"
+            " json or json-lines."
+        )
+    for updates in decoded.updates:
+        columns = [dictionary.decode(column) for column in updates.args.T]
+        yield from _encoded(format_, updates.predicate, columns, updates.multiplicity, source)
+
+
+def _encoded(
+    format_: Format,
+    predicate: str,
+    columns: Sequence[pa.Array],
+    diff: NDArray[np.int64],
+    source: Path,
+) -> Iterator[Message]:
+    check_said(format_, predicate, columns, len(diff), str(source))
+    for sent in encode_updates(format_, predicate, columns, diff):
+        for key, value in zip(sent.keys, sent.values, strict=True):
+            yield Message(value, key, sent.headers)
+
+
+def check_said(
+    format_: Format, predicate: str, columns: Sequence[pa.Array], count: int, where: str
+) -> None:
+    """Check that a format has facts of a predicate.
+
+    Raises:
+        DataError: It lacks one of them.
+    """
+    writer = message_writer(format_)
+    said = writer.said(predicate, columns, count)
+    if not said.all():
+        number = int(said.argmin())
+        terms = ", ".join(column[number].as_py() for column in columns)
+        known = "s and ".join(writer.predicates or ())
+        raise DataError(
+            f"{where}: {predicate}({terms[:200]}) cannot be written in {format_.name}, which has"
+            f" {known}s of RDF only. Use json or json-lines."
+        )
+
+
+def _open(source: Path) -> BinaryIO:
+    if str(source) == "-":
+        return sys.stdin.buffer
+    return open_bytes(source)  # type: ignore[return-value]
