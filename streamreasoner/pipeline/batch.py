@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from streamreasoner.io.kafka.topic_ids import TopicIds
     from streamreasoner.io.spark.offsets import Checkpoint
     from streamreasoner.pipeline.evaluator import Evaluated
-    from streamreasoner.pipeline.last_resort import LastResort
+    from streamreasoner.pipeline.failing.last_resort import LastResort
     from streamreasoner.pipeline.observers import PipelineObserver
     from streamreasoner.pipeline.recovery import Resume
     from streamreasoner.rdf.dictionary import TermDictionary

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.pipeline.isolation import MAX_TRIALS, NOT_TRIED, PARTS, isolate
+from streamreasoner.pipeline.failing.isolation import MAX_TRIALS, NOT_TRIED, PARTS, isolate
 
 SETS = st.lists(st.frozensets(st.integers(0, 199), min_size=1, max_size=3), max_size=5)
 

@@ -273,13 +273,9 @@ def test_updates_of_a_source_have_the_order_of_its_log():
     decoded = Codec(Dictionary(), {"edge": 2, "triple": 3}, options).decode(table)
     assert decoded.rejected == ()
     found = {
-        (each.predicate, each.source, sign, None if order is None else (order >> 32, order % 2**32))
+        (each.predicate, each.source, sign, (order >> 32, order % 2**32))
         for each in decoded.updates
-        for sign, order in zip(
-            each.multiplicity.tolist(),
-            [None] * len(each.args) if each.order is None else each.order.tolist(),
-            strict=True,
-        )
+        for sign, order in zip(each.multiplicity.tolist(), each.order.tolist(), strict=True)
     }
     assert found == {
         ("triple", "set", 1, (0, 1)),
@@ -287,6 +283,6 @@ def test_updates_of_a_source_have_the_order_of_its_log():
         ("triple", "set", 1, (0, 3)),
         ("triple", "set", 1, (1, 1)),
         ("triple", "set", 1, (1, 2)),
-        ("triple", "", 1, None),
+        ("triple", "", 1, (2, 0)),
         ("triple", "set", -1, (3, 0)),
     }

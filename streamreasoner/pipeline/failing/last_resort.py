@@ -27,16 +27,16 @@ from streamreasoner.errors import (
     StateFullError,
     StreamReasonerError,
 )
-from streamreasoner.pipeline.attempts import Attempts, LeftOut, Verdict
-from streamreasoner.pipeline.isolation import isolate
+from streamreasoner.pipeline.failing.attempts import Attempts, LeftOut, Verdict
+from streamreasoner.pipeline.failing.isolation import isolate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import pyarrow as pa
 
-    from streamreasoner.pipeline.attempts import AttemptsFile
     from streamreasoner.pipeline.evaluator import Evaluated, Evaluator
+    from streamreasoner.pipeline.failing.attempts import AttemptsFile
     from streamreasoner.state.record import Offsets
 
 _ENVIRONMENT = (

@@ -1,0 +1,1 @@
+"""A batch that fails. Invariant: what causes it is left out, and nothing else."""
