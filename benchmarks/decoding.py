@@ -1,5 +1,7 @@
 """Decoding: updates per second from Kafka messages of 1,000 changes to ids, by format.
 
+Only events of Debezium are one change each.
+
     python benchmarks/decoding.py [--scale 1] [--json FILE]
 
 The claim: at least a million updates per second of processor time from N-Triples, N-Quads and RDF
@@ -10,9 +12,12 @@ terms only. LUBM's triples, in new dictionaries; half of the messages retract.
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import json
 import sys
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,6 +31,7 @@ from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.formats.ntriples import read
 from streamreasoner.io.formats.registry import of_name
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.row_mapping import MappedFact, RowMapping, argument
 
 FLOOR = 1_000_000
 OF_A_MESSAGE = 1000
@@ -33,7 +39,13 @@ MOST_TRIPLES = 100_000
 ROUNDS = 3
 GRAPH = "<http://example.org/graph>"
 LINES = ("ntriples", "nquads", "rdf-patch")
-OPTIONS = InputOptions(max_message_bytes=1_000_000, max_term_bytes=100_000)
+FACT = MappedFact("triple", (argument("<{+s}>"), argument("<{+p}>"), argument("o")))
+"""What a row of the subject, the predicate and the object of a triple says."""
+OPTIONS = InputOptions(
+    max_message_bytes=1_000_000,
+    max_term_bytes=100_000,
+    mappings=(RowMapping("triples", "input", None, ("s",), (FACT,)),),
+)
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
@@ -73,7 +85,8 @@ def messages_of(triples: list[tuple[str, str, str]]) -> dict[str, list[bytes]]:
     parts = [
         triples[start : start + OF_A_MESSAGE] for start in range(0, len(triples), OF_A_MESSAGE)
     ]
-    found: dict[str, list[bytes]] = {name: [] for name in (*LINES, "json")}
+    rows = ("json-rows", "csv", "debezium")
+    found: dict[str, list[bytes]] = {name: [] for name in (*LINES, "json", *rows)}
     for number, part in enumerate(parts):
         diff = -1 if number % 2 else 1
         objects = [{"s": s, "p": p, "o": o, "diff": diff} for s, p, o in part]
@@ -82,7 +95,29 @@ def messages_of(triples: list[tuple[str, str, str]]) -> dict[str, list[bytes]]:
         changes = lines(part, before="A " if diff > 0 else "D ")
         found["rdf-patch"].append(f"TX .\n{changes}TC .\n".encode())
         found["json"].append(json.dumps(objects).encode())
+        named = [{"s": s[1:-1], "p": p[1:-1], "o": o} for s, p, o in part]
+        found["json-rows"].append(json.dumps(named).encode())
+        found["csv"].append(table(named).encode())
+        found["debezium"] += [event(row, diff) for row in named]
     return found
+
+
+def table(rows: list[dict[str, str]]) -> str:
+    """Rows in CSV, with a header."""
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, rows[0])
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def event(row: dict[str, str], diff: int) -> bytes:
+    """The creation or the deletion of a row."""
+    source = {"connector": "postgresql", "db": "db", "schema": "public", "table": "triples"}
+    change = {"op": "c", "before": None, "after": row}
+    if diff < 0:
+        change = {"op": "d", "before": row, "after": None}
+    return json.dumps({**change, "source": {**source, "ts_ms": 1_772_323_200_000}}).encode()
 
 
 def lines(part: list[tuple[str, str, str]], before: str = "", after: str = "") -> str:
@@ -95,10 +130,10 @@ def seconds(name: str, values: list[bytes]) -> float:
     format_ = of_name(name)
     best = float("inf")
     for _ in range(ROUNDS):
-        batch = batch_of(values, format_.content_types[0])
-        codec = Codec(Dictionary(), {"quad": 4}, OPTIONS)
-        codec.decode(batch.slice(0, 1))
-        codec = Codec(Dictionary(), {"quad": 4}, OPTIONS)
+        batch = batch_of(values, format_.content_types)
+        options = replace(OPTIONS, default=format_)
+        Codec(Dictionary(), {"quad": 4}, options).decode(batch.slice(0, 1))
+        codec = Codec(Dictionary(), {"quad": 4}, options)
         started = time.process_time()
         decoded = codec.decode(batch)
         best = min(best, time.process_time() - started)
@@ -106,13 +141,11 @@ def seconds(name: str, values: list[bytes]) -> float:
     return best
 
 
-def batch_of(values: list[bytes], content_type: str) -> pa.Table:
+def batch_of(values: list[bytes], content_types: tuple[str, ...]) -> pa.Table:
     """A batch as the source returns it; every second message retracts."""
+    typed = [{"key": "content-type", "value": each.encode()} for each in content_types[:1]]
     headers = [
-        [
-            {"key": "content-type", "value": content_type.encode()},
-            {"key": "diff", "value": b"-1" if number % 2 else b"1"},
-        ]
+        [*typed, {"key": "diff", "value": b"-1" if number % 2 else b"1"}]
         for number in range(len(values))
     ]
     return pa.table(

@@ -24,6 +24,7 @@ from streamreasoner.errors import ConfigError, StateFullError
 from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.codec.encode import ChangeEncoder
 from streamreasoner.io.formats.registry import JSON, of_name
+from streamreasoner.io.formats.rows.fit import check_mappings
 from streamreasoner.io.kafka.claims import Claim, check_changes, check_claims
 from streamreasoner.io.kafka.lag import Lag
 from streamreasoner.io.kafka.progress_topic import ProgressTopic
@@ -108,7 +109,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         observers = (metrics, rejections, observer)
         watcher = Observers(*(each for each in observers if each is not None))
         session.check_java()
-        program = load_program(config.rules.program)
+        program = _program(config)
         topics = _topics(config)
         lock = StateLock(config.state.directory)
         stack.callback(lock.close)
@@ -234,6 +235,14 @@ def _run_once(config: Config, observer: PipelineObserver | None, running: list[Q
         return started.outgrown
     finally:
         running.clear()
+
+
+def _program(config: Config) -> CheckedProgram:
+    """The configured program, which the mappings of rows fit."""
+    program = load_program(config.rules.program)
+    may_change = config.rules.control_topic is not None
+    check_mappings(config.input.map.values(), program.arities, may_change=may_change)
+    return program
 
 
 def _topics(config: Config) -> TopicIds:
@@ -367,6 +376,7 @@ def _input_options(config: Config) -> InputOptions:
         max_term_bytes=config.pipeline.max_term_bytes,
         default=of_name(config.input.format),
         of_topics={topic: of_name(name) for topic, name in config.input.formats.items()},
+        mappings=tuple(config.input.map.values()),
         sets=tuple(sorted(config.semantics)),
         max_ahead=config.time.max_ahead,
     )

@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from streamreasoner import config_values as values
 from streamreasoner.errors import ConfigError
+from streamreasoner.row_mapping import MAPPINGS, MappingProblemsError
 from streamreasoner.system.jvm import CACHE_VARIABLE, REPOSITORY_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from streamreasoner.config_values import KeyKind
+    from streamreasoner.row_mapping import RowMapping
 
 _PREFIX = "STREAMREASONER_"
 _OTHER_VARIABLES = frozenset({CACHE_VARIABLE, REPOSITORY_VARIABLE})
@@ -76,12 +78,14 @@ class InputConfig:
         semantics: What updates are: `multiset` if all of them count, `set` if an assertion of what
             the topic has asserted and a retraction of what it has not change nothing.
         semantics_by_topic: The same for the messages of some topics.
+        map: The facts of rows, by the name of the mapping.
     """
 
     format: str = _key(values.FORMAT, "json")
     formats: Mapping[str, str] = _key(values.FORMATS_OF_TOPICS, {})
     semantics: str = _key(values.one_of(*values.SEMANTICS), "multiset")
     semantics_by_topic: Mapping[str, str] = _key(values.SEMANTICS_OF_TOPICS, {})
+    map: Mapping[str, RowMapping] = _key(MAPPINGS, {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,6 +320,7 @@ def parse(
     if sections["kafka"] is not None:
         problems += _shared_topics(sections["kafka"], sections["rules"])
         problems += _unread_topics(sections["kafka"], sections["input"])
+        problems += _unmapped_topics(sections["kafka"], sections["input"])
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
         raise ConfigError(f"{name} is not a valid configuration:\n{lines}")
@@ -349,6 +354,9 @@ def _section(
                 checked[name] = default
             elif complete:
                 checked[name] = default(checked)
+        except MappingProblemsError as error:
+            problems.extend(f"{settings[name][0]}.{each}" for each in error.problems)
+            complete = False
         except ValueError as error:
             where, value = settings[name]
             hint = f" ({error})" if str(error) else ""
@@ -372,16 +380,39 @@ def topic_roles(kafka: KafkaConfig, control_topic: str | None) -> Iterator[tuple
 
 
 def _unread_topics(kafka: KafkaConfig, input_: InputConfig | None) -> Iterator[str]:
-    """Topics with a format or semantics are input topics."""
+    """Topics with a format, semantics or a mapping are input topics."""
     if input_ is None:
         return
-    for key in ("formats", "semantics_by_topic"):
-        for name in getattr(input_, key):
-            if name not in kafka.input_topics:
-                yield (
-                    f'input.{key}: found "{name}", allowed: a topic of kafka.input_topics '
-                    f"({', '.join(kafka.input_topics)})"
-                )
+    found = [("input.formats", name) for name in input_.formats]
+    found += (("input.semantics_by_topic", name) for name in input_.semantics_by_topic)
+    for mapping, each in input_.map.items():
+        if each.topic is not None:
+            found.append((f"input.map.{mapping}.topic", each.topic))
+    for key, name in found:
+        if name not in kafka.input_topics:
+            yield (
+                f'{key}: found "{name}", allowed: a topic of kafka.input_topics '
+                f"({', '.join(kafka.input_topics)})"
+            )
+
+
+def _unmapped_topics(kafka: KafkaConfig, input_: InputConfig | None) -> Iterator[str]:
+    """Rows need a mapping: without one each message of them would be rejected."""
+    if input_ is None:
+        return
+    topics = {each.topic for each in input_.map.values()}
+    of_tables = any(each.table is not None for each in input_.map.values())
+    for topic in kafka.input_topics:
+        name = input_.formats.get(topic, input_.format)
+        if name not in values.ROW_FORMATS or topic in topics:
+            continue
+        if name in values.TABLE_FORMATS and of_tables:
+            continue
+        yield (
+            f'input.map: nothing for the topic "{topic}", whose format is {name}, allowed: '
+            f'a mapping with topic = "{topic}"'
+            + (" or with a table" if name in values.TABLE_FORMATS else "")
+        )
 
 
 def _shared_topics(kafka: KafkaConfig, rules: RulesConfig | None) -> Iterator[str]:

@@ -229,9 +229,14 @@ def _by_topic(allowed: tuple[str, ...], what: str) -> Callable[[Any, Path], dict
     return check
 
 
+TABLE_FORMATS = ("debezium",)
+"""Formats whose messages name the table of their rows."""
+ROW_FORMATS = ("json-rows", "csv", *TABLE_FORMATS)
+"""Formats of rows, which need a mapping."""
 FORMATS = (
     *("json", "json-lines", "ntriples", "nquads", "rdf-patch"),
     *("turtle", "trig", "json-ld"),
+    *ROW_FORMATS,
 )
 """The formats of messages, by name."""
 WRITTEN = FORMATS[:5]

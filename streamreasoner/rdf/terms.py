@@ -94,15 +94,20 @@ class Term:
             return f"<{self.value}>"
         if self.kind is TermKind.BLANK_NODE:
             return f"_:{self.value}"
-        quoted = f'"{_TO_ESCAPE.sub(_escape, self.value)}"'
+        text = quoted(self.value)
         if self.language is not None:
-            return f"{quoted}@{self.language}"
-        return quoted if self.datatype == XSD_STRING else f"{quoted}^^<{self.datatype}>"
+            return f"{text}@{self.language}"
+        return text if self.datatype == XSD_STRING else f"{text}^^<{self.datatype}>"
 
 
 def holds_nul(text: str) -> bool:
     """Whether a text contains the character NUL, escaped or not."""
     return "\0" in text or _NUL.search(text) is not None
+
+
+def quoted(text: str) -> str:
+    """The plain literal of a text without surrogates, in canonical N-Triples."""
+    return f'"{_TO_ESCAPE.sub(_escape, text)}"'
 
 
 def canonical(text: str) -> str:
@@ -158,7 +163,7 @@ def to_ntriples(value: object) -> str:
                 raise TermError(f"Decimal '{value}' has no form in RDF; use a finite number.")
             return str(Term(TermKind.LITERAL, f"{value:f}", datatype=XSD_DECIMAL))
         case str() if type(value) is str:
-            return canonical(f'"{_TO_ESCAPE.sub(_escape, value)}"')
+            return canonical(quoted(value))
         case _:
             raise TermError(
                 f"A Python {type(value).__name__} is not a term; use an rdflib URIRef, BNode or"
@@ -191,14 +196,14 @@ def _double(value: float) -> str:
 
 
 def _literal(text: str) -> Term:
-    quoted = _QUOTED.match(text)
-    if quoted is None:
+    lexical = _QUOTED.match(text)
+    if lexical is None:
         line_break = re.search(r"[\n\r]", text)
         if line_break is not None:
             raise _error(text, "a line break in a literal must be escaped", line_break.start())
         raise _error(text, "the literal has no closing quotation mark", len(text))
-    value = _unescape(text, quoted.start(1), quoted.end(1), in_iri=False)
-    end = quoted.end()
+    value = _unescape(text, lexical.start(1), lexical.end(1), in_iri=False)
+    end = lexical.end()
     if end == len(text):
         return Term(TermKind.LITERAL, value, datatype=XSD_STRING)
     language = _LANGUAGE.match(text, end)

@@ -34,6 +34,10 @@ MALFORMED = {
         (f"{S} {P} .".encode(), [("content-type", b"application/n-triples")], None),
         Reason.MALFORMED_LINE,
     ),
+    "rows without a mapping": (
+        (b"id,name\n1,x\n", [("content-type", b"text/csv")], None),
+        Reason.NO_MAPPING,
+    ),
     "a bad document": (
         (f"{S} {P}".encode(), [("content-type", b"text/turtle")], None),
         Reason.MALFORMED_DOCUMENT,

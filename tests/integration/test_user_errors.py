@@ -107,6 +107,16 @@ def test_wrong_rules(run, case):
     assert_refused(run(case), "rules.dl:1:", "SR")
 
 
+def test_a_mapping_that_does_not_fit_the_rules(run, case, monkeypatch):
+    """The fact is named by its key, and the predicates of the program are listed."""
+    topic = case.kafka.input_topics[0]
+    fact_of_row = '{ predicate = "edges", args = ["a", "b"] }'
+    mapping = f'{{ cells = {{ topic = "{topic}", facts = [{fact_of_row}] }} }}'
+    monkeypatch.setenv("STREAMREASONER_INPUT__MAP", mapping)
+    problem = "input.map.cells.facts[0]: the program has no predicate edges; it has edge, path"
+    assert_refused(run(case), problem)
+
+
 def test_missing_rules(run, case):
     """The file is named."""
     (case.directory / "rules.dl").unlink()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import random
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -20,14 +21,25 @@ import pyarrow as pa
 from golden import digest
 
 from streamreasoner.io.codec.decode import Codec, InputOptions
+from streamreasoner.io.formats.registry import JSON_ROWS
 from streamreasoner.io.kafka.dead_letter import dead_letters
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.row_mapping import MappedFact, RowMapping, argument
 
 FILE = Path(__file__).with_name("decoding.json")
 BATCHES = 40
 MESSAGES = 50
 ARITIES = {"edge": 2, "flag": 0, "quad": 4, "weight": 3}
 OPTIONS = InputOptions(max_message_bytes=400, max_term_bytes=400)
+_ROOM = argument("<http://example.org/{id}>")
+FACTS = (
+    MappedFact("weight", (_ROOM, argument("<http://example.org/p>"), argument("weight"))),
+    MappedFact("edge", (argument("<{+page}>"), argument('"{weight}, {id}"@en'))),
+    MappedFact("flag", ()),
+)
+OF_ROWS = replace(
+    OPTIONS, default=JSON_ROWS, mappings=(RowMapping("rows", "in", None, ("id",), FACTS),)
+)
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _IRIS = [f"<http://example.org/{name}>" for name in ("a", "b", "c/d", "e#f", "ü", r"\u00fc")]
 _BLANKS = ["_:a", "_:b1", "_:é"]
@@ -44,7 +56,7 @@ _START = datetime(2026, 3, 1, tzinfo=UTC)
 
 def digests():
     """The digest of what is decoded, by the kind of messages."""
-    return {kind: _digest(kind) for kind in ("triples", "facts", "hostile")}
+    return {kind: _digest(kind) for kind in ("triples", "facts", "hostile", "rows")}
 
 
 def stored():
@@ -55,7 +67,7 @@ def stored():
 def _digest(kind):
     generator = random.Random(kind)
     dictionary = Dictionary()
-    codec = Codec(dictionary, ARITIES, OPTIONS)
+    codec = Codec(dictionary, ARITIES, OF_ROWS if kind == "rows" else OPTIONS)
     lines = []
     for number in range(BATCHES):
         batch = _batch(generator, kind, number)
@@ -90,7 +102,7 @@ def _batch(generator, kind, number):
 
 
 def _headers(generator, kind):
-    if kind == "triples" or generator.random() < 0.8:
+    if kind in {"triples", "rows"} or generator.random() < 0.8:
         return None
     types = [b"application/json", b"Application/JSON; charset=utf-8"]
     if kind == "hostile":
@@ -112,6 +124,21 @@ def _fact(generator):
     else:
         args = [generator.choice(_TERMS + _NUMBERS) for _ in range(ARITIES[predicate])]
     return _encoded(generator, {"predicate": predicate, "args": args})
+
+
+def _rows(generator):
+    """A row, or some; one in ten has a mistake."""
+    rows = [
+        {
+            "id": generator.choice(("a", "b/c", "é ", 7, 0.5)),
+            "weight": generator.choice((None, "x", *_NUMBERS)),
+            "page": generator.choice((None, "http://example.org/a?b=c d", "urn:x")),
+        }
+        for _ in range(generator.randrange(5))
+    ]
+    if rows and generator.random() < 0.1:
+        rows[-1]["page"] = generator.choice(([], "relative", "\0"))
+    return json.dumps(rows[0] if len(rows) == 1 else rows).encode()
 
 
 def _encoded(generator, fields):
@@ -147,6 +174,7 @@ def _hostile(generator):
 
 
 _KINDS = {
+    "rows": _rows,
     "triples": _triple,
     "facts": lambda generator: generator.choice((_triple, _fact))(generator),
     "hostile": _hostile,

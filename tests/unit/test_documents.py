@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from dataclasses import fields
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from streamreasoner import Reasoner, Update, config
+from streamreasoner.io.codec.decode import Codec, InputOptions
+from streamreasoner.io.formats.registry import of_name
 from streamreasoner.io.formats.rejected import Reason
+from streamreasoner.rdf.dictionary import Dictionary
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
@@ -109,6 +114,43 @@ def test_the_readme_has_a_configuration_that_is_accepted(tmp_path: Path) -> None
     accepted = config.parse(tomllib.loads(text), {}, tmp_path)
 
     assert accepted.kafka.input_topics == ("family",)
+
+
+def test_the_mapping_in_operations_makes_of_the_event_what_the_text_says() -> None:
+    """Floor 1 of room 7 is retracted, floor 2 asserted, and the price stays."""
+    text = next(each for each in blocks("docs/operations.md", "toml") if "[input.map" in each)
+    event = next(each for each in blocks("docs/operations.md", "json") if '"op"' in each)
+    topic = "shop.public.rooms"
+    kafka = {"bootstrap_servers": "host:1", "input_topics": [topic], "output_topic": "out"}
+    others = {"kafka": kafka, "rules": {"program": "rdfs"}, "state": {"directory": "state"}}
+    accepted = config.parse({**tomllib.loads(text), **others}, {}, Path("/")).input
+    options = InputOptions(
+        max_message_bytes=1000,
+        max_term_bytes=1000,
+        of_topics={name: of_name(format_) for name, format_ in accepted.formats.items()},
+        mappings=tuple(accepted.map.values()),
+    )
+    dictionary = Dictionary()
+    header = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+    columns = {
+        "topic": [topic],
+        "value": [event.encode()],
+        "timestamp": pa.array([0], pa.timestamp("us", "UTC")),
+        "headers": pa.array([None], header),
+    }
+    decoded = Codec(dictionary, {"price": 2}, options).decode(pa.table(columns))
+    sums: Counter[tuple[str, ...]] = Counter()
+    for each in decoded.updates:
+        for args, diff in zip(each.args, each.multiplicity, strict=True):
+            sums[each.predicate, *dictionary.decode(args).to_pylist()[2:]] += int(diff)
+    integer = "<http://www.w3.org/2001/XMLSchema#integer>"
+
+    assert decoded.rejected == ()
+    assert decoded.event_time == 1_772_323_200_000
+    assert {fact: diff for fact, diff in sums.items() if diff} == {
+        ("triple", f'"1"^^{integer}'): -1,
+        ("triple", f'"2"^^{integer}'): 1,
+    }
 
 
 def test_every_configuration_key_is_documented_with_its_default() -> None:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import TermError
 from streamreasoner.io.codec.envelope import (
+    accept_tombstones,
     append_milliseconds,
     check_values,
     formats_of,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from streamreasoner.io.formats.reading.format import Format
     from streamreasoner.io.formats.rejected import Rejected, Rejections
     from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.row_mapping import RowMapping
 
 _INVALID_ID = -1
 _PARTS = 32  # bits for the part of a message
@@ -85,6 +87,7 @@ class InputOptions:
         default: The format of messages without a content type.
         of_topics: The same for the messages of some topics.
         formats: Formats that are read, in the order in which they get ids.
+        mappings: The facts of the rows of tables.
         sets: Topics whose facts are a set that their messages edit.
         max_ahead: How far a time may be beyond that of its message, in milliseconds, and move the
             frontier.
@@ -95,6 +98,7 @@ class InputOptions:
     default: Format = JSON
     of_topics: Mapping[str, Format] = field(default_factory=dict)
     formats: Sequence[Format] = MESSAGES
+    mappings: Sequence[RowMapping] = ()
     sets: Sequence[str] = ()
     max_ahead: int = 60_000
 
@@ -177,11 +181,12 @@ class Codec:
         chosen = formats_of(batch, options.default, options.of_topics, options.formats, rejected)
         good = np.ones(len(batch), dtype=np.bool_)
         good[[*rejected]] = False
+        accept_tombstones(batch, chosen, options.formats, rejected)
         for index, format_ in enumerate(options.formats):
             rows = np.flatnonzero(good & (chosen == index))
             if len(rows):
                 of_format = batch if len(rows) == len(batch) else batch.take(pa.array(rows))
-                messages = Messages(of_format, rows)
+                messages = Messages(of_format, rows, options.mappings)
                 yield from message_reader(format_)(messages, self._dictionary.local, rejected)
 
     def _fits(self, rows: UpdateRows | EncodedUpdates, rejected: Rejections) -> bool:

@@ -80,7 +80,7 @@ def formats_of(
     chosen[rows] = found[indices]
     unknown = found[indices] == _UNKNOWN
     for row, index in zip(rows[unknown].tolist(), indices[unknown].tolist(), strict=True):
-        known = ", ".join(each.content_types[0] for each in formats)
+        known = ", ".join(name for each in formats for name in each.content_types[:1])
         detail = f"The content type is {texts[index][:80]!r}; it must be one of {known}."
         rejected.setdefault(row, RejectedError(Reason.CONTENT_TYPE, detail))
     return chosen
@@ -109,6 +109,27 @@ def message_times(batch: pa.Table, rejected: Rejections) -> NDArray[np.int64]:
         )
         rejected.setdefault(row, RejectedError(Reason.BAD_TIMESTAMP, detail))
     return times
+
+
+def accept_tombstones(
+    batch: pa.Table,
+    chosen: NDArray[np.int8],
+    formats: Sequence[Format],
+    rejected: Rejections,
+) -> None:
+    """Take from `rejected` messages without a value whose format has such messages.
+
+    Args:
+        batch: Column `value`.
+        chosen: The format of each message, as `formats_of` returns it.
+        formats: All that are read.
+        rejected: Has every message without a value.
+    """
+    having = [index for index, each in enumerate(formats) if each.tombstones]
+    if rejected and np.isin(chosen, having).any():
+        null = batch.column("value").is_null().to_numpy()
+        for row in np.flatnonzero(null & np.isin(chosen, having)).tolist():
+            rejected.pop(row)
 
 
 def append_milliseconds(batch: pa.Table) -> NDArray[np.int64]:

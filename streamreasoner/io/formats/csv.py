@@ -1,7 +1,8 @@
-"""Read CSV as blocks of ids. Invariant: memory holds one batch of records, never the file.
+"""CSV (RFC 4180), in documents and messages. Invariant: memory holds one batch of records.
 
-RFC 4180: each record is a fact, each cell an argument (see `cell_term`). The predicate is the name
-of the file, up to its first dot.
+In a document each record is a fact, each cell an argument (see `cell_term`). The predicate is the
+name of the file, up to its first dot. In a message each record is a row of a table, whose columns
+the first line names; an empty cell is NULL, as in https://www.w3.org/TR/tabular-data-model/.
 """
 
 from __future__ import annotations
@@ -18,18 +19,27 @@ import pyarrow as pa
 
 from streamreasoner.errors import DataError, TermError
 from streamreasoner.io.formats.reading.document import opened, reading
-from streamreasoner.io.formats.reading.format import Facts
+from streamreasoner.io.formats.reading.format import LINE, Facts, place
+from streamreasoner.io.formats.rejected import Reason, RejectedError
+from streamreasoner.io.formats.rows.mapped import updates, values_of
+from streamreasoner.io.formats.rows.tables import rows_of_topics
 from streamreasoner.lang.ast import ARITIES, QUAD
 from streamreasoner.rdf.terms import Term, TermKind, canonical
 from streamreasoner.rdf.vocabulary import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER, XSD_STRING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
     from streamreasoner.io.formats.reading.document import Document
+    from streamreasoner.io.formats.reading.format import UpdateRows
+    from streamreasoner.io.formats.reading.messages import Messages
+    from streamreasoner.io.formats.rejected import Rejections
+    from streamreasoner.io.formats.rows.mapped import Values
+    from streamreasoner.io.formats.rows.tables import Numbered
     from streamreasoner.rdf.dictionary import Dictionary
+    from streamreasoner.row_mapping import RowMapping
 
 _BATCH = 1 << 16
 _GRAPH = 3
@@ -53,6 +63,11 @@ def cell_term(cell: str) -> str:
             return canonical(cell)
         except TermError:
             return str(Term(TermKind.LITERAL, cell, datatype=XSD_STRING))
+    return cell_literal(cell)
+
+
+def cell_literal(cell: str) -> str:
+    """The same as `cell_term` for a cell that is not a term itself."""
     datatype = XSD_STRING
     if _INTEGER_CELL.fullmatch(cell):
         datatype = XSD_INTEGER
@@ -98,6 +113,56 @@ def read_facts(document: Document, dictionary: Dictionary) -> Iterator[Facts]:
             raise DataError(f"{name}:{records.line_num + 1}: not UTF-8 ({error.reason}).") from None
     if lines:
         yield _facts(name, predicate, dictionary, terms, lines)
+
+
+def read_messages(
+    messages: Messages, dictionary: Dictionary, rejected: Rejections
+) -> Iterator[UpdateRows]:
+    """Facts of rows, as their `diff` header says; see `MessageReader`."""
+    del dictionary
+    for rows in rows_of_topics(messages, _row_reader, rejected):
+        yield from updates(rows, LINE, cell_literal)
+
+
+def _row_reader(mapping: RowMapping) -> Callable[[bytes], Numbered]:
+    def read(value: bytes) -> Numbered:
+        try:
+            text = value.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            detail = f"The value is not UTF-8: {error.reason} at byte {error.start}."
+            raise RejectedError(Reason.NOT_UTF8, detail) from None
+        records = csv.reader(io.StringIO(text, newline=""), strict=True)
+        rows: list[Values] = []
+        numbers: list[int] = []
+        try:
+            header = next(filter(None, records), [])
+            chosen = _chosen(header, mapping)
+            for record in filter(None, records):
+                if len(record) != len(header):
+                    raise _bad_line(
+                        records.line_num,
+                        f"The record has {len(record)} cells, but the header has {len(header)}.",
+                    )
+                rows.append(tuple([record[at] or None for at in chosen]))
+                numbers.append(records.line_num)
+        except csv.Error as error:
+            raise _bad_line(records.line_num, f"Not RFC 4180: {error}.") from None
+        return rows, numbers
+
+    return read
+
+
+def _chosen(header: list[str], mapping: RowMapping) -> list[int]:
+    """Where the columns of a mapping are in each record."""
+    values_of(dict.fromkeys(header), mapping)
+    for name in mapping.columns:
+        if header.count(name) > 1:
+            raise _bad_line(1, f"The header has two columns {name!r}.")
+    return [header.index(name) for name in mapping.columns]
+
+
+def _bad_line(number: int, detail: str) -> RejectedError:
+    return RejectedError(Reason.MALFORMED_LINE, place(LINE, number) + detail)
 
 
 def _facts(

@@ -51,10 +51,15 @@ JSON_LINES = Format(
     ("application/jsonl", "application/x-ndjson", "application/jsonlines"),
     f"{_HERE}.json_lines",
 )
+JSON_ROWS = Format("json-rows", (), (), f"{_HERE}.rows.json_rows")
+DEBEZIUM = Format("debezium", (), (), f"{_HERE}.rows.debezium", tombstones=True)
 
 DOCUMENTS = (NTRIPLES, NQUADS, TURTLE, TRIG, JSON_LD, CSV, RDF_PATCH)
 """Formats of documents of facts."""
-MESSAGES = (JSON, JSON_LINES, NTRIPLES, NQUADS, RDF_PATCH, TURTLE, TRIG, JSON_LD)
+MESSAGES = (
+    *(JSON, JSON_LINES, NTRIPLES, NQUADS, RDF_PATCH, TURTLE, TRIG, JSON_LD),
+    *(JSON_ROWS, CSV, DEBEZIUM),
+)
 """Formats of messages, in the order in which a batch of several is read."""
 _ALL = tuple(dict.fromkeys((*DOCUMENTS, *MESSAGES)))
 _COMPRESSED = (".gz", ".xz")

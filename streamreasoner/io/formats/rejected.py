@@ -31,6 +31,7 @@ class Reason(Enum):
     BAD_TIMESTAMP = "bad-timestamp"
     UNKNOWN_PREDICATE = "unknown-predicate"
     WRONG_ARITY = "wrong-arity"
+    NO_MAPPING = "no-mapping"
     NOT_A_TERM = "not-a-term"
     INVALID_IRI = "invalid-iri"
     INVALID_BLANK_NODE = "invalid-blank-node"

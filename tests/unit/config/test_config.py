@@ -240,3 +240,85 @@ def test_topics_with_two_roles_are_reported_with_all_other_errors():
 def test_the_tables_are_in_the_state_directory():
     """Readers find the tables from the configuration alone."""
     assert parse().state.tables == HERE / "state" / "tables"
+
+
+def rooms(**changed):
+    """A valid mapping, with some keys changed; None leaves a key out."""
+    fact = {"predicate": "triple", "args": ["<http://e/{id}>", "<http://e/floor>", "floor"]}
+    table = {"topic": "in", "key": ["id"], "facts": [fact], **changed}
+    return {name: value for name, value in table.items() if value is not None}
+
+
+def test_rows_have_a_mapping():
+    """Facts of columns, templates, constants and numbers; from the environment too."""
+    args = ["<{+page}>", '"{a b}{c}"@en', "_:x", '"x"', 1, True, "<http://e:{port}/>"]
+    fact = {"predicate": "p", "args": args}
+    table = {"format": "csv", "map": {"rooms": rooms(facts=[fact])}}
+    found = parse(input=table).input.map["rooms"]
+    assert (found.topic, found.table, found.key) == ("in", None, ("id",))
+    assert found.columns == ("page", "a b", "c", "port")
+    text = '{ rooms = { table = "s.t", facts = [{ predicate = "p", args = ["x"] }] } }'
+    overridden = parse({"STREAMREASONER_INPUT__MAP": text}, input=table | {"format": "json"})
+    assert overridden.input.map["rooms"].table == "s.t"
+
+
+def test_every_problem_of_a_mapping_is_listed():
+    """Each with its key, what was found and what is allowed."""
+    fact = {"predicate": "", "args": ["", [], "<e>", "{id}", "<http://e/{id>", "_:{id}"], "x": 1}
+    others = {"predicate": "p", "args": ['"{+x}"', '"x"^^<http://e/{x}>', '"a', "<http://e/}>"]}
+    mappings = {
+        "a": rooms(table="t", key=["id", "id"], facts=[fact, others, 1, {}], name="x"),
+        "b": rooms(topic=None, facts=[]),
+        "c": rooms(topic=1, key="id"),
+        "d": 1,
+        "e": rooms(topic="none"),
+        "f": rooms(topic="none"),
+    }
+    found = problems(input={"format": "json", "map": mappings})
+    starts = [
+        "input.map.a.name: unknown key. Known: topic, table, key, facts",
+        "input.map.a: found [",
+        "input.map.a.key: found ['id', 'id'], allowed: a list of columns, each once",
+        "input.map.a.facts[0].x: unknown key. Known: predicate, args",
+        'input.map.a.facts[0].predicate: found "", allowed: the name of a predicate',
+        'input.map.a.facts[0].args[0]: found "", allowed: a column, an <IRI> or a "literal"',
+        "input.map.a.facts[0].args[1]: found [], allowed: ",
+        'input.map.a.facts[0].args[2]: found "<e>", allowed: ',
+        'input.map.a.facts[0].args[3]: found "{id}", allowed: ',
+        'input.map.a.facts[0].args[4]: found "<http://e/{id>", allowed: ',
+        'input.map.a.facts[0].args[5]: found "_:{id}", allowed: ',
+        'input.map.a.facts[1].args[0]: found ""{+x}"", allowed: ',
+        'input.map.a.facts[1].args[1]: found ""x"^^<http://e/{x}>", allowed: ',
+        'input.map.a.facts[1].args[2]: found ""a", allowed: ',
+        'input.map.a.facts[1].args[3]: found "<http://e/}>", allowed: ',
+        "input.map.a.facts[2]: found 1, allowed: a table with the keys predicate, args",
+        "input.map.a.facts[3].predicate: found nothing, allowed: the name of a predicate",
+        "input.map.a.facts[3].args: found nothing, allowed: a list of arguments",
+        "input.map.b: found ['key', 'facts'], allowed: exactly one of the keys topic and table",
+        "input.map.b.facts: found [], allowed: a list of facts, at least one",
+        "input.map.c.topic: found 1, allowed: an input topic",
+        'input.map.c.key: found "id", allowed: a list of columns, each once',
+        "input.map.d: found 1, allowed: a table with the keys topic, table, key, facts",
+        'input.map.e.topic: found "none", which another mapping names too',
+        'input.map.f.topic: found "none", which another mapping names too',
+    ]
+    for start in starts:
+        assert any(line.startswith(start) for line in found), (start, found)
+
+
+def test_a_topic_of_rows_has_a_mapping():
+    """Without one every message would be rejected; a mapping of a table is one for Debezium."""
+    of_table = {"t": rooms(topic=None, table="s.t")}
+    for name, mappings, allowed in (
+        ("json-rows", {}, 'a mapping with topic = "in"'),
+        ("csv", of_table, 'a mapping with topic = "in"'),
+        ("debezium", {}, 'a mapping with topic = "in" or with a table'),
+    ):
+        expected = f'input.map: nothing for the topic "in", whose format is {name}, allowed: '
+        assert problems(input={"format": name, "map": mappings}) == [expected + allowed]
+        found = problems(input={"formats": {"in": name}, "map": mappings})
+        assert found == [expected + allowed]
+    assert parse(input={"format": "debezium", "map": of_table}).input.format == "debezium"
+    assert problems(input={"map": {"t": rooms(topic="other")}}) == [
+        'input.map.t.topic: found "other", allowed: a topic of kafka.input_topics (in)'
+    ]

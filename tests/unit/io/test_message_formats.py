@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 
 import pyarrow as pa
 import pytest
@@ -15,11 +17,32 @@ from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.formats.registry import MESSAGES, NQUADS, of_name
 from streamreasoner.io.formats.rejected import Reason
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.row_mapping import MappedFact, RowMapping, argument
 
 APPENDED = datetime(2026, 3, 1, tzinfo=UTC)
-OPTIONS = InputOptions(max_message_bytes=1000, max_term_bytes=100)
 ARITIES = {"quad": 4, "edge": 2}
 A, B, C, G = (f"<http://e/{name}>" for name in "abcg")
+FACTS = tuple(
+    MappedFact(predicate, tuple(map(argument, args)))
+    for predicate, args in {
+        "triple": ("<http://e/{id}>", B, "floor"),
+        "edge": ("<{+page}>", '"{floor}: {id}"@en'),
+        "quad": ("<http://e/{id}>", B, C, G),
+    }.items()
+)
+UNTYPED = tuple(each for each in MESSAGES if not each.content_types)
+"""Formats that topics have, because they have no content type."""
+OPTIONS = InputOptions(
+    max_message_bytes=1000,
+    max_term_bytes=100,
+    of_topics={each.name: each for each in UNTYPED},
+    mappings=(
+        RowMapping("cells", "in", None, (), FACTS),
+        RowMapping("objects", "json-rows", None, (), FACTS),
+        RowMapping("rooms", None, "public.rooms", ("id",), FACTS),
+        RowMapping("others", "debezium", None, (), FACTS[2:]),
+    ),
+)
 TRIPLE = ("triple", (A, B, C))
 INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
 
@@ -28,13 +51,14 @@ def batch(messages, topic="in"):
     """Messages of a value and headers, as the source returns them."""
     header = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
     headers = [
-        [{"key": key, "value": value.encode()} for key, value in pairs.items()] or None
+        [{"key": key, "value": value.encode()} for key, value in pairs.items() if key != "topic"]
+        or None
         for _, pairs in messages
     ]
-    values = [value if isinstance(value, bytes) else value.encode() for value, _ in messages]
+    values = [value.encode() if isinstance(value, str) else value for value, _ in messages]
     return pa.table(
         {
-            "topic": [topic] * len(messages),
+            "topic": [pairs.get("topic", topic) for _, pairs in messages],
             "partition": [2] * len(messages),
             "offset": [*range(len(messages))],
             "value": pa.array(values, pa.binary()),
@@ -56,8 +80,15 @@ def decoded(*messages, options=OPTIONS, topic="in"):
 
 
 def of_type(name, **headers):
-    """The headers of a message of a format."""
-    return {"content-type": of_name(name).content_types[0], **headers}
+    """The headers of a message of a format, or its topic if the format has no content type."""
+    types = of_name(name).content_types
+    return {"content-type": types[0], **headers} if types else {"topic": name, **headers}
+
+
+def event(op, before=None, after=None, *, wrapped=False, **source):
+    """A change event of Debezium."""
+    change = {"op": op, "before": before, "after": after, "source": source, "ts_ms": 1}
+    return json.dumps({"schema": {"type": "struct"}, "payload": change} if wrapped else change)
 
 
 LINE = f"{A} {B} {C} ."
@@ -109,6 +140,93 @@ GOOD = {
         of_type("json-ld"),
         {("triple", (A, B, "_:message-in-2-0-1")): 1, ("triple", ("_:message-in-2-0-1", B, C)): 1},
     ),
+}
+ROW = {"id": "a", "floor": 3, "page": "http://e/p?x=1#y z", "size": [1, 2]}
+EMPTY = {"id": "b /ü成,", "floor": None, "page": None, "size": None}
+PUBLIC = {"db": "db", "schema": "public", "table": "rooms", "ts_ms": 7}
+FACTS_OF_ROW = {
+    ("triple", (A, B, f'"3"^^{INTEGER}')): 1,
+    ("edge", ("<http://e/p?x=1#y%20z>", '"3: a"@en')): 1,
+    ("quad", (A, B, C, G)): 1,
+}
+FACTS_OF_EMPTY = {("quad", ("<http://e/b%20%2Fü成%2C>", B, C, G)): 1}
+GOOD |= {
+    "a row": (json.dumps(ROW), of_type("json-rows"), FACTS_OF_ROW),
+    "rows": (
+        json.dumps([ROW, EMPTY, ROW]),
+        of_type("json-rows", diff="-1"),
+        {
+            **dict.fromkeys(FACTS_OF_ROW, -2),
+            **dict.fromkeys(FACTS_OF_EMPTY, -1),
+        },
+    ),
+    "no rows": ("[]", of_type("json-rows"), {}),
+    "numbers and booleans": (
+        json.dumps([{**ROW, "floor": 0.5}, {**ROW, "floor": True}, {**ROW, "floor": 1}]),
+        of_type("json-rows"),
+        {
+            ("triple", (A, B, '"5.0E-1"^^<http://www.w3.org/2001/XMLSchema#double>')): 1,
+            ("triple", (A, B, '"true"^^<http://www.w3.org/2001/XMLSchema#boolean>')): 1,
+            ("triple", (A, B, f'"1"^^{INTEGER}')): 1,
+            **{
+                ("edge", ("<http://e/p?x=1#y%20z>", f'"{floor}: a"@en')): 1
+                for floor in ("0.5", "true", "1")
+            },
+            ("quad", (A, B, C, G)): 3,
+        },
+    ),
+    "CSV": (
+        '\ufeffid,"floor",page,"a ""b"""\r\na,3,http://e/p?x=1#y z,\r\n\r\n"b /ü成,",,,"\n"\n',
+        of_type("csv", diff="2"),
+        dict.fromkeys((*FACTS_OF_ROW, *FACTS_OF_EMPTY), 2),
+    ),
+    "cells that look like terms and numbers": (
+        "floor,page,id\n007,,a\n1.50,,a\n<http://e/x>,,a\n",
+        of_type("csv"),
+        {
+            ("triple", (A, B, f'"007"^^{INTEGER}')): 1,
+            ("triple", (A, B, '"1.50"^^<http://www.w3.org/2001/XMLSchema#decimal>')): 1,
+            ("triple", (A, B, '"<http://e/x>"')): 1,
+            ("quad", (A, B, C, G)): 3,
+        },
+    ),
+    "a header alone": ("id,floor,page", of_type("csv"), {}),
+    "a created row": (event("c", None, ROW, **PUBLIC), of_type("debezium"), FACTS_OF_ROW),
+    "a row of a snapshot": (
+        event("r", None, ROW, wrapped=True, **PUBLIC),
+        of_type("debezium"),
+        FACTS_OF_ROW,
+    ),
+    "an updated row": (
+        event("u", ROW, {**ROW, "page": None}, **PUBLIC),
+        of_type("debezium", diff="5"),
+        {
+            **dict.fromkeys(FACTS_OF_ROW, 0),
+            ("edge", ("<http://e/p?x=1#y%20z>", '"3: a"@en')): -1,
+        },
+    ),
+    "a deleted row": (
+        event("d", ROW, None, wrapped=True, **PUBLIC),
+        of_type("debezium"),
+        dict.fromkeys(FACTS_OF_ROW, -1),
+    ),
+    "a deleted row with NULLs": (
+        event("d", {**EMPTY, "size": 1}, None, **PUBLIC),
+        of_type("debezium"),
+        dict.fromkeys(FACTS_OF_EMPTY, -1),
+    ),
+    "an updated row that had NULLs only": (
+        event("u", EMPTY, {**EMPTY, "id": "a"}, **PUBLIC),
+        of_type("debezium"),
+        {("quad", (A, B, C, G)): 1, **dict.fromkeys(FACTS_OF_EMPTY, -1)},
+    ),
+    "a row of another table": (
+        json.dumps({"op": "c", "after": {}}).replace("{}", json.dumps({"id": "a"})),
+        of_type("debezium"),
+        {("quad", (A, B, C, G)): 1},
+    ),
+    "a tombstone": (None, of_type("debezium"), {}),
+    "a tombstone in a wrapper": ('{"schema":null,"payload":null}', of_type("debezium"), {}),
 }
 BAD = {
     "an array with a bad update": (
@@ -213,6 +331,139 @@ BAD = {
         Reason.MALFORMED_DOCUMENT,
         "No LoadDocumentCallback",
     ),
+    "no value": (None, of_type("json-rows"), Reason.EMPTY_VALUE, "The message has no value"),
+    "an empty value": ("", of_type("debezium"), Reason.EMPTY_VALUE, "The message has no value"),
+    "rows without a mapping": (
+        json.dumps(ROW),
+        {**of_type("csv"), "topic": "unmapped"},
+        Reason.NO_MAPPING,
+        "The configuration has no mapping for the topic 'unmapped'; add one to [input.map] with",
+    ),
+    "a row without a column": (
+        json.dumps([ROW, {"id": 1, "page": None}]),
+        of_type("json-rows"),
+        Reason.MISSING_FIELD,
+        "Row 2: The row has no column 'floor', which input.map.objects reads; it has id, page.",
+    ),
+    "an array in a column": (
+        json.dumps({**ROW, "floor": [1]}),
+        of_type("json-rows"),
+        Reason.WRONG_TYPE,
+        "The column 'floor' is a JSON array; it must be",
+    ),
+    "a row that is none": (
+        "[1]",
+        of_type("json-rows"),
+        Reason.NOT_AN_OBJECT,
+        "Row 1: The value is a JSON number",
+    ),
+    "a row with an IRI that is none": (
+        json.dumps([ROW, {**ROW, "page": "e"}]),
+        of_type("json-rows"),
+        Reason.INVALID_IRI,
+        "Row 2: ",
+    ),
+    "a row with a long term": (
+        json.dumps([ROW, {**ROW, "floor": "x" * 99}]),
+        of_type("json-rows"),
+        Reason.OVERSIZED_TERM,
+        "Row 2: A term has 101 bytes",
+    ),
+    "rows with a bad diff": (
+        json.dumps(ROW),
+        of_type("json-rows", diff="x"),
+        Reason.WRONG_TYPE,
+        "The header diff",
+    ),
+    "an open row": ('{"id":1', of_type("json-rows"), Reason.NOT_JSON, "The value is not JSON"),
+    "a large number in a row": (
+        json.dumps(ROW).replace("3", "1e999"),
+        of_type("json-rows"),
+        Reason.NUMBER_OUT_OF_RANGE,
+        "Number out of range",
+    ),
+    "CSV without a column": (
+        "id,floor\n1,2\n",
+        of_type("csv"),
+        Reason.MISSING_FIELD,
+        "The row has no column 'page', which input.map.cells reads; it has id, floor.",
+    ),
+    "CSV with a short record": (
+        'id,floor,page\n"a\nb",2,\n1,2\n',
+        of_type("csv"),
+        Reason.MALFORMED_LINE,
+        "Line 4: The record has 2 cells, but the header has 3.",
+    ),
+    "CSV with an open cell": (
+        'id,floor,page\n1,2,"\n',
+        of_type("csv"),
+        Reason.MALFORMED_LINE,
+        "Line 2: Not RFC 4180: ",
+    ),
+    "CSV with a column twice": (
+        "id,floor,page,id\n1,2,3,4\n",
+        of_type("csv"),
+        Reason.MALFORMED_LINE,
+        "Line 1: The header has two columns 'id'.",
+    ),
+    "CSV that is not UTF-8": (b"id,\xff", of_type("csv"), Reason.NOT_UTF8, "The value is not UTF"),
+    "CSV with NUL": ("id,floor,page\na,\0,\n", of_type("csv"), Reason.NUL, "Line 2: A term"),
+    "a truncated table": (
+        event("t", **PUBLIC),
+        of_type("debezium"),
+        Reason.UNKNOWN_OPERATION,
+        'op is "t": the table',
+    ),
+    "a logical message": (
+        event("m"),
+        of_type("debezium"),
+        Reason.UNKNOWN_OPERATION,
+        "op is 'm'; it must be one of c",
+    ),
+    "an update without the old row": (
+        event("u", None, ROW, **PUBLIC),
+        of_type("debezium"),
+        Reason.MISSING_FIELD,
+        'before is null in an event with op "u". In PostgreSQL, ALTER TABLE … REPLICA IDENTITY',
+    ),
+    "a creation without a row": (
+        event("c", ROW, None, **PUBLIC),
+        of_type("debezium"),
+        Reason.MISSING_FIELD,
+        'after is null in an event with op "c".',
+    ),
+    "a deletion with less than a row": (
+        event("d", {"id": "a"}, **PUBLIC),
+        of_type("debezium"),
+        Reason.MISSING_FIELD,
+        "before: The row has no column 'floor', which input.map.rooms reads; it has id. In Postg",
+    ),
+    "a deletion with the key alone": (
+        event("d", EMPTY, **PUBLIC),
+        of_type("debezium"),
+        Reason.MISSING_FIELD,
+        "before: The deleted row has nothing but its key (id). In PostgreSQL, ALTER TABLE",
+    ),
+    "a long value that was not sent": (
+        event("u", ROW, {**ROW, "floor": "__debezium_unavailable_value"}, **PUBLIC),
+        of_type("debezium"),
+        Reason.MISSING_FIELD,
+        "after: The value of the column 'floor' was not sent. In PostgreSQL, ALTER TABLE",
+    ),
+    "an old row with an array": (
+        event("d", {**ROW, "floor": []}, **PUBLIC),
+        of_type("debezium"),
+        Reason.WRONG_TYPE,
+        "before: The column 'floor' is a JSON array; it must be a string, a number, a boolean or n",
+    ),
+    "no envelope": (json.dumps(ROW), of_type("debezium"), Reason.MISSING_FIELD, "The field op is"),
+    "a number as op": (
+        '{"op":1}',
+        of_type("debezium"),
+        Reason.WRONG_TYPE,
+        "The value is no change event of",
+    ),
+    "an event that is not JSON": ("{", of_type("debezium"), Reason.NOT_JSON, "The value is not J"),
 }
 
 
@@ -231,21 +482,26 @@ def test_a_message_with_a_mistake_changes_nothing(name):
     value, headers, reason, begin = BAD[name]
     good = (LINE, of_type("nquads"))
     updates, [(row, found, detail)] = decoded(good, (value, headers), good)
-    assert (row, found) == (1, reason)
+    assert (row, found) == (1, reason), detail
     assert detail.startswith(begin), detail
     assert updates == {TRIPLE: 2}
 
 
-@given(st.permutations([*GOOD.values(), *BAD.values()]))
-def test_messages_of_all_formats_in_one_batch(messages):
+@cache
+def rejected_alone(name):
+    """Why a bad message is rejected if it is the only one of its batch."""
+    value, headers, *_ = BAD[name]
+    [(_, reason, detail)] = decoded((value, headers))[1]
+    return reason, detail
+
+
+@given(st.permutations([*GOOD, *BAD]))
+def test_messages_of_all_formats_in_one_batch(names):
     """Each is read as it is alone, but for labels that depend on its offset."""
-    _, rejected = decoded(*((value, headers) for value, headers, *_ in messages))
-    for row, reason, detail in rejected:
-        value, headers, *expected = messages[row]
-        [(_, alone, why)] = decoded((value, headers))[1]
-        assert (reason, detail) == (alone, why)
-        assert len(expected) == 2
-    assert len(rejected) == len(BAD)
+    _, rejected = decoded(*(({**GOOD, **BAD})[name][:2] for name in names))
+    assert {names[row]: why for row, *why in rejected} == {
+        name: [*rejected_alone(name)] for name in BAD
+    }
 
 
 def test_the_topic_has_a_format():
@@ -297,3 +553,52 @@ def test_every_format_has_a_message():
     assert {name for each in MESSAGES for name in each.content_types} - named == {
         *of_name("json-lines").content_types[1:]
     }
+    topics = {headers.get("topic") for _, headers, _ in GOOD.values()}
+    assert {each.name for each in UNTYPED} == topics - {None}
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ({"db": "d", "schema": "s", "table": "t"}, "d.s.t"),
+        ({"db": "e", "schema": "s", "table": "t"}, "s.t"),
+        ({"db": "d", "table": "t"}, "d.t"),
+        ({"db": "d", "schema": "r", "table": "t"}, "t"),
+        ({"db": "d", "schema": "s", "table": "u"}, "the topic"),
+        ({"db": "d"}, "the topic"),
+    ],
+)
+def test_a_table_has_the_mapping_that_names_it_best(source, expected):
+    """The full name comes first, then shorter ones, and the topic last."""
+    mappings = tuple(
+        RowMapping(
+            name, None, name, (), (MappedFact("edge", (argument(A), argument(f'"{name}"'))),)
+        )
+        for name in ("t", "d.t", "s.t", "d.s.t")
+    )
+    of_topic = MappedFact("edge", (argument(A), argument('"the topic"')))
+    mappings += (RowMapping("topic", "in", None, (), (of_topic,)),)
+    options = replace(OPTIONS, default=of_name("debezium"), mappings=mappings)
+    updates, rejected = decoded((event("c", None, {}, **source), {}), options=options)
+    assert rejected == []
+    assert updates == {("edge", (A, f'"{expected}"')): 1}
+
+
+def test_an_event_has_the_time_of_its_change():
+    """It is that of the database, or else that of the message."""
+    options = replace(OPTIONS, default=of_name("debezium"))
+    for source, expected in ((PUBLIC, 7), ({}, int(APPENDED.timestamp() * 1000))):
+        value = event("c", None, ROW, **{**source, "table": "rooms", "schema": "public"})
+        result = Codec(Dictionary(), ARITIES, options).decode(batch([(value, {})]))
+        assert result.event_time == expected
+
+
+def test_an_event_of_a_table_without_a_mapping_is_rejected():
+    """The reason says how to add one."""
+    value = event("c", None, ROW, schema="public", table="halls")
+    _, [(_, reason, detail)] = decoded(
+        (value, of_type("debezium")), options=replace(OPTIONS, mappings=OPTIONS.mappings[:3])
+    )
+    assert reason is Reason.NO_MAPPING
+    assert "no mapping for the table 'public.halls'; add one to [input.map]" in detail
+    assert detail.endswith('with table = "public.halls".')

@@ -31,14 +31,17 @@ class Format:
     Attributes:
         name: As the command line names it.
         suffixes: Suffixes of its files, without that of a compression.
-        content_types: As messages name it; the first is the registered or usual one.
+        content_types: As messages name it; the first is the registered or usual one. Without any,
+            the configuration names the topics that have it.
         module: Full name of its module.
+        tombstones: Whether a message without a value says nothing, instead of being rejected.
     """
 
     name: str
     suffixes: tuple[str, ...]
     content_types: tuple[str, ...]
     module: str
+    tombstones: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
+
+    from streamreasoner.row_mapping import RowMapping
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,10 +24,12 @@ class Messages:
     Attributes:
         batch: The messages, with the columns of the source.
         rows: Their rows in the whole batch, ascending, int64 of shape (n,).
+        mappings: The facts of the rows of tables.
     """
 
     batch: pa.Table
     rows: NDArray[np.int64]
+    mappings: Sequence[RowMapping] = ()
 
     def __len__(self) -> int:
         return len(self.rows)

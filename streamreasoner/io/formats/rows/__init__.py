@@ -1,0 +1,1 @@
+"""Rows of tables: formats whose updates a mapping of the configuration makes."""

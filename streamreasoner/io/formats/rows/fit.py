@@ -1,0 +1,63 @@
+"""Whether mappings fit a program. Invariant: no row of an accepted mapping fails for its shape."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamreasoner.errors import ConfigError
+from streamreasoner.lang.ast import ARITIES
+from streamreasoner.row_mapping import Column, Constant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from streamreasoner.row_mapping import Argument, MappedFact, RowMapping
+
+_IRI, _BLANK_NODE, _LITERAL = "<", "_", '"'
+_PARTS = {0: "subject", 1: "predicate", 3: "graph"}
+
+
+def check_mappings(
+    mappings: Iterable[RowMapping], arities: Mapping[str, int], *, may_change: bool
+) -> None:
+    """Check mappings before the first row of them is read.
+
+    Args:
+        mappings: Those of the configuration.
+        arities: The predicates of the program, and their arities.
+        may_change: Whether the program may get further predicates.
+
+    Raises:
+        ConfigError: Lists every fact that each row would be rejected for.
+    """
+    problems = [
+        f"  input.map.{mapping.name}.facts[{at}]: {problem}"
+        for mapping in mappings
+        for at, fact in enumerate(mapping.facts)
+        for problem in _problems(fact, arities, may_change=may_change)
+    ]
+    if problems:
+        raise ConfigError("\n".join(["The mappings do not fit the program:", *problems]))
+
+
+def _problems(fact: MappedFact, arities: Mapping[str, int], *, may_change: bool) -> Iterator[str]:
+    arity = {**arities, **ARITIES}.get(fact.predicate)
+    if fact.predicate not in arities and not may_change:
+        known = ", ".join(sorted(arities))
+        yield f"the program has no predicate {fact.predicate}; it has {known}"
+    elif arity is not None and len(fact.args) != arity:
+        yield f"{fact.predicate} has {arity} arguments; found {len(fact.args)}"
+    elif fact.predicate in ARITIES:
+        for position, part in _PARTS.items():
+            if position < len(fact.args):
+                kind = _first_character(fact.args[position])
+                if kind == _LITERAL or (part == "predicate" and kind == _BLANK_NODE):
+                    allowed = "an IRI" if part == "predicate" else "an IRI or a blank node"
+                    yield f"args[{position}], the {part} of a {fact.predicate}, must be {allowed}"
+
+
+def _first_character(argument: Argument) -> str:
+    """Which kind of term an argument is in all rows."""
+    if isinstance(argument, Column):
+        return _LITERAL
+    return (argument.term if isinstance(argument, Constant) else argument.texts[0])[0]
