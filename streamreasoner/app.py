@@ -38,9 +38,9 @@ from streamreasoner.io.spark.offsets import Checkpoint
 from streamreasoner.io.spark.query import Query
 from streamreasoner.io.spark.source import read_stream
 from streamreasoner.pipeline import recovery, warmup
+from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.pipeline.batch import EpochRunner, Parts
 from streamreasoner.pipeline.evaluator import Evaluator
-from streamreasoner.pipeline.failing.attempts import AttemptsFile
 from streamreasoner.pipeline.failing.last_resort import LastResort
 from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
 from streamreasoner.pipeline.lock import StateLock

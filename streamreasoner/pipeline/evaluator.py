@@ -20,7 +20,7 @@ from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.codec.envelope import append_milliseconds
 from streamreasoner.io.formats.rejected import Reason, Rejected
 from streamreasoner.io.kafka.dead_letter import dead_letters
-from streamreasoner.pipeline.failing.attempts import Verdict
+from streamreasoner.pipeline.attempts import Verdict
 from streamreasoner.pipeline.in_effect import Decision, decide
 from streamreasoner.pipeline.observers import timed
 

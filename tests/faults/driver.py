@@ -19,7 +19,7 @@ from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.config import load
 from streamreasoner.io.kafka.sink import Sink
 from streamreasoner.pipeline import recovery
-from streamreasoner.pipeline.failing.attempts import AttemptsFile
+from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.pipeline.observers import PipelineObserver
 from streamreasoner.state import schemas
 from streamreasoner.state.delta.table import Table

@@ -27,7 +27,7 @@ from streamreasoner.errors import (
     StateFullError,
     StreamReasonerError,
 )
-from streamreasoner.pipeline.failing.attempts import Attempts, LeftOut, Verdict
+from streamreasoner.pipeline.attempts import Attempts, LeftOut, Verdict
 from streamreasoner.pipeline.failing.isolation import isolate
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from streamreasoner.pipeline.attempts import AttemptsFile
     from streamreasoner.pipeline.evaluator import Evaluated, Evaluator
-    from streamreasoner.pipeline.failing.attempts import AttemptsFile
     from streamreasoner.state.record import Offsets
 
 _ENVIRONMENT = (

@@ -19,8 +19,8 @@ from streamreasoner.errors import (
     StreamReasonerError,
 )
 from streamreasoner.io.codec.decode import InputOptions
+from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.pipeline.evaluator import Evaluator
-from streamreasoner.pipeline.failing.attempts import AttemptsFile
 from streamreasoner.pipeline.failing.last_resort import LastResort, is_environmental
 from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
 from streamreasoner.pipeline.observers import Observers

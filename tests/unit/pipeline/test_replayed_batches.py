@@ -13,9 +13,9 @@ from streamreasoner.errors import BrokerError
 from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.codec.encode import ChangeEncoder
 from streamreasoner.io.spark.offsets import Checkpoint
+from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.pipeline.batch import EpochRunner, Parts
 from streamreasoner.pipeline.evaluator import Evaluator
-from streamreasoner.pipeline.failing.attempts import AttemptsFile
 from streamreasoner.pipeline.failing.last_resort import LastResort
 from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
 from streamreasoner.pipeline.observers import Observers
