@@ -23,9 +23,12 @@ from streamreasoner.cli.offline.materialize import materialize
 from streamreasoner.cli.offline.shell import shell
 from streamreasoner.cli.operation import rules
 from streamreasoner.cli.operation.demo import demo
+from streamreasoner.cli.operation.diff import diff
+from streamreasoner.cli.operation.history import history
 from streamreasoner.cli.operation.migrate import migrate
 from streamreasoner.cli.operation.rebuild import rebuild
 from streamreasoner.cli.operation.run import run
+from streamreasoner.cli.operation.state import state
 from streamreasoner.errors import StreamReasonerError
 
 _INTERRUPTED = 130
@@ -35,6 +38,9 @@ app.command()(demo)
 app.command()(run)
 app.command()(migrate)
 app.command()(rebuild)
+app.command()(state)
+app.command()(diff)
+app.command()(history)
 app.command()(check)
 app.command()(materialize)
 app.command()(explain)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 
@@ -16,13 +16,25 @@ from streamreasoner.lang.ast import Constant, Variable
 from streamreasoner.values.order import order_key
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from streamreasoner.lang.ast import Term
-    from streamreasoner.rdf.dictionary import TermDictionary
 
 _CACHED_KEYS = 1 << 16
 _key_of_term = lru_cache(maxsize=_CACHED_KEYS)(order_key)
+
+
+class Terms(Protocol):
+    """Terms and their ids: a dictionary, or the terms of a stored state."""
+
+    def find(self, term: str) -> int | None:
+        """Id of a canonical term, or None if there is none."""
+        ...
+
+    def decode(self, ids: NDArray[np.integer]) -> pa.LargeStringArray:
+        """The terms of ids (any shape, flattened), in the same order."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +58,7 @@ def sort_key(fact: Fact) -> tuple[str, tuple[bytes, ...]]:
     return fact.predicate, tuple(map(_key_of_term, fact.arguments))
 
 
-def decode_facts(predicate: str, args: NDArray[np.int32], dictionary: TermDictionary) -> list[Fact]:
+def decode_facts(predicate: str, args: NDArray[np.int32], dictionary: Terms) -> list[Fact]:
     """Facts of rows of term ids, in the same order."""
     distinct, positions = np.unique(args, return_inverse=True)
     terms = cast("list[str]", dictionary.decode(distinct).to_pylist())
@@ -54,23 +66,24 @@ def decode_facts(predicate: str, args: NDArray[np.int32], dictionary: TermDictio
     return [Fact(predicate, tuple(terms[i] for i in row)) for row in rows]
 
 
-def in_order(args: NDArray[np.int32], dictionary: TermDictionary) -> NDArray[np.int32]:
+def in_order(args: NDArray[np.int32], dictionary: Terms) -> NDArray[np.int32]:
     """Rows of term ids of one predicate, in the order of `sort_key`.
 
     Each distinct term is compared once, whatever the number of rows.
     """
-    if not args.size:
-        return args
-    distinct, positions = np.unique(args, return_inverse=True)
+    return args[np.lexsort(ranks(args, dictionary).T[::-1])] if args.size else args
+
+
+def ranks(ids: NDArray[np.int32], dictionary: Terms) -> NDArray[np.int64]:
+    """The places of terms in the total order of those given, of the same shape."""
+    distinct, positions = np.unique(ids, return_inverse=True)
     keys = [_key_of_term(term) for term in dictionary.decode(distinct).to_pylist()]
-    ranks = np.empty(len(keys), np.int64)
-    ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
-    return args[np.lexsort(ranks[positions.reshape(args.shape)].T[::-1])]
+    places = np.empty(len(keys), np.int64)
+    places[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
+    return places[positions.reshape(ids.shape)]
 
 
-def matching(
-    pattern: FactPattern, args: NDArray[np.int32], dictionary: TermDictionary
-) -> NDArray[np.bool_]:
+def matching(pattern: FactPattern, args: NDArray[np.int32], dictionary: Terms) -> NDArray[np.bool_]:
     """Which rows of term ids match a pattern: bool of shape (n,)."""
     mask = np.ones(len(args), dtype=np.bool_)
     first: dict[str, int] = {}

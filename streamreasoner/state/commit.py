@@ -39,11 +39,14 @@ from streamreasoner.state.delta import log
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from streamreasoner.state.delta.held import HeldTable
     from streamreasoner.state.delta.table import Table
     from streamreasoner.state.record import Offsets, TableRecord
 
 
-def complete_version(tables: Mapping[str, Table], record: TableRecord | None) -> int | None:
+def complete_version(
+    tables: Mapping[str, Table | HeldTable], record: TableRecord | None
+) -> int | None:
     """The last epoch that every table holds, given the last record of `trace`.
 
     Raises:
@@ -131,7 +134,7 @@ def check_program(epoch: int, stored: str | None, program: str | None) -> None:
         )
 
 
-def last_record(trace: Table) -> TableRecord | None:
+def last_record(trace: Table | HeldTable) -> TableRecord | None:
     """The record of the last epoch in `trace`.
 
     Raises:
@@ -151,7 +154,7 @@ def _describe(program: str | None) -> str:
     return "an unchanged program" if program is None else f"program {program[:12]}"
 
 
-def _has(table: Table, epoch: int) -> bool:
+def _has(table: Table | HeldTable, epoch: int) -> bool:
     return table.epoch is not None and table.epoch >= epoch
 
 

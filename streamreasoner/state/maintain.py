@@ -21,9 +21,10 @@ import pyarrow as pa
 from streamreasoner.errors import StateError
 from streamreasoner.state import consolidate, rows, schemas
 from streamreasoner.state.delta import datafile
+from streamreasoner.state.past.exactness import exact_from
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from streamreasoner.state.delta.datafile import DataFile
     from streamreasoner.state.delta.table import Table
@@ -151,19 +152,35 @@ def merge(table: Table, groups: Sequence[Sequence[DataFile]], horizon: int) -> i
         StateError: A file is damaged, or another process has removed files.
     """
     old = [file for group in groups for file in group]
-    new = [file for group in groups for file in _merged(table, group, horizon)]
-    table.replace(old, new)
+    known = table.snapshot().exact_from
+    first = exact_from(table.snapshot(), table.name, table.epoch or 0)
+    new = []
+    for group in groups:
+        merged = _read(table, group)
+        if table.name == schemas.TRACE:
+            first = max(first, _last_summed(merged, horizon))
+            merged = _sum_old(merged, horizon, table.identity.max_arity)
+        if len(merged):
+            new.append(_write(table, merged, group[0].partition))
+    table.replace(old, new, first if first != known else None)
     return sum(file.size for file in new) - sum(file.size for file in old)
 
 
-def _merged(table: Table, files: Sequence[DataFile], horizon: int) -> list[DataFile]:
+def _read(table: Table, files: Sequence[DataFile]) -> pa.Table:
+    names = schemas.file_schema(table.name, table.identity.max_arity).names
+    return pa.concat_tables(table.read(file, names) for file in files)
+
+
+def _write(table: Table, rows: pa.Table, partition: Mapping[str, str]) -> DataFile:
     schema = schemas.file_schema(table.name, table.identity.max_arity)
-    merged = pa.concat_tables(datafile.read(table.directory, file, schema.names) for file in files)
-    if table.name == schemas.TRACE:
-        merged = _sum_old(merged, horizon, table.identity.max_arity)
-    if not len(merged):
-        return []
-    return [datafile.write(table.directory, merged.cast(schema), files[0].partition)]
+    return datafile.write(table.directory, rows.cast(schema), partition)
+
+
+def _last_summed(trace: pa.Table, horizon: int) -> int:
+    """The epoch that `_sum_old` moves rows of earlier epochs to, if there are any."""
+    epochs = np.unique(trace.column("epoch").to_numpy())
+    past = epochs[epochs <= horizon]
+    return int(past[-1]) if len(past) > 1 else schemas.NOTHING_SUMMED
 
 
 def _sum_old(trace: pa.Table, horizon: int, max_arity: int) -> pa.Table:

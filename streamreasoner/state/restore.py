@@ -23,9 +23,10 @@ from streamreasoner.plan.program_plan import (
 )
 from streamreasoner.state import consolidate, schemas
 from streamreasoner.state.delta import datafile, log, snapshot
+from streamreasoner.state.delta.held import HeldTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -81,18 +82,26 @@ def restore_terms(table: Table, dictionary: TermDictionary) -> int:
     return len(ids)
 
 
-def restore_trace(table: Table, before: int) -> Iterator[TraceRows]:
+def restore_trace(
+    table: Table | HeldTable, before: int, predicates: Collection[str] | None = None
+) -> Iterator[TraceRows]:
     """The trace of all epochs below `before`, summed over epochs, in blocks of one predicate each.
 
     All rows of a fact are in one block. Memory holds one block and some million rows of its
     predicate that are not summed yet, so its use does not grow with the state.
+
+    Args:
+        table: The table `trace`.
+        before: The epoch to stop before.
+        predicates: The predicates to read; None for all.
 
     Raises:
         StateError: A data file cannot be read.
     """
     by_predicate: dict[str, list[DataFile]] = {}
     for file in table.files():
-        by_predicate.setdefault(file.predicate, []).append(file)
+        if predicates is None or file.predicate in predicates:
+            by_predicate.setdefault(file.predicate, []).append(file)
     for predicate in sorted(by_predicate):
         files = by_predicate[predicate]
         parts = -(-sum(file.rows for file in files) // BLOCK_ROWS)
@@ -103,18 +112,16 @@ def restore_trace(table: Table, before: int) -> Iterator[TraceRows]:
 
 
 def _block(
-    table: Table, files: Sequence[DataFile], before: int, part: int, parts: int
+    table: Table | HeldTable, files: Sequence[DataFile], before: int, part: int, parts: int
 ) -> TraceRows:
     """The rows of a predicate whose first argument is `part` modulo `parts`."""
-    arguments = schemas.arg_columns(table.identity.max_arity)
+    arguments = schemas.arg_columns(table.max_arity)
     arity = 0
     summed: list[NDArray[np.signedinteger]] = []
     pending: list[list[NDArray[np.signedinteger]]] = []
     pending_rows = 0
     for file in files:
-        read = datafile.read(
-            table.directory, file, [*arguments, "iteration", "epoch", "multiplicity"]
-        )
+        read = table.read(file, [*arguments, "iteration", "epoch", "multiplicity"])
         mask = pc.less(read.column("epoch"), before)
         if parts > 1 and read.column(arguments[0]).null_count == 0:
             first = read.column(arguments[0]).to_numpy()
@@ -170,7 +177,7 @@ def asserted(directory: Path, before: int) -> Iterator[Asserted]:
     Raises:
         StateError: A table is damaged.
     """
-    texts = _terms(directory / schemas.TERMS)
+    texts = terms_by_id(HeldTable(directory / schemas.TERMS))
     trace = directory / schemas.TRACE
     arguments = schemas.arg_columns(schemas.argument_count(snapshot.read(trace).columns))
     by_predicate: dict[str, list[DataFile]] = {}
@@ -204,10 +211,13 @@ def asserted(directory: Path, before: int) -> Iterator[Asserted]:
                 yield predicate, args, multiplicity, None
 
 
-def _terms(directory: Path) -> pa.Array:
-    """The terms by id."""
-    files = datafile.of_snapshot(directory, snapshot.read(directory))
-    read = [datafile.read(directory, file, ["id", "term"]) for file in files]
+def terms_by_id(table: HeldTable) -> pa.LargeStringArray:
+    """The terms of the table `terms` by id.
+
+    Raises:
+        StateError: A data file is damaged.
+    """
+    read = [table.read(file, ["id", "term"]) for file in table.files()]
     if not read:
         return pa.array([], pa.large_string())
     rows = pa.concat_tables(read)

@@ -41,6 +41,9 @@ MAX_UNUSED_FILES: Final = 128
 MAX_OLD_COMMITS: Final = 128
 """Commits before the last two checkpoints; beyond this number they are deleted early."""
 
+NOTHING_SUMMED: Final = -1
+"""What a table is exact from when all epochs are as they were written."""
+
 
 def arg_columns(max_arity: int) -> tuple[str, ...]:
     """Columns of `trace` that hold term ids: a0, a1, ..."""

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from _typeshed import ReadableBuffer
+
     from streamreasoner.state.delta.log import Action
     from streamreasoner.state.delta.snapshot import Snapshot
 
@@ -95,13 +97,21 @@ def write(directory: Path, rows: pa.Table, partition: Mapping[str, str]) -> Data
     )
 
 
-def read(directory: Path, file: DataFile, columns: Sequence[str]) -> pa.Table:
+def read(
+    directory: Path, file: DataFile, columns: Sequence[str], held: ReadableBuffer | None = None
+) -> pa.Table:
     """Read columns of one data file after verifying its bytes.
+
+    Args:
+        directory: The table.
+        file: One of its files.
+        columns: Names of columns.
+        held: The bytes of the file, if it may be deleted.
 
     Raises:
         StateError: The file is damaged.
     """
-    data = _verified(directory, file)
+    data = _verified(directory, file, held)
     try:
         parquet = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
         # Threads cost more than they save in a small file.
@@ -163,14 +173,17 @@ def remove_action(file: DataFile) -> Action:
     }
 
 
-def _verified(directory: Path, file: DataFile) -> bytes:
+def _verified(
+    directory: Path, file: DataFile, held: ReadableBuffer | None = None
+) -> ReadableBuffer:
     path = file.path_in(directory)
     try:
-        data = path.read_bytes()
+        data = path.read_bytes() if held is None else held
     except OSError as error:
         raise _damage(path, f"cannot be read: {error}") from error
-    if len(data) != file.size:
-        raise _damage(path, f"has {len(data)} bytes, but the log says {file.size}")
+    size = memoryview(data).nbytes
+    if size != file.size:
+        raise _damage(path, f"has {size} bytes, but the log says {file.size}")
     if file.digest and seal.digest(data) != file.digest:
         raise _damage(path, "is damaged: its digest differs from the one in the log")
     return data

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 RECORD_KEY: Final = "streamreasoner"
 ENGINE: Final = "streamreasoner"
+EXACT_FROM: Final = "streamreasoner:exact-from"
+"""Name of the `txn` of `exactness`; an application id has no colon."""
 _ACTIONS: Final = {"commitInfo", "protocol", "metaData", "txn", "add", "remove", "cdc"}
 
 _HOW: Final = (
@@ -131,6 +133,11 @@ def commit_info(operation: str, record: TableRecord | None = None) -> Action:
 def transaction(app_id: str, epoch: int) -> Action:
     """The `txn` action: the last epoch of an application that the table holds."""
     return {"txn": {"appId": app_id, "version": epoch, "lastUpdated": int(time.time() * 1000)}}
+
+
+def exactness(epoch: int) -> Action:
+    """The `txn` action that says which epochs can be asked of a table: from this one on, all."""
+    return transaction(EXACT_FROM, epoch)
 
 
 def read_commit(path: Path, *, sealed: bool = True) -> list[Action]:

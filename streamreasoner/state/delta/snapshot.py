@@ -66,6 +66,14 @@ class Snapshot:
         transaction = self.transactions.get(app_id)
         return None if transaction is None else int(transaction["version"])
 
+    @property
+    def exact_from(self) -> int | None:
+        """The first epoch whose rows are neither summed with later ones nor deleted.
+
+        -1 if all are as they were written, None if a release that wrote the table did not say.
+        """
+        return self.epoch(log.EXACT_FROM)
+
     def record(self, epoch: int) -> TableRecord | None:
         """The record of one of the last epochs, None if the log no longer holds it."""
         return next((record for record in self.records if record.epoch == epoch), None)

@@ -154,8 +154,15 @@ class Table:
         self._broken.clear()
         return sum(file.size for file in added)
 
-    def replace(self, old: Sequence[DataFile], new: Sequence[DataFile]) -> None:
+    def replace(
+        self, old: Sequence[DataFile], new: Sequence[DataFile], exact_from: int | None = None
+    ) -> None:
         """Replace files by others with the same content; safe to run concurrently with `append`.
+
+        Args:
+            old: Files of the newest snapshot.
+            new: Files that are not in the table yet.
+            exact_from: The first epoch that can still be asked, if that changes.
 
         Raises:
             StateError: Another process has removed files from the table, or writes epochs to it.
@@ -172,6 +179,7 @@ class Table:
         self._commit(
             [
                 log.commit_info("OPTIMIZE"),
+                *([] if exact_from is None else [log.exactness(exact_from)]),
                 *(datafile.remove_action(file) for file in old),
                 *(datafile.add_action(file, data_change=False) for file in new),
             ],
@@ -215,6 +223,19 @@ class Table:
             StateError: The table cannot be read.
         """
         return datafile.of_snapshot(self.directory, self.snapshot())
+
+    @property
+    def max_arity(self) -> int:
+        """Number of argument columns of `trace`."""
+        return self.identity.max_arity
+
+    def read(self, file: DataFile, columns: Sequence[str]) -> pa.Table:
+        """Read columns of a data file.
+
+        Raises:
+            StateError: The file is damaged.
+        """
+        return datafile.read(self.directory, file, columns)
 
     def verify(self) -> None:
         """Verify every data file, on behalf of readers that do not verify what they read.
@@ -314,7 +335,12 @@ def _first_commit(name: str, identity: Identity) -> list[Action]:
         "minReaderVersion": replay.READER_VERSION,
         "minWriterVersion": replay.WRITER_VERSION,
     }
-    return [log.commit_info("CREATE TABLE"), {"protocol": protocol}, {"metaData": metadata}]
+    return [
+        log.commit_info("CREATE TABLE"),
+        {"protocol": protocol},
+        {"metaData": metadata},
+        log.exactness(schemas.NOTHING_SUMMED),
+    ]
 
 
 def _schema_string(schema: pa.Schema) -> str:

@@ -1,0 +1,87 @@
+"""Epochs as a user names them: by number or time. Invariant: a time never names a later epoch."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from streamreasoner.errors import DataError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from streamreasoner.config import Config
+    from streamreasoner.query.past import PastFacts
+    from streamreasoner.state.past.epochs import Past
+
+
+class Lines(Enum):
+    """What is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+Format = Annotated[
+    Lines, typer.Option("--format", help="Lines in the rule language, or JSON lines.")
+]
+MOMENT_HELP = "an epoch, or a time such as 2026-01-31T12:00:00Z: the last epoch that was not later"
+
+
+def open_past(config: Config) -> PastFacts:
+    """The facts of a state, whose pipeline may be running.
+
+    Raises:
+        StateError: There is no state, or it is damaged.
+    """
+    from streamreasoner.query.past import PastFacts
+    from streamreasoner.state.past.epochs import Past
+
+    return PastFacts(Past(config.state.tables))
+
+
+def epoch_of(past: Past, moment: str | None) -> int:
+    """The epoch that a text names, the last one by default.
+
+    Raises:
+        DataError: The text is neither a number nor a time.
+        StateError: The epoch cannot be asked for.
+    """
+    if moment is None:
+        return past.last
+    if moment.isascii() and moment.isdigit():
+        epoch = int(moment)
+    else:
+        time = time_of(moment)
+        if time is None:
+            raise DataError(
+                f"'{moment}' is neither an epoch nor a time; write a time as 2026-01-31T12:00:00Z."
+            )
+        epoch = past.epoch_at(time)
+    past.check(epoch)
+    return epoch
+
+
+def time_of(text: str) -> datetime | None:
+    """The time that a text is, None if it is not one."""
+    import numpy as np
+
+    from streamreasoner.io.formats.reading import timestamps
+
+    [milliseconds] = timestamps.milliseconds([text], np.zeros(1, np.int64)).tolist()
+    return None if milliseconds == timestamps.INVALID else timestamps.instant(milliseconds)
+
+
+def iso(time: datetime | None) -> str | None:
+    """A time as messages of the output topic have it."""
+    from datetime import UTC, timedelta
+    from datetime import datetime as moment
+
+    from streamreasoner.io.formats.reading import timestamps
+
+    if time is None:
+        return None
+    milliseconds = (time - moment(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+    return timestamps.iso(milliseconds)

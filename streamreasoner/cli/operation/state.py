@@ -1,0 +1,63 @@
+"""`streamreasoner state`: the present facts at the end of an epoch, beside a running pipeline."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from streamreasoner.cli.operation.moments import MOMENT_HELP, Format, Lines
+from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads it
+
+
+def state(
+    config: ConfigFile,
+    pattern: Annotated[
+        str | None,
+        typer.Argument(
+            # Escaped: rich would read the bracket as markup.
+            help="A predicate, or a pattern in the rule language with the prefixes of the program:"
+            " path, 'path(ex:a, ?x)', '\\[_, a, ex:B]'; default: all predicates."
+        ),
+    ] = None,
+    *,
+    at: Annotated[
+        str | None, typer.Option(help=f"As of the end of {MOMENT_HELP}; default: the last epoch.")
+    ] = None,
+    format_: Format = Lines.TEXT,
+) -> None:
+    """Print the present facts of a state, asserted and derived.
+
+    The pipeline may be running. JSON lines are updates, which `produce` can send.
+    """
+    from streamreasoner.cli.operation.moments import epoch_of, open_past
+    from streamreasoner.config import load
+    from streamreasoner.explain.fact import prefixes
+    from streamreasoner.explain.render.prefixed import ExplanationPrinter
+    from streamreasoner.io.formats.json import write_fact
+    from streamreasoner.lang.ast import Prefix
+    from streamreasoner.query.facts import FactPattern
+    from streamreasoner.shell.syntax import Scope, read_pattern
+
+    facts = open_past(load(config))
+    epoch = epoch_of(facts.past, at)
+    program = facts.program(epoch)
+    names = prefixes(program)
+    if pattern is None:
+        patterns = [FactPattern(predicate) for predicate in sorted(program.arities)]
+    else:
+        directives = tuple(
+            directive for directive in program.program.directives if isinstance(directive, Prefix)
+        )
+        patterns = [read_pattern(pattern, 0, Scope(directives, program.arities))]
+    printer, count = ExplanationPrinter(names), 0
+    for each in patterns:
+        for fact in facts.facts(each, epoch):
+            match format_:
+                case Lines.TEXT:
+                    print(printer.fact(fact))
+                case Lines.JSON:
+                    print(write_fact(fact.predicate, fact.arguments, 1))
+            count += 1
+    print(f"{count} facts at the end of epoch {epoch}.", file=sys.stderr)

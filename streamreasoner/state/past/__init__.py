@@ -1,0 +1,1 @@
+"""The past of a state, read beside a running pipeline. Invariant: reading changes no file."""

@@ -1,0 +1,182 @@
+"""The epochs of a state that can be asked. Invariant: an answer is exact, or refused by name.
+
+A reader needs no lock: it holds one version of each table (`HeldTable`), `trace` first, because
+other tables may only be ahead of it, and answers for epochs that were complete then.
+
+`trace` is summed up to some epoch, and rows of `changes` may be deleted up to some epoch; each
+table says which (`Snapshot.exact_from`). `trace` answers for the end of an epoch from there on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamreasoner.errors import StateError
+from streamreasoner.state import commit, programs, restore, schemas
+from streamreasoner.state.delta.held import HeldTable
+from streamreasoner.state.past.exactness import exact_from
+from streamreasoner.state.past.stored_terms import StoredTerms
+from streamreasoner.state.version import StateVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.engine.updates import TraceRows
+    from streamreasoner.program.text import ProgramText
+
+    Row = tuple[int, datetime, int]
+    Rows = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
+
+
+class Past:
+    """The tables of a state as of its last complete epoch.
+
+    Args:
+        directory: Directory of the tables; a pipeline may be writing to them.
+
+    Attributes:
+        last: The last complete epoch.
+        oldest: The first epoch whose end `trace` can be asked for; 0 if it can for all.
+        summed: Whether `trace` has lost what was before `oldest`.
+        changes_from: The first epoch from which on `changes` has all rows; -1 for all epochs.
+
+    Raises:
+        StateError: There is no state, it is damaged, has no epoch yet or another version.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._trace = HeldTable(directory / schemas.TRACE)
+        others = (schemas.TERMS, schemas.CHANGES, schemas.PROGRAMS)
+        tables = {schemas.TRACE: self._trace}
+        tables |= {name: HeldTable(directory / name) for name in others}
+        for table in tables.values():
+            version = StateVersion.of_properties(table.snapshot().properties)
+            version.check(f"The table {table.directory}")
+        self._terms, self._changes = tables[schemas.TERMS], tables[schemas.CHANGES]
+        self._programs = programs.read(directory / schemas.PROGRAMS)
+        last = commit.complete_version(tables, commit.last_record(self._trace))
+        if last is None:
+            raise StateError(f"{directory} has no complete epoch yet.")
+        self.last = last
+        first = exact_from(self._trace.snapshot(), schemas.TRACE, last)
+        self.oldest, self.summed = max(first, 0), first >= 0
+        self.changes_from = exact_from(self._changes.snapshot(), schemas.CHANGES, last)
+
+    def check(self, epoch: int) -> None:
+        """Refuse an epoch whose end cannot be asked for.
+
+        Raises:
+            StateError: It is too old, or not complete yet.
+        """
+        if epoch > self.last:
+            raise StateError(
+                f"Epoch {epoch} is not complete; the last complete one is {self.last}."
+            )
+        if epoch < self.oldest:
+            raise StateError(
+                f"Epoch {epoch} is too old: the state is retained at the ends of the epochs "
+                f"{self.oldest} to {self.last}."
+            )
+
+    def programs_until(self, epoch: int) -> tuple[tuple[int, ProgramText], ...]:
+        """The programs of the epochs up to this one, oldest first; the last is in effect."""
+        return tuple((first, program) for first, program in self._programs if first <= epoch)
+
+    def times(self) -> dict[int, datetime]:
+        """The time of each epoch with rows in `changes`, by epoch, ascending."""
+        found: dict[int, datetime] = {}
+        for file in self._changes.files():
+            rows = (
+                self._changes.read(file, ["epoch", "ts"])
+                .group_by("epoch")
+                .aggregate([("ts", "max")])
+            )
+            epochs, times = rows.column("epoch").to_pylist(), rows.column("ts_max").to_pylist()
+            found.update(zip(epochs, times, strict=True))
+        return {epoch: found[epoch] for epoch in sorted(found) if epoch <= self.last}
+
+    def epoch_at(self, time: datetime) -> int:
+        """The last epoch with rows in `changes` whose time is not after *time*.
+
+        Raises:
+            StateError: There is none.
+        """
+        times = self.times()
+        earlier = [epoch for epoch, moment in times.items() if moment <= time]
+        if earlier:
+            return earlier[-1]
+        known = f"begin at {min(times.values()).isoformat()}" if times else "are empty"
+        raise StateError(
+            f"No epoch is known to be as old as {time.isoformat()}: the rows of "
+            f"{self._changes.directory} {known}. Name an epoch instead."
+        )
+
+    def trace(self, epoch: int, predicates: Collection[str]) -> Iterator[TraceRows]:
+        """The trace of some predicates at the end of an epoch, in blocks; see `restore_trace`.
+
+        Raises:
+            StateError: The epoch cannot be asked for, or a data file is damaged.
+        """
+        self.check(epoch)
+        yield from restore.restore_trace(self._trace, epoch + 1, predicates)
+
+    def rows(self, predicate: str) -> Rows:
+        """The rows of a predicate in `trace`.
+
+        Returns:
+            Arguments, of shape (n, arity); epochs and multiplicities, both of shape (n,).
+
+        Raises:
+            StateError: A data file is damaged.
+        """
+        columns = schemas.arg_columns(self._trace.max_arity)
+        parts = [
+            self._trace.read(file, [*columns, "epoch", "multiplicity"])
+            for file in self._trace.files()
+            if file.predicate == predicate
+        ]
+        if not parts:
+            return np.empty((0, 0), np.int32), np.empty(0, np.int64), np.empty(0, np.int64)
+        rows = pa.concat_tables(parts)
+        rows = rows.filter(pc.less_equal(rows.column("epoch"), self.last))
+        used = [rows.column(name).to_numpy() for name in columns if not rows[name].null_count]
+        args = np.stack(used, axis=1) if used else np.empty((len(rows), 0))
+        return (
+            args.astype(np.int32),
+            rows.column("epoch").to_numpy(),
+            rows.column("multiplicity").to_numpy(),
+        )
+
+    def changes(self, predicate: str, arguments: Sequence[str]) -> list[Row]:
+        """The rows of a fact in `changes`: epoch, time and multiplicity, in their order.
+
+        Raises:
+            StateError: A data file is damaged.
+        """
+        found: list[Row] = []
+        for file in self._changes.files():
+            names = ["epoch", "ts", "predicate", "args", "multiplicity"]
+            rows = self._changes.read(file, names)
+            rows = rows.filter(pc.equal(rows.column("predicate"), predicate))
+            for position, term in enumerate(arguments):
+                argument = pc.list_element(rows.column("args"), position)
+                rows = rows.filter(pc.equal(argument, term))
+            columns = (rows.column(name).to_pylist() for name in ("epoch", "ts", "multiplicity"))
+            found += zip(*columns, strict=True)
+        return sorted(row for row in found if row[0] <= self.last)
+
+    def terms(self) -> StoredTerms:
+        """The terms by id; they take as much memory as their text.
+
+        Raises:
+            StateError: A data file is damaged.
+        """
+        return StoredTerms(restore.terms_by_id(self._terms))

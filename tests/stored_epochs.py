@@ -1,0 +1,85 @@
+"""Epochs of a reasoner that are stored in tables, as a pipeline stores them."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+
+from streamreasoner.api.reasoner import Reasoner, columnar
+from streamreasoner.io.codec.encode import decode_changes
+from streamreasoner.pipeline.in_effect import stored_text
+from streamreasoner.program import check_text
+from streamreasoner.query.facts import decode_facts
+from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.state import Tables
+from streamreasoner.state.maintain import merge
+from streamreasoner.state.record import EpochRecord
+
+APP = "test-application"
+BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class StoredReasoner:
+    """A reasoner and the tables of its epochs.
+
+    Attributes:
+        present: The present facts at the end of each epoch, as sets.
+        arities: Arity of each predicate at the end of each epoch.
+    """
+
+    def __init__(self, directory, rules, *, closure=False):
+        self.directory, self.closure = directory, closure
+        program = check_text(rules)
+        self.reasoner = Reasoner(program, store=columnar(Dictionary()))
+        self.tables = Tables.open(directory, APP, stored_text(program), 3)
+        self.present, self.arities = [], []
+
+    @property
+    def epoch(self):
+        """The next epoch."""
+        return len(self.present)
+
+    def run(self, updates=(), rules=None):
+        """One epoch of (predicate, terms, multiplicity), with another program if it is given."""
+        reasoner, epoch = self.reasoner, self.epoch
+        encoded = [
+            reasoner._rows(predicate, [list(args)], [diff])  # noqa: SLF001 - canonical terms
+            for predicate, args, diff in updates
+        ]
+        program = None if rules is None else check_text(rules)
+        if program is None:
+            result = reasoner.engine.apply(epoch, encoded)
+        else:
+            result = reasoner.adopt(program, epoch, encoded)
+        changes = result.closure if self.closure else result.derived
+        terms = reasoner.dictionary
+        text = stored_text(reasoner.program)
+        self.tables.commit(
+            EpochRecord(epoch, {"in": {"0": [epoch, epoch + 1]}}, text.hash),
+            BEGINNING + timedelta(hours=epoch),
+            (0, terms.terms(0, len(terms))),
+            result.trace,
+            decode_changes(changes, terms),
+            None if program is None else text,
+        )
+        self.arities.append(dict(reasoner.program.arities))
+        self.present.append(
+            {
+                fact
+                for predicate in reasoner.program.arities
+                for fact in decode_facts(predicate, reasoner.engine.facts(predicate), terms)
+            }
+        )
+
+    def merge(self, horizon):
+        """Merge the files of each predicate, and sum the epochs up to this one."""
+        trace = self.tables._tables["trace"]  # noqa: SLF001 - what maintenance works on
+        groups = {}
+        for file in trace.files():
+            groups.setdefault(file.predicate, []).append(file)
+        merge(trace, list(groups.values()), horizon)
+
+    def close(self):
+        """Release the tables."""
+        with ExitStack() as stack:
+            stack.callback(self.tables.close)

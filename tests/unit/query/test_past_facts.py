@@ -1,0 +1,173 @@
+"""Facts at the ends of past epochs are those that the engine had then, or the epoch is refused."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stored_epochs import BEGINNING, StoredReasoner
+from thorough import THOROUGH
+
+from streamreasoner.engine.updates import TRACE_EPOCHS
+from streamreasoner.errors import StateError
+from streamreasoner.lang.ast import NOWHERE, Constant, Variable
+from streamreasoner.query.facts import Fact, FactPattern
+from streamreasoner.query.past import PastFacts
+from streamreasoner.state.delta import snapshot
+from streamreasoner.state.past.epochs import Past
+from streamreasoner.state.past.exactness import exact_from
+
+EX = "<http://example.org/{}>".format
+NUMBER = '"{}"^^<http://www.w3.org/2001/XMLSchema#integer>'.format
+PREFIX = "@prefix ex: <http://example.org/> .\n"
+RECURSIVE = """
+dist(?x, 0) :- start(?x) .
+dist(?y, min(?d + ?w)) :- dist(?x, ?d), road(?x, ?y, ?w), ?d < 20 .
+[?x, ex:best, max(?w)] :- road(?x, _, ?w) .
+[?x, ex:far, ?y] :- road(?x, ?y, _), not start(?x) .
+on() :- start(_) .
+"""
+LATTICES = f"{PREFIX}@input start/1, road/3, triple/3 .{RECURSIVE}"
+PLAIN = f"""{PREFIX}@input start/1, road/3, triple/3 .
+dist(?x, 0) :- start(?x) .
+dist(?y, ?w) :- start(?x), road(?x, ?y, ?w) .
+least(min(?w)) :- dist(_, ?w) .
+"""
+NODES, WEIGHTS = st.sampled_from([EX("a"), EX("b"), EX("c")]), st.integers(0, 4).map(NUMBER)
+UPDATES = st.lists(
+    st.one_of(
+        st.tuples(st.just("start"), st.tuples(NODES), st.sampled_from([-1, 1])),
+        st.tuples(st.just("road"), st.tuples(NODES, NODES, WEIGHTS), st.sampled_from([-1, 1, 2])),
+        st.tuples(
+            st.just("triple"),
+            st.tuples(NODES, st.sampled_from([EX("best"), EX("far")]), WEIGHTS),
+            st.sampled_from([-1, 1]),
+        ),
+    ),
+    max_size=5,
+)
+
+
+@settings(max_examples=500 if THOROUGH else 8)
+@given(
+    epochs=st.lists(st.tuples(UPDATES, st.sampled_from([None, None, LATTICES, PLAIN])), max_size=6),
+    horizon=st.integers(-1, 5),
+    closure=st.booleans(),
+)
+def test_an_answer_is_exact_or_refused(tmp_path_factory, epochs, horizon, closure):
+    """State, differences and histories agree with what the engine had at the end of each epoch."""
+    with closing(
+        StoredReasoner(tmp_path_factory.mktemp("past"), LATTICES, closure=closure)
+    ) as stored:
+        stored.run([("start", (EX("a"),), 1), ("road", (EX("a"), EX("b"), NUMBER(3)), 1)])
+        for updates, rules in epochs:
+            stored.run(updates, rules)
+        stored.merge(min(horizon, stored.epoch - 2))
+        past = Past(stored.directory)
+        facts = PastFacts(past)
+
+        assert past.last == stored.epoch - 1
+        assert past.oldest <= max(horizon, 0)
+        for epoch in range(past.oldest):
+            with pytest.raises(StateError, match=f"Epoch {epoch} is too old"):
+                list(facts.facts(FactPattern("start"), epoch))
+        known = range(past.oldest, stored.epoch)
+        for epoch in known:
+            found = [
+                fact
+                for predicate in stored.arities[epoch]
+                for fact in facts.facts(FactPattern(predicate), epoch)
+            ]
+            assert len(found) == len(set(found))
+            assert set(found) == stored.present[epoch]
+        first, last = stored.present[past.oldest], stored.present[-1]
+        differences = list(facts.differences(past.oldest, past.last))
+        assert {fact for fact, sign in differences if sign > 0} == last - first
+        assert {fact for fact, sign in differences if sign < 0} == first - last
+        assert len(differences) == len(first ^ last)
+        for fact in set().union(*stored.present):
+            check_history(facts, fact, stored)
+
+
+def check_history(facts, fact, stored):
+    """The events are the epochs at which presence changed, from the oldest on."""
+    history, past = facts.history(fact), facts.past
+    presence = [fact in present for present in stored.present]
+    before = presence[past.oldest] if past.summed else False
+    expected = []
+    for epoch in range(past.oldest + past.summed, stored.epoch):
+        if presence[epoch] != before:
+            expected.append((epoch, 1 if presence[epoch] else -1))
+        before = presence[epoch]
+    assert [(event.epoch, event.diff) for event in history.events] == expected
+    assert history.is_present == presence[-1]
+    for event in history.events:
+        assert event.time in {None, BEGINNING + timedelta(hours=event.epoch)}
+    if stored.closure:
+        seen = [sum(e.diff for e in history.published), history.was_present]
+        assert seen == [history.was_present] * 2
+
+
+def test_a_pattern_selects_facts_in_order(tmp_path):
+    """Constants and repeated variables select; facts are in the order of terms."""
+    with closing(StoredReasoner(tmp_path, LATTICES)) as stored:
+        stored.run([("road", (EX("a"), EX(to), NUMBER(w)), 1) for to, w in [("a", 10), ("b", 9)]])
+        facts = PastFacts(Past(tmp_path))
+
+    x, w = Variable("x", NOWHERE), Variable("w", NOWHERE)
+    road = FactPattern("road", (x, x, w))
+    assert [fact.arguments[1] for fact in facts.facts(road, 0)] == [EX("a")]
+    best = FactPattern("triple", (Constant(EX("a"), NOWHERE), x, w))
+    assert next(facts.facts(best, 0)) == Fact("triple", (EX("a"), EX("best"), NUMBER(10)))
+
+
+def test_a_state_is_read_while_its_files_are_merged_and_deleted(tmp_path, monkeypatch):
+    """What was opened before stays as it was: files are held, whatever maintenance deletes."""
+    monkeypatch.setattr("streamreasoner.state.schemas.MAX_UNUSED_FILES", 0)
+    with closing(StoredReasoner(tmp_path, LATTICES)) as stored:
+        for epoch in range(4):
+            stored.run([("start", (EX(f"n{epoch}"),), 1)])
+        facts = PastFacts(Past(tmp_path))
+        stored.merge(2)
+        stored.tables._tables["trace"].clean()  # noqa: SLF001 - what maintenance does
+
+        files = {file.path for file in facts.past._trace.files()}  # noqa: SLF001 - those held
+        assert not any((tmp_path / "trace" / file).exists() for file in files)
+        for epoch in range(4):
+            found = list(facts.facts(FactPattern("start"), epoch))
+            assert set(found) == {f for f in stored.present[epoch] if f.predicate == "start"}
+
+
+def test_what_was_lost_before_it_was_recorded_is_refused(tmp_path):
+    """A trace of a release that did not record what it summed answers for its last 1000 epochs."""
+    with closing(StoredReasoner(tmp_path, LATTICES)) as stored:
+        stored.run([])
+    recorded = snapshot.read(tmp_path / "trace")
+    unrecorded = type(recorded)(
+        *(
+            {} if name == "transactions" else getattr(recorded, name)
+            for name in recorded.__dataclass_fields__
+        )
+    )
+
+    assert [exact_from(recorded, "trace", last) for last in (5, TRACE_EPOCHS + 5)] == [-1, -1]
+    assert [exact_from(unrecorded, "trace", last) for last in (5, TRACE_EPOCHS + 5)] == [-1, 5]
+    assert exact_from(unrecorded, "changes", TRACE_EPOCHS + 5) == -1
+
+
+def test_an_epoch_that_is_half_written_is_not_there(tmp_path):
+    """If a table lacks the rows of the last epoch, the one before it is the last complete one."""
+    with closing(StoredReasoner(tmp_path, LATTICES)) as stored:
+        for name in "ab":
+            stored.run([("start", (EX(name),), 1)])
+    newest = max((tmp_path / "changes/_delta_log").glob("*.json"))
+    newest.unlink()
+    facts = PastFacts(Past(tmp_path))
+
+    assert facts.past.last == 0
+    assert [fact.arguments for fact in facts.facts(FactPattern("start"), 0)] == [(EX("a"),)]
+    with pytest.raises(StateError, match="Epoch 1 is not complete; the last complete one is 0"):
+        facts.past.check(1)
