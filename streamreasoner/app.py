@@ -10,7 +10,7 @@ import logging
 import signal
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -52,6 +52,7 @@ from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.server.http import Exporter
 from streamreasoner.server.metrics import PrometheusObserver, Sources
 from streamreasoner.state import PROGRAMS, TERMS, TRACE, Tables, check_version
+from streamreasoner.state.delta.retention import Retention
 from streamreasoner.system import jvm
 
 if TYPE_CHECKING:
@@ -270,6 +271,7 @@ def _recover(
         config.pipeline.app_id,
         text := stored_text(program),
         max(text.arities.values()),
+        retention=Retention(**asdict(config.retention)),
     )
     stack.callback(tables.close)
     checkpoint = Checkpoint.read(config.state.checkpoint_directory)

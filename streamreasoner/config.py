@@ -146,6 +146,26 @@ class StateConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionConfig:
+    """`[retention]`: how much of the state's past is retained.
+
+    Attributes:
+        changes: Seconds that rows of `changes` are retained after the time of their epoch; 0 means
+            without end.
+        trace_epochs: Number of last epochs at whose ends the state can be asked for.
+        versions: Seconds that files and log entries of past versions of a table are retained.
+        unused_files: Most files of past versions that a table retains.
+        log_entries: Most commits of past versions that a table retains.
+    """
+
+    changes: float = _key(values.seconds(0, 3_200_000_000), 0.0)
+    trace_epochs: int = _key(values.whole(1_000, 1_000_000_000), 1_000)
+    versions: float = _key(values.seconds(0, 32_000_000), 3_600.0)
+    unused_files: int = _key(values.whole(0, 1_000_000), 128)
+    log_entries: int = _key(values.whole(0, 1_000_000), 128)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineConfig:
     """`[pipeline]`: batches and their limits.
 
@@ -240,6 +260,7 @@ class Config:
     rules: RulesConfig
     time: TimeConfig
     state: StateConfig
+    retention: RetentionConfig
     pipeline: PipelineConfig
     output: OutputConfig
     metrics: MetricsConfig

@@ -10,6 +10,7 @@ import pyarrow as pa
 from streamreasoner.engine.updates import TraceRows
 from streamreasoner.program.text import ProgramText
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.state.delta.retention import Retention
 from streamreasoner.state.record import EpochRecord
 from streamreasoner.state.tables import Tables
 
@@ -18,9 +19,12 @@ PROGRAM = ProgramText("program-hash", "p(?x) :- q(?x) .\n", ("p/1", "q/1"))
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-def open_tables(directory, *, app=APP, program=PROGRAM, arity=3, create=True, trace_epochs=1000):
+def open_tables(
+    directory, *, app=APP, program=PROGRAM, arity=3, create=True, trace_epochs=1000, **retained
+):
     """Tables of the test application."""
-    return Tables.open(directory, app, program, arity, create=create, trace_epochs=trace_epochs)
+    retention = Retention(trace_epochs=trace_epochs, **retained)
+    return Tables.open(directory, app, program, arity, create=create, retention=retention)
 
 
 def trace_rows(predicate, *rows):

@@ -1,8 +1,8 @@
 """Background merging and checkpointing. Invariant: maintenance never changes what is restored.
 
 A merge replaces small data files of one partition by one file with the same content. It sums rows
-of `trace` that are more than `trace_epochs` epochs old under the newest of their epochs; the
-sum over `epoch <= N` stays exact for every N of the last `trace_epochs` epochs. Files are
+of `trace` that are more than `Retention.trace_epochs` old under the newest of their epochs; the
+sum over `epoch <= N` stays exact for every N of these last epochs. Files are
 merged with files of similar size, so a row is rewritten a logarithmic number of times.
 
 The number of files written triggers a run, which bounds the number of files; an appender that is
@@ -12,7 +12,10 @@ faster than maintenance waits for it.
 from __future__ import annotations
 
 import logging
+import math
 import threading
+import time
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -22,17 +25,23 @@ from streamreasoner.errors import StateError
 from streamreasoner.state import consolidate, rows, schemas
 from streamreasoner.state.delta import datafile
 from streamreasoner.state.past.exactness import exact_from
+from streamreasoner.state.prune import prune
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from streamreasoner.state.delta.datafile import DataFile
+    from streamreasoner.state.delta.retention import Retention
     from streamreasoner.state.delta.table import Table
 
 EPOCHS_BETWEEN_RUNS: Final = 64
 FILES_BETWEEN_RUNS: Final = 256
 FILES_TO_WAIT: Final = 768
 """Files written since a run began at which the next epoch waits for the run to end."""
+PRUNINGS: Final = 16
+"""How often rows of `changes` are deleted in the time that they are retained."""
+DAY: Final = 86_400.0
+"""Most seconds between two deletions of rows of `changes`."""
 SMALL_ROWS: Final = 4096
 TIER_FACTOR: Final = 16
 SMALL_FILES_TO_MERGE: Final = 4
@@ -51,15 +60,16 @@ class Maintenance:
 
     Args:
         tables: The tables.
-        trace_epochs: Number of last epochs whose rows keep their own epoch.
+        retention: What to retain.
     """
 
-    def __init__(self, tables: Sequence[Table], *, trace_epochs: int) -> None:
+    def __init__(self, tables: Sequence[Table], retention: Retention) -> None:
         self.compactions = 0
         self.failures = 0
         self.bytes_gained = 0
         self._tables = tables
-        self._trace_epochs = trace_epochs
+        self._retention = retention
+        self._pruned = -math.inf
         self._commits_seen = 0
         self._files_seen = 0
         self._bug: BaseException | None = None
@@ -86,8 +96,7 @@ class Maintenance:
             return False
         self._commits_seen = commits
         self._files_seen += files
-        horizon = version - self._trace_epochs
-        self._thread = threading.Thread(target=self._run, args=(horizon,), name="maintenance")
+        self._thread = threading.Thread(target=self._run, args=(version,), name="maintenance")
         self._thread.start()
         return True
 
@@ -96,10 +105,13 @@ class Maintenance:
         if self._thread is not None:
             self._thread.join()
 
-    def _run(self, horizon: int) -> None:
+    def _run(self, version: int) -> None:
+        horizon = version - self._retention.trace_epochs
         for table in self._tables:
             try:
-                table.clean()
+                table.clean(self._retention)
+                if table.name == schemas.CHANGES:
+                    self._prune(table, version)
                 if groups := mergeable(table.files()):
                     self.bytes_gained += merge(table, groups, horizon)
                     self.compactions += len(groups)
@@ -114,6 +126,14 @@ class Maintenance:
                     "Maintenance of %s failed because of a bug. Report it.", table.directory
                 )
                 return
+
+    def _prune(self, changes: Table, version: int) -> None:
+        """Delete old rows of `changes`, at intervals: files with other rows are rewritten."""
+        seconds, now = self._retention.changes, time.monotonic()
+        if seconds and now - self._pruned >= min(seconds / PRUNINGS, DAY):
+            before = datetime.now(UTC) - timedelta(seconds=seconds)
+            self.bytes_gained += prune(changes, before, version)
+            self._pruned = now
 
 
 def mergeable(files: Sequence[DataFile]) -> list[list[DataFile]]:

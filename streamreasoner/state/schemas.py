@@ -33,13 +33,9 @@ APP_ID: Final = "streamreasoner.applicationId"
 CHECKPOINT_INTERVAL: Final = 64
 
 RETENTION_SECONDS: Final = 3600
-"""Age at which old log entries, and files unused by the newest snapshot, are deleted."""
+"""How long other programs are told to retain log entries and unused files."""
 NO_FOREIGN_CLEANUP: Final = {"delta.enableExpiredLogCleanup": "false"}
 """Keeps other programs from deleting log entries: they do not know which checkpoints are sealed."""
-MAX_UNUSED_FILES: Final = 128
-"""Files unused by the newest snapshot; beyond this number the oldest are deleted early."""
-MAX_OLD_COMMITS: Final = 128
-"""Commits before the last two checkpoints; beyond this number they are deleted early."""
 
 NOTHING_SUMMED: Final = -1
 """What a table is exact from when all epochs are as they were written."""

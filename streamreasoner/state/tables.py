@@ -11,10 +11,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from streamreasoner.engine.updates import TRACE_EPOCHS
 from streamreasoner.errors import StateError
 from streamreasoner.state import commit, programs, restore, rows, schemas
 from streamreasoner.state.delta import log, table
+from streamreasoner.state.delta.retention import DEFAULT
 from streamreasoner.state.delta.table import Identity, Table
 from streamreasoner.state.maintain import Maintenance
 from streamreasoner.state.record import TableRecord
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from streamreasoner.engine.updates import TraceRows
     from streamreasoner.program.text import ProgramText
     from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.state.delta.retention import Retention
     from streamreasoner.state.programs import ProgramsByEpoch
     from streamreasoner.state.record import EpochRecord, Offsets
     from streamreasoner.state.rows import DecodedChanges, File
@@ -54,7 +55,7 @@ class Tables:
     Used by one thread of one process. Open with `Tables.open`.
     """
 
-    def __init__(self, directory: Path, tables: dict[str, Table], *, trace_epochs: int) -> None:
+    def __init__(self, directory: Path, tables: dict[str, Table], retention: Retention) -> None:
         self.directory = directory
         self._tables = tables
         self._record = commit.last_record(tables[schemas.TRACE])
@@ -63,7 +64,7 @@ class Tables:
         self._programs = programs.read(tables[schemas.PROGRAMS].directory)
         self._terms = sum(file.rows for file in tables[schemas.TERMS].files())
         self._bytes = sum(file.size for each in tables.values() for file in each.files())
-        self._maintenance = Maintenance(list(tables.values()), trace_epochs=trace_epochs)
+        self._maintenance = Maintenance(list(tables.values()), retention)
         self._writers = {
             name: ThreadPoolExecutor(1, thread_name_prefix=f"write-{name}") for name in tables
         }
@@ -78,7 +79,7 @@ class Tables:
         max_arity: int,
         *,
         create: bool = True,
-        trace_epochs: int = TRACE_EPOCHS,
+        retention: Retention = DEFAULT,
     ) -> Tables:
         """Open the tables of an application, or create them for a new one.
 
@@ -88,8 +89,7 @@ class Tables:
             program: The initial program of a new state; ignored for an existing one.
             max_arity: Its largest arity; a new `trace` has at least this many argument columns.
             create: Whether to create tables if there are none.
-            trace_epochs: Number of last epochs that time travel can reach; older ones may be
-                summed.
+            retention: What maintenance retains.
 
         Raises:
             StateError: There are no tables and `create` is false, some are missing or damaged, or
@@ -110,7 +110,7 @@ class Tables:
         tables = {name: Table(root / name, name, identity) for name in schemas.NAMES}
         used = any(each.epoch is not None for each in tables.values())
         programs.begin(tables[schemas.PROGRAMS], program, used=used)
-        return cls(root, tables, trace_epochs=trace_epochs)
+        return cls(root, tables, retention)
 
     @staticmethod
     def rows(directory: Path) -> tuple[int, int]:

@@ -21,13 +21,15 @@ import pyarrow as pa
 from streamreasoner.program.text import ProgramText
 from streamreasoner.engine.updates import TraceRows
 from streamreasoner.state import Tables
+from streamreasoner.state.delta.retention import Retention
 from streamreasoner.state.record import EpochRecord
 
 def rows(predicate, iteration, *args):
     return TraceRows(predicate, np.array([args]), np.array([iteration]), np.array([1]))
 
 program = ProgramText("program-hash", "p(?x) :- q(?x) .", ("p/1", "q/1"))
-with Tables.open(sys.argv[1], "test-application", program, 3, trace_epochs=5) as tables:
+retention = Retention(trace_epochs=5)
+with Tables.open(sys.argv[1], "test-application", program, 3, retention=retention) as tables:
     epoch = -1 if tables.version() is None else tables.version()
     while True:
         epoch += 1

@@ -159,13 +159,13 @@ def add_action(file: DataFile, *, data_change: bool) -> Action:
     }
 
 
-def remove_action(file: DataFile) -> Action:
-    """The log entry that removes a file whose rows remain in the table, in other files."""
+def remove_action(file: DataFile, *, data_change: bool) -> Action:
+    """The log entry that removes a file; `data_change` is false if the table still has its rows."""
     return {
         "remove": {
             "path": file.path,
             "deletionTimestamp": int(time.time() * 1000),
-            "dataChange": False,
+            "dataChange": data_change,
             "extendedFileMetadata": True,
             "partitionValues": dict(file.partition),
             "size": file.size,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.state.delta.datafile import DataFile
     from streamreasoner.state.delta.log import Action
+    from streamreasoner.state.delta.retention import Retention
     from streamreasoner.state.delta.snapshot import Snapshot
     from streamreasoner.state.record import TableRecord
 
@@ -155,14 +156,20 @@ class Table:
         return sum(file.size for file in added)
 
     def replace(
-        self, old: Sequence[DataFile], new: Sequence[DataFile], exact_from: int | None = None
+        self,
+        old: Sequence[DataFile],
+        new: Sequence[DataFile],
+        exact_from: int | None = None,
+        *,
+        data_change: bool = False,
     ) -> None:
-        """Replace files by others with the same content; safe to run concurrently with `append`.
+        """Replace files by others; safe to run concurrently with `append`.
 
         Args:
             old: Files of the newest snapshot.
             new: Files that are not in the table yet.
             exact_from: The first epoch that can still be asked, if that changes.
+            data_change: Whether the new files have other rows.
 
         Raises:
             StateError: Another process has removed files from the table, or writes epochs to it.
@@ -178,10 +185,10 @@ class Table:
         disk.sync(self.directory)
         self._commit(
             [
-                log.commit_info("OPTIMIZE"),
+                log.commit_info("DELETE" if data_change else "OPTIMIZE"),
                 *([] if exact_from is None else [log.exactness(exact_from)]),
-                *(datafile.remove_action(file) for file in old),
-                *(datafile.add_action(file, data_change=False) for file in new),
+                *(datafile.remove_action(file, data_change=data_change) for file in old),
+                *(datafile.add_action(file, data_change=data_change) for file in new),
             ],
             check,
         )
@@ -207,14 +214,14 @@ class Table:
             checkpoint.write(self.directory, pruned.version, pruned.actions(), pruned.records)
             self._newest = replace(pruned, checkpoint=pruned.version)
 
-    def clean(self) -> None:
+    def clean(self, kept: Retention = retention.DEFAULT) -> None:
         """Delete old files and commits, see `retention`.
 
         Raises:
             StateError: The table cannot be read.
         """
-        retention.delete_files(self.directory, self.snapshot())
-        retention.delete_commits(self.directory)
+        retention.delete_files(self.directory, self.snapshot(), kept)
+        retention.delete_commits(self.directory, kept)
 
     def files(self) -> list[DataFile]:
         """The data files of the newest snapshot.

@@ -83,7 +83,8 @@ class Past:
         if epoch < self.oldest:
             raise StateError(
                 f"Epoch {epoch} is too old: the state is retained at the ends of the epochs "
-                f"{self.oldest} to {self.last}."
+                f"{self.oldest} to {self.last}. To retain more from now on, raise "
+                "retention.trace_epochs."
             )
 
     def programs_until(self, epoch: int) -> tuple[tuple[int, ProgramText], ...]:

@@ -17,6 +17,7 @@ from streamreasoner.lang.ast import NOWHERE, Constant, Variable
 from streamreasoner.query.facts import Fact, FactPattern
 from streamreasoner.query.past import PastFacts
 from streamreasoner.state.delta import snapshot
+from streamreasoner.state.delta.retention import NONE
 from streamreasoner.state.past.epochs import Past
 from streamreasoner.state.past.exactness import exact_from
 
@@ -124,15 +125,14 @@ def test_a_pattern_selects_facts_in_order(tmp_path):
     assert next(facts.facts(best, 0)) == Fact("triple", (EX("a"), EX("best"), NUMBER(10)))
 
 
-def test_a_state_is_read_while_its_files_are_merged_and_deleted(tmp_path, monkeypatch):
+def test_a_state_is_read_while_its_files_are_merged_and_deleted(tmp_path):
     """What was opened before stays as it was: files are held, whatever maintenance deletes."""
-    monkeypatch.setattr("streamreasoner.state.schemas.MAX_UNUSED_FILES", 0)
     with closing(StoredReasoner(tmp_path, LATTICES)) as stored:
         for epoch in range(4):
             stored.run([("start", (EX(f"n{epoch}"),), 1)])
         facts = PastFacts(Past(tmp_path))
         stored.merge(2)
-        stored.tables._tables["trace"].clean()  # noqa: SLF001 - what maintenance does
+        stored.tables._tables["trace"].clean(NONE)  # noqa: SLF001 - what maintenance does
 
         files = {file.path for file in facts.past._trace.files()}  # noqa: SLF001 - those held
         assert not any((tmp_path / "trace" / file).exists() for file in files)

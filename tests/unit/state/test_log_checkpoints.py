@@ -11,6 +11,7 @@ from storage_builders import APP, changes, commit_one, open_tables
 from streamreasoner.errors import StateError
 from streamreasoner.state import schemas
 from streamreasoner.state.delta import checkpoint, log, retention, snapshot
+from streamreasoner.state.delta.retention import Retention
 from streamreasoner.state.delta.table import Identity, Table
 
 EPOCHS = 6
@@ -81,15 +82,14 @@ def test_a_checkpoint_with_a_changed_byte_is_refused(states, path_of):
 
 
 @pytest.mark.parametrize("old", [False, True])
-def test_commits_are_deleted_up_to_the_checkpoint_before_the_last(states, old, monkeypatch):
+def test_commits_are_deleted_up_to_the_checkpoint_before_the_last(states, old):
     """Readers of older snapshots have time, unless commits are many or an hour has passed."""
     directory, seen = states
     write(directory, seen[1::2])
-    monkeypatch.setattr(schemas, "MAX_OLD_COMMITS", 0 if not old else 1000)
     if old:
         for each in seen[1::2]:
             os.utime(log.checkpoint_path(directory, each.version), (0, 0))
-    retention.delete_commits(directory)
+    retention.delete_commits(directory, Retention(log_entries=1000 if old else 0))
 
     assert min(number for number, _ in log.commits(directory)) == seen[3].version
     assert checkpoint.versions(directory) == [seen[3].version, seen[5].version]
@@ -105,7 +105,7 @@ def test_young_commits_are_kept(states):
     assert min(number for number, _ in log.commits(directory)) == seen[1].version
 
 
-def test_files_in_use_are_kept(states, monkeypatch):
+def test_files_in_use_are_kept(states):
     """However old; of those that were removed or never committed, only young ones stay."""
     directory, seen = states
     table = Table(directory, schemas.CHANGES, Identity(APP, schemas.LEAST_ARGUMENTS))
@@ -123,8 +123,7 @@ def test_files_in_use_are_kept(states, monkeypatch):
     present = {path.name for path in directory.glob("*.parquet")}
     assert present == used | {"young.parquet"}
 
-    monkeypatch.setattr(schemas, "MAX_UNUSED_FILES", 0)
-    retention.delete_files(directory, table.snapshot())
+    retention.delete_files(directory, table.snapshot(), Retention(unused_files=0))
     present = {path.name for path in directory.glob("*.parquet")}
     assert present == (used | {"young.parquet"}) - {removed}
     assert [*retention.without_deleted(directory, table.snapshot()).removed] == []

@@ -25,7 +25,7 @@ from streamreasoner.errors import StateError
 from streamreasoner.io.spark.offsets import Checkpoint
 from streamreasoner.pipeline.recovery import resume
 from streamreasoner.program.text import ProgramText
-from streamreasoner.state import maintain, schemas
+from streamreasoner.state import maintain
 from streamreasoner.state.record import EpochRecord
 
 STEP = 64 if THOROUGH else 0
@@ -39,10 +39,9 @@ OTHER = ProgramText("other-hash", "r(?x) :- q(?x) .\n", ("q/1", "r/1"))
 def original(tmp_path_factory):
     """A state directory after many small epochs, and what a start reads from it."""
     state = tmp_path_factory.mktemp("state")
-    with pytest.MonkeyPatch.context() as patch, open_tables(state / "tables") as tables:
+    tables = open_tables(state / "tables", log_entries=4, unused_files=4)
+    with pytest.MonkeyPatch.context() as patch, tables:
         patch.setattr(maintain, "EPOCHS_BETWEEN_RUNS", 8)
-        patch.setattr(schemas, "MAX_OLD_COMMITS", 4)
-        patch.setattr(schemas, "MAX_UNUSED_FILES", 4)
         for epoch in range(LAST + 1):
             rows = [((epoch, 1, 2), 0, 1)]
             if epoch % 3 == 2:

@@ -17,6 +17,7 @@ from streamreasoner.errors import StateError
 from streamreasoner.state import maintain, schemas
 from streamreasoner.state.delta import log
 from streamreasoner.state.delta.datafile import DataFile
+from streamreasoner.state.delta.retention import Retention
 from streamreasoner.state.delta.table import Identity, Table
 from streamreasoner.state.record import TableRecord
 
@@ -221,9 +222,8 @@ def test_small_epochs_leave_few_files(tmp_path, predicates):
     assert DeltaTable(tmp_path / "changes").to_pyarrow_table().num_rows == EPOCHS
 
 
-def test_readers_keep_what_they_read_for_some_time(tmp_path, monkeypatch):
+def test_readers_keep_what_they_read_for_some_time(tmp_path):
     """Files that were merged since a reader began are retained, up to a maximum number."""
-    monkeypatch.setattr(schemas, "MAX_UNUSED_FILES", 3)
     with open_tables(tmp_path) as tables:
         trace = tables._tables["trace"]  # noqa: SLF001 - there is no public way to merge
         for epoch in range(5):
@@ -231,22 +231,21 @@ def test_readers_keep_what_they_read_for_some_time(tmp_path, monkeypatch):
         reader = DeltaTable(tmp_path / "trace").to_pyarrow_dataset()
         maintain.merge(trace, [trace.files()], -1)
         assert reader.to_table().num_rows == 5
-        trace.clean()
+        trace.clean(Retention(unused_files=3))
 
     merged = list((tmp_path / "trace").glob("*.parquet"))
     assert len(merged) == 1 + 3
 
 
-def test_old_commits_go_and_the_last_two_checkpoints_stay(tmp_path, monkeypatch):
+def test_old_commits_go_and_the_last_two_checkpoints_stay(tmp_path):
     """A reader that began with the checkpoint before the last one finds all later commits."""
-    monkeypatch.setattr(schemas, "MAX_OLD_COMMITS", 4)
     with open_tables(tmp_path) as tables:
         trace = tables._tables["trace"]  # noqa: SLF001 - there is no public way to checkpoint
         for epoch in range(12):
             commit_one(tables, epoch)
             if epoch % 2:
                 trace.save()
-                trace.clean()
+                trace.clean(Retention(log_entries=4))
 
     logs = log.directory_of(tmp_path / "trace")
     checkpoints = sorted(int(path.name[:20]) for path in logs.glob("*.checkpoint.parquet"))
