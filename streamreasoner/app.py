@@ -404,6 +404,7 @@ def _in_spark(
     place = config.spark_state
     tables.verify()
     files.check(session.spark, place)
+    files.discard(session.spark, place, config.state.spark_void)
     dictionary = DistributedDictionary(session.spark, f"{place}/terms")
     dictionary.resume(config.state.tables / TERMS)
 

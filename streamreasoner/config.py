@@ -140,6 +140,11 @@ class StateConfig:
         return self.directory / "tables"
 
     @property
+    def spark_void(self) -> Path:
+        """The mark that the Spark backend's state must not be used any more."""
+        return self.directory / "spark-void"
+
+    @property
     def topics(self) -> Path:
         """The record of the topics that the state belongs to."""
         return self.directory / "topics.json"

@@ -34,6 +34,17 @@ class StoredReasoner:
         self.tables = Tables.open(directory, APP, stored_text(program), 3)
         self.present, self.arities = [], []
 
+    @classmethod
+    def resumed(cls, directory, rules, before):
+        """A reasoner of another process, restored before an epoch."""
+        stored = cls(directory, rules)
+        dictionary = Dictionary()
+        stored.tables.restore_terms(dictionary)
+        stored.reasoner = Reasoner(stored.reasoner.program, store=columnar(dictionary))
+        stored.reasoner.engine.restore(stored.tables.restore(before), before)
+        stored.present, stored.arities = [None] * before, [None] * before
+        return stored
+
     @property
     def epoch(self):
         """The next epoch."""
@@ -83,3 +94,16 @@ class StoredReasoner:
         """Release the tables."""
         with ExitStack() as stack:
             stack.callback(self.tables.close)
+
+
+def write_checkpoint(directory, epochs):
+    """A checkpoint of Spark in which so many batches are committed."""
+    for name in ("offsets", "commits", "sources/0"):
+        (directory / name).mkdir(parents=True)
+    (directory / "metadata").write_text('{"id":"1c0b6a04-3f5c-4a6f-9d3c-0d9a4c0c0c0c"}')
+    (directory / "sources/0/0").write_text('v1\n{"in":{"0":0}}')
+    batch = '{"batchWatermarkMs":0,"batchTimestampMs":1767225600000,"conf":{}}'
+    for epoch in range(epochs):
+        offsets = f'v1\n{batch}\n{{"in":{{"0":{epoch + 1}}}}}'
+        (directory / "offsets" / str(epoch)).write_text(offsets)
+        (directory / "commits" / str(epoch)).write_text('v1\n{"nextBatchWatermarkMs":0}')

@@ -26,6 +26,7 @@ from streamreasoner.cli.operation.demo import demo
 from streamreasoner.cli.operation.diff import diff
 from streamreasoner.cli.operation.history import history
 from streamreasoner.cli.operation.migrate import migrate
+from streamreasoner.cli.operation.purge import purge
 from streamreasoner.cli.operation.rebuild import rebuild
 from streamreasoner.cli.operation.run import run
 from streamreasoner.cli.operation.state import state
@@ -41,6 +42,7 @@ app.command()(rebuild)
 app.command()(state)
 app.command()(diff)
 app.command()(history)
+app.command()(purge)
 app.command()(check)
 app.command()(materialize)
 app.command()(explain)

@@ -62,15 +62,9 @@ def restore_terms(table: Table, dictionary: TermDictionary) -> int:
     if not read:
         return 0
     rows = pa.concat_tables(read)
-    ids = rows.column("id").to_numpy()
-    order = np.argsort(ids)
-    if not np.array_equal(ids[order], np.arange(len(ids))):
-        raise StateError(
-            f"The ids of {table.directory} are not 0 to {len(ids) - 1} without gap or duplicate. "
-            f"{log.RESTORE}"
-        )
+    order = _by_id(rows, table.directory)
     terms = rows.column("term").cast(pa.large_string())
-    for start in range(0, len(ids), TERMS_AT_A_TIME):
+    for start in range(0, len(order), TERMS_AT_A_TIME):
         part = terms.take(pa.array(order[start : start + TERMS_AT_A_TIME])).combine_chunks()
         encoded = dictionary.encode(part)
         if not np.array_equal(encoded, np.arange(start, start + len(part))):
@@ -79,7 +73,7 @@ def restore_terms(table: Table, dictionary: TermDictionary) -> int:
                 f"The term {part[wrong].as_py()} has id {start + wrong} in {table.directory} and "
                 f"id {int(encoded[wrong])} in the dictionary, which was not empty."
             )
-    return len(ids)
+    return len(order)
 
 
 def restore_trace(
@@ -215,14 +209,26 @@ def terms_by_id(table: HeldTable) -> pa.LargeStringArray:
     """The terms of the table `terms` by id.
 
     Raises:
-        StateError: A data file is damaged.
+        StateError: A data file is damaged, or ids are missing or repeated.
     """
     read = [table.read(file, ["id", "term"]) for file in table.files()]
     if not read:
         return pa.array([], pa.large_string())
     rows = pa.concat_tables(read)
-    order = np.argsort(rows.column("id").to_numpy())
+    order = _by_id(rows, table.directory)
     return rows.column("term").cast(pa.large_string()).take(pa.array(order)).combine_chunks()
+
+
+def _by_id(terms: pa.Table, directory: Path) -> NDArray[np.int64]:
+    """The places of the rows of `terms` in the order of their ids."""
+    ids = terms.column("id").to_numpy()
+    order = np.argsort(ids)
+    if not np.array_equal(ids[order], np.arange(len(ids))):
+        raise StateError(
+            f"The ids of {directory} are not 0 to {len(ids) - 1} without gap or duplicate. "
+            f"{log.RESTORE}"
+        )
+    return order
 
 
 def _rows(trace: Path, file: DataFile, arguments: Sequence[str], before: int) -> pa.Table:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from spark_backend import MARKS
 
+from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.tables import distributed_dictionary as distributed
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
 from streamreasoner.errors import OutOfIdsError, StateError
@@ -90,3 +91,17 @@ def test_ids_with_a_gap_are_refused(spark, tmp_path):
     spark.createDataFrame(rows).write.format("delta").save(str(path))
     with pytest.raises(StateError, match="are not 0 to 1 without gap"):
         DistributedDictionary(spark, f"file:{tmp_path}/index").resume(path)
+
+
+def test_a_state_that_is_void_is_discarded(spark, tmp_path):
+    """What an erasure has marked is deleted once, before the state is opened."""
+    place, void = tmp_path / "spark", tmp_path / "void"
+    (place / "terms").mkdir(parents=True)
+    files.discard(spark, f"file:{place}", void)
+    assert place.exists()
+
+    void.touch()
+    files.discard(spark, f"file:{place}", void)
+    assert not place.exists()
+    assert not void.exists()
+    files.discard(spark, f"file:{place}", void)

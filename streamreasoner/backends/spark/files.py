@@ -68,6 +68,13 @@ def delete(spark: SparkSession, place: str) -> None:
     system.delete(path, True)  # noqa: FBT003 - Java has no keywords
 
 
+def discard(spark: SparkSession, place: str, void: Path) -> None:
+    """Delete a folder if there is a mark that it must not be used, and then the mark."""
+    if void.exists():
+        delete(spark, place)
+        void.unlink()
+
+
 def text(spark: SparkSession, place: str) -> str | None:
     """The text of a small file, None if there is none."""
     path, system = _located(spark, place)

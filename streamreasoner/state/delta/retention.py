@@ -103,10 +103,15 @@ def delete_commits(directory: Path, retention: Retention = DEFAULT) -> None:
         ):
             break
         first = version
-    expired = [path for number, path in commits if number < first]
+    delete_log_before(directory, first)
+
+
+def delete_log_before(directory: Path, version: int) -> None:
+    """Delete the commits and checkpoints before a version that has a checkpoint."""
+    expired = [path for number, path in log.commits(directory) if number < version]
     for path in log.directory_of(directory).glob("*.checkpoint.*"):
         version_text = path.name.partition(".")[0]
-        if version_text.isdigit() and int(version_text) < first:
+        if version_text.isdigit() and int(version_text) < version:
             expired.append(path)
     for path in sorted(expired):
         _delete(path)

@@ -1,0 +1,225 @@
+"""`streamreasoner purge`: erase what was retracted from the state of a stopped pipeline."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from streamreasoner.cli.operation.moments import Format, Lines
+from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads it
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from streamreasoner.config import Config
+    from streamreasoner.program.checked import CheckedProgram
+    from streamreasoner.state.erasure.request import Request
+
+_AGE = re.compile(r"(\d{1,6})([dh])")
+_LOCAL = "file:"
+
+
+def purge(
+    config: ConfigFile,
+    *,
+    term: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A term as in a rule, with the prefixes of the program: ex:anna, '<http://…>',"
+            " '\"anna@example.org\"'. All facts that have it as an argument are erased; may be"
+            " repeated."
+        ),
+    ] = None,
+    fact: Annotated[
+        list[str] | None,
+        # Escaped: rich would read the bracket as markup.
+        typer.Option(
+            help="A fact as in a rule, '\\[ex:anna, ex:mail, \"a@b.c\"]'; may be repeated."
+        ),
+    ] = None,
+    older_than: Annotated[
+        str | None,
+        typer.Option(
+            help="Erase the changes of epochs of an earlier time: an age such as 30d or 12h, or a"
+            " time such as 2026-01-31T12:00:00Z."
+        ),
+    ] = None,
+    format_: Format = Lines.TEXT,
+) -> None:
+    """Erase retracted facts, and terms that nothing uses any more, from the state.
+
+    The pipeline must be stopped, and the facts retracted before. Terms that no fact, program or row
+    of `changes` uses are erased in any case. Exits with 1 if the search at the end finds a term.
+    """
+    from streamreasoner.config import load
+    from streamreasoner.pipeline.lock import StateLock
+
+    loaded = load(config)
+    with closing(StateLock(loaded.state.directory)):
+        remaining = 0
+        for line in _erase(loaded, term or (), fact or (), older_than):
+            remaining += line["line"] == "remains"
+            print(_text(line) if format_ is Lines.TEXT else json.dumps(line))
+    raise typer.Exit(1 if remaining else 0)
+
+
+def _erase(
+    config: Config,
+    names: Sequence[str],
+    facts: Sequence[str],
+    older_than: str | None,
+) -> Iterator[dict[str, Any]]:
+    """Erase, and tell what was found, done and left; each as an object of JSON."""
+    from streamreasoner.cli.operation.moments import iso
+    from streamreasoner.io.spark.offsets import Checkpoint
+    from streamreasoner.state import check_version
+    from streamreasoner.state.erasure.request import BESIDE, trails, used_ids
+    from streamreasoner.state.erasure.search import occurrences
+    from streamreasoner.state.erasure.steps import erase
+    from streamreasoner.state.erasure.stopped import StoppedState
+
+    check_version(config.state.tables)
+    checkpoint = Checkpoint.read(config.state.checkpoint_directory)
+    state = StoppedState.open(
+        config.state.tables, config.pipeline.app_id, checkpoint.committed, checkpoint.planned
+    )
+    request = _request(state.program(), names, facts, older_than)
+    used = used_ids(state, request)
+    args: set[str] = set()
+    for each in trails(state, request):
+        args |= set() if each.kind == BESIDE else {*each.fact.args}
+        yield {
+            "line": "found",
+            "in": each.kind,
+            "predicate": each.fact.predicate,
+            "args": each.fact.args,
+            "epoch": each.epoch,
+            "ts": iso(each.time),
+            "diff": each.multiplicity,
+        }
+    wanted = {*request.terms}
+    for step in erase(state, request, used, _copies(config), config.state.spark_void):
+        wanted |= args & {*step.terms}
+        files = sorted(str(path) for path in step.files)
+        terms = len(step.terms)
+        yield {
+            "line": "done",
+            "step": step.number,
+            "what": step.what,
+            "files": files,
+            "terms": terms,
+        }
+    folders = (config.state.directory, config.state.checkpoint_directory)
+    found = list(occurrences(folders, sorted(wanted)))
+    for path, text in found:
+        yield {"line": "remains", "file": str(path), "term": text}
+    yield {"line": "searched", "terms": sorted(wanted), "found": len(found)}
+    for where, what in _outside(config):
+        yield {"line": "outside", "where": where, "what": what}
+
+
+def _copies(config: Config) -> list[Path]:
+    """What may hold terms beside the tables, and is not needed: the next start makes it again."""
+    from pathlib import Path
+
+    copies = [config.state.directory / name for name in ("tmp", "attempts.json")]
+    place = config.spark_state
+    return [*copies, Path(place.removeprefix(_LOCAL))] if place.startswith(_LOCAL) else copies
+
+
+def _request(
+    program: CheckedProgram, terms: Sequence[str], facts: Sequence[str], older_than: str | None
+) -> Request:
+    from streamreasoner.errors import DataError
+    from streamreasoner.explain.fact import read_fact
+    from streamreasoner.io.formats.json import fact_of_message
+    from streamreasoner.state.erasure.request import Request, StoredFact
+
+    if not terms and not facts and older_than is None:
+        raise DataError("Nothing is named to erase: use --term, --fact or --older-than.")
+    found = [read_fact(fact_of_message(text), program) for text in facts]
+    return Request(
+        tuple(_term(text, program) for text in terms),
+        tuple(StoredFact(each.predicate, each.arguments) for each in found),
+        None if older_than is None else _moment(older_than),
+    )
+
+
+def _term(text: str, program: CheckedProgram) -> str:
+    """The canonical term that a text is, with the prefixes of the program."""
+    from streamreasoner.errors import DataError
+    from streamreasoner.explain.fact import prefixes
+    from streamreasoner.lang.ast import Constant
+    from streamreasoner.lang.parser import read
+
+    header = "".join(f"@prefix {name}: <{iri}> . " for name, iri in prefixes(program).items())
+    reading = read(f"{header}fact({text}) .", "--term")
+    arguments = [head.arguments for rule in reading.program.rules for head in rule.heads]
+    if not reading.diagnostics and len(arguments) == 1 and len(arguments[0]) == 1:
+        [[argument]] = arguments
+        if isinstance(argument, Constant):
+            return argument.term
+    raise DataError(
+        f"--term {text} is not a term; write it as in a rule, with the prefixes of the program: "
+        'ex:anna, <http://example.org/anna> or "anna@example.org".'
+    )
+
+
+def _moment(text: str) -> datetime:
+    """The time that a text names, or that was as long ago as it says."""
+    from datetime import UTC, timedelta
+    from datetime import datetime as time
+
+    from streamreasoner.cli.operation.moments import time_of
+    from streamreasoner.errors import DataError
+
+    age = _AGE.fullmatch(text)
+    if age is not None:
+        number = int(age[1])
+        return time.now(UTC) - (timedelta(hours=number) if age[2] == "h" else timedelta(number))
+    moment = time_of(text)
+    if moment is None:
+        raise DataError(
+            f"--older-than {text} is neither an age such as 30d or 12h nor a time such as "
+            "2026-01-31T12:00:00Z."
+        )
+    return moment
+
+
+def _outside(config: Config) -> Iterator[tuple[str, str]]:
+    """Copies that this command does not reach, and what to do there."""
+    kafka = config.kafka
+    topics = [*kafka.input_topics, kafka.output_topic, kafka.dead_letter_topic]
+    topics += [config.rules.control_topic] if config.rules.control_topic else []
+    yield f"topics {', '.join(topics)}", "their messages go with the retention of the topics"
+    yield f"readers of {kafka.output_topic}", "they have applied the changes of -1; erase copies"
+    if not config.spark_state.startswith(_LOCAL):
+        what = "the Spark backend's state; delete it, the next start on Spark builds it again"
+        yield config.spark_state, what
+    yield "backups and copies of the state", "delete them, or make them again"
+    yield "logs", "they hold no terms at level info and above"
+
+
+def _text(line: dict[str, Any]) -> str:
+    """A line for people."""
+    match line:
+        case {"line": "found", "in": kind, "predicate": name, "args": args}:
+            sign = f"{line['diff']:+d}"
+            time = f" {line['ts']}" if line["ts"] else ""
+            return f"{sign} {name}({', '.join(args)})  {kind}, epoch {line['epoch']}{time}"
+        case {"line": "done", "step": step, "what": what, "files": files, "terms": terms}:
+            listed = f": {', '.join(files)}" if files else ""
+            number = f" ({terms} terms)" if terms else ""
+            return f"step {step}: {what}{number}{listed}"
+        case {"line": "remains", "file": file, "term": term}:
+            return f"STILL THERE: {term} in {file}"
+        case {"line": "searched", "terms": terms, "found": found}:
+            return f"searched every file for {len(terms)} terms: found in {found} files"
+        case _:
+            return f"not in this state: {line['where']}: {line['what']}"

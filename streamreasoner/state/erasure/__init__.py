@@ -1,0 +1,1 @@
+"""Erasure from a stopped pipeline's state. Invariant: what is present is never touched."""

@@ -1,0 +1,88 @@
+"""The tables of a stopped pipeline. Invariant: no epoch is half written or will be replayed.
+
+A replay needs the rows of its epoch as they were, and new terms under the ids that they had.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from streamreasoner.errors import StateError
+from streamreasoner.lang import ast
+from streamreasoner.lang.parser import parse
+from streamreasoner.program.checked import check_text
+from streamreasoner.state import commit, programs, restore, schemas
+from streamreasoner.state.delta import log, table
+from streamreasoner.state.delta.held import HeldTable
+from streamreasoner.state.delta.table import Identity, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from streamreasoner.program.checked import CheckedProgram
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedState:
+    """The tables of a pipeline that is not running.
+
+    Attributes:
+        directory: Their directory.
+        tables: Each by its name.
+        last: The last epoch, which is complete.
+        terms: The terms by id.
+    """
+
+    directory: Path
+    tables: Mapping[str, Table]
+    last: int
+    terms: pa.LargeStringArray
+
+    @classmethod
+    def open(cls, directory: Path, app_id: str, committed: int, planned: int) -> StoppedState:
+        """Open the tables.
+
+        Args:
+            directory: Directory of the tables.
+            app_id: The application they belong to.
+            committed: The last batch that Spark has committed, -1 for none.
+            planned: The last batch that Spark has planned.
+
+        Raises:
+            StateError: They are damaged or another application's, have no epoch, or the next start
+                would replay an epoch.
+        """
+        missing = [name for name in schemas.NAMES if not log.exists(directory / name)]
+        if missing:
+            raise StateError(f"{directory} holds no state: {', '.join(missing)} do not exist.")
+        identity = Identity(app_id, table.argument_columns(directory / schemas.TRACE))
+        tables = {name: Table(directory / name, name, identity) for name in schemas.NAMES}
+        last = commit.complete_version(tables, commit.last_record(tables[schemas.TRACE]))
+        incomplete = commit.incomplete_epoch(tables, last)
+        if last is None and incomplete is None:
+            raise StateError(f"{directory} has no epoch yet, so there is nothing to erase.")
+        if last is None or incomplete is not None or not committed == planned == last:
+            raise StateError(
+                f"The pipeline was interrupted in epoch {max(planned, incomplete or 0)}, which the "
+                "next start replays from the state as it is. Start the pipeline, let it finish "
+                "that batch, stop it with SIGTERM, and try again."
+            )
+        terms = restore.terms_by_id(HeldTable(directory / schemas.TERMS))
+        return cls(directory, tables, last, terms)
+
+    def program(self) -> CheckedProgram:
+        """The program in effect."""
+        return check_text(programs.read(self.directory / schemas.PROGRAMS)[-1][1].text, "program")
+
+    def constants(self) -> Iterator[tuple[int, str]]:
+        """The constants of all programs that the state has had, with the epoch of the program."""
+        for epoch, program in programs.read(self.directory / schemas.PROGRAMS):
+            for rule in parse(program.text, f"program of epoch {epoch}").rules:
+                for part in (*rule.heads, *rule.body):
+                    for node in ast.walk(part):
+                        if isinstance(node, ast.Constant):
+                            yield epoch, node.term

@@ -1,0 +1,246 @@
+"""Erasure leaves nothing of retracted facts, whenever it is interrupted, and all others as is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+from stored_epochs import APP, BEGINNING, StoredReasoner
+from thorough import THOROUGH
+
+from streamreasoner.errors import StateError
+from streamreasoner.query.facts import FactPattern
+from streamreasoner.query.past import PastFacts
+from streamreasoner.state.erasure.request import BESIDE, Request, StoredFact, trails, used_ids
+from streamreasoner.state.erasure.search import occurrences
+from streamreasoner.state.erasure.steps import PLACEHOLDER, erase
+from streamreasoner.state.erasure.stopped import StoppedState
+from streamreasoner.state.past.epochs import Past
+
+ROOT = Path(__file__).parents[3]
+EX = "<http://example.org/{}>".format
+NUMBER = '"{}"^^<http://www.w3.org/2001/XMLSchema#integer>'.format
+RULES = """@prefix ex: <http://example.org/> .
+knows(?y, ?x) :- [?x, ex:knows, ?y] .
+knows(?x, ?z) :- knows(?x, ?y), knows(?y, ?z) .
+dearest(?city, max(?price)) :- [?x, ex:in, ?city], [?x, ex:paid, ?price] .
+dearest(ex:Rome, 1) .
+knows(?x, ?y) :- [?x, ex:never, ?y] .
+"""
+MAIL = '"anna@example.org"'
+ANNA = [
+    ("triple", (EX("anna"), EX("mail"), MAIL), 1),
+    ("triple", (EX("anna"), EX("in"), EX("Oslo")), 1),
+    ("triple", (EX("anna"), EX("paid"), NUMBER(77)), 1),
+    ("triple", (EX("bert"), EX("knows"), EX("anna")), 1),
+]
+OTHERS = [
+    ("triple", (EX("annabel"), EX("in"), EX("Oslo")), 1),
+    ("triple", (EX("annabel"), EX("paid"), NUMBER(5)), 1),
+    ("triple", (EX("annabel"), EX("knows"), EX("bert")), 1),
+]
+ERASED = (EX("anna"), EX("mail"), MAIL)
+LAST = 2
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """Anna comes in epoch 0 and goes in epoch 2, with everything that followed."""
+    with closing(StoredReasoner(tmp_path / "state/tables", RULES, closure=True)) as stored:
+        stored.run([*ANNA, *OTHERS[:1]])
+        stored.run(OTHERS[1:])
+        stored.run([(predicate, args, -1) for predicate, args, _ in ANNA])
+        yield stored
+
+
+def open_state(stored):
+    """The state of a pipeline that has been stopped after its last epoch."""
+    return StoppedState.open(stored.directory, APP, stored.epoch - 1, stored.epoch - 1)
+
+
+def purge(stored, request):
+    """Run all steps; returns the terms that were erased."""
+    state = open_state(stored)
+    folder = stored.directory.parent
+    used = used_ids(state, request)
+    steps = erase(state, request, used, [folder / "spark"], folder / "spark-void")
+    return {term for step in steps for term in step.terms}
+
+
+def found(stored, terms=ERASED):
+    """The erased terms that any file of the state holds."""
+    return {term for _, term in occurrences([stored.directory.parent], terms)}
+
+
+def present(tables):
+    """The present facts at the last epoch."""
+    facts = PastFacts(Past(tables))
+    predicates = facts.program(facts.past.last).arities
+    return {f for name in predicates for f in facts.facts(FactPattern(name), facts.past.last)}
+
+
+def test_nothing_of_the_facts_is_left_and_the_others_are(stored):
+    """Text is nowhere, other tables have no trace of it, and the present is what it was."""
+    assert found(stored) == set(ERASED)
+    others = DeltaTable(stored.directory / "programs").file_uris()
+
+    assert purge(stored, Request(terms=(EX("anna"),))) == set(ERASED)
+    assert found(stored) == set()
+    assert present(stored.directory) == stored.present[-1]
+    for name in ("terms", "trace", "changes", "programs"):
+        table = DeltaTable(stored.directory / name)
+        files = {Path(uri).name for uri in table.file_uris()}
+        assert {path.name for path in (stored.directory / name).glob("*.parquet")} == files
+    assert DeltaTable(stored.directory / "programs").file_uris() == others
+    terms = DeltaTable(stored.directory / "terms").to_pyarrow_table().sort_by("id")
+    assert terms["id"].to_pylist() == list(range(len(terms)))
+    assert len(set(terms["term"].to_pylist())) == len(terms)
+    with pytest.raises(StateError, match="Epoch 1 is too old"):
+        Past(stored.directory).check(1)
+    assert purge(stored, Request(terms=(EX("anna"),))) == set()
+
+
+def test_the_pipeline_goes_on(stored, tmp_path):
+    """What comes later, an erased term and a placeholder too, has the facts of an evaluation."""
+    purge(stored, Request(terms=(EX("anna"),)))
+    identifier = stored.reasoner.dictionary.find(EX("anna"))
+    later = [
+        ("triple", (EX("anna"), EX("knows"), EX("annabel")), 1),
+        ("triple", (PLACEHOLDER.format(identifier), EX("paid"), NUMBER(99)), 1),
+        ("triple", (PLACEHOLDER.format(identifier), EX("in"), EX("Oslo")), 1),
+    ]
+    with closing(StoredReasoner(tmp_path / "other", RULES)) as scratch:
+        scratch.run([*OTHERS, *later])
+        with closing(StoredReasoner.resumed(stored.directory, RULES, LAST + 1)) as resumed:
+            resumed.run(later)
+            assert resumed.present[-1] == scratch.present[-1]
+            assert resumed.reasoner.dictionary.find(PLACEHOLDER.format(identifier)) == identifier
+    assert present(stored.directory) == scratch.present[-1]
+
+
+def test_an_interrupted_erasure_is_completed_by_another_one(stored, tmp_path):
+    """Killed at any flush, link or deletion, the state is what it was; a rerun erases the rest."""
+    (stored.directory.parent / "spark").mkdir()
+    (stored.directory.parent / "spark/terms").write_text(EX("anna"))
+    copies, step = tmp_path / "copies", 1 if THOROUGH else 7
+    script = Path(__file__).with_name("kill_erasure.py")
+    killed = subprocess.run(
+        [sys.executable, script, stored.directory.parent, copies, str(step), str(LAST)],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    assert len(killed) >= 4
+    for number, copy in enumerate(map(Path, killed)):
+        assert present(copy / "tables") == stored.present[-1]
+        stored.directory = copy / "tables"
+        purge(stored, Request(terms=(EX("anna"),)))
+        assert found(stored) == set()
+        assert (copy / "spark-void").exists()
+        assert present(copy / "tables") == stored.present[-1]
+        if number == len(killed) // 2:
+            StoredReasoner.resumed(copy / "tables", RULES, LAST + 1).close()
+
+
+def test_the_report_says_what_there_was(stored):
+    """Asserted rows, published rows, and what left in the same epoch without naming the term."""
+    rows = trails(open_state(stored), Request(terms=(EX("anna"),)))
+    beside = ("dearest", (EX("Oslo"), NUMBER(77)))
+
+    asserted = [each for each in rows if each.kind == "asserted"]
+    assert {(*each.fact, each.epoch, each.multiplicity) for each in asserted} == {
+        (predicate, args, epoch, sign)
+        for predicate, args, _ in ANNA
+        for epoch, sign in ((0, 1), (LAST, -1))
+    }
+    assert all(EX("anna") in each.fact.args for each in rows if each.kind == "published")
+    assert (*beside, LAST, BEGINNING + timedelta(hours=LAST), -1) in [
+        (*each.fact, *each[2:]) for each in rows if each.kind == BESIDE
+    ]
+    purge(stored, Request((EX("anna"),), (StoredFact(*beside),)))
+    assert found(stored, (*ERASED, NUMBER(77))) == set()
+
+
+def test_one_fact_is_erased(stored):
+    """Its rows go, and the terms that nothing else has; other facts of its terms stay."""
+    fact = StoredFact("triple", (EX("anna"), EX("mail"), MAIL))
+    assert MAIL in purge(stored, Request(facts=(fact,)))
+    changes = DeltaTable(stored.directory / "changes").to_pyarrow_table()["args"].to_pylist()
+    assert [*fact.args] not in changes
+    assert any(EX("anna") in args for args in changes)
+    assert found(stored, (MAIL, EX("anna"))) == {EX("anna")}
+
+
+def test_old_changes_are_erased(stored):
+    """With an age, whole epochs go, and with them the terms that only they had."""
+    assert purge(stored, Request(before=BEGINNING + timedelta(hours=1))) == set()
+    changes = DeltaTable(stored.directory / "changes").to_pyarrow_table()["epoch"].to_pylist()
+    assert set(changes) == {1, 2}
+    assert Past(stored.directory).changes_from == 1
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (Request(terms=(EX("bert"),)), "still in the state: .*bert.*asserted"),
+        (Request(facts=(StoredFact(*OTHERS[0][:2]),)), "annabel.*asserted"),
+        (Request(terms=(EX("Rome"),)), "dearest.*Rome.*asserted"),
+        (Request(terms=(EX("never"),)), "never> is in the program of epoch 0"),
+        (Request(terms=(EX("knows"),)), "still in the state"),
+    ],
+)
+def test_what_is_used_is_refused(stored, request_, message):
+    """A term of a fact or of a program is refused, and nothing has changed."""
+    before = {path: path.read_bytes() for path in stored.directory.rglob("*.*") if path.is_file()}
+    state = open_state(stored)
+    with pytest.raises(StateError, match=message):
+        used_ids(state, request_)
+    assert before == {path: path.read_bytes() for path in before}
+
+
+@pytest.mark.parametrize(("committed", "planned"), [(LAST, LAST + 1), (LAST - 1, LAST), (-1, -1)])
+def test_a_state_that_replays_is_refused(stored, committed, planned):
+    """The next start needs the rows and ids of the epoch that it replays."""
+    with pytest.raises(StateError, match="Start the pipeline, let it finish"):
+        StoppedState.open(stored.directory, APP, committed, planned)
+
+
+def test_a_placeholder_that_is_a_term_is_not_used_twice(tmp_path):
+    """If a producer has used the text of a placeholder, another text is chosen."""
+    with closing(StoredReasoner(tmp_path / "state/tables", RULES)) as stored:
+        anna = stored.reasoner.dictionary.intern(EX("anna"))
+        taken = PLACEHOLDER.format(anna)
+        stored.run([("triple", (EX("anna"), EX("x"), taken), 1)])
+        stored.run([("triple", (EX("anna"), EX("x"), taken), -1), ("triple", (taken,) * 3, 1)])
+        purge(stored, Request(terms=(EX("anna"),)))
+        terms = DeltaTable(stored.directory / "terms").to_pyarrow_table().sort_by("id")["term"]
+
+    assert terms[anna].as_py() not in {EX("anna"), taken}
+    assert present(stored.directory) == stored.present[-1]
+
+
+def test_the_search_reads_what_is_compressed_and_escaped(tmp_path):
+    """Bytes count, nested columns of Parquet, and escapes of JSON; longer IRIs are others."""
+    anna, name = EX("anna"), '"A \\"x\\""'
+    nested = pa.array([[{"a": f"see {anna}"}] * 1000], pa.list_(pa.struct({"a": pa.string()})))
+    pq.write_table(pa.table({"c": nested}), tmp_path / "nested.parquet", compression="zstd")
+    (tmp_path / "bare.txt").write_text("http://example.org/anna")
+    (tmp_path / "longer.txt").write_text("<http://example.org/annabel> http://example.org/anna/1")
+    (tmp_path / "json.txt").write_text(r'{"o": "\"A \\\"x\\\"\""}')
+    (tmp_path / "cut.parquet").write_bytes(b"PAR1<http://example.org/anna>")
+
+    assert {(path.name, term) for path, term in occurrences([tmp_path], [anna, name])} == {
+        ("nested.parquet", anna),
+        ("bare.txt", anna),
+        ("cut.parquet", anna),
+        ("json.txt", name),
+    }
