@@ -52,7 +52,7 @@ UPDATES = st.lists(
 )
 
 
-@settings(max_examples=500 if THOROUGH else 8)
+@settings(max_examples=500 if THOROUGH else 15)
 @given(
     epochs=st.lists(st.tuples(UPDATES, st.sampled_from([None, None, LATTICES, PLAIN])), max_size=6),
     horizon=st.integers(-1, 5),

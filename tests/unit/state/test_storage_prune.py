@@ -9,6 +9,7 @@ from deltalake import DeltaTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from storage_builders import NOW, PROGRAM, changes, commit_one, open_tables, record
+from thorough import THOROUGH
 
 from streamreasoner import config
 from streamreasoner.state import maintain
@@ -34,7 +35,7 @@ def commit_at(tables, epoch, time, rows=1):
     tables.commit(record(epoch, PROGRAM), time, (tables.terms_stored, []), [], changed)
 
 
-@settings(max_examples=10)
+@settings(max_examples=200 if THOROUGH else 6)
 @given(
     epochs=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2)), min_size=1, max_size=7),
     merged=st.booleans(),

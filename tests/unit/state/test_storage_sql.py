@@ -15,11 +15,16 @@ from deltalake import DeltaTable
 from streamreasoner.state import migrate
 
 ROOT = Path(__file__).parents[3]
-QUERIES = re.findall(
-    r"^```sql\n(.*?)^```",
-    (ROOT / "docs/operations.md").read_text("utf-8"),
-    re.MULTILINE | re.DOTALL,
-)
+
+
+def blocks(language):
+    """The blocks of operations.md in a language."""
+    text = (ROOT / "docs/operations.md").read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+QUERIES = blocks("sql")
+PROGRAMS = blocks("python")
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +83,13 @@ def test_the_winners_of_a_lattice(state):
 
     assert facts(tables, QUERIES[1]) == winners
     assert set(winners) < set(candidates)
+
+
+def test_the_winners_by_the_order_of_terms(state, monkeypatch):
+    """The program for DuckDB returns the winner of each group, whatever its kind."""
+    tables, record = state
+    monkeypatch.chdir(tables.parent.parent)
+    names: dict[str, object] = {}
+    exec(PROGRAMS[0], names)  # noqa: S102 - the document's program
+
+    assert sorted(names["winners"]) == published(record, "distance")
