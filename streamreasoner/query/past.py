@@ -117,8 +117,13 @@ class PastFacts:
         Raises:
             StateError: An epoch cannot be asked for, or the state is damaged.
         """
-        predicates = {**self.program(first).arities, **self.program(last).arities}
-        for predicate in sorted(predicates):
+        arities = [self.program(epoch).arities for epoch in (first, last)]
+        touched = self.past.touched(first, last)
+        for predicate in sorted({*arities[0], *arities[1]}):
+            lattices = [self._lattices(predicate, epoch) for epoch in (first, last)]
+            both_have = all(predicate in each for each in arities)
+            if both_have and lattices[0] == lattices[1] and predicate not in touched:
+                continue
             before, after = (self._rows(predicate, epoch) for epoch in (first, last))
             both = np.concatenate([before, after])
             signs = np.repeat([-1, 1], [len(before), len(after)])

@@ -11,6 +11,7 @@ import typer
 
 from streamreasoner.cli.operation.moments import Format, Lines
 from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads it
+from streamreasoner.errors import StateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,11 +62,19 @@ def purge(
     from streamreasoner.pipeline.lock import StateLock
 
     loaded = load(config)
-    with closing(StateLock(loaded.state.directory)):
-        remaining = 0
-        for line in _erase(loaded, term or (), fact or (), older_than):
-            remaining += line["line"] == "remains"
-            print(_text(line) if format_ is Lines.TEXT else json.dumps(line))
+    remaining = 0
+    try:
+        with closing(StateLock(loaded.state.directory)):
+            for line in _erase(loaded, term or (), fact or (), older_than):
+                remaining += line["line"] == "remains"
+                print(_text(line) if format_ is Lines.TEXT else json.dumps(line))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise StateError(
+            f"The erasure was interrupted: {error}. The state is valid. Fix the cause, and run the "
+            "command again."
+        ) from error
     raise typer.Exit(1 if remaining else 0)
 
 
@@ -202,6 +211,9 @@ def _outside(config: Config) -> Iterator[tuple[str, str]]:
     if not config.spark_state.startswith(_LOCAL):
         what = "the Spark backend's state; delete it, the next start on Spark builds it again"
         yield config.spark_state, what
+    if "spark.local.dir" in config.spark.options:
+        what = "temporary files of Spark; delete what a killed process has left"
+        yield config.spark.options["spark.local.dir"], what
     yield "backups and copies of the state", "delete them, or make them again"
     yield "logs", "they hold no terms at level info and above"
 

@@ -9,6 +9,7 @@ table says which (`Snapshot.exact_from`). `trace` answers for the end of an epoc
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -128,6 +129,22 @@ class Past:
         """
         self.check(epoch)
         yield from restore.restore_trace(self._trace, epoch + 1, predicates)
+
+    def touched(self, first: int, last: int) -> set[str]:
+        """The predicates that may have rows of epochs after *first* and up to *last*.
+
+        They are known from the bounds in the log, so no data file is read.
+        """
+        found = set()
+        for file in self._trace.files():
+            bounds = json.loads(file.statistics or "{}")
+            low, high = (
+                bounds.get(name, {}).get("epoch", default)
+                for name, default in (("minValues", first), ("maxValues", last))
+            )
+            if low <= last and high > first:
+                found.add(file.predicate)
+        return found
 
     def rows(self, predicate: str) -> Rows:
         """The rows of a predicate in `trace`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from contextlib import closing
 
@@ -10,7 +11,8 @@ from stored_epochs import APP, StoredReasoner, write_checkpoint
 from typer.testing import CliRunner
 
 from streamreasoner.cli import app
-from streamreasoner.errors import StreamReasonerError
+from streamreasoner.errors import StateError, StreamReasonerError
+from streamreasoner.state.delta import datafile
 
 RULES = """@prefix ex: <http://example.org/> .
 pays(?x) :- [?x, ex:paid, _] .
@@ -116,3 +118,16 @@ def test_a_pipeline_that_would_replay_is_refused(folder):
     (folder / "state/checkpoint/commits/1").unlink()
     with pytest.raises(StreamReasonerError, match="interrupted in epoch 1"):
         purge(folder, "--term", "ex:anna")
+
+
+def test_a_full_disk_is_reported(folder, monkeypatch):
+    """One message says that the state is valid, and what to do; then the command erases it."""
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(datafile, "write", full)
+        with pytest.raises(StateError, match=r"No space left.*The state is valid.*again"):
+            purge(folder, "--term", "ex:anna")
+    assert purge(folder, "--term", "ex:anna").exit_code == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from datetime import timedelta
+from itertools import combinations_with_replacement
 
 import pytest
 from hypothesis import given, settings
@@ -52,7 +53,7 @@ UPDATES = st.lists(
 )
 
 
-@settings(max_examples=500 if THOROUGH else 15)
+@settings(max_examples=200 if THOROUGH else 8)
 @given(
     epochs=st.lists(st.tuples(UPDATES, st.sampled_from([None, None, LATTICES, PLAIN])), max_size=6),
     horizon=st.integers(-1, 5),
@@ -84,11 +85,12 @@ def test_an_answer_is_exact_or_refused(tmp_path_factory, epochs, horizon, closur
             ]
             assert len(found) == len(set(found))
             assert set(found) == stored.present[epoch]
-        first, last = stored.present[past.oldest], stored.present[-1]
-        differences = list(facts.differences(past.oldest, past.last))
-        assert {fact for fact, sign in differences if sign > 0} == last - first
-        assert {fact for fact, sign in differences if sign < 0} == first - last
-        assert len(differences) == len(first ^ last)
+        for first, last in combinations_with_replacement(known, 2):
+            before, after = stored.present[first], stored.present[last]
+            differences = list(facts.differences(first, last))
+            assert {fact for fact, sign in differences if sign > 0} == after - before
+            assert {fact for fact, sign in differences if sign < 0} == before - after
+            assert len(differences) == len(before ^ after)
         for fact in set().union(*stored.present):
             check_history(facts, fact, stored)
 
