@@ -25,6 +25,7 @@ from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.codec.encode import ChangeEncoder
 from streamreasoner.io.formats.registry import JSON, of_name
 from streamreasoner.io.formats.rows.fit import check_mappings
+from streamreasoner.io.kafka.access import security
 from streamreasoner.io.kafka.claims import Claim, check_changes, check_claims
 from streamreasoner.io.kafka.lag import Lag
 from streamreasoner.io.kafka.progress_topic import ProgressTopic
@@ -155,6 +156,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         stream = read_stream(
             starting.result().spark,
             config.kafka,
+            security.java(config.kafka.security),
             config.rules.control_topic,
             config.pipeline.max_offsets_per_trigger,
         )

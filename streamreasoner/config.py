@@ -13,11 +13,15 @@ import dataclasses
 import difflib
 import os
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path  # noqa: TC003 - dataclass fields are read at run time
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from streamreasoner import config_values as values
+from streamreasoner.config_files import SECRET
+from streamreasoner.config_security import SecurityConfig, contradictions
+from streamreasoner.config_values import REQUIRED as _REQUIRED
+from streamreasoner.config_values import key as _key
 from streamreasoner.errors import ConfigError
 from streamreasoner.row_mapping import MAPPINGS, MappingProblemsError
 from streamreasoner.system.jvm import CACHE_VARIABLE, REPOSITORY_VARIABLE
@@ -30,12 +34,7 @@ if TYPE_CHECKING:
 
 _PREFIX = "STREAMREASONER_"
 _OTHER_VARIABLES = frozenset({CACHE_VARIABLE, REPOSITORY_VARIABLE})
-_REQUIRED = object()
 _YEAR = 365 * 86_400_000
-
-
-def _key(kind: KeyKind, default: Any = _REQUIRED) -> Any:
-    return field(metadata={"kind": kind, "default": default})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +52,8 @@ class KafkaConfig:
         options: Client options whose names Java and librdkafka share, passed to both.
         consumer_options: Further options for the input, under their Java names.
         producer_options: Further options for output, progress and checks, under librdkafka's names.
+
+    The field `security` is the section `[kafka.security]`.
     """
 
     bootstrap_servers: str = _key(values.SERVERS)
@@ -66,6 +67,7 @@ class KafkaConfig:
     options: Mapping[str, str] = _key(values.OPTIONS, {})
     consumer_options: Mapping[str, str] = _key(values.OPTIONS, {})
     producer_options: Mapping[str, str] = _key(values.OPTIONS, {})
+    security: SecurityConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +100,7 @@ class RulesConfig:
         recursion_limit: Iterations after which an epoch fails instead of running without end.
     """
 
-    program: str | Path = _key(values.PROGRAM)  # noqa: RUF009 - a key, not a default
+    program: str | Path = _key(values.PROGRAM)
     control_topic: str | None = _key(values.TOPIC, None)
     recursion_limit: int = _key(values.whole(1, 2**31 - 2), 100_000)
 
@@ -129,8 +131,8 @@ class StateConfig:
         checkpoint_directory: Spark's checkpoint; default `<directory>/checkpoint`.
     """
 
-    directory: Path = _key(values.PATH)  # noqa: RUF009 - a key, not a shared default
-    checkpoint_directory: Path = _key(  # noqa: RUF009 - a key, not a shared default
+    directory: Path = _key(values.PATH)
+    checkpoint_directory: Path = _key(
         values.PATH, lambda section: section["directory"] / "checkpoint"
     )
 
@@ -287,7 +289,8 @@ class Config:
         return self.spark.state_directory or f"file:{self.state.directory.absolute() / 'spark'}"
 
 
-_SECTIONS: dict[str, type[Any]] = get_type_hints(Config)
+# A section within another one comes before it.
+_SECTIONS: dict[str, type[Any]] = {"kafka.security": SecurityConfig, **get_type_hints(Config)}
 
 
 def load(path: Path, environment: Mapping[str, str] | None = None) -> Config:
@@ -330,7 +333,7 @@ def parse(
     """
     problems: list[str] = []
     settings: dict[str, dict[str, tuple[str, Any]]] = {section: {} for section in _SECTIONS}
-    for section, table in raw.items():
+    for section, table in _tables(raw):
         if section not in _SECTIONS:
             problems.append(_unknown(f"[{section}]", section, "section", _SECTIONS))
         elif not isinstance(table, dict):
@@ -339,39 +342,77 @@ def parse(
             settings[section] |= {key: (f"{section}.{key}", value) for key, value in table.items()}
     for variable, section, key, value in _overrides(environment, problems):
         settings[section][key] = (variable, value)
-    sections = {
-        section: _section(section, table, directory, problems)
-        for section, table in settings.items()
-    }
+    sections: dict[str, Any] = {}
+    for section, table in settings.items():
+        inner = {
+            within.removeprefix(f"{section}."): sections.pop(within)
+            for within in tuple(sections)
+            if within.startswith(f"{section}.")
+        }
+        sections[section] = _section(section, table, directory, inner, problems)
     if sections["kafka"] is not None:
         problems += _shared_topics(sections["kafka"], sections["rules"])
         problems += _unread_topics(sections["kafka"], sections["input"])
         problems += _unmapped_topics(sections["kafka"], sections["input"])
+        problems += _login_and_encryption(sections["kafka"])
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
         raise ConfigError(f"{name} is not a valid configuration:\n{lines}")
     return Config(**sections)
 
 
+def _tables(raw: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The sections of a document; those within another one have dotted names."""
+    for section, table in raw.items():
+        if not isinstance(table, dict):
+            yield section, table
+            continue
+        inner = {key for key in table if f"{section}.{key}" in _SECTIONS}
+        yield section, {key: value for key, value in table.items() if key not in inner}
+        yield from ((f"{section}.{key}", table[key]) for key in inner)
+
+
+def _fields(section: str) -> dict[str, dataclasses.Field[Any]]:
+    """The keys of a section, without the sections within it."""
+    return {key.name: key for key in dataclasses.fields(_SECTIONS[section]) if key.metadata}
+
+
+def _misplaced_secret(section: str, key: str) -> str:
+    return (
+        f"{section}.{key}: a secret does not belong in the configuration file. Put it in a file "
+        f"that only this user can read, and name that file in {section}.{key}_file; or set the "
+        f"environment variable {_variable(section, key)}"
+    )
+
+
+def _variable(section: str, key: str) -> str:
+    """The environment variable of a key."""
+    return f"{_PREFIX}{section}__{key}".replace(".", "__").upper()
+
+
 def _section(
     section: str,
     settings: Mapping[str, tuple[str, Any]],
     directory: Path,
+    inner: Mapping[str, Any],
     problems: list[str],
 ) -> Any:
-    fields = {key.name: key for key in dataclasses.fields(_SECTIONS[section])}
+    fields = _fields(section)
     problems.extend(
         _unknown(where, key, "key", fields)
         for key, (where, _) in settings.items()
         if key not in fields
     )
     checked: dict[str, Any] = {}
-    complete = True
+    complete = None not in inner.values()
     for name, key in fields.items():
         kind: KeyKind = key.metadata["kind"]
         default = key.metadata["default"]
         try:
-            if name in settings:
+            if kind is SECRET and settings.get(name, ("",))[0] == f"{section}.{name}":
+                problems.append(_misplaced_secret(section, name))
+                complete = False
+            elif name in settings:
                 checked[name] = kind.read(settings[name][1], directory)
             elif default is _REQUIRED:
                 problems.append(f"{section}.{name}: missing, it must be {kind.allowed}")
@@ -391,7 +432,7 @@ def _section(
                 f"allowed: {kind.allowed}{hint}" + _guess(value, kind.choices)
             )
             complete = False
-    return _SECTIONS[section](**checked) if complete else None
+    return _SECTIONS[section](**checked, **inner) if complete else None
 
 
 def topic_roles(kafka: KafkaConfig, control_topic: str | None) -> Iterator[tuple[str, str]]:
@@ -441,6 +482,15 @@ def _unmapped_topics(kafka: KafkaConfig, input_: InputConfig | None) -> Iterator
         )
 
 
+def _login_and_encryption(kafka: KafkaConfig) -> Iterator[str]:
+    """Every client connects in the same way, and nothing is said twice."""
+    options = {
+        f"kafka.{name}": getattr(kafka, name)
+        for name in ("options", "consumer_options", "producer_options")
+    }
+    return contradictions(kafka.security, options)
+
+
 def _shared_topics(kafka: KafkaConfig, rules: RulesConfig | None) -> Iterator[str]:
     """Each topic has one role: a pipeline that reads its own output never ends."""
     first: dict[str, str] = {}
@@ -459,9 +509,7 @@ def _overrides(
 ) -> Iterator[tuple[str, str, str, str]]:
     """Yield (variable, section, key, text) for each variable that names a known key."""
     known = {
-        f"{_PREFIX}{section}__{key.name}".upper(): (section, key.name)
-        for section, kind in _SECTIONS.items()
-        for key in dataclasses.fields(kind)
+        _variable(section, key): (section, key) for section in _SECTIONS for key in _fields(section)
     }
     for variable, text in sorted(environment.items()):
         if not variable.startswith(_PREFIX) or variable in _OTHER_VARIABLES:

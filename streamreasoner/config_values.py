@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -18,6 +18,9 @@ from streamreasoner import durations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+REQUIRED = object()
+"""The default of a key without one."""
 
 _SHOWN = 60
 _RULESET = re.compile(r"[a-z][a-z0-9-]*")
@@ -41,6 +44,11 @@ class KeyKind:
     choices: tuple[str, ...] = ()
     secret: bool = False
     write: Callable[[Any], str] = str
+
+
+def key(kind: KeyKind, default: Any = REQUIRED) -> Any:
+    """The field of a key; *default* is a value, or a function of the section's earlier keys."""
+    return field(repr=not kind.secret, metadata={"kind": kind, "default": default})
 
 
 def show(value: object, *, secret: bool = False) -> str:

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import tomllib
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    AdminClient,
-    ResourcePatternType,
-    ResourceType,
-)
+from confluent_kafka.admin import AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 from pipelines import Case, await_published, changes, fact, net, new_case, produce
-from secure_broker import PASSWORD, USER, secure_broker
+from secure_broker import EVERYTHING, KEY_PASSWORD, PASSWORD, USER, change_rights, secure_broker
+from thorough import THOROUGH
 
 from streamreasoner.app import pipeline
 from streamreasoner.errors import BrokerError
 from streamreasoner.io.codec.encode import Message
+from streamreasoner.io.kafka.access.security import java
 from streamreasoner.io.kafka.clients import unreachable
 from streamreasoner.io.kafka.topic_checks import admin_client, check_topics
 from streamreasoner.io.kafka.topics import consume
@@ -37,92 +33,157 @@ OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 
 @pytest.fixture(scope="module")
 def secure(tmp_path_factory):
-    """A broker with TLS and SCRAM."""
+    """A broker with TLS and logins."""
     with secure_broker(tmp_path_factory.mktemp("secure")) as started:
+        change_rights(started, EVERYTHING)
         yield started
 
 
 @pytest.fixture
-def recipe(secure):
-    """The sections [kafka.*] of the documentation, with the test's user, password and file."""
+def recipe(secure, tmp_path):
+    """The section [kafka.security] of the documentation, with the test's files."""
     text = OPERATIONS.read_text("utf-8").split("### TLS and SASL")[1]
     (example,) = re.findall(r"```toml\n(.*?)```", text.split("\n### ")[0], re.DOTALL)
+    password = tmp_path / "password"
+    password.write_text(f"{PASSWORD}\n")
     example = example.replace("/etc/streamreasoner/ca.pem", str(secure.authority))
-    kafka = tomllib.loads(example)["kafka"]
-    assert kafka["producer_options"]["sasl.password"] == "secret"
-    jaas = kafka["consumer_options"]["sasl.jaas.config"]
-    assert '"reasoner"' in jaas
-    quoted = PASSWORD.replace("\\", "\\\\").replace('"', '\\"')
-    kafka["consumer_options"]["sasl.jaas.config"] = jaas.replace('"secret"', f'"{quoted}"')
-    kafka["producer_options"] |= {"sasl.username": USER, "sasl.password": PASSWORD}
-    return {**kafka, "bootstrap_servers": secure.secure}
+    example = example.replace("/etc/streamreasoner/password", str(password))
+    security = tomllib.loads(example)["kafka"]["security"]
+    assert security["username"] == USER
+    assert security["password_file"] == str(password)
+    return security
 
 
 @pytest.fixture
 def case(secure, recipe, tmp_path):
     """A case configured by the recipe; its topics exist."""
     plain = new_case(secure.plaintext, tmp_path, RULES)
-    return Case({**plain.raw, "kafka": {**plain.raw["kafka"], **recipe}}, tmp_path)
+    kafka = {**plain.raw["kafka"], "bootstrap_servers": secure.secure, "security": recipe}
+    return Case({**plain.raw, "kafka": kafka}, tmp_path)
 
 
 def plaintext(case, secure):
     """The same case for clients of the tests, over the other listener."""
-    raw = {"bootstrap_servers": secure.plaintext, "options": {}}
-    raw |= {"producer_options": {}, "consumer_options": {}}
-    return Case({**case.raw, "kafka": {**case.raw["kafka"], **raw}}, case.directory)
+    raw = {**case.raw["kafka"], "bootstrap_servers": secure.plaintext, "security": {}}
+    return Case({**case.raw, "kafka": raw}, case.directory)
 
 
-LOGIN = r"refuses the login: .*sasl\.password in kafka\.producer_options"
-CERTIFICATE = r"No TLS connection .*certificate verify failed.*ssl\.ca\.location"
+LOGIN = r"refuses the login: .*mechanism, username and password in kafka\.security"
+CERTIFICATE = r"No TLS connection .*certificate verify failed.*kafka\.security\.ca_file"
 
 
 @pytest.mark.parametrize(
-    ("kafka", "pattern"),
+    ("servers", "security", "pattern"),
     [
-        ({"producer_options": {"sasl.password": "wrong"}}, LOGIN),
-        ({"producer_options": {"sasl.username": "nobody"}}, LOGIN),
-        ({"options": {"sasl.mechanism": "PLAIN"}}, r"refuses the login: .*SCRAM-SHA-512"),
-        ({"producer_options": {"ssl.ca.location": "{stranger}"}}, CERTIFICATE),
-        ({"bootstrap_servers": "127.0.0.1:{port}"}, rf"{CERTIFICATE}.*host name"),
-        ({"bootstrap_servers": "{plaintext}"}, r"ends the TLS handshake.*security\.protocol"),
+        ("{secure}", {"password_file": "{authority}-line"}, LOGIN),
+        ("{secure}", {"username": "nobody"}, LOGIN),
+        ("{secure}", {"ca_file": "{stranger}"}, CERTIFICATE),
+        ("127.0.0.1:{port}", {}, rf"{CERTIFICATE}.*host name"),
+        ("{plaintext}", {}, r"ends the TLS handshake.*kafka\.security\.protocol"),
+        ("{mtls}", {}, r"certificate of this client.*kafka\.security\.certificate_file"),
         (
-            {"options": {"security.protocol": "SASL_PLAINTEXT"}},
-            r"closes the connection.*security\.protocol",
+            "{secure}",
+            {"protocol": "SASL_PLAINTEXT", "ca_file": None},
+            r"closes the connection.*kafka\.security\.protocol",
         ),
-        ({"bootstrap_servers": "127.0.0.1:1"}, r"did not answer.*Connection refused.*address"),
-        ({"bootstrap_servers": "no-such-host.invalid:9092"}, r"did not answer.*Failed to resolve"),
+        ("127.0.0.1:1", {}, r"did not answer.*Connection refused.*address"),
+        ("no-such-host.invalid:9092", {}, r"did not answer.*Failed to resolve"),
     ],
-    ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
 )
-def test_each_cause_has_its_own_message(case, secure, kafka, pattern):
+def test_each_cause_has_its_own_message(case, secure, servers, security, pattern):
     """Errors of login, certificate, protocol and address are distinguished."""
-    for key, value in kafka.items():
-        places = {"port": secure.port, "plaintext": secure.plaintext, "stranger": secure.stranger}
-        if isinstance(value, dict):
-            new = {name: text.format(**places) for name, text in value.items()}
-            case.raw["kafka"][key] = {**case.raw["kafka"][key], **new}
-        else:
-            case.raw["kafka"][key] = value.format(**places)
+    places = {name: getattr(secure, name) for name in ("secure", "mtls", "port", "plaintext")}
+    places |= {"stranger": secure.stranger, "authority": secure.authority}
+    Path(f"{secure.authority}-line").write_text("wrong")
+    case.raw["kafka"]["bootstrap_servers"] = servers.format(**places)
+    changed = {**case.raw["kafka"]["security"], **security}
+    case.raw["kafka"]["security"] = {
+        name: value.format(**places) for name, value in changed.items() if value is not None
+    }
     assert re.search(pattern, message := str(unreachable(case.kafka, "why")))
     assert PASSWORD not in message
 
 
-def test_clients_explain_why_they_are_refused(case):
+def logins(secure):
+    """Ways to log in, each with its address and its section."""
+    user = {"protocol": "SASL_SSL", "username": USER}
+    mtls = {"protocol": "SSL", "certificate_file": str(secure.certificate)}
+    yield "PLAIN", secure.secure, {**user, "mechanism": "PLAIN"}
+    yield "SCRAM-SHA-256", secure.secure, {**user, "mechanism": "SCRAM-SHA-256"}
+    yield "SCRAM-SHA-512", secure.secure, {**user, "mechanism": "SCRAM-SHA-512"}
+    oauth = {"mechanism": "OAUTHBEARER", "token_endpoint": secure.tokens.url, "scope": "kafka"}
+    yield "OAUTHBEARER", secure.secure, {**user, **oauth}
+    yield "a certificate", secure.mtls, {**mtls, "key_file": str(secure.plain_key)}
+    yield "an encrypted key", secure.mtls, {**mtls, "key_file": str(secure.key)}
+
+
+LOGINS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "a certificate")
+LOGINS += ("an encrypted key",)
+
+
+@pytest.fixture(params=LOGINS)
+def every_login(case, secure, request, tmp_path):
+    """The case, connected in each way."""
+    _, address, section = next(way for way in logins(secure) if way[0] == request.param)
+    (tmp_path / "key-password").write_text(KEY_PASSWORD)
+    section = {**section, "ca_file": str(secure.authority)}
+    if "username" in section:
+        section["password_file"] = case.raw["kafka"]["security"]["password_file"]
+    if section.get("key_file") == str(secure.key):
+        section["key_password_file"] = str(tmp_path / "key-password")
+    case.raw["kafka"] |= {"bootstrap_servers": address, "security": section}
+    return case
+
+
+def test_every_way_to_log_in_works(every_login, secure):
+    """With librdkafka, which describes the topics, and with kafka-python, which fills one."""
+    kafka = every_login.kafka
+    check_topics(admin_client(kafka), kafka, None)
+    topic = kafka.input_topics[0]
+    assert list(send(kafka, topic, [(None, b"{}")])) == [1]
+    if kafka.security.mechanism == "OAUTHBEARER":
+        assert set(secure.tokens.scopes) == {"kafka"}
+
+
+@pytest.mark.skipif(not THOROUGH, reason="starts Spark; part of `make test-thorough`")
+def test_every_way_to_log_in_works_in_java(every_login, spark):
+    """Spark reads what kafka-python has sent."""
+    kafka = every_login.kafka
+    topic = kafka.input_topics[0]
+    assert list(send(kafka, topic, [(None, b"{}")])) == [1]
+    reader = spark.read.format("kafka").option("subscribe", topic)
+    reader = reader.option("kafka.bootstrap.servers", kafka.bootstrap_servers)
+    for name, value in java(kafka.security).items():
+        reader = reader.option(f"kafka.{name}", value)
+    assert [bytes(row.value) for row in reader.load().collect()] == [b"{}"]
+
+
+def test_clients_explain_why_they_are_refused(case, tmp_path):
     """Librdkafka and kafka-python report only a timeout, so the cause is diagnosed separately."""
-    case.raw["kafka"]["producer_options"]["sasl.password"] = "wrong"
+    (tmp_path / "password").write_text("wrong")
     with pytest.raises(BrokerError, match=LOGIN):
         check_topics(admin_client(case.kafka), case.kafka, None)
     with pytest.raises(BrokerError, match=LOGIN):
         next(consume(case.kafka, case.kafka.input_topics[0], from_beginning=True))
 
 
+def test_a_token_endpoint_that_refuses_is_named(case, secure, tmp_path):
+    """The broker is not asked."""
+    oauth = {"mechanism": "OAUTHBEARER", "token_endpoint": secure.tokens.url}
+    case.raw["kafka"]["security"] |= oauth
+    (tmp_path / "password").write_text("wrong")
+    with pytest.raises(BrokerError, match=r"kafka\.security\.token_endpoint\) answers 401"):
+        next(consume(case.kafka, case.kafka.input_topics[0], from_beginning=True))
+    case.raw["kafka"]["security"] |= {"token_endpoint": "http://127.0.0.1:1/"}
+    with pytest.raises(BrokerError, match=r"token_endpoint\) cannot be reached \(.*refused"):
+        next(consume(case.kafka, case.kafka.input_topics[0], from_beginning=True))
+    assert re.search(r"token.*kafka\.security\.token_endpoint", str(unreachable(case.kafka, "why")))
+
+
 def test_a_missing_permission_is_distinguished(case, secure):
     """The broker answers; the message names the page that lists the permissions."""
-    topic = case.kafka.output_topic
-    place = ResourceType.TOPIC, topic, ResourcePatternType.LITERAL
-    denied = AclBinding(*place, f"User:{USER}", "*", AclOperation.ALL, AclPermissionType.DENY)
-    admin = AdminClient({"bootstrap.servers": secure.plaintext})
-    admin.create_acls([denied])[denied].result()
+    topic = (ResourceType.TOPIC, case.kafka.output_topic, ResourcePatternType.LITERAL)
+    change_rights(secure, [(*topic, AclOperation.ALL)], permission=AclPermissionType.DENY)
     with pytest.raises(BrokerError, match=r"denies access .*[Aa]uthorization.*SECURITY\.md"):
         check_topics(admin_client(case.kafka), case.kafka, None)
 
@@ -130,7 +191,8 @@ def test_a_missing_permission_is_distinguished(case, secure):
 @pytest.mark.parametrize(
     ("exception", "pattern"),
     [
-        ("SslAuthenticationException: SSL handshake failed", r"ssl\.truststore\.location"),
+        ("SslAuthenticationException: SSL handshake failed", r"kafka\.security\.ca_file"),
+        ("SaslAuthenticationException: Authentication failed", r"password in kafka\.security"),
         ("TopicAuthorizationException: Not authorized: [in]", r"\[in\]\. .*spark-kafka-source-"),
     ],
 )
@@ -148,36 +210,55 @@ def command_lines():
             yield file.read_bytes()
 
 
-def test_the_recipe_runs_a_pipeline(case, secure):
-    """TLS, SCRAM and a password with quotes; no secret is on a command line or in the state."""
+def outputs(case, caplog, capfd):
+    """All that a pipeline has written: its state, events of Spark, logs and streams."""
+    files = [file for name in ("state", "events") for file in (case.directory / name).rglob("*")]
+    yield from (file.read_bytes() for file in files if file.is_file())
+    yield from (text.encode() for text in (caplog.text, *capfd.readouterr(), repr(case.config)))
+
+
+def test_the_recipe_runs_a_pipeline(case, secure, caplog, capfd):
+    """TLS, SCRAM and a password with quotes; no secret is where others may read it.
+
+    That is while the pipeline runs, and when Kafka has refused Spark's client: command lines,
+    files of the state, the events that Spark's UI shows, explained queries, logs and messages.
+    """
     secret = "secret-of-an-object-store"  # noqa: S105 - of no real store
-    case.raw["spark"] = {"options": {"spark.hadoop.fs.s3a.secret.key": secret}}
+    (case.directory / "events").mkdir()
+    case.raw["spark"] = {
+        "options": {
+            "spark.hadoop.fs.s3a.secret.key": secret,
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": (case.directory / "events").as_uri(),
+        }
+    }
+    caplog.set_level(logging.DEBUG)
     edge = ("<http://e/a>", "<http://e/b>")
-    with pipeline(case.config):
+    topic = case.kafka.input_topics[0]
+    denied = (ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, AclOperation.READ)
+    refused = pytest.raises(BrokerError, match=r"refuses Spark's client: .*Read on")
+    with refused as caught, pipeline(case.config) as started:
         values = [Message(fact("edge", *edge), None, [])]
-        assert list(send(case.kafka, case.kafka.input_topics[0], values)) == [1]
+        assert list(send(case.kafka, topic, values)) == [1]
         plain = plaintext(case, secure)
         await_published(plain, produce(plain, [fact("edge", *edge[::-1])]))
         assert net(changes(plain)) == {("path", edge), ("path", edge[::-1])}
-        seen = b"\n".join(command_lines())
-        files = [file for file in (case.directory / "state").rglob("*") if file.is_file()]
-        seen += b"\n".join(file.read_bytes() for file in files)
-    assert b"org.apache.spark.deploy.SparkSubmit" in seen
-    assert secret.encode() not in seen
-    assert b"staple" in PASSWORD.encode()
-    assert b"staple" not in seen
-
-
-@pytest.mark.usefixtures("joined_jvm")
-def test_a_wrong_password_of_spark_alone_is_explained(case):
-    """Other clients are connected; the message names the option of the Java client."""
-    options = case.raw["kafka"]["consumer_options"]
-    module = options["sasl.jaas.config"].split("required")[0]
-    wrong = f'{module} required username="{USER}" password="wrong";'
-    case.raw["kafka"]["consumer_options"] = {**options, "sasl.jaas.config": wrong}
-    with (
-        pytest.raises(BrokerError, match=r"refuses Spark's client: .*sasl\.jaas\.config") as caught,
-        pipeline(case.config) as started,
-    ):
+        started.query._query.explain(True)  # noqa: SLF001, FBT003 - as in a shell of Spark
+        started.query._stream.explain(True)  # noqa: SLF001, FBT003 - as above
+        seen = [*command_lines()]
+        change_rights(secure, [denied], permission=AclPermissionType.DENY)
+        produce(plain, [fact("edge", *edge)])
         started.query.wait()
+    seen += [*outputs(case, caplog, capfd), str(caught.value).encode()]
+    everything = b"\n".join(seen)
+    for expected in (
+        b"org.apache.spark.deploy.SparkSubmit",
+        b"SparkListener",
+        b"edge",
+        b"Relation",
+    ):
+        assert expected in everything
+    assert secret.encode() not in everything
+    assert b"staple" in PASSWORD.encode()
+    assert b"staple" not in everything
     assert "Traceback" not in str(caught.value)

@@ -13,7 +13,8 @@ from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
 from streamreasoner.errors import BrokerError, StreamReasonerError
-from streamreasoner.io.kafka.clients import kafka_python, unreachable
+from streamreasoner.io.kafka.access.python_client import kafka_python
+from streamreasoner.io.kafka.clients import unreachable
 from streamreasoner.state.record import EpochRecord
 
 if TYPE_CHECKING:

@@ -5,6 +5,8 @@
 | Spark's       | input                                   | `kafka.options`, `.consumer_options`  |
 | librdkafka    | output, progress, checks before a start | `kafka.options`, `.producer_options`  |
 | kafka-python  | `topics`, `produce`, `consume`          | those of `kafka.options` it supports  |
+
+All of them connect as `kafka.security` says: see `access.security`, and `access.python_client`.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from streamreasoner.errors import BrokerError, ConfigError
+from streamreasoner.io.kafka.access import security
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,18 +34,8 @@ _UNAUTHORIZED = (
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 )
-_KAFKA_PYTHON_NAMES = {
-    "security.protocol": "security_protocol",
-    "sasl.mechanism": "sasl_mechanism",
-    "sasl.mechanisms": "sasl_mechanism",
-    "sasl.username": "sasl_plain_username",
-    "sasl.password": "sasl_plain_password",
-    "ssl.ca.location": "ssl_cafile",
-    "ssl.certificate.location": "ssl_certfile",
-    "ssl.key.location": "ssl_keyfile",
-    "ssl.key.password": "ssl_password",
-    "client.id": "client_id",
-}
+# The first is reported after the error that broke the last connection.
+_FINAL = (KafkaError._ALL_BROKERS_DOWN, KafkaError._AUTHENTICATION)  # noqa: SLF001
 
 
 def librdkafka(kafka: KafkaConfig, **settings: object) -> dict[str, Any]:
@@ -52,6 +45,7 @@ def librdkafka(kafka: KafkaConfig, **settings: object) -> dict[str, Any]:
         "bootstrap.servers": kafka.bootstrap_servers,
         "logger": logging.getLogger("streamreasoner.kafka"),
         **dotted,
+        **security.librdkafka(kafka.security),
         **kafka.options,
         **kafka.producer_options,
     }
@@ -69,21 +63,6 @@ def reader(kafka: KafkaConfig, group: str, **settings: object) -> Consumer:
             **settings,
         )
     )
-
-
-def kafka_python(kafka: KafkaConfig) -> dict[str, Any]:
-    """Keyword arguments of a kafka-python client."""
-    options = {**kafka.options, **kafka.producer_options}
-    supported = {
-        _KAFKA_PYTHON_NAMES[name]: value
-        for name, value in options.items()
-        if name in _KAFKA_PYTHON_NAMES
-    }
-    return {
-        "bootstrap_servers": kafka.bootstrap_servers.split(","),
-        "bootstrap_timeout_ms": int(ANSWER_SECONDS * 1000),
-        **supported,
-    }
 
 
 def refused_option(error: KafkaException) -> ConfigError | None:
@@ -125,8 +104,7 @@ def unreachable(kafka: KafkaConfig, why: object) -> BrokerError:
     deadline = time.monotonic() + ANSWER_SECONDS
     while time.monotonic() < deadline:
         client.poll(0.1)
-        # Reported after the error that broke the last connection.
-        if any(error.code() == KafkaError._ALL_BROKERS_DOWN for error in errors):  # noqa: SLF001
+        if any(error.code() in _FINAL for error in errors):
             break
     return BrokerError(_cause(kafka, errors, why))
 
@@ -137,31 +115,49 @@ def _cause(kafka: KafkaConfig, errors: Sequence[KafkaError], why: object) -> str
     text = texts.get(KafkaError._SSL, "")  # noqa: SLF001
     text = text or texts.get(KafkaError._RESOLVE, "") or texts.get(KafkaError._TRANSPORT, "")  # noqa: SLF001
     if login := texts.get(KafkaError._AUTHENTICATION):  # noqa: SLF001
-        return (
-            f"{where} refuses the login: {login}. Check sasl.mechanism in kafka.options, and "
-            "sasl.username and sasl.password in kafka.producer_options."
-        )
-    if "closed by peer" in text:
-        return (
-            f"{where} ends the TLS handshake: {text}. Use the port of a listener with TLS, or set "
-            "security.protocol in kafka.options to PLAINTEXT or SASL_PLAINTEXT. If the broker asks "
-            "for a client certificate, set ssl.certificate.location and ssl.key.location in "
-            "kafka.producer_options."
-        )
-    if "SSL" in text:
-        return (
-            f"No TLS connection to {where}: {text}. Set ssl.ca.location in kafka.producer_options "
-            "to the certificate (PEM) of the authority that signed the broker's, and use a "
-            "host name that the broker's certificate contains."
-        )
+        return _refused_login(kafka, where, login)
+    if "SSL" in text or "closed by peer" in text:
+        return _refused_encryption(where, text)
     if errors and not text:
         return (
-            f"{where} closes the connection. Set security.protocol in kafka.options to the "
-            "protocol of the listener on this port: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."
+            f"{where} closes the connection. Set kafka.security.protocol to the protocol of the "
+            "listener on this port: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."
         )
     return (
         f"{where} did not answer within {ANSWER_SECONDS:g} s ({text or why}). Check the address, "
         "and that the broker is running."
+    )
+
+
+def _refused_login(kafka: KafkaConfig, where: str, text: str) -> str:
+    if "acquire SASL OAUTHBEARER token" in text:
+        return (
+            f"{text} from {kafka.security.token_endpoint} (kafka.security.token_endpoint). "
+            "Check the address, username, password and scope in kafka.security."
+        )
+    return (
+        f"{where} refuses the login: {text}. Check mechanism, username and password in "
+        "kafka.security."
+    )
+
+
+def _refused_encryption(where: str, text: str) -> str:
+    if "closed by peer" in text:
+        return (
+            f"{where} ends the TLS handshake: {text}. Use the port of a listener with TLS, or set "
+            "kafka.security.protocol to PLAINTEXT or SASL_PLAINTEXT. If the broker asks for a "
+            "client certificate, set kafka.security.certificate_file and kafka.security.key_file."
+        )
+    if re.search(r"alert .*(certificate|unknown ca)", text):
+        return (
+            f"{where} asks for a certificate of this client, or does not trust it: {text}. Set "
+            "kafka.security.certificate_file and kafka.security.key_file, or use the port of "
+            "another listener."
+        )
+    return (
+        f"No TLS connection to {where}: {text}. Set kafka.security.ca_file to the certificate "
+        "(PEM) of the authority that signed the broker's, and use a host name that the broker's "
+        "certificate contains."
     )
 
 

@@ -13,7 +13,8 @@ from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError
 
 from streamreasoner.errors import BrokerError
 from streamreasoner.io.codec.encode import Received
-from streamreasoner.io.kafka.clients import ANSWER_SECONDS, kafka_python, unreachable
+from streamreasoner.io.kafka.access.python_client import kafka_python
+from streamreasoner.io.kafka.clients import ANSWER_SECONDS, unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator

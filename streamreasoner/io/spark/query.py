@@ -39,12 +39,9 @@ _POLL_SECONDS = 0.5
 _COMMIT_SECONDS = 10.0
 # Raised for a Kafka timestamp that does not fit Spark's.
 _TIME_TOO_LARGE = "java.lang.ArithmeticException"
-_LOGIN = """\
-Check sasl.mechanism in kafka.options, and the user name and password of sasl.jaas.config in \
-kafka.consumer_options."""
+_LOGIN = "Check mechanism, username and password in kafka.security."
 _CERTIFICATE = """\
-Set ssl.truststore.location in kafka.consumer_options to the certificate of the authority that \
-signed the broker's, and ssl.truststore.type to its format, such as PEM."""
+Set kafka.security.ca_file to the certificate (PEM) of the authority that signed the broker's."""
 _RIGHTS = """\
 Give the user Read on input and control topics, and on groups that begin with \
 spark-kafka-source-."""

@@ -94,6 +94,10 @@ _TUNING = {
     "spark.locality.wait": "0s",
     # Otherwise PySpark inspects the call stack for every column of a plan.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # An explained stream has the options of its source: nothing is shown from the first secret on.
+    "spark.sql.redaction.string.regex": (
+        r"(?s)(?<=kafka\.(sasl\.jaas\.config|ssl\.key\.password|ssl\.keystore\.key)( -> |=)).*"
+    ),
 }
 
 

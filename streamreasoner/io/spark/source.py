@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import DataFrame, SparkSession
 
     from streamreasoner.config import KafkaConfig
@@ -23,6 +25,7 @@ COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers
 def read_stream(
     spark: SparkSession,
     kafka: KafkaConfig,
+    security: Mapping[str, str],
     control_topic: str | None,
     max_offsets_per_trigger: int,
 ) -> DataFrame:
@@ -31,11 +34,12 @@ def read_stream(
     Args:
         spark: The session.
         kafka: Cluster, topics and options.
+        security: Options for encryption and login, under their Java names.
         control_topic: Topic of control messages, None if there is none.
         max_offsets_per_trigger: Most messages in a batch.
     """
     topics = [*kafka.input_topics, *([control_topic] if control_topic else ())]
-    client = {**_CLIENT, **kafka.options, **kafka.consumer_options}
+    client = {**_CLIENT, **security, **kafka.options, **kafka.consumer_options}
     reader = (
         spark.readStream.format("kafka")
         .option("subscribe", ",".join(topics))

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from streamreasoner.config import KafkaConfig
+from pathlib import Path
+
+from streamreasoner.config import parse
 from streamreasoner.io.kafka.lag import Lag
 
 
 def test_a_closed_lag_sends_no_request():
     """A scrape during shutdown returns nothing and does not read the position."""
-    kafka = KafkaConfig(
-        bootstrap_servers="127.0.0.1:1",
-        input_topics=("in",),
-        output_topic="out",
-        dead_letter_topic="dead",
-        progress_topic="progress",
-        starting_offsets="earliest",
-        options={},
-        consumer_options={},
-        producer_options={},
-    )
+    raw = {
+        "kafka": {
+            "bootstrap_servers": "127.0.0.1:1",
+            "input_topics": ["in"],
+            "output_topic": "out",
+        },
+        "rules": {"program": "rho-df"},
+        "state": {"directory": "state"},
+    }
+    kafka = parse(raw, {}, Path("/")).kafka
     asked = []
 
     def position():
