@@ -210,6 +210,8 @@ def _encryption(security: SecurityConfig) -> Iterator[str]:
                     f"kafka.security.{name}: the protocol {security.protocol} does not encrypt. "
                     "Set kafka.security.protocol to SSL or SASL_SSL, or remove the file"
                 )
+    if security.ca_file is not None:
+        yield from _authorities(security.ca_file)
     certificate, private = security.certificate_file, security.key_file
     if certificate is None and private is not None:
         yield "kafka.security.key_file: found without kafka.security.certificate_file. Set both"
@@ -229,6 +231,18 @@ def _encryption(security: SecurityConfig) -> Iterator[str]:
         yield from _pair(certificate, private, security.key_secret)
 
 
+def _authorities(file: PemFile) -> Iterator[str]:
+    """A file that has the marks of certificates, but not their content."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file.path)
+    except (ssl.SSLError, OSError) as error:
+        reason = getattr(error, "reason", None) or error.strerror
+        yield (
+            f"kafka.security.ca_file: {file.path} has an invalid certificate ({reason}). Name a "
+            "file of certificates in PEM format"
+        )
+
+
 def _pair(certificate: PemFile, private: PemFile, password: Secret | None) -> Iterator[str]:
     """A key that is of another certificate, or that the password does not open."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -239,6 +253,7 @@ def _pair(certificate: PemFile, private: PemFile, password: Secret | None) -> It
     except (ssl.SSLError, OSError) as error:
         reason = getattr(error, "reason", None) or error.strerror
         yield (
-            f"kafka.security.key_file: {private.path} is not the key of {certificate.path}, or "
-            f"the password is wrong ({reason}). Name a certificate and its own key"
+            f"kafka.security.key_file: {private.path} does not fit {certificate.path} ({reason}): "
+            "it is the key of another certificate, a file is damaged, or the password is wrong. "
+            "Name a certificate and its own key"
         )

@@ -6,6 +6,7 @@ Access is denied unless an ACL grants it, except to clients of the plaintext lis
 from __future__ import annotations
 
 import os
+import re
 import socket
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka.admin import (
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     AdminClient,
@@ -22,8 +24,10 @@ from confluent_kafka.admin import (
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
+from pipelines import eventually
 from token_endpoint import TokenEndpoint, openssl, token_endpoint
 
+from streamreasoner.io.kafka.access.rights import Resource
 from streamreasoner.io.kafka.broker import Broker
 
 if TYPE_CHECKING:
@@ -105,22 +109,46 @@ class SecureBroker:
         return AdminClient({"bootstrap.servers": self.plaintext})
 
 
-EVERYTHING = tuple(
-    (kind, "*", ResourcePatternType.LITERAL, AclOperation.ALL)
-    for kind in (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
-)
-"""The rights to do everything with topics, groups and transactions."""
+_KINDS = {
+    Resource.TOPIC: ResourceType.TOPIC,
+    Resource.GROUP: ResourceType.GROUP,
+    Resource.TRANSACTIONAL_ID: ResourceType.TRANSACTIONAL_ID,
+}
 
 
-def change_rights(broker, rights, change="create_acls", permission=AclPermissionType.ALLOW):
-    """Grant rights (type, name, pattern, operation) to the user; `delete_acls` revokes them."""
-    admin = broker.admin
-    acls = [
-        AclBinding(kind, name, pattern, f"User:{USER}", "*", operation, permission)
-        for kind, name, pattern, operation in rights
-    ]
-    for answer in getattr(admin, change)(acls).values():
+def grant(broker, rights, permission=AclPermissionType.ALLOW):
+    """Grant rights to the user, or deny them; returns when the broker knows it."""
+    admin = broker.admin  # a client that is dropped does not answer
+    acls = [AclBinding(*_acl(right), permission) for right in rights]
+    for answer in admin.create_acls(acls).values():
         answer.result()
+    for right in rights:
+        eventually(lambda right=right: _exists(admin, right, permission), expected=True, every=0.01)
+
+
+def revoke(broker, rights):
+    """Revoke rights of the user; returns when the broker knows it."""
+    admin = broker.admin
+    for right in rights:
+        found = AclBindingFilter(*_acl(right), AclPermissionType.ALLOW)
+        admin.delete_acls([found])[found].result()
+        eventually(
+            lambda right=right: _exists(admin, right, AclPermissionType.ALLOW),
+            expected=False,
+            every=0.01,
+        )
+
+
+def _exists(admin, right, permission):
+    return bool(admin.describe_acls(AclBindingFilter(*_acl(right), permission)).result())
+
+
+def _acl(right):
+    """Resource, principal, host and operation of a right."""
+    pattern = ResourcePatternType.PREFIXED if right.prefixed else ResourcePatternType.LITERAL
+    operation = re.sub("(?<!^)(?=[A-Z])", "_", right.operation).upper()
+    place = _KINDS[right.resource], right.name, pattern
+    return *place, f"User:{USER}", "*", AclOperation[operation]
 
 
 @contextmanager

@@ -5,27 +5,34 @@ from __future__ import annotations
 import logging
 import re
 import tomllib
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AclOperation, AclPermissionType, ResourcePatternType, ResourceType
-from pipelines import Case, await_published, changes, fact, net, new_case, produce
-from secure_broker import EVERYTHING, KEY_PASSWORD, PASSWORD, USER, change_rights, secure_broker
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AclPermissionType
+from pipelines import Case, await_published, changes, eventually, fact, net, new_case, produce
+from secure_broker import KEY_PASSWORD, PASSWORD, USER, grant, revoke, secure_broker
+from spark_backend import MARKS_OF_AN_OWN_JVM
+from spark_jvm import joined
 from thorough import THOROUGH
 
 from streamreasoner.app import pipeline
-from streamreasoner.errors import BrokerError
-from streamreasoner.io.codec.encode import Message
+from streamreasoner.config import topic_roles
+from streamreasoner.errors import BrokerError, StreamReasonerError
+from streamreasoner.io.kafka.access.rights import DESCRIBE, READ, of_pipeline, of_role, on_topic
+from streamreasoner.io.kafka.access.roles import Role
 from streamreasoner.io.kafka.access.security import java
+from streamreasoner.io.kafka.answers import Answers
 from streamreasoner.io.kafka.clients import unreachable
 from streamreasoner.io.kafka.topic_checks import admin_client, check_topics
-from streamreasoner.io.kafka.topics import consume
+from streamreasoner.io.kafka.topics import consume, create_topics, produce_one
 from streamreasoner.io.kafka.topics import produce as send
 from streamreasoner.io.spark.query import explain_client
+from streamreasoner.io.spark.source import read_stream
 
-# PySpark leaves it to the garbage collector to close its sockets and the pipe to its JVM.
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+pytestmark = MARKS_OF_AN_OWN_JVM
 
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\n"
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
@@ -35,7 +42,6 @@ OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 def secure(tmp_path_factory):
     """A broker with TLS and logins."""
     with secure_broker(tmp_path_factory.mktemp("secure")) as started:
-        change_rights(started, EVERYTHING)
         yield started
 
 
@@ -56,10 +62,12 @@ def recipe(secure, tmp_path):
 
 @pytest.fixture
 def case(secure, recipe, tmp_path):
-    """A case configured by the recipe; its topics exist."""
+    """A case configured by the recipe; its topics exist, and the user has the pipeline's rights."""
     plain = new_case(secure.plaintext, tmp_path, RULES)
     kafka = {**plain.raw["kafka"], "bootstrap_servers": secure.secure, "security": recipe}
-    return Case({**plain.raw, "kafka": kafka}, tmp_path)
+    found = Case({**plain.raw, "kafka": kafka}, tmp_path)
+    grant(secure, of_role(found.config, Role.RUN))
+    return found
 
 
 def plaintext(case, secure):
@@ -140,22 +148,29 @@ def test_every_way_to_log_in_works(every_login, secure):
     kafka = every_login.kafka
     check_topics(admin_client(kafka), kafka, None)
     topic = kafka.input_topics[0]
+    grant(secure, of_role(every_login.config, Role.PRODUCE))
     assert list(send(kafka, topic, [(None, b"{}")])) == [1]
     if kafka.security.mechanism == "OAUTHBEARER":
         assert set(secure.tokens.scopes) == {"kafka"}
 
 
 @pytest.mark.skipif(not THOROUGH, reason="starts Spark; part of `make test-thorough`")
-def test_every_way_to_log_in_works_in_java(every_login, spark):
-    """Spark reads what kafka-python has sent."""
+def test_every_way_to_log_in_works_in_java(every_login, secure, spark, capsys):
+    """Spark reads what kafka-python has sent; an explained stream shows no password and no key."""
     kafka = every_login.kafka
     topic = kafka.input_topics[0]
+    grant(secure, of_role(every_login.config, Role.PRODUCE))
     assert list(send(kafka, topic, [(None, b"{}")])) == [1]
     reader = spark.read.format("kafka").option("subscribe", topic)
     reader = reader.option("kafka.bootstrap.servers", kafka.bootstrap_servers)
     for name, value in java(kafka.security).items():
         reader = reader.option(f"kafka.{name}", value)
     assert [bytes(row.value) for row in reader.load().collect()] == [b"{}"]
+    read_stream(spark, kafka, java(kafka.security), None, 1).explain(extended=True)
+    shown = capsys.readouterr().out
+    assert "StreamingRelation" in shown
+    secrets = [PASSWORD, "staple", KEY_PASSWORD, *secure.plain_key.read_text().splitlines()]
+    assert not [secret for secret in secrets if secret in shown]
 
 
 def test_clients_explain_why_they_are_refused(case, tmp_path):
@@ -180,12 +195,105 @@ def test_a_token_endpoint_that_refuses_is_named(case, secure, tmp_path):
     assert re.search(r"token.*kafka\.security\.token_endpoint", str(unreachable(case.kafka, "why")))
 
 
-def test_a_missing_permission_is_distinguished(case, secure):
-    """The broker answers; the message names the page that lists the permissions."""
-    topic = (ResourceType.TOPIC, case.kafka.output_topic, ResourcePatternType.LITERAL)
-    change_rights(secure, [(*topic, AclOperation.ALL)], permission=AclPermissionType.DENY)
-    with pytest.raises(BrokerError, match=r"denies access .*[Aa]uthorization.*SECURITY\.md"):
-        check_topics(admin_client(case.kafka), case.kafka, None)
+def without(secure, rights, attempt):
+    """Each right that *attempt* does not need, or whose lack it reports without its name."""
+    silent = []
+    for right in rights:
+        revoke(secure, [right])
+        try:
+            attempt()
+        except BrokerError as error:
+            if str(right) not in str(error):
+                silent.append((str(right), str(error)))
+        else:
+            silent.append((str(right), "no error"))
+        grant(secure, [right])
+    return silent
+
+
+def test_a_pipeline_checks_its_rights_on_topics_before_it_starts(case, secure):
+    """All that are missing are named at once, and so is the command that prints how to grant."""
+    rights = [*of_pipeline(case.kafka, None)]
+    admin = admin_client(case.kafka)
+    assert not without(secure, rights, lambda: check_topics(admin, case.kafka, None))
+    revoke(secure, rights)
+    with pytest.raises(BrokerError, match=r"denies .*topics acls run") as caught:
+        check_topics(admin, case.kafka, None)
+    assert all(str(right) in str(caught.value) for right in rights)
+
+
+@pytest.mark.skipif(not THOROUGH, reason="starts Spark; part of `make test-thorough`")
+@pytest.mark.usefixtures("joined_jvm")
+def test_a_pipeline_needs_each_of_its_rights(case, secure):
+    """Without any of them, a start is refused, and the message names it."""
+
+    def start():
+        with pipeline(case.config):
+            pass
+
+    assert not without(secure, of_role(case.config, Role.RUN), start)
+
+
+@pytest.fixture
+def commands(case, secure):
+    """The commands as functions, by role, and a case with their topics; no right is granted."""
+    raw = {**case.raw, "rules": {**case.raw["rules"], "control_topic": f"{case.directory.name}-c"}}
+    case = Case(raw, case.directory)
+    plain = plaintext(case, secure)
+    create_topics(plain.kafka, 1, 1, case.config.rules.control_topic)
+    produce(plain, [b"{}"], case.kafka.output_topic)
+    revoke(secure, of_role(case.config, Role.RUN))
+    kafka, control = case.kafka, case.config.rules.control_topic
+
+    def rules():
+        with Answers(kafka, "none") as answers:
+            produce_one(kafka, control, b"{}")
+            try:
+                answers.why_rejected(control, 0, 0.5)
+            except StreamReasonerError as error:
+                # No pipeline answers, so that the wait ends.
+                if "has not read" not in str(error):
+                    raise
+
+    def create():
+        admin, names = secure.admin, [name for name, _ in topic_roles(kafka, control)]
+        for answer in admin.delete_topics(names).values():
+            with suppress(KafkaException):
+                answer.result()
+        eventually(lambda: {*names} & {*admin.list_topics().topics}, expected=set())
+        return create_topics(kafka, 1, 1, control)
+
+    def first():
+        with closing(consume(kafka, kafka.output_topic, from_beginning=True)) as messages:
+            return next(filter(None, messages))
+
+    return case, {
+        Role.PRODUCE: lambda: list(send(kafka, kafka.input_topics[0], [(None, b"{}")])),
+        Role.CONSUME: first,
+        Role.RULES: rules,
+        Role.TOPICS: create,
+    }
+
+
+@pytest.mark.parametrize("role", [Role.PRODUCE, Role.CONSUME, Role.RULES, Role.TOPICS])
+def test_a_command_needs_exactly_its_rights(commands, secure, role):
+    """It works with them, and without any of them it is refused, by name."""
+    case, functions = commands
+    rights = of_role(case.config, role)
+    grant(secure, rights)
+    assert functions[role]() is not None or role is Role.RULES
+    if role in {Role.CONSUME, Role.RULES}:
+        # A topic that may be described is not hidden, and still cannot be read.
+        described = replace(rights[-1], operation=DESCRIBE)
+        revoke(secure, rights[-1:])
+        grant(secure, [described])
+        with pytest.raises(BrokerError, match=re.escape(str(rights[-1]))):
+            functions[role]()
+        revoke(secure, [described])
+        grant(secure, rights[-1:])
+    # To learn that a topic cannot be described takes the client ten seconds.
+    slow = role is Role.TOPICS and not THOROUGH
+    assert not without(secure, rights[:1] if slow else rights, functions[role])
 
 
 @pytest.mark.parametrize(
@@ -193,7 +301,7 @@ def test_a_missing_permission_is_distinguished(case, secure):
     [
         ("SslAuthenticationException: SSL handshake failed", r"kafka\.security\.ca_file"),
         ("SaslAuthenticationException: Authentication failed", r"password in kafka\.security"),
-        ("TopicAuthorizationException: Not authorized: [in]", r"\[in\]\. .*spark-kafka-source-"),
+        ("TopicAuthorizationException: Not authorized: [in]", r"\[in\]\. Grant .*topics acls run"),
     ],
 )
 def test_refusals_of_java_are_explained(exception, pattern):
@@ -217,11 +325,12 @@ def outputs(case, caplog, capfd):
     yield from (text.encode() for text in (caplog.text, *capfd.readouterr(), repr(case.config)))
 
 
-def test_the_recipe_runs_a_pipeline(case, secure, caplog, capfd):
-    """TLS, SCRAM and a password with quotes; no secret is where others may read it.
+def test_the_recipe_runs_a_pipeline(case, secure, spark_environment, caplog, capfd):
+    """TLS, SCRAM and a password with quotes, with exactly the rights of the role, and a restart.
 
-    That is while the pipeline runs, and when Kafka has refused Spark's client: command lines,
-    files of the state, the events that Spark's UI shows, explained queries, logs and messages.
+    No secret is where others may read it, while the pipeline runs and when Kafka has refused
+    Spark's client: command lines, files of the state, the events that Spark's UI shows, explained
+    queries, logs and messages.
     """
     secret = "secret-of-an-object-store"  # noqa: S105 - of no real store
     (case.directory / "events").mkdir()
@@ -234,19 +343,18 @@ def test_the_recipe_runs_a_pipeline(case, secure, caplog, capfd):
     }
     caplog.set_level(logging.DEBUG)
     edge = ("<http://e/a>", "<http://e/b>")
-    topic = case.kafka.input_topics[0]
-    denied = (ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, AclOperation.READ)
-    refused = pytest.raises(BrokerError, match=r"refuses Spark's client: .*Read on")
-    with refused as caught, pipeline(case.config) as started:
-        values = [Message(fact("edge", *edge), None, [])]
-        assert list(send(case.kafka, topic, values)) == [1]
-        plain = plaintext(case, secure)
-        await_published(plain, produce(plain, [fact("edge", *edge[::-1])]))
-        assert net(changes(plain)) == {("path", edge), ("path", edge[::-1])}
+    plain = plaintext(case, secure)
+    with pipeline(case.config) as started:
+        await_published(plain, produce(plain, [fact("edge", *edge)]))
         started.query._query.explain(True)  # noqa: SLF001, FBT003 - as in a shell of Spark
         started.query._stream.explain(True)  # noqa: SLF001, FBT003 - as above
         seen = [*command_lines()]
-        change_rights(secure, [denied], permission=AclPermissionType.DENY)
+    refused = pytest.raises(BrokerError, match=r"refuses Spark's client: .*Grant Read on")
+    with joined(spark_environment), refused as caught, pipeline(case.config) as started:
+        await_published(plain, produce(plain, [fact("edge", *edge[::-1])]))
+        assert net(changes(plain)) == {("path", edge), ("path", edge[::-1])}
+        lost = [on_topic(READ, case.kafka.input_topics[0])]
+        grant(secure, lost, permission=AclPermissionType.DENY)
         produce(plain, [fact("edge", *edge)])
         started.query.wait()
     seen += [*outputs(case, caplog, capfd), str(caught.value).encode()]

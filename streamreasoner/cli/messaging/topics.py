@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads it
+from streamreasoner.io.kafka.access.roles import Role  # noqa: TC001 - typer reads it
 
 app = typer.Typer(help="The topics of a pipeline.", no_args_is_help=True)
 
@@ -32,3 +34,20 @@ def create(
     created = create_topics(loaded.kafka, partitions, replication, loaded.rules.control_topic)
     for name, now in created.items():
         print(f"{name}: {'created' if now else 'exists'}")
+
+
+@app.command()
+def acls(
+    role: Annotated[Role, typer.Argument(help="Who connects: a pipeline (run), or a command.")],
+    config: ConfigFile,
+    principal: Annotated[str, typer.Option(help="Whom to grant the rights.")] = "User:reasoner",
+    command_config: Annotated[
+        Path, typer.Option(help="The options of a client that may grant them.")
+    ] = Path("admin.properties"),
+) -> None:
+    """Print the commands of Kafka that grant a role its rights, and no others."""
+    from streamreasoner.config import load
+    from streamreasoner.io.kafka.access.rights import commands
+
+    for line in commands(load(config), role, principal, str(command_config)):
+        print(line)

@@ -14,7 +14,10 @@ from kafka.errors import KafkaError
 
 from streamreasoner.errors import BrokerError, StreamReasonerError
 from streamreasoner.io.kafka.access.python_client import kafka_python
+from streamreasoner.io.kafka.access.rights import READ, on_topic
+from streamreasoner.io.kafka.access.roles import Role
 from streamreasoner.io.kafka.clients import unreachable
+from streamreasoner.io.kafka.topics import no_topic, refused_command
 from streamreasoner.state.record import EpochRecord
 
 if TYPE_CHECKING:
@@ -35,7 +38,7 @@ class Answers:
         app_id: Application id of the pipeline.
 
     Raises:
-        BrokerError: Kafka does not answer.
+        BrokerError: Kafka does not answer, or denies access.
     """
 
     def __init__(self, kafka: KafkaConfig, app_id: str) -> None:
@@ -45,16 +48,16 @@ class Answers:
             self._consumer = KafkaConsumer(
                 **kafka_python(kafka), isolation_level="read_committed", enable_auto_commit=False
             )
-            self._partitions = [
-                TopicPartition(topic, number)
-                for topic in (kafka.dead_letter_topic, kafka.progress_topic)
-                for number in sorted(self._consumer.partitions_for_topic(topic) or ())
-            ]
-            self._consumer.assign(self._partitions)
-            for partition, end in self._consumer.end_offsets(self._partitions).items():
-                self._consumer.seek(partition, end)
         except KafkaError as error:
             raise unreachable(kafka, error) from None
+        try:
+            self._partitions = self._assign()
+        except KafkaError as error:
+            self._consumer.close()
+            raise unreachable(kafka, error) from None
+        except BrokerError:
+            self._consumer.close()
+            raise
         self._letters: list[dict[str, bytes]] = []
         self._marker: EpochRecord | None = None
 
@@ -88,12 +91,29 @@ class Answers:
                 self._read()
             self._read_to_the_end()
         except KafkaError as error:
-            raise BrokerError(f"Cannot read from Kafka: {error}.") from None
+            topics = self._kafka.dead_letter_topic, self._kafka.progress_topic
+            rights = [on_topic(READ, each) for each in topics]
+            raise refused_command(self._kafka, error, rights, Role.RULES) or BrokerError(
+                f"Cannot read from Kafka: {error}."
+            ) from None
         origin = {"topic": topic.encode(), "partition": b"0", "offset": str(offset).encode()}
         for letter in self._letters:
             if origin.items() <= letter.items():
                 return f"{letter['class'].decode()}: {letter['reason'].decode()}"
         return None
+
+    def _assign(self) -> list[TopicPartition]:
+        """Read from the ends of the topics on."""
+        topics = self._kafka.dead_letter_topic, self._kafka.progress_topic
+        numbers = {topic: self._consumer.partitions_for_topic(topic) for topic in topics}
+        for topic in topics:
+            if not numbers[topic]:
+                raise no_topic(self._kafka, topic, on_topic(READ, topic))
+        partitions = [TopicPartition(each, number) for each in topics for number in numbers[each]]
+        self._consumer.assign(partitions)
+        for partition, end in self._consumer.end_offsets(partitions).items():
+            self._consumer.seek(partition, end)
+        return partitions
 
     def _is_published(self, topic: str, offset: int) -> bool:
         if self._marker is None:

@@ -16,6 +16,7 @@ import msgspec
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
 
 from streamreasoner.errors import BrokerError, StateError
+from streamreasoner.io.kafka.access.rights import READ, on_groups, on_topic
 from streamreasoner.io.kafka.clients import ANSWER_SECONDS, reader, refused_right, unreachable
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
 
     from streamreasoner.config import KafkaConfig
+    from streamreasoner.io.kafka.access.rights import Right
 
 HEADER = "application"
 _PREFIX = b"claim:"
@@ -90,7 +92,7 @@ def check_changes(kafka: KafkaConfig, own: Claim, *, new: bool) -> None:
         StateError: Names the other application and the remedy.
         BrokerError: Kafka does not answer or refuses.
     """
-    for message in _samples(kafka, own.topic, f"{own.app_id}-claims"):
+    for message in _samples(kafka, own.topic, own.app_id):
         header = dict(message.headers() or ()).get(HEADER)
         if header is None:
             continue
@@ -116,8 +118,10 @@ def _taken(own: Claim, other: str, where: str) -> StateError:
     )
 
 
-def _samples(kafka: KafkaConfig, topic: str, group: str) -> Iterator[Message]:
+def _samples(kafka: KafkaConfig, topic: str, app_id: str) -> Iterator[Message]:
     """Committed changes of each partition: those near its end, or the oldest if there are none."""
+    rights = on_topic(READ, topic), on_groups(app_id)
+    group = f"{app_id}-claims"
     consumer = reader(kafka, group, auto_offset_reset="earliest", fetch_wait_max_ms=10)
     try:
         starts = {}
@@ -127,14 +131,14 @@ def _samples(kafka: KafkaConfig, topic: str, group: str) -> Iterator[Message]:
             if low < high:
                 starts[number] = max(low, high - _NEAR_THE_END)
         empty = set(starts)
-        for message in _read(kafka, consumer, topic, starts):
+        for message in _read(kafka, consumer, rights, starts):
             empty.discard(message.partition() or 0)
             yield message
         beginnings = dict.fromkeys(empty, OFFSET_BEGINNING)
-        yield from _read(kafka, consumer, topic, beginnings, most=1)
+        yield from _read(kafka, consumer, rights, beginnings, most=1)
     except KafkaException as error:
         cause = error.args[0]
-        raise (refused_right(kafka, cause) or unreachable(kafka, cause.str())) from None
+        raise (refused_right(kafka, cause, *rights) or unreachable(kafka, cause.str())) from None
     finally:
         consumer.close()
 
@@ -142,11 +146,12 @@ def _samples(kafka: KafkaConfig, topic: str, group: str) -> Iterator[Message]:
 def _read(
     kafka: KafkaConfig,
     consumer: Consumer,
-    topic: str,
+    rights: tuple[Right, Right],
     starts: Mapping[int, int],
     most: int = _NEAR_THE_END,
 ) -> Iterator[Message]:
     """Committed records of each partition from an offset on, at most `most` of each."""
+    topic = rights[0].name
     remaining = dict.fromkeys(starts, most)
     partitions = [TopicPartition(topic, *start) for start in starts.items()]
     consumer.assign(partitions)
@@ -162,7 +167,7 @@ def _read(
             remaining[number] -= 1
             yield message
         elif error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001
-            raise refused_right(kafka, error) or BrokerError(
+            raise refused_right(kafka, error, *rights) or BrokerError(
                 f"Cannot read the topic {topic}: {error.str()}."
             )
         if error is not None or remaining[number] == 0:

@@ -21,6 +21,8 @@ from confluent_kafka.admin import AdminClient
 
 from streamreasoner.errors import BrokerError, ConfigError
 from streamreasoner.io.kafka.access import security
+from streamreasoner.io.kafka.access.rights import Resource, Right, denied
+from streamreasoner.io.kafka.access.roles import Role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,12 +30,11 @@ if TYPE_CHECKING:
     from streamreasoner.config import KafkaConfig
 
 ANSWER_SECONDS = 10.0
-_UNAUTHORIZED = (
-    KafkaError.TOPIC_AUTHORIZATION_FAILED,
-    KafkaError.GROUP_AUTHORIZATION_FAILED,
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-)
+_DENIED = {
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: Resource.TOPIC,
+    KafkaError.GROUP_AUTHORIZATION_FAILED: Resource.GROUP,
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Resource.TRANSACTIONAL_ID,
+}
 # The first is reported after the error that broke the last connection.
 _FINAL = (KafkaError._ALL_BROKERS_DOWN, KafkaError._AUTHENTICATION)  # noqa: SLF001
 
@@ -77,14 +78,17 @@ def refused_option(error: KafkaException) -> ConfigError | None:
     return None
 
 
-def refused_right(kafka: KafkaConfig, error: KafkaError) -> BrokerError | None:
-    """The error as a missing permission if that is the cause, else None."""
-    if error.code() not in _UNAUTHORIZED:
-        return None
-    return BrokerError(
-        f"Kafka at {kafka.bootstrap_servers} denies access to this user ({error.str()}). "
-        "Grant the permissions that SECURITY.md lists under Access to topics."
-    )
+def refused_right(kafka: KafkaConfig, error: KafkaError, *rights: Right) -> BrokerError | None:
+    """The error as a missing right of a pipeline if that is the cause, else None.
+
+    Args:
+        kafka: The cluster.
+        error: The client's error, which tells the kind of resource.
+        rights: What the client needs.
+    """
+    resource = _DENIED.get(error.code())
+    missing = [right for right in rights if right.resource is resource]
+    return denied(kafka, missing, Role.RUN) if missing else None
 
 
 def unreachable(kafka: KafkaConfig, why: object) -> BrokerError:

@@ -17,6 +17,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
 from streamreasoner.errors import BrokerError, StateError
+from streamreasoner.io.kafka.access.rights import READ, on_groups, on_topic
 from streamreasoner.io.kafka.claims import Claim, read_claim
 from streamreasoner.io.kafka.clients import ANSWER_SECONDS, reader, refused_right, unreachable
 from streamreasoner.io.kafka.topic_checks import admin_client
@@ -46,6 +47,7 @@ class ProgressTopic:
     def __init__(self, kafka: KafkaConfig, app_id: str) -> None:
         self._kafka = kafka
         self._app_id = app_id
+        self._rights = on_topic(READ, kafka.progress_topic), on_groups(app_id)
         self._last: bytes | None = None
         self._next_offset = 0
         self._claims: list[Claim] = []
@@ -138,7 +140,7 @@ class ProgressTopic:
                 self._next_offset = offset
                 return
             else:
-                raise refused_right(self._kafka, error) or BrokerError(
+                raise refused_right(self._kafka, error, *self._rights) or BrokerError(
                     f"Cannot read the topic {self._kafka.progress_topic}: {error.str()}."
                 )
 
@@ -152,7 +154,6 @@ class ProgressTopic:
             end: int = answers[partition].result().offset
         except KafkaException as error:
             cause = error.args[0]
-            raise (
-                refused_right(self._kafka, cause) or unreachable(self._kafka, cause.str())
-            ) from None
+            refused = refused_right(self._kafka, cause, *self._rights)
+            raise (refused or unreachable(self._kafka, cause.str())) from None
         return end

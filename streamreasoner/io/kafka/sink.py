@@ -16,6 +16,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 
 from streamreasoner.errors import BrokerError
 from streamreasoner.io.codec.encode import ANY_PARTITION
+from streamreasoner.io.kafka.access.rights import WRITE, on_topic, on_transactions
 from streamreasoner.io.kafka.claims import HEADER
 from streamreasoner.io.kafka.clients import (
     ANSWER_SECONDS,
@@ -181,7 +182,10 @@ class Sink:
                 f"Cannot {what}: another process with pipeline.app_id {self._app_id} has taken "
                 "over. Only one may run. Stop the other, or set another app_id here."
             )
-        return refused_right(self._kafka, cause) or BrokerError(
+        kafka = self._kafka
+        topics = kafka.output_topic, kafka.dead_letter_topic, kafka.progress_topic
+        rights = on_transactions(self._app_id), *(on_topic(WRITE, topic) for topic in topics)
+        return refused_right(kafka, cause, *rights) or BrokerError(
             f"Cannot {what} at {self._kafka.bootstrap_servers}: {cause.str()}. Nothing is lost. "
             "Restart the process once Kafka is available."
         )

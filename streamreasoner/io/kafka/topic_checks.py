@@ -19,6 +19,16 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from streamreasoner.config import topic_roles
 from streamreasoner.errors import BrokerError
+from streamreasoner.io.kafka.access.rights import (
+    DESCRIBE,
+    DESCRIBE_CONFIGS,
+    READ,
+    WRITE,
+    denied,
+    of_pipeline,
+    on_topic,
+)
+from streamreasoner.io.kafka.access.roles import Role
 from streamreasoner.io.kafka.clients import (
     ANSWER_SECONDS,
     librdkafka,
@@ -28,12 +38,14 @@ from streamreasoner.io.kafka.clients import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
     from concurrent.futures import Future
 
     from confluent_kafka.admin import TopicDescription
 
     from streamreasoner.config import KafkaConfig
+
+_ALL = (READ, WRITE, DESCRIBE, DESCRIBE_CONFIGS)
 
 
 def admin_client(kafka: KafkaConfig) -> AdminClient:
@@ -61,12 +73,17 @@ def check_topics(
         keyed: Whether messages of the output topic have keys.
 
     Raises:
-        BrokerError: A broker or topic is missing, with the command that creates topics; or a topic
-            does not fit its role.
+        BrokerError: A broker, a topic or a right is missing, or a topic does not fit its role;
+            names the command that creates topics or that prints how to grant rights.
     """
     keys = dict(topic_roles(kafka, control_topic))
-    answers = admin.describe_topics(TopicCollection(list(keys)), request_timeout=ANSWER_SECONDS)
-    topics = {name: description(kafka, answer) for name, answer in answers.items()}
+    answers = admin.describe_topics(
+        TopicCollection(list(keys)),
+        include_authorized_operations=True,
+        request_timeout=ANSWER_SECONDS,
+    )
+    _check_rights(kafka, control_topic, answers)
+    topics = {name: description(kafka, name, answer) for name, answer in answers.items()}
     missing = [f"{name} ({keys[name]})" for name, answer in topics.items() if answer is None]
     if missing:
         noun = "topic" if len(missing) == 1 else "topics"
@@ -82,7 +99,9 @@ def check_topics(
         _check_not_compacted(admin, kafka)
 
 
-def description(kafka: KafkaConfig, answer: Future[TopicDescription]) -> TopicDescription | None:
+def description(
+    kafka: KafkaConfig, name: str, answer: Future[TopicDescription]
+) -> TopicDescription | None:
     """Kafka's description of a topic, None if it does not exist.
 
     Raises:
@@ -94,7 +113,34 @@ def description(kafka: KafkaConfig, answer: Future[TopicDescription]) -> TopicDe
         cause = error.args[0]
         if cause.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             return None
-        raise (refused_right(kafka, cause) or unreachable(kafka, cause.str())) from None
+        right = on_topic(DESCRIBE, name)
+        raise (refused_right(kafka, cause, right) or unreachable(kafka, cause.str())) from None
+
+
+def _check_rights(
+    kafka: KafkaConfig, control_topic: str | None, answers: Mapping[str, Future[TopicDescription]]
+) -> None:
+    """Refuse a user who lacks a right on a topic, before anything is read or written."""
+    granted = {name: _granted(answer) for name, answer in answers.items()}
+    missing = [
+        right
+        for right in of_pipeline(kafka, control_topic)
+        if right.operation not in granted[right.name]
+    ]
+    if missing:
+        raise denied(kafka, missing, Role.RUN)
+
+
+def _granted(answer: Future[TopicDescription]) -> Container[str]:
+    """The operations that the user may do on a topic; all of them if the broker cannot say."""
+    try:
+        operations = answer.result().authorized_operations
+    except KafkaException as error:
+        denied_all = error.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
+        return () if denied_all else _ALL
+    if operations is None:
+        return _ALL
+    return {each.name.replace("_", " ").title().replace(" ", "") for each in operations}
 
 
 def _check_single(
@@ -135,7 +181,7 @@ def _policy(admin: AdminClient, topic: str) -> str | None:
         answer = admin.describe_configs([resource], request_timeout=ANSWER_SECONDS)
         policy: str = answer[resource].result()["cleanup.policy"].value
     except KafkaException as error:
-        # The user may lack the permission to describe; a lost marker is still refused at the start.
+        # A broker may not tell; a lost marker is still refused at the start.
         logging.getLogger(__name__).warning(
             "Cannot check whether %s is compacted: %s.", topic, error.args[0].str()
         )

@@ -140,7 +140,9 @@ class TopicIds:
 
     def _ids(self, answers: Mapping[str, Future[TopicDescription]]) -> dict[str, str | None]:
         """The id of each topic: None if there is no such topic, empty if Kafka has no ids."""
-        return {name: _id(description(self._kafka, answer)) for name, answer in answers.items()}
+        return {
+            name: _id(description(self._kafka, name, answer)) for name, answer in answers.items()
+        }
 
     def _compare(self, now: Mapping[str, str | None]) -> None:
         """Refuse topics whose ids are not those on record."""

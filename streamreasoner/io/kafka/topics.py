@@ -14,6 +14,16 @@ from kafka.errors import KafkaError, KafkaTimeoutError, TopicAlreadyExistsError
 from streamreasoner.errors import BrokerError
 from streamreasoner.io.codec.encode import Received
 from streamreasoner.io.kafka.access.python_client import kafka_python
+from streamreasoner.io.kafka.access.rights import (
+    CREATE,
+    DESCRIBE,
+    READ,
+    WRITE,
+    Right,
+    denied,
+    on_topic,
+)
+from streamreasoner.io.kafka.access.roles import Role
 from streamreasoner.io.kafka.clients import ANSWER_SECONDS, unreachable
 
 if TYPE_CHECKING:
@@ -74,7 +84,8 @@ def create_topics(
             except TopicAlreadyExistsError:
                 created[name] = False
             except KafkaError as error:
-                raise BrokerError(
+                rights = on_topic(CREATE, name), on_topic(DESCRIBE, name)
+                raise refused_command(kafka, error, rights, Role.TOPICS) or BrokerError(
                     f"Kafka refuses to create the topic {name}: {_reason(error)}"
                 ) from None
     finally:
@@ -125,10 +136,13 @@ def _producer(kafka: KafkaConfig, topic: str) -> Iterator[KafkaProducer]:
         try:
             producer.partitions_for(topic)
         except KafkaTimeoutError:
-            raise _no_topic(kafka, topic) from None
+            raise no_topic(kafka, topic) from None
         yield producer
     except KafkaError as error:
-        raise BrokerError(f"Kafka refused a message for {topic}: {_reason(error)}") from None
+        rights = [on_topic(WRITE, topic)]
+        raise refused_command(kafka, error, rights, Role.PRODUCE) or BrokerError(
+            f"Kafka refused a message for {topic}: {_reason(error)}"
+        ) from None
     finally:
         producer.close()
 
@@ -176,14 +190,17 @@ def _consumer(kafka: KafkaConfig, topic: str, *, from_beginning: bool) -> Iterat
     try:
         numbers = consumer.partitions_for_topic(topic)
         if not numbers:
-            raise _no_topic(kafka, topic)
+            raise no_topic(kafka, topic, on_topic(READ, topic))
         partitions = [TopicPartition(topic, number) for number in sorted(numbers)]
         consumer.assign(partitions)
         if from_beginning:
             consumer.seek_to_beginning(*partitions)
         yield consumer
     except KafkaError as error:
-        raise BrokerError(f"Cannot read from Kafka: {_reason(error)}") from None
+        rights = [on_topic(READ, topic)]
+        raise refused_command(kafka, error, rights, Role.CONSUME) or BrokerError(
+            f"Cannot read from Kafka: {_reason(error)}"
+        ) from None
     finally:
         consumer.close()
 
@@ -212,10 +229,24 @@ def _reason(error: KafkaError) -> str:
     return match[1] if match else f"{text.rstrip('.')}."
 
 
-def _no_topic(kafka: KafkaConfig, topic: str) -> BrokerError:
+def refused_command(
+    kafka: KafkaConfig, error: KafkaError, rights: Iterable[Right], role: Role
+) -> BrokerError | None:
+    """The error as missing rights if that is the cause, else None.
+
+    A right that is missing may be hidden in the text of another error.
+    """
+    text = f"{type(error).__name__} {error}"
+    found = "AuthorizationFailed" in text or "Authorization failed" in text
+    return denied(kafka, rights, role) if found else None
+
+
+def no_topic(kafka: KafkaConfig, topic: str, right: Right | None = None) -> BrokerError:
+    """The error for a topic that does not exist, or that Kafka hides for lack of a right."""
+    hidden = "" if right is None else f" If it exists, grant this user {right}."
     return BrokerError(
         f"Kafka at {kafka.bootstrap_servers} has no topic {topic}. "
-        "Create with: streamreasoner topics create --config FILE"
+        f"Create with: streamreasoner topics create --config FILE.{hidden}"
     )
 
 

@@ -43,8 +43,8 @@ _LOGIN = "Check mechanism, username and password in kafka.security."
 _CERTIFICATE = """\
 Set kafka.security.ca_file to the certificate (PEM) of the authority that signed the broker's."""
 _RIGHTS = """\
-Give the user Read on input and control topics, and on groups that begin with \
-spark-kafka-source-."""
+Grant Read on the input and control topics: `streamreasoner topics acls run --config FILE` prints \
+the commands."""
 # Exceptions of Kafka's Java client. The other clients have connected by then.
 _REFUSALS = {
     "SaslAuthenticationException": _LOGIN,

@@ -28,6 +28,7 @@ COMMANDS = {
     "consume": ("streamreasoner.cli.messaging.consume", "--config missing.toml"),
     "broker": ("streamreasoner.cli.messaging.broker", "--directory x --port missing"),
     "topics create": ("streamreasoner.cli.messaging.topics", "--config missing.toml"),
+    "topics acls": ("streamreasoner.cli.messaging.topics", "run --config missing.toml"),
     "rules add": ("streamreasoner.cli.operation.rules", "missing.dl --config c.toml"),
     "rules remove": ("streamreasoner.cli.operation.rules", "missing.dl --config c.toml"),
     "rules replace": ("streamreasoner.cli.operation.rules", "missing.dl --config c.toml"),

@@ -31,6 +31,7 @@ def files(tmp_path_factory):
     own, word = ("-in", key), ("-passout", f"pass:{KEY_PASSWORD}")
     openssl("ec", *own, "-out", directory / "old-key.pem")
     openssl("pkcs8", "-topk8", *own, *word, "-out", directory / "pbes2-key.pem")
+    (directory / "cut.pem").write_text((directory / "own.pem").read_text()[:200])
     for name, content in {
         "password": f"{HUNTER}\n",
         "dos-password": f"{HUNTER}\r\n",
@@ -104,11 +105,13 @@ def problems(files, security, environment=None, **kafka):
         ),
         ({"ca_file": "own.pem"}, r"kafka\.security\.ca_file: .*PLAINTEXT does not encrypt"),
         ({"protocol": "SSL", "ca_file": "own-key.pem"}, r".*ca_file: .*BEGIN CERTIFICATE"),
+        ({"protocol": "SSL", "ca_file": "cut.pem"}, r".*ca_file: .*has an invalid certificate"),
+        ({**MTLS, "certificate_file": "cut.pem"}, r".*key_file: .*own-key\.pem does not fit"),
         ({"protocol": "SSL", "ca_file": "none.pem"}, r".*ca_file: .*No such file"),
         ({**MTLS, "key_file": "own.pem"}, r".*key_file: .*BEGIN PRIVATE KEY"),
         ({**MTLS, "key_file": "old-key.pem"}, r".*key_file: .*EC PRIVATE KEY.*openssl pkcs8"),
         ({**MTLS, "key_file": "pbes2-key.pem"}, r".*key_file: .*PBES2.*openssl pkcs8"),
-        ({**MTLS, "key_file": "other-key.pem"}, r".*key_file: .*is not the key of"),
+        ({**MTLS, "key_file": "other-key.pem"}, r".*key_file: .*does not fit"),
         ({"protocol": "SSL", "key_file": "own-key.pem"}, r".*key_file: .*certificate_file"),
         ({"protocol": "SSL", "certificate_file": "own.pem"}, r".*certificate_file: .*key_file"),
         ({**MTLS, "key_password_file": "key-password"}, r".*but no encrypted key"),
