@@ -283,20 +283,30 @@ def _recover(
     in_effect = ProgramInEffect.restored(programs, tables.width)
     _check_published(config, in_effect.checked, _CHANGE_PROGRAM)
     topics.resume(begun=checkpoint.begun)
-    output = config.kafka.output_topic
-    claim = Claim(output, topics.id(output), config.pipeline.app_id)
+    kafka = config.kafka
+    claims = {
+        key: Claim(topic, topics.id(topic), config.pipeline.app_id)
+        for topic, key in (
+            (kafka.output_topic, "kafka.output_topic"),
+            (kafka.violations_topic, "kafka.violations_topic"),
+        )
+    }
     with closing(ProgressTopic(config.kafka, config.pipeline.app_id)) as progress:
         progress.read()
         recovery.check(progress.marker(), tables, checkpoint)
-        check_claims(claim, progress.claims, config.kafka.progress_topic)
-        check_changes(config.kafka, claim, new=tables.version() is None)
+        for key, claim in claims.items():
+            check_claims(claim, progress.claims, kafka.progress_topic, key)
+            check_changes(kafka, claim, key, new=tables.version() is None)
         sink.start()
         progress.read_all()
         point = recovery.resume(progress.marker(), tables, checkpoint)
-        if claim not in progress.claims:
-            sink.claim(claim)
+        missing = [claim for claim in claims.values() if claim not in progress.claims]
+        if missing:
+            for claim in missing:
+                sink.claim(claim)
             progress.read_all()
-        check_claims(claim, progress.claims, config.kafka.progress_topic)
+        for key, claim in claims.items():
+            check_claims(claim, progress.claims, kafka.progress_topic, key)
     topics.record()
     return tables, checkpoint, in_effect, point
 
@@ -311,6 +321,7 @@ def _restore(
         store=store,
         known=in_effect.known,
         sources=tuple(sorted(config.semantics)),
+        known_constraints=in_effect.constraints,
     )
     frontier = None
     if point.before > 0 and reasoner.program.expiries:

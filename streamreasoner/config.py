@@ -45,6 +45,8 @@ class KafkaConfig:
         bootstrap_servers: `host:port`, comma-separated.
         input_topics: Topics of updates.
         output_topic: Topic of changes.
+        violations_topic: Topic of the violations of constraints; default
+            `<output_topic>-violations`.
         dead_letter_topic: Topic of rejected messages; default `<output_topic>-dead-letter`.
         progress_topic: Compacted one-partition topic with the last published batch of each
             application; default `<output_topic>-progress`.
@@ -59,6 +61,9 @@ class KafkaConfig:
     bootstrap_servers: str = _key(values.SERVERS)
     input_topics: tuple[str, ...] = _key(values.TOPICS)
     output_topic: str = _key(values.TOPIC)
+    violations_topic: str = _key(
+        values.TOPIC, lambda section: f"{section['output_topic']}-violations"
+    )
     dead_letter_topic: str = _key(
         values.TOPIC, lambda section: f"{section['output_topic']}-dead-letter"
     )
@@ -440,6 +445,7 @@ def topic_roles(kafka: KafkaConfig, control_topic: str | None) -> Iterator[tuple
     for name in kafka.input_topics:
         yield name, "kafka.input_topics"
     yield kafka.output_topic, "kafka.output_topic"
+    yield kafka.violations_topic, "kafka.violations_topic"
     yield kafka.dead_letter_topic, "kafka.dead_letter_topic"
     yield kafka.progress_topic, "kafka.progress_topic"
     if control_topic is not None:

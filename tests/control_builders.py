@@ -18,6 +18,7 @@ CONTROL_REASONS = frozenset(
         Reason.IMPORT_OF_A_FILE,
         Reason.OTHER_ARITY,
         Reason.OTHER_EXPIRIES,
+        Reason.OTHER_ROLE,
         Reason.TOO_MANY_ARGUMENTS,
         Reason.UNPUBLISHABLE,
         Reason.EPOCH_FAILED,

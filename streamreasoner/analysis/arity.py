@@ -5,7 +5,16 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.ast import ARITIES, TRIPLE, Atom, Expires, Input, Output, declared, walk
+from streamreasoner.analysis.expiry import expiries
+from streamreasoner.lang.ast import (
+    ARITIES,
+    TRIPLE,
+    Atom,
+    Declaration,
+    declared,
+    messages,
+    walk,
+)
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
 
 if TYPE_CHECKING:
@@ -51,7 +60,7 @@ def arity_clashes(programs: Sequence[Program]) -> Iterator[Diagnostic]:
 def unknown_signatures(programs: Sequence[Program]) -> Iterator[Diagnostic]:
     """Report predicates that appear only in a directive, without an arity."""
     known = arities(programs)
-    for signature in declared(programs, Input | Output):
+    for signature in declared(programs, Declaration):
         if signature.predicate not in known:
             close = get_close_matches(signature.predicate, known, 1)
             hint = f"did you mean '{close[0]}'? If not, " if close else ""
@@ -64,14 +73,14 @@ def unknown_signatures(programs: Sequence[Program]) -> Iterator[Diagnostic]:
 
 
 def _uses(programs: Sequence[Program]) -> Iterator[tuple[str, int, Span]]:
-    for signature in declared(programs, Input | Output):
+    for signature in declared(programs, Declaration):
         arity = ARITIES.get(signature.predicate) if signature.arity is None else signature.arity
         if arity is not None:
             yield signature.predicate, arity, signature.span
-    for program in programs:
-        for directive in program.directives:
-            if isinstance(directive, Expires):
-                yield directive.pattern.predicate, directive.pattern.arity, directive.pattern.span
+    atoms = [expiry.pattern for expiry in expiries(programs)]
+    atoms += (message.atom for message in messages(programs))
+    for atom in atoms:
+        yield atom.predicate, atom.arity, atom.span
     for rule in (rule for program in programs for rule in program.rules):
         for literal in (*rule.heads, *rule.body):
             for node in walk(literal):

@@ -19,12 +19,14 @@ _PARTS = "derive parts of the body into predicates of their own"
 def beyond_limits(program: ast.Program) -> Iterator[Diagnostic]:
     """Report atoms, bodies and rules that are larger than `lang.limits` allows."""
     for directive in program.directives:
-        if isinstance(directive, ast.Input | ast.Output):
+        if isinstance(directive, ast.Declaration):
             for signature in directive.signatures:
                 if (signature.arity or 0) > limits.ARGUMENTS:
                     yield _wide(signature.predicate, signature.span)
         elif isinstance(directive, ast.Expires) and directive.pattern.arity > limits.ARGUMENTS:
             yield _wide(directive.pattern.predicate, directive.pattern.span)
+        elif isinstance(directive, ast.Message) and directive.atom.arity > limits.ARGUMENTS:
+            yield _wide(directive.atom.predicate, directive.atom.span)
     for rule in program.rules:
         # Everything counted takes at least one character.
         is_long = rule.span.end - rule.span.start > min(limits.ATOMS, limits.VARIABLES)

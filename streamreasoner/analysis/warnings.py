@@ -107,7 +107,7 @@ def unused(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
     reported = published | needed
     for rule in programs[0].rules:
         for head in rule.heads:
-            if head.predicate in reported:
+            if head.violation or head.predicate in reported:
                 continue
             reported.add(head.predicate)
             message = (

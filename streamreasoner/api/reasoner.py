@@ -17,7 +17,15 @@ import numpy as np
 import pyarrow as pa
 
 from streamreasoner.api.nodes import from_ntriples, to_ntriples
-from streamreasoner.api.updates import Diff, Update, check_predicate, checked, milliseconds
+from streamreasoner.api.updates import (
+    Diff,
+    Update,
+    Violation,
+    check_asserted,
+    check_predicate,
+    checked,
+    milliseconds,
+)
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.engine.epoch import DEFAULT_RECURSION_LIMIT, Engine, EpochResult
 from streamreasoner.engine.registers import NO_FRONTIER, Registers
@@ -45,9 +53,11 @@ if TYPE_CHECKING:
     from streamreasoner.lang.ast import Atom
     from streamreasoner.plan.program_plan import ProgramPlan
     from streamreasoner.program.checked import CheckedProgram
+    from streamreasoner.program.constraints import Constraint
     from streamreasoner.rdf.dictionary import TermDictionary
 
 NO_PREDICATES: Mapping[str, int] = MappingProxyType({})
+NO_CONSTRAINTS: Mapping[str, Constraint] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +94,7 @@ class Reasoner:
         known: Arities of predicates of earlier programs, whose facts the state may hold.
         allowed_lateness: How far the frontier stays behind the greatest event time.
         sources: Sources of encoded updates whose facts are sets.
+        known_constraints: Those of them that were constraints.
     """
 
     def __init__(
@@ -95,6 +106,7 @@ class Reasoner:
         known: Mapping[str, int] = NO_PREDICATES,
         allowed_lateness: timedelta = timedelta(0),
         sources: Sequence[str] = (),
+        known_constraints: frozenset[str] = frozenset(),
     ) -> None:
         self._sources = tuple(sources)
         plan = lower(program).with_sources(self._sources)
@@ -103,6 +115,7 @@ class Reasoner:
         store = columnar() if store is None else store
         self.dictionary = store.dictionary
         self._known = plan.arities
+        self._constraints = known_constraints.union(program.constraints)
         facts = tuple(self._rows(fact.predicate, [_terms(fact)]) for fact in program.facts)
         registers = Registers(plan.expiries, self.dictionary.intern)
         self.engine = Engine(store.backend(plan), plan, recursion_limit, facts, registers)
@@ -206,6 +219,7 @@ class Reasoner:
         time = None if ts is None else milliseconds(ts)
         for facts in load(path, self.dictionary.local, header=header):
             check_predicate(facts.predicate, facts.args.shape[1], self.program.arities, f"{path}: ")
+            check_asserted(facts.predicate, self.program.constraints, f"{path}: ")
             times = None if time is None else np.full(len(facts.args), time, np.int64)
             ids = self.dictionary.resolve(facts.args)
             yield Updates(facts.predicate, ids, facts.diff, times)
@@ -242,9 +256,10 @@ class Reasoner:
         Raises:
             EngineError: The epoch failed and was rolled back, with the change of the program.
         """
+        before = self.program.constraints
         result = self.adopt(program, self._epoch)
         self._epoch += 1
-        return self._diff(result)
+        return self._diff(result, before)
 
     def adopt(
         self,
@@ -263,12 +278,13 @@ class Reasoner:
 
         Raises:
             EngineError: The epoch failed, or the state has a predicate of the program with another
-                arity; program and state are unchanged.
+                arity or role; program and state are unchanged.
         """
         plan, facts = self._change_to(program)
         result = self.engine.apply(epoch, chain(facts, updates), plan, frontier)
         self.program = program
         self._known = {**self._known, **plan.arities}
+        self._constraints = self._constraints.union(program.constraints)
         return result
 
     def rehearse(
@@ -302,6 +318,14 @@ class Reasoner:
         """
         check_predicate(predicate, None, self.program.arities)
         return list(self._decode(self.engine.facts(predicate)))
+
+    def violations(self) -> list[Violation]:
+        """The present violations of all constraints, in any order."""
+        return [
+            Violation(name, args, text)
+            for name, constraint in self.program.constraints.items()
+            for args, text in self._violations(constraint, self.engine.facts(name))
+        ]
 
     def trace(self, predicate: str = TRIPLE) -> list[tuple[tuple[PythonTerm, ...], int, int]]:
         """Every (arguments, iteration, multiplicity) of a predicate, in any order."""
@@ -347,6 +371,9 @@ class Reasoner:
         for predicate, arity in plan.arities.items():
             if self._known.get(predicate, arity) != arity:
                 raise EngineError(other_arity(predicate, arity, self._known[predicate]))
+            is_constraint = predicate in program.constraints
+            if predicate in self._known and is_constraint != (predicate in self._constraints):
+                raise EngineError(other_role(predicate, is_constraint=is_constraint))
         before, after = Counter(self.program.facts), Counter(program.facts)
         facts = [
             self._rows(fact.predicate, [_terms(fact)], [sign * count])
@@ -355,14 +382,32 @@ class Reasoner:
         ]
         return plan, facts
 
-    def _diff(self, result: EpochResult) -> Diff:
+    def _diff(self, result: EpochResult, before: Mapping[str, Constraint] = NO_CONSTRAINTS) -> Diff:
+        constraints = {**before, **self.program.constraints}
         return Diff(
             result.epoch,
             tuple(update for changes in result.closure for update in self._updates(changes)),
             tuple(update for changes in result.derived for update in self._updates(changes)),
             result.iterations,
             None if result.frontier == NO_FRONTIER else result.frontier,
+            tuple(
+                Violation(changes.predicate, args, text, sign)
+                for changes in result.closure
+                if changes.predicate in constraints
+                for (args, text), sign in zip(
+                    self._violations(constraints[changes.predicate], changes.args),
+                    changes.multiplicity.tolist(),
+                    strict=True,
+                )
+            ),
         )
+
+    def _violations(
+        self, constraint: Constraint, args: NDArray[np.int32]
+    ) -> Iterator[tuple[tuple[PythonTerm, ...], str]]:
+        """Arguments and text of violations."""
+        texts = (self.dictionary.decode(row).to_pylist() for row in args)
+        return zip(self._decode(args), map(constraint.message, texts), strict=True)
 
     def _updates(self, changes: Changes) -> Iterator[Update]:
         rows = zip(self._decode(changes.args), changes.multiplicity.tolist(), strict=True)
@@ -370,9 +415,9 @@ class Reasoner:
 
     def _encode(self, updates: Iterable[Update]) -> Iterator[Updates]:
         # Encode runs of one predicate, so that terms get ids in the order of the input.
-        arities = self.program.arities
+        arities, constraints = self.program.arities, self.program.constraints
         rows_of = (
-            checked(update, arities, f"updates[{position}]: ")
+            checked(update, arities, constraints, f"updates[{position}]: ")
             for position, update in enumerate(updates)
         )
         for (predicate, is_timed), run in groupby(
@@ -422,6 +467,16 @@ def other_arity(predicate: str, arity: int, known: int) -> str:
     return (
         f"'{predicate}' has {arity} arguments in the new program, but {known} in the state. "
         "Rename the predicate."
+    )
+
+
+def other_role(predicate: str, *, is_constraint: bool) -> str:
+    """The error message for a program that makes a predicate a constraint, or one no constraint."""
+    now, before = "a constraint", "an ordinary predicate"
+    if not is_constraint:
+        now, before = before, now
+    return (
+        f"'{predicate}' is {now} in the new program, but was {before} before. Rename the predicate."
     )
 
 

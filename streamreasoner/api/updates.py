@@ -16,7 +16,7 @@ from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.lang.ast import QUAD, TRIPLE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from streamreasoner.api.nodes import PythonTerm
 
@@ -62,6 +62,23 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True)
+class Violation:
+    """A fact of a constraint.
+
+    Attributes:
+        constraint: Name of the constraint.
+        args: rdflib terms, or Python values for plain literals, numbers and booleans.
+        message: Its text.
+        multiplicity: +1 if it is or became present, -1 if it became absent.
+    """
+
+    constraint: str
+    args: tuple[PythonTerm, ...]
+    message: str
+    multiplicity: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Diff:
     """What one epoch changed.
 
@@ -72,6 +89,7 @@ class Diff:
         iterations: Iterations that the epoch touched, summed over strata.
         frontier: The event time up to which facts have expired, in milliseconds since 1970; None
             before the first.
+        violations: Those of `changes` that are violations, with their texts.
     """
 
     epoch: int
@@ -79,6 +97,7 @@ class Diff:
     derived: tuple[Update, ...]
     iterations: int
     frontier: int | None = None
+    violations: tuple[Violation, ...] = ()
 
     @property
     def present(self) -> tuple[Update, ...]:
@@ -92,13 +111,14 @@ class Diff:
 
 
 def checked(
-    update: Update, arities: Mapping[str, int], where: str
+    update: Update, arities: Mapping[str, int], constraints: Collection[str], where: str
 ) -> tuple[str, list[str], int, int | None]:
     """Predicate, canonical terms, multiplicity and time of an update.
 
     Args:
         update: The update.
         arities: Arities of the program's predicates.
+        constraints: Those of them that are only derived.
         where: Begins every message.
 
     Raises:
@@ -109,6 +129,7 @@ def checked(
     if not isinstance(update.args, tuple | list):
         raise DataError(f"{where}The arguments must be a tuple, got {type(update.args).__name__}.")
     check_predicate(update.predicate, len(update.args), arities, where)
+    check_asserted(update.predicate, constraints, where)
     try:
         terms = [to_ntriples(term) for term in update.args]
     except TermError as error:
@@ -160,6 +181,19 @@ def milliseconds(time: Time, where: str = "") -> int:
     if not timestamps.FIRST <= time <= timestamps.LAST:
         raise DataError(f"{where}The time {time} is outside the years 1 to 9999.")
     return time
+
+
+def check_asserted(predicate: str, constraints: Collection[str], where: str) -> None:
+    """Check that facts of a predicate may be asserted.
+
+    Raises:
+        DataError: It is a constraint.
+    """
+    if predicate in constraints:
+        raise DataError(
+            f"{where}'{predicate}' is a constraint: its violations are only derived. Assert or "
+            "retract the facts that they are derived from."
+        )
 
 
 def _multiplicity(number: object, where: str) -> int:

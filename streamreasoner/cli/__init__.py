@@ -17,6 +17,7 @@ from streamreasoner.cli.messaging.broker import broker
 from streamreasoner.cli.messaging.consume import consume
 from streamreasoner.cli.messaging.produce import produce
 from streamreasoner.cli.offline.check import check
+from streamreasoner.cli.offline.check_shapes import check_shapes
 from streamreasoner.cli.offline.explain import explain
 from streamreasoner.cli.offline.explain_plan import explain_plan
 from streamreasoner.cli.offline.materialize import materialize
@@ -44,6 +45,7 @@ app.command()(diff)
 app.command()(history)
 app.command()(purge)
 app.command()(check)
+app.command()(check_shapes)
 app.command()(materialize)
 app.command()(explain)
 app.command()(explain_plan)

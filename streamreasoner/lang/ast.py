@@ -125,11 +125,13 @@ class Atom:
     """A predicate applied to arguments.
 
     `[?s, ?p, ?o]` is the atom `triple(?s, ?p, ?o)`, `[?s, ?p, ?o, ?g]` is `quad(?s, ?p, ?o, ?g)`.
+    `violation` says whether it is a head marked with `!`, of a constraint.
     """
 
     predicate: str
     arguments: tuple[Expression, ...]
     span: Span = field(compare=False, repr=False)
+    violation: bool = False
 
     @property
     def arity(self) -> int:
@@ -235,6 +237,14 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class Hidden:
+    """`@hidden part/2 .`: predicates whose changes are published only if an @output names them."""
+
+    signatures: tuple[PredicateIndicator, ...]
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Import:
     """`@import "file.dl" .`: rules of another file, or of a packaged ruleset by its name."""
 
@@ -258,7 +268,17 @@ class Expires:
     span: Span = field(compare=False, repr=False)
 
 
-Directive: TypeAlias = Prefix | Base | Input | Output | Import | Expires
+@dataclass(frozen=True, slots=True)
+class Message:
+    """`@message late(?x) "{?x} is late" .`: the text of a constraint's violations."""
+
+    atom: Atom
+    text: str
+    span: Span = field(compare=False, repr=False)
+
+
+Declaration: TypeAlias = Input | Output | Hidden
+Directive: TypeAlias = Prefix | Base | Declaration | Import | Expires | Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,13 +304,19 @@ class Program:
 
 
 def declared(
-    programs: Iterable[Program], kinds: type[Input | Output] | UnionType
+    programs: Iterable[Program], kinds: type[Declaration] | UnionType
 ) -> Iterator[PredicateIndicator]:
     """Yield what the directives of these kinds declare, in textual order."""
     for program in programs:
         for directive in program.directives:
             if isinstance(directive, kinds):
                 yield from directive.signatures
+
+
+def messages(programs: Iterable[Program]) -> Iterator[Message]:
+    """Yield the `@message` directives in textual order."""
+    for program in programs:
+        yield from (item for item in program.directives if isinstance(item, Message))
 
 
 def children(node: Expression | Literal) -> tuple[Expression | Literal, ...]:

@@ -6,7 +6,7 @@ expression, a conjunction or a disjunction: the parent node decides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from streamreasoner import durations
@@ -68,6 +68,10 @@ class Builder:
         """Read `@output path .`."""
         return ast.Output(tuple(children), span)
 
+    def hidden(self, span: ast.Span, children: list[ast.PredicateIndicator]) -> ast.Hidden:
+        """Read `@hidden part .`."""
+        return ast.Hidden(tuple(children), span)
+
     def imported(self, span: ast.Span, children: list[str]) -> ast.Import | None:
         """Read `@import "file.dl" .`."""
         name = self._constants.literal(children[0], "", span)
@@ -87,6 +91,12 @@ class Builder:
         # A longer atom is beyond the limits as well, which its own diagnostic says.
         wildcards = (ast.Wildcard(span),) * min(arity, limits.ARGUMENTS + 1)
         return ast.Atom(name, wildcards, span)
+
+    def message(self, span: ast.Span, children: list[Any]) -> ast.Message | None:
+        """Read `@message late(?x) "{?x} is late" .`."""
+        atom = self._atom(children[0])
+        text = self._constants.literal(children[1], "", span)
+        return None if text.term == UNREADABLE else ast.Message(atom, plain_value(text), span)
 
     def signature(self, span: ast.Span, children: list[str]) -> ast.PredicateIndicator:
         """Read `edge/2` or `edge`."""
@@ -109,6 +119,10 @@ class Builder:
     def heads(self, _: ast.Span, children: list[ast.Atom | _Application]) -> tuple[ast.Atom, ...]:
         """Read `path(?x, ?y), [?x, ex:near, ?y]`."""
         return tuple(self._atom(child) for child in children)
+
+    def violation(self, span: ast.Span, children: list[_Application]) -> ast.Atom:
+        """Read `!late(?x)`."""
+        return replace(self._atom(children[0]), span=span, violation=True)
 
     def conjunction(self, _: ast.Span, children: list[_Item]) -> tuple[_Item, ...]:
         """Read `edge(?x, ?y), ?x != ?y`."""

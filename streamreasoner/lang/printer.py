@@ -43,10 +43,8 @@ def print_directive(directive: ast.Directive, prefixes: Mapping[str, str] | None
             return f"@prefix {name}: <{iri}> ."
         case ast.Base(iri):
             return f"@base <{iri}> ."
-        case ast.Input(signatures):
-            return f"@input {_signatures(signatures)} ."
-        case ast.Output(signatures):
-            return f"@output {_signatures(signatures)} ."
+        case ast.Input(signatures) | ast.Output(signatures) | ast.Hidden(signatures):
+            return f"@{type(directive).__name__.lower()} {_signatures(signatures)} ."
         case ast.Import(name):
             return f"@import {to_ntriples(name)} ."
         case ast.Expires(pattern, after, every):
@@ -55,6 +53,8 @@ def print_directive(directive: ast.Directive, prefixes: Mapping[str, str] | None
                 f'@expires {print_literal(pattern, prefixes)} after "{durations.text(after)}"'
                 f"{rounded} ."
             )
+        case ast.Message(atom, text):
+            return f"@message {print_call(atom)} {to_ntriples(text)} ."
         case _:
             assert_never(directive)
 
@@ -68,6 +68,8 @@ def print_rule(rule: ast.Rule, prefixes: Mapping[str, str] | None = None) -> str
 def print_literal(literal: ast.Literal, prefixes: Mapping[str, str] | None = None) -> str:
     """Print a literal of a body, or a head."""
     match literal:
+        case ast.Atom(violation=True):
+            return f"!{print_call(literal, prefixes)}"
         case ast.Atom(predicate, arguments) if arguments and predicate == ast.bracketed(
             len(arguments)
         ):
@@ -76,8 +78,8 @@ def print_literal(literal: ast.Literal, prefixes: Mapping[str, str] | None = Non
                 case (_, ast.Constant(term), *_) if term == RDF_TYPE:
                     printed[1] = "a"
             return f"[{', '.join(printed)}]"
-        case ast.Atom(name, arguments) | ast.Call(name, arguments):
-            return f"{name}({_arguments(arguments, prefixes)})"
+        case ast.Atom() | ast.Call():
+            return print_call(literal, prefixes)
         case ast.Negation(atom):
             return f"not {print_literal(atom, prefixes)}"
         case ast.Comparison(left, operator, right):
@@ -88,6 +90,12 @@ def print_literal(literal: ast.Literal, prefixes: Mapping[str, str] | None = Non
             return f"({' | '.join(_conjunction(literals, prefixes) for literals in alternatives)})"
         case _:
             assert_never(literal)
+
+
+def print_call(call: ast.Atom | ast.Call, prefixes: Mapping[str, str] | None = None) -> str:
+    """Print a name and its arguments, those of a triple or quad too."""
+    name = call.predicate if isinstance(call, ast.Atom) else call.function
+    return f"{name}({_arguments(call.arguments, prefixes)})"
 
 
 def print_expression(
@@ -115,8 +123,8 @@ def print_expression(
         case ast.UnaryMinus(operand):
             own = _SIGN
             text = f"-{print_expression(operand, prefixes, _SIGN)}"
-        case ast.Call(name, arguments):
-            return f"{name}({_arguments(arguments, prefixes)})"
+        case ast.Call():
+            return print_call(expression, prefixes)
         case ast.Aggregate(name, arguments, distinct=distinct):
             return f"{name}({'distinct ' if distinct else ''}{_arguments(arguments, prefixes)})"
         case _:

@@ -45,7 +45,10 @@ _HINTS = (
     (re.compile(r"<-|←|->|→"), "a rule is written `head :- body .`"),
     (re.compile(r"&&?|∧|;"), "the literals of a body are separated by commas"),
     (re.compile(r"\|\|"), "a disjunction is written `(a(?x) | b(?x))`"),
-    (re.compile(r"@[A-Za-z]*"), "the directives are @prefix, @base, @input, @output and @import"),
+    (
+        re.compile(r"@[A-Za-z]*"),
+        "directives are @prefix, @base, @input, @output, @hidden, @import, @expires and @message",
+    ),
     (re.compile(r"\{|\}"), "triples are written `[?s, ?p, ?o]`"),
     (re.compile(r":-"), "end the rule before this one with a dot"),
 )
@@ -54,6 +57,12 @@ _AFTER_NOT = (
     (
         re.compile(""),
         "`not` stands before an atom or a test; the opposite of `=` is `!=`, of `<` is `>=`",
+    ),
+)
+_AFTER_MARK = (
+    (
+        re.compile(r"\["),
+        "a constraint is a predicate, as in `!late(?x) :- order(?x), not shipped(?x) .`",
     ),
 )
 _NOT_BEFORE = re.compile(r"\bnot$")
@@ -98,7 +107,11 @@ def hint(text: str, position: int, expected: AbstractSet[str]) -> str | None:
     if rest.startswith(":-") and "." not in expected:
         return None
     before = text[:position].rstrip()[-_LONGEST_NAME:]
-    hints = _AFTER_NOT if _NOT_BEFORE.search(before) else _HINTS
+    hints: tuple[tuple[re.Pattern[str], str], ...] = _HINTS
+    if _NOT_BEFORE.search(before):
+        hints = _AFTER_NOT
+    elif before.endswith("!"):
+        hints = _AFTER_MARK
     for pattern, words in hints:
         if pattern.match(rest):
             return words

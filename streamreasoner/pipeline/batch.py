@@ -1,7 +1,7 @@
 """One batch = one epoch: decode, evaluate, then the durable steps.
 
 1. Append the epoch to the Delta tables, with the epoch as transaction version.
-2. Publish changes, dead letters and the marker in one Kafka transaction.
+2. Publish changes, violations, dead letters and the marker in one Kafka transaction.
 3. Return, so that Spark commits the batch.
 
 Invariant: a batch that runs again, after a crash at any point, leaves tables and topics as if it
@@ -22,6 +22,7 @@ import numpy as np
 
 from streamreasoner.errors import StateError
 from streamreasoner.io.codec.envelope import append_milliseconds
+from streamreasoner.io.codec.violations import encode_violations
 from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.io.kafka.sink import Publication
 from streamreasoner.io.spark import offsets
@@ -184,7 +185,7 @@ class EpochRunner:
                 timestamps.instant(evaluated.ts),
                 (stored, parts.dictionary.terms(stored, len(parts.dictionary))),
                 evaluated.result.trace,
-                evaluated.changes,
+                chain(evaluated.changes, evaluated.violations),
                 evaluated.new_program,
             )
 
@@ -199,6 +200,10 @@ class EpochRunner:
                     changes=chain.from_iterable(
                         parts.encoder.encode(changes, evaluated.ts, epoch)
                         for changes in evaluated.changes
+                    ),
+                    violations=chain.from_iterable(
+                        encode_violations(changes, evaluated.constraints, evaluated.ts, epoch)
+                        for changes in evaluated.violations
                     ),
                     dead_letters=evaluated.dead_letters(),
                     marker=record,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamreasoner.engine.blocks import filter_blocks
 from streamreasoner.engine.registers import NO_FRONTIER
 from streamreasoner.errors import EngineError, ProgramError, StateFullError
 from streamreasoner.io.codec import encode
@@ -25,7 +26,7 @@ from streamreasoner.pipeline.in_effect import Decision, decide
 from streamreasoner.pipeline.observers import timed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.engine.epoch import EpochResult
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from streamreasoner.pipeline.in_effect import ProgramInEffect
     from streamreasoner.pipeline.observers import PipelineObserver
     from streamreasoner.pipeline.published import Published
+    from streamreasoner.program.constraints import Constraint
     from streamreasoner.program.text import ProgramText
     from streamreasoner.state.rows import DecodedChanges
 
@@ -49,6 +51,8 @@ class Evaluated:
         epoch: The epoch.
         result: The engine's result.
         changes: The changes to publish, decoded.
+        violations: Those of constraints, decoded.
+        constraints: The constraints of the programs before and from this epoch on.
         ts: Its event time, milliseconds since 1970.
         program: The program in effect from this epoch on.
         before: The program before it.
@@ -61,6 +65,8 @@ class Evaluated:
     epoch: int
     result: EpochResult
     changes: Iterable[DecodedChanges]
+    violations: Iterable[DecodedChanges]
+    constraints: Mapping[str, Constraint]
     ts: int
     program: ProgramText
     before: ProgramText
@@ -118,6 +124,9 @@ class Evaluator:
         self._observer = observer
         self._lateness = lateness
         self._may_move = may_move
+        engine = reasoner.engine
+        self._violations = {name: len(engine.facts(name)) for name in program.checked.constraints}
+        observer.violations(self._violations)
 
     @property
     def program(self) -> ProgramInEffect:
@@ -152,6 +161,7 @@ class Evaluator:
             decoded, result = self._attempt(decision, messages, epoch)
         self._program = decision.program
         self._observer.epoch_evaluated(result)
+        constraints = {**before.checked.constraints, **decision.program.checked.constraints}
         if decoded.event_time is not None:
             self._observer.event_time(decoded.event_time)
         return Evaluated(
@@ -161,6 +171,8 @@ class Evaluator:
                 self._published.changes(result, before.checked, decision.program.checked),
                 self._reasoner.dictionary,
             ),
+            violations=self._violated(result, constraints),
+            constraints=constraints,
             ts=_event_time(decoded, control, decision),
             program=decision.program.text,
             before=before.text,
@@ -219,7 +231,25 @@ class Evaluator:
         return max(known, default=NO_FRONTIER)
 
     def _codec(self, program: ProgramInEffect) -> Codec:
-        return Codec(self._reasoner.dictionary, program.checked.arities, self._options)
+        checked = program.checked
+        return Codec(self._reasoner.dictionary, checked.arities, self._options, checked.constraints)
+
+    def _violated(
+        self, result: EpochResult, constraints: Mapping[str, Constraint]
+    ) -> Iterable[DecodedChanges]:
+        """Violations to publish, which are counted."""
+        if not constraints:
+            return ()
+        changes = filter_blocks(result.closure, lambda each: each.predicate in constraints)
+        present = dict.fromkeys(self._program.checked.constraints, 0)
+        for each in changes:
+            if each.predicate in present:
+                present[each.predicate] += int(each.multiplicity.sum())
+        self._violations = {
+            name: self._violations.get(name, 0) + change for name, change in present.items()
+        }
+        self._observer.violations(self._violations)
+        return encode.decode_changes(changes, self._reasoner.dictionary)
 
 
 def _leave_out(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner import rulesets
-from streamreasoner.api.reasoner import OTHER_EXPIRIES, other_arity
+from streamreasoner.api.reasoner import OTHER_EXPIRIES, other_arity, other_role
 from streamreasoner.errors import ProgramError, StateError
 from streamreasoner.io.codec.envelope import append_milliseconds, check_values, formats_of
 from streamreasoner.io.formats.reading import timestamps
@@ -47,12 +47,14 @@ class ProgramInEffect:
         text: The same as stored.
         known: Arity of every predicate of this program and earlier ones, hidden ones included.
         width: Most arguments of a fact in the tables of the state.
+        constraints: Those of the predicates that are or were constraints.
     """
 
     checked: CheckedProgram
     text: ProgramText
     known: Mapping[str, int]
     width: int
+    constraints: frozenset[str] = frozenset()
 
     @classmethod
     def restored(cls, programs: Sequence[tuple[int, ProgramText]], width: int) -> ProgramInEffect:
@@ -68,6 +70,7 @@ class ProgramInEffect:
         known: dict[str, int] = {}
         for _, text in programs:
             known |= text.arities
+        constraints = frozenset[str]().union(*(text.constraints for _, text in programs))
         _, last = programs[-1]
         try:
             checked = check_text(last.text, SOURCE)
@@ -76,7 +79,7 @@ class ProgramInEffect:
         # Do not compare hashes: another release may print the same rules differently.
         if stored_text(checked).predicates != last.predicates:
             raise _unreadable("this version lowers it to different predicates")
-        return cls(checked, last, known, width)
+        return cls(checked, last, known, width, constraints)
 
     def after(self, message: ControlMessage) -> ProgramInEffect:
         """The program after a control message; itself if nothing changes.
@@ -100,7 +103,14 @@ class ProgramInEffect:
             raise RejectedError(Reason.OTHER_EXPIRIES, OTHER_EXPIRIES)
         for predicate, arity in text.arities.items():
             self._check_arity(predicate, arity)
-        return replace(self, checked=checked, text=text, known={**self.known, **text.arities})
+            self._check_role(predicate, is_constraint=predicate in text.constraints)
+        return replace(
+            self,
+            checked=checked,
+            text=text,
+            known={**self.known, **text.arities},
+            constraints=self.constraints | text.constraints,
+        )
 
     def _changed(self, message: ControlMessage) -> CheckedProgram:
         match message.operation:
@@ -110,6 +120,12 @@ class ProgramInEffect:
                 return without_rules(self.checked, message.rules, message.source)
             case Operation.REPLACE:
                 return check_text(message.rules, message.source)
+
+    def _check_role(self, predicate: str, *, is_constraint: bool) -> None:
+        """A constraint has no asserted facts, and its changes are on another topic."""
+        if predicate in self.known and is_constraint != (predicate in self.constraints):
+            detail = other_role(predicate, is_constraint=is_constraint)
+            raise RejectedError(Reason.OTHER_ROLE, detail)
 
     def _check_arity(self, predicate: str, arity: int) -> None:
         known = self.known.get(predicate, arity)
@@ -224,7 +240,10 @@ def same_program(stored: ProgramText, checked: CheckedProgram) -> bool:
 def stored_text(checked: CheckedProgram) -> ProgramText:
     """A program as it is stored."""
     arities = lower(checked).arities
-    predicates = sorted(f"{predicate}/{arity}" for predicate, arity in arities.items())
+    predicates = sorted(
+        f"{'!' if predicate in checked.constraints else ''}{predicate}/{arity}"
+        for predicate, arity in arities.items()
+    )
     return ProgramText(checked.hash, canonical_text(checked.programs), tuple(predicates))
 
 

@@ -61,6 +61,14 @@ class PipelineObserver(Protocol):
         """Control messages were applied, or rejected to the dead-letter topic."""
         del applied, rejected
 
+    def violations(self, present: Mapping[str, int]) -> None:
+        """So many violations of each constraint are present: called at the start and after epochs.
+
+        Args:
+            present: The numbers by constraint, for those of the program in effect.
+        """
+        del present
+
     def event_time(self, ts: int) -> None:
         """The largest event time of the batch, in milliseconds since 1970-01-01 UTC."""
         del ts

@@ -32,24 +32,21 @@ class Published:
     def changes(
         self, result: EpochResult, before: CheckedProgram, program: CheckedProgram
     ) -> Iterable[Changes]:
-        """Changes of @output predicates, or all if none are declared.
+        """Changes of the program's published predicates.
 
-        With a new program, also those of the old program's outputs, so readers see what the change
+        With a new program, also those of the old program's, so readers see what the change
         retracts.
         """
-        outputs = [set(each.outputs) for each in (before, program)]
+        published = before.published | program.published
         changes = result.closure if self.closure else result.derived
-        if all(outputs):
-            published = set.union(*outputs)
-            changes = filter_blocks(changes, lambda each: each.predicate in published)
-        return changes
+        return filter_blocks(changes, lambda each: each.predicate in published)
 
     def refusal(self, program: CheckedProgram) -> str | None:
         """Why the changes of a program cannot be published in this format; None if they can."""
         known = message_writer(self.format).predicates
         if known is None:
             return None
-        predicates = set(program.outputs or program.arities)
+        predicates = set(program.published)
         if not self.closure:
             predicates &= {rule.head.predicate for rule in program.rules}
         others = sorted(predicates - set(known))

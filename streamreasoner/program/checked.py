@@ -25,12 +25,19 @@ from streamreasoner.analysis.warnings import (
     single_use,
     unused,
 )
-from streamreasoner.lang.ast import Input, Output, declared
+from streamreasoner.lang.ast import Hidden, Input, Output, declared
 from streamreasoner.lang.diagnostic import in_order, refuse
 from streamreasoner.lang.normal_form import normal_form, too_large
 from streamreasoner.lang.parser import ParsedText, read
 from streamreasoner.lang.printer import print_directive, print_literal, print_rule
+from streamreasoner.program.constraint_checks import (
+    asserted_violations,
+    inconsistent_marks,
+    wrong_messages,
+)
+from streamreasoner.program.constraints import Constraint, constraints
 from streamreasoner.program.imports import with_imports
+from streamreasoner.program.sources import read_source
 from streamreasoner.program.text import common_prefixes
 from streamreasoner.system.garbage import without_collections
 
@@ -38,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
-    from streamreasoner.lang.ast import Atom, Expires, Program, Rule
+    from streamreasoner.lang.ast import Atom, Declaration, Expires, Program, Rule
     from streamreasoner.lang.diagnostic import Diagnostic
 
     Check: TypeAlias = Callable[[Program], Iterator[Diagnostic]]
@@ -49,6 +56,13 @@ CHECKS: tuple[Check, ...] = (unsafe, misused_builtins, type_errors, invalid_patt
 
 SIZES: tuple[Check, ...] = (too_large, beyond_limits)
 """Size limits, which bound the work of the other checks and therefore run first."""
+
+CHECKS_OF_ALL: tuple[CheckAll, ...] = (
+    arity_clashes,
+    inconsistent_marks,
+    asserted_violations,
+)
+"""Checks that need all files of a program; they run even if statements cannot be read."""
 
 WARNINGS: tuple[Check, ...] = (single_use, cartesian_products, contradictions)
 """Warnings about single statements of an accepted program."""
@@ -72,7 +86,10 @@ class CheckedProgram:
         strata: Indexes into `rules`: strongly connected components in dependency order. Rules
             whose heads can be the same fact are in one stratum.
         inputs: Predicates declared with @input, in textual order.
-        outputs: Predicates declared with @output, in textual order; empty means all.
+        outputs: Predicates declared with @output, in textual order; empty means all that are
+            neither hidden nor constraints.
+        hidden: Predicates declared with @hidden, in textual order.
+        constraints: Predicates whose facts are violations, in textual order.
         warnings: Constructs that are legal but probably mistakes, in textual order.
         expiries: The facts that leave by themselves; a fact matches at most one of them.
     """
@@ -84,6 +101,8 @@ class CheckedProgram:
     strata: tuple[tuple[int, ...], ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    hidden: tuple[str, ...]
+    constraints: Mapping[str, Constraint]
     warnings: tuple[Diagnostic, ...]
     expiries: tuple[Expires, ...]
 
@@ -91,6 +110,12 @@ class CheckedProgram:
     def program(self) -> Program:
         """The program as written, without its imports."""
         return self.programs[0]
+
+    @property
+    def published(self) -> frozenset[str]:
+        """Predicates whose changes are published, other than violations."""
+        apart = {*self.hidden, *self.constraints}
+        return frozenset(self.outputs or self.arities.keys() - apart)
 
     @property
     def texts(self) -> Mapping[str, str]:
@@ -101,7 +126,8 @@ class CheckedProgram:
     def hash(self) -> str:
         """SHA-256, in hex, of the canonical text of everything that determines the state.
 
-        Comments, prefixes, @output, and the order and files of statements do not matter.
+        Comments, prefixes, @output, @hidden, @message, and the order and files of statements do
+        not matter.
         """
         lines = sorted(print_rule(rule) for rule in self.rules)
         lines += sorted(print_literal(fact) for fact in self.facts)
@@ -133,6 +159,15 @@ def check_text(text: str, source: str = "<rules>") -> CheckedProgram:
     return _check(read(text, source))
 
 
+def check_source(text: str, source: str) -> CheckedProgram:
+    """Check the text of a file: shapes if its name ends in `.ttl`, else rules; see `check_text`.
+
+    Raises:
+        ProgramError: With a diagnostic for every mistake.
+    """
+    return _check(read_source(text, source))
+
+
 def check_all(programs: Sequence[Program], added: ParsedText | None = None) -> CheckedProgram:
     """Check files that were already read, and one more with its imports.
 
@@ -162,7 +197,7 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
     if large:
         raise refuse(errors, texts)
     errors += (item for find in CHECKS for program in programs for item in find(program))
-    errors += arity_clashes(programs)
+    errors += (item for find in CHECKS_OF_ALL for item in find(programs))
     parts = [part for program in programs for rule in program.rules for part in normal_form(rule)]
     rules = tuple(part for part in parts if part.body)
     graph = dependencies(rules)
@@ -174,6 +209,7 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
         errors += invalid_expiries(programs, prefixes)
     if all(reading.complete for reading in readings):
         errors += unknown_signatures(programs)
+        errors += wrong_messages(programs)
     if errors:
         raise refuse(errors, texts)
     warnings = [item for find in WARNINGS for program in programs for item in find(program)]
@@ -186,6 +222,8 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
         strata=strata(graph),
         inputs=_declared(programs, Input),
         outputs=_declared(programs, Output),
+        hidden=_declared(programs, Hidden),
+        constraints=MappingProxyType(constraints(programs)),
         warnings=in_order(warnings, texts),
         expiries=expiries(programs),
     )
@@ -195,5 +233,5 @@ def _texts(programs: Sequence[Program]) -> dict[str, str]:
     return {program.source: program.text for program in programs}
 
 
-def _declared(programs: Sequence[Program], kind: type[Input | Output]) -> tuple[str, ...]:
+def _declared(programs: Sequence[Program], kind: type[Declaration]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(item.predicate for item in declared(programs, kind)))

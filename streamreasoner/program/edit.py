@@ -8,12 +8,16 @@ from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from streamreasoner.errors import ProgramError
+from streamreasoner.lang.ast import Message
 from streamreasoner.lang.parser import parse, read
 from streamreasoner.lang.printer import print_rule
 from streamreasoner.program.checked import check_all, check_text
+from streamreasoner.program.constraint_checks import constraint_heads
 from streamreasoner.program.text import canonical_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from streamreasoner.lang.ast import Program, Rule
     from streamreasoner.program.checked import CheckedProgram
 
@@ -36,13 +40,14 @@ def without_rules(checked: CheckedProgram, text: str, source: str) -> CheckedPro
     """Return a program without the rules and facts of a text.
 
     A rule matches if it is written alike: variable names and the spelling of constants count, white
-    space and prefixes do not.
+    space and prefixes do not. The message of a constraint goes with its last rule.
 
     Raises:
         ProgramError: The text has mistakes, or holds a rule that the program does not.
     """
     removed = Counter(parse(text, source).rules)
-    programs = tuple(_without(program, removed) for program in checked.programs)
+    remaining = tuple(_without(program, removed) for program in checked.programs)
+    programs = _without_messages(remaining, checked.constraints)
     missing = [rule for rule, count in removed.items() if count > 0]
     if missing:
         rules = "\n".join(f"  {print_rule(rule)}" for rule in missing)
@@ -71,6 +76,22 @@ def _unused(source: str, checked: CheckedProgram) -> str:
     names = {program.source for program in checked.programs}
     numbered = (f"{source} ({number})" for number in count(2))
     return next(name for name in chain([source], numbered) if name not in names)
+
+
+def _without_messages(programs: Sequence[Program], before: Iterable[str]) -> tuple[Program, ...]:
+    """Omit the messages of constraints that have lost their last rule."""
+    gone = set(before) - constraint_heads(programs).keys()
+    return tuple(
+        replace(
+            program,
+            directives=tuple(
+                directive
+                for directive in program.directives
+                if not (isinstance(directive, Message) and directive.atom.predicate in gone)
+            ),
+        )
+        for program in programs
+    )
 
 
 def _without(program: Program, removed: Counter[Rule]) -> Program:

@@ -17,7 +17,7 @@ from streamreasoner import rulesets
 from streamreasoner.lang import limits
 from streamreasoner.lang.ast import Import
 from streamreasoner.lang.diagnostic import Diagnostic
-from streamreasoner.lang.parser import read
+from streamreasoner.program.sources import read_source
 
 if TYPE_CHECKING:
     from streamreasoner.lang.parser import ParsedText
@@ -46,7 +46,7 @@ def with_imports(main: ParsedText) -> tuple[ParsedText, ...]:
                 failures.append(_failure(directive, source, error))
             else:
                 seen.add(_key(source))
-                queue.append(read(text, source))
+                queue.append(read_source(text, source))
         if failures:
             diagnostics = (*reading.diagnostics, *failures)
             reading = replace(reading, diagnostics=diagnostics, complete=False)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from streamreasoner import rulesets
 from streamreasoner.errors import ProgramError
-from streamreasoner.program.checked import check_text
+from streamreasoner.program.checked import check_source, check_text
 from streamreasoner.program.imports import read_file, reason
+from streamreasoner.program.sources import SHAPES
 
 if TYPE_CHECKING:
     from streamreasoner.program.checked import CheckedProgram
@@ -23,27 +24,27 @@ def load_program(rules: str | Path) -> CheckedProgram:
     Args:
         rules: A path, the name of a packaged ruleset such as `rho-df`, or the text itself. A str
             is text if it is empty or contains white space, a parenthesis or a bracket; otherwise
-            it is a ruleset if one has this name, otherwise a path.
+            it is a ruleset if one has this name, otherwise a path. A file of shapes ends in `.ttl`.
 
     Raises:
         ProgramError: The rules have mistakes, or there is no such file or ruleset.
     """
     if isinstance(rules, Path):
-        return check_text(read_rules(rules), str(rules))
+        return check_source(read_rules(rules), str(rules))
     if not rules or any(character in " \t\r\n([" for character in rules):
         return _text_or_path(rules)
     if rules in rulesets.names():
         return check_text(rulesets.text(rules), f"{rules}.dl")
     path = Path(rules)
-    if path.suffix != ".dl" and not path.exists() and len(path.parts) == 1:
+    if path.suffix not in {".dl", SHAPES} and not path.exists() and len(path.parts) == 1:
         raise ProgramError(_unknown(rules))
-    return check_text(read_rules(path), rules)
+    return check_source(read_rules(path), rules)
 
 
 def _text_or_path(rules: str) -> CheckedProgram:
-    """Load a str with blanks or parentheses; text on one line never ends in `.dl`, a path does."""
-    if "\n" not in rules and rules.endswith(".dl"):
-        return check_text(read_rules(Path(rules)), rules)
+    """Load a str with blanks or parentheses; text on one line never ends like a path."""
+    if "\n" not in rules and rules.endswith((".dl", SHAPES)):
+        return check_source(read_rules(Path(rules)), rules)
     return check_text(rules)
 
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamreasoner.analysis.expiry import expiries
-from streamreasoner.lang.ast import Input, Output, declared
+from streamreasoner.lang.ast import Hidden, Input, Output, declared, messages
 from streamreasoner.lang.printer import print_directive, print_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from streamreasoner.lang.ast import Program
+    from streamreasoner.lang.ast import Declaration, Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,8 @@ class ProgramText:
     Attributes:
         hash: SHA-256, in hex, of what determines the state.
         text: Directives, rules and facts in canonical form, without imports.
-        predicates: `name/arity` of every predicate, hidden ones too, sorted.
+        predicates: `name/arity` of every predicate, hidden ones too, sorted; `!name/arity` of a
+            constraint.
     """
 
     hash: str
@@ -33,7 +34,13 @@ class ProgramText:
     def arities(self) -> dict[str, int]:
         """Number of arguments of each predicate."""
         split = (predicate.rpartition("/") for predicate in self.predicates)
-        return {name: int(arity) for name, _, arity in split}
+        return {name.removeprefix("!"): int(arity) for name, _, arity in split}
+
+    @property
+    def constraints(self) -> frozenset[str]:
+        """The predicates that are constraints."""
+        marked = (predicate for predicate in self.predicates if predicate.startswith("!"))
+        return frozenset(predicate[1:].rpartition("/")[0] for predicate in marked)
 
 
 def canonical_text(programs: Sequence[Program]) -> str:
@@ -46,6 +53,8 @@ def canonical_text(programs: Sequence[Program]) -> str:
     lines += map(print_directive, _declaration(programs, Input))
     lines += map(print_directive, _declaration(programs, Output))
     lines += (print_directive(expiry, prefixes) for expiry in expiries(programs))
+    lines += map(print_directive, _declaration(programs, Hidden))
+    lines += dict.fromkeys(map(print_directive, messages(programs)))
     lines += [print_rule(rule, prefixes) for program in programs for rule in program.rules]
     return "".join(f"{line}\n" for line in lines)
 
@@ -59,9 +68,7 @@ def common_prefixes(programs: Sequence[Program]) -> dict[str, str]:
     return {name: iris.pop() for name, iris in meanings.items() if len(iris) == 1}
 
 
-def _declaration(
-    programs: Sequence[Program], kind: type[Input | Output]
-) -> Iterator[Input | Output]:
+def _declaration(programs: Sequence[Program], kind: type[Declaration]) -> Iterator[Declaration]:
     """Merge the declarations of one kind into one, if there are any."""
     signatures = tuple(dict.fromkeys(declared(programs, kind)))
     if signatures:

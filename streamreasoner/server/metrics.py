@@ -139,6 +139,9 @@ class PrometheusObserver:
 
     def _state_metrics(self) -> None:
         self._present = self._gauge("facts", "Facts present: the closure.")
+        self._violations = self._gauge(
+            "violations", "Violations present, by constraint.", "constraint"
+        )
         self._asserted = self._gauge("facts_asserted", "Facts present by assertion.")
         self._held = self._gauge("facts_held", "Facts held, present or not.")
         self._below_zero = self._gauge(
@@ -205,6 +208,12 @@ class PrometheusObserver:
         """Control messages were applied, or rejected to the dead-letter topic."""
         self._control.labels("accepted").inc(applied)
         self._control.labels("refused").inc(rejected)
+
+    def violations(self, present: Mapping[str, int]) -> None:
+        """So many violations of each constraint are present."""
+        self._violations.clear()
+        for name, number in present.items():
+            self._violations.labels(name).set(number)
 
     def event_time(self, ts: int) -> None:
         """The largest event time of the batch, in milliseconds since 1970-01-01 UTC."""

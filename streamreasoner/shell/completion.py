@@ -26,7 +26,7 @@ MAX_TERMS = 10_000
 MAX_CANDIDATES = 50
 """Maximum number of candidates."""
 
-_TYPED = re.compile(r"@?[^\s()\[\],@\"'|]*$")
+_TYPED = re.compile(r"@?[^\s()\[\],@\"'|!]*$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,6 +137,7 @@ TESTS: Mapping[str, Builtin[bool | None]] = {
     "is_decimal": _exactly((ANYTHING,), _TRUTH, term_functions.is_decimal),
     "is_double": _exactly((ANYTHING,), _TRUTH, term_functions.is_double),
     "is_boolean": _exactly((ANYTHING,), _TRUTH, term_functions.is_boolean),
+    "is_instant": _exactly((ANYTHING,), _TRUTH, term_functions.is_instant),
 }
 """Built-ins that are literals of a body."""
 

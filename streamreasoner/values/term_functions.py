@@ -9,6 +9,9 @@ from streamreasoner.rdf.terms import to_ntriples
 from streamreasoner.rdf.vocabulary import (
     RDF_LANG_STRING,
     XSD_BOOLEAN,
+    XSD_DATE,
+    XSD_DATE_TIME,
+    XSD_DATE_TIME_STAMP,
     XSD_DECIMAL,
     XSD_DOUBLE,
     XSD_FLOAT,
@@ -32,6 +35,7 @@ _FORMS = (
 _BOOLEAN = frozenset({XSD_BOOLEAN})
 _DECIMAL = frozenset({XSD_DECIMAL})
 _DOUBLE = frozenset({XSD_DOUBLE, XSD_FLOAT})
+_INSTANT = frozenset({XSD_DATE, XSD_DATE_TIME, XSD_DATE_TIME_STAMP})
 _INTEGER = frozenset(XSD_INTEGER_RANGES)
 
 
@@ -136,6 +140,11 @@ def is_double(term: str) -> bool:
 def is_boolean(term: str) -> bool:
     """Whether it is an xsd:boolean."""
     return _has_value(term, _BOOLEAN)
+
+
+def is_instant(term: str) -> bool:
+    """Whether it is an xsd:dateTime, xsd:dateTimeStamp or xsd:date."""
+    return _has_value(term, _INSTANT)
 
 
 def _has_value(term: str, datatypes: frozenset[str]) -> bool:

@@ -34,8 +34,8 @@ def test_topics_produce_and_consume(case):
     """Topics are created once; input produced from files and a pipe is consumed unchanged."""
     code, output = command(case, "topics", "create", "--partitions", "1")
     assert code == 0, output
-    assert output.count("created") == 4
-    assert command(case, "topics", "create")[1].count("exists") == 4
+    assert output.count("created") == 5
+    assert command(case, "topics", "create")[1].count("exists") == 5
 
     file = case.directory / "facts.nt.xz"
     file.write_bytes(lzma.compress(LINES.encode()))

@@ -37,6 +37,7 @@ RULES = """
 @prefix ex: <http://example.org/> .
 [?x, ex:reaches, ?y] :- [?x, ex:next, ?y] .
 [?x, ex:reaches, ?z] :- [?x, ex:reaches, ?y], [?y, ex:next, ?z] .
+!far(?x) :- [?x, ex:reaches, ex:n5], [?x, ex:next, ex:n1] .
 """
 NODES = 6
 SCRAPES = 8
@@ -133,16 +134,17 @@ def test_the_numbers_are_those_of_the_run(scraped):
     """Counters match the input, gauges match the state, and the lag is 0."""
     prometheus, _, sent = scraped
     pairs = NODES * (NODES - 1) // 2
-    asserted = NODES - 1
+    asserted, violations = NODES - 1, 1
     expected = {
         "streamreasoner_input_messages_total": sent * NODES,
         "streamreasoner_updates_total": sent * asserted,
         'streamreasoner_rejected_total{class="not-json"}': sent,
-        'streamreasoner_derived_changes_total{sign="+1"}': (sent + 1) // 2 * pairs,
-        'streamreasoner_derived_changes_total{sign="-1"}': (sent - 1) // 2 * pairs,
+        'streamreasoner_derived_changes_total{sign="+1"}': (sent + 1) // 2 * (pairs + violations),
+        'streamreasoner_derived_changes_total{sign="-1"}': (sent - 1) // 2 * (pairs + violations),
         "streamreasoner_published_changes_total": sent * pairs,
         "streamreasoner_end_to_end_latency_seconds_count": sent * NODES,
-        "streamreasoner_facts": asserted + pairs,
+        "streamreasoner_facts": asserted + pairs + violations,
+        'streamreasoner_violations{constraint="far"}': violations,
         "streamreasoner_facts_asserted": asserted,
         "streamreasoner_facts_below_zero": 0,
         "sum(streamreasoner_consumer_lag_messages)": 0,

@@ -54,6 +54,7 @@ def topic_of(case, key):
     [
         "kafka.input_topics",
         "kafka.output_topic",
+        "kafka.violations_topic",
         "kafka.progress_topic",
         "rules.control_topic",
     ],

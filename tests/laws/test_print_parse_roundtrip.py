@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import programs
@@ -17,8 +19,10 @@ from streamreasoner.lang.ast import (
     Comparison,
     Constant,
     Disjunction,
+    Hidden,
     Import,
     Input,
+    Message,
     Negation,
     Output,
     PredicateIndicator,
@@ -150,9 +154,10 @@ LITERALS = st.recursive(
     ),
     max_leaves=4,
 )
+VIOLATIONS = ATOMS.map(lambda atom: replace(atom, violation=True))
 RULES = st.builds(
     Rule,
-    st.lists(ATOMS, min_size=1, max_size=2).map(tuple),
+    st.lists(st.one_of(ATOMS, VIOLATIONS), min_size=1, max_size=2).map(tuple),
     st.lists(LITERALS, max_size=3).map(tuple),
     st.just(SPAN),
 )
@@ -165,7 +170,9 @@ DIRECTIVES = st.one_of(
     st.sampled_from((Base("http://example.org/base/", SPAN), *PREFIXES)),
     st.builds(Input, SIGNATURES, st.just(SPAN)),
     st.builds(Output, SIGNATURES, st.just(SPAN)),
+    st.builds(Hidden, SIGNATURES, st.just(SPAN)),
     st.builds(Import, st.text(max_size=5), st.just(SPAN)),
+    st.builds(Message, ATOMS, st.text(max_size=5), st.just(SPAN)),
 )
 PROGRAMS = st.builds(
     Program,

@@ -28,7 +28,7 @@ def assert_same(program):
     assert canonical_text(stored.programs) == canonical_text(program.programs)
     assert stored.hash == program.hash
     assert (stored.rules, stored.facts) == (program.rules, program.facts)
-    assert (stored.inputs, stored.outputs) == (program.inputs, program.outputs)
+    assert (stored.inputs, stored.published) == (program.inputs, program.published)
     assert lower(stored).arities == lower(program).arities
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from datetime import datetime
 
 import re2
 
@@ -184,4 +185,5 @@ TESTS = {
         literal(term) is not None and literal(term)[2] == XSD + "boolean"
         and literal(term)[0] in BOOLEANS
     ),
+    "is_instant": lambda term: isinstance(value(term), datetime),
 }  # fmt: skip

@@ -8,7 +8,7 @@ import sys
 
 import streamreasoner
 
-PUBLIC = ["Diff", "Reasoner", "StreamReasonerError", "Update", "__version__"]
+PUBLIC = ["Diff", "Reasoner", "StreamReasonerError", "Update", "Violation", "__version__"]
 
 PRINT_LOADED = """
 import json, sys

@@ -40,6 +40,7 @@ _KINDS = {
     "is_decimal": {"decimal"},
     "is_double": {"double"},
     "is_boolean": {"boolean"},
+    "is_instant": {"instant"},
 }
 """The kinds of terms for which a test of kind holds."""
 

@@ -84,8 +84,8 @@ def check_printable(program: CheckedProgram, format_: Format) -> None:
 
 
 def printed(program: CheckedProgram) -> list[str]:
-    """The predicates whose facts are printed: those of @output, or all."""
-    return sorted(program.outputs or program.arities)
+    """The predicates whose facts are printed: those that a pipeline publishes."""
+    return sorted(program.published)
 
 
 def print_closure(reasoner: Reasoner, format_: Format, stream: BinaryIO) -> int:

@@ -51,7 +51,7 @@ def materialize(
         typer.Option(
             "--print",
             help="Print the facts, sorted, in rule syntax; with @output, those of its predicates"
-            " only. The statistics go to standard error.",
+            " only. Violations always go to standard error. The statistics go to standard error.",
         ),
     ] = False,
     written: Annotated[
@@ -59,7 +59,7 @@ def materialize(
         typer.Option("--format", help="Print the facts as --print does, but in this format."),
     ] = None,
 ) -> None:
-    """Evaluate a rule program over files of facts."""
+    """Evaluate a rule program over files of facts; exit code 3 if there are violations."""
     from rich.console import Console
 
     from streamreasoner.api.reasoner import Reasoner
@@ -69,6 +69,7 @@ def materialize(
         print_closure,
         write_closure,
     )
+    from streamreasoner.cli.offline.violations import VIOLATED, print_violations
     from streamreasoner.io.formats.registry import of_name
     from streamreasoner.program.load import load_program
 
@@ -114,6 +115,8 @@ def materialize(
             " They are not printed; --format json prints them.",
             file=report,
         )
+    if print_violations(reasoner):
+        raise typer.Exit(VIOLATED)
 
 
 def _progress(console: Console) -> Progress:

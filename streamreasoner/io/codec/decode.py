@@ -31,7 +31,7 @@ from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE
 from streamreasoner.rdf.terms import canonical, holds_nul, to_ntriples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -116,15 +116,21 @@ class Codec:
         arities: Predicates of the program and their arities, `triple` being always known; None
             without a program, which takes all but triples and quads of another arity.
         options: What messages are.
+        constraints: Predicates that are only derived.
     """
 
     def __init__(
-        self, dictionary: TermDictionary, arities: Mapping[str, int] | None, options: InputOptions
+        self,
+        dictionary: TermDictionary,
+        arities: Mapping[str, int] | None,
+        options: InputOptions,
+        constraints: Collection[str] = (),
     ) -> None:
         self._dictionary = dictionary
         self._any = arities is None
         self._arities = {**(ARITIES if arities is None else arities), TRIPLE: ARITIES[TRIPLE]}
         self._options = options
+        self._constraints = constraints
 
     def decode(self, batch: pa.Table) -> Decoded:
         """Decode the rows of a batch.
@@ -190,11 +196,15 @@ class Codec:
                 yield from message_reader(format_)(messages, self._dictionary.local, rejected)
 
     def _fits(self, rows: UpdateRows | EncodedUpdates, rejected: Rejections) -> bool:
-        """Whether the program has the predicate with this arity; if not, all are rejected."""
+        """Whether the program takes facts of the predicate with this arity; else rejects all."""
         arity = self._arities.get(rows.predicate)
-        if arity == rows.arity or (arity is None and self._any):
+        is_constraint = rows.predicate in self._constraints
+        if (arity == rows.arity or (arity is None and self._any)) and not is_constraint:
             return True
-        if arity is None:
+        if is_constraint:
+            reason = Reason.CONSTRAINT
+            detail = f"{rows.predicate} is a constraint: its violations are only derived."
+        elif arity is None:
             reason = Reason.UNKNOWN_PREDICATE
             known = ", ".join(sorted(self._arities))
             detail = f"The program has no predicate {rows.predicate[:80]!r}; it has {known}."

@@ -1,7 +1,7 @@
-"""Claims: which application publishes to an output topic.
+"""Claims: which application publishes to a topic of output or violations.
 
-Two applications on one output topic would publish every fact twice. So an application claims its
-output topic before its first epoch, in two places: each change carries the application id in a
+Two applications on one topic would publish every fact twice. So an application claims its
+topics before its first epoch, in two places: each change carries the application id in a
 header, which outlives the progress topic, and the progress topic holds a record, which outlives
 the changes when their retention ends.
 
@@ -28,16 +28,17 @@ if TYPE_CHECKING:
     from streamreasoner.io.kafka.access.rights import Right
 
 HEADER = "application"
+OUTPUT_KEY = "kafka.output_topic"
 _PREFIX = b"claim:"
 # Transaction markers take offsets too, so the last change is a few offsets before the end.
 _NEAR_THE_END = 50
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """A record on the progress topic: this application publishes to this output topic.
+    """A record on the progress topic: this application publishes to this topic.
 
     Attributes:
-        topic: The output topic.
+        topic: A topic of output or violations.
         topic_id: Its id; a claim to a topic that was deleted is void.
         app_id: The application.
     """
@@ -62,13 +63,16 @@ def read_claim(key: bytes | None, value: bytes | None) -> Claim | None:
         return None
 
 
-def check_claims(own: Claim, claims: Sequence[Claim], progress_topic: str) -> None:
+def check_claims(
+    own: Claim, claims: Sequence[Claim], progress_topic: str, key: str = OUTPUT_KEY
+) -> None:
     """Refuse a topic that another application has claimed earlier.
 
     Args:
         own: The claim of this application.
         claims: All claims, oldest first.
         progress_topic: Topic of the claims.
+        key: The configuration key that names the topic.
 
     Raises:
         StateError: Names the other application and the remedy.
@@ -76,16 +80,17 @@ def check_claims(own: Claim, claims: Sequence[Claim], progress_topic: str) -> No
     for claim in claims:
         if (claim.topic, claim.topic_id) == (own.topic, own.topic_id):
             if claim.app_id != own.app_id:
-                raise _taken(own, claim.app_id, f"claimed on the topic {progress_topic}")
+                raise _taken(own, claim.app_id, f"claimed on the topic {progress_topic}", key)
             return
 
 
-def check_changes(kafka: KafkaConfig, own: Claim, *, new: bool) -> None:
-    """Refuse an output topic that holds changes of another application, or of a lost state.
+def check_changes(kafka: KafkaConfig, own: Claim, key: str = OUTPUT_KEY, *, new: bool) -> None:
+    """Refuse a topic that holds changes of another application, or of a lost state.
 
     Args:
         kafka: The cluster.
         own: The claim of this application.
+        key: The configuration key that names the topic.
         new: Whether the state is empty, so it cannot have published any change.
 
     Raises:
@@ -99,21 +104,21 @@ def check_changes(kafka: KafkaConfig, own: Claim, *, new: bool) -> None:
         publisher = header if isinstance(header, str) else header.decode(errors="replace")
         where = f"offset {message.offset()} of partition {message.partition()}"
         if publisher != own.app_id:
-            raise _taken(own, publisher, f"see {where}")
+            raise _taken(own, publisher, f"see {where}", key)
         if new:
             raise StateError(
-                f"The topic {own.topic} (kafka.output_topic) holds changes of pipeline.app_id "
+                f"The topic {own.topic} ({key}) holds changes of pipeline.app_id "
                 f"{own.app_id} ({where}), but the state is empty: facts would be published twice. "
                 "Restore the state directory, or start from scratch with another state.directory, "
-                "pipeline.app_id and kafka.output_topic."
+                f"pipeline.app_id and {key}."
             )
 
 
-def _taken(own: Claim, other: str, where: str) -> StateError:
+def _taken(own: Claim, other: str, where: str, key: str) -> StateError:
     return StateError(
-        f"The application {other} publishes to the topic {own.topic} (kafka.output_topic; "
+        f"The application {other} publishes to the topic {own.topic} ({key}; "
         f"{where}). With {own.app_id} (pipeline.app_id) on the same topic, readers would count "
-        f"facts twice. Choose another kafka.output_topic. If {other} is retired and its changes "
+        f"facts twice. Choose another {key}. If {other} is retired and its changes "
         f"are no longer needed, delete the topic {own.topic} and recreate it."
     )
 

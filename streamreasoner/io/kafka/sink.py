@@ -1,6 +1,7 @@
 """Durable step 2: one Kafka transaction per epoch.
 
-Invariant: changes, dead letters and the marker of an epoch become visible together or never.
+Invariant: changes, violations, dead letters and the marker of an epoch become visible together or
+never.
 
 The outcome of a failed transaction is unknown, so it is not retried: the process exits, and the
 next one fences it with `init_transactions` and then reads the marker.
@@ -47,11 +48,13 @@ class Publication:
         changes: Changes for the output topic.
         dead_letters: Rejected messages for the dead-letter topic.
         marker: The record of the epoch, for the progress topic.
+        violations: Violations that came or went, for their topic, one item per constraint.
     """
 
     changes: Iterable[Outgoing]
     dead_letters: Iterable[Message]
     marker: EpochRecord
+    violations: Iterable[Outgoing] = ()
 
 
 class Sink:
@@ -106,7 +109,7 @@ class Sink:
             raise self._error(f"read the partitions of {topic}", error) from None
 
     def claim(self, claim: Claim) -> None:
-        """Record that this application publishes to the output topic.
+        """Record that this application publishes to a topic.
 
         Raises:
             BrokerError: The transaction failed; the process must exit.
@@ -132,8 +135,10 @@ class Sink:
         try:
             producer.begin_transaction()
             for part in publication.changes:
-                self._produce_changes(part)
+                self._produce_changes(self._kafka.output_topic, part)
                 published += part.updates
+            for part in publication.violations:
+                self._produce_changes(self._kafka.violations_topic, part)
             for letter in publication.dead_letters:
                 self._produce(
                     self._kafka.dead_letter_topic, letter.value, letter.key, letter.headers
@@ -150,8 +155,7 @@ class Sink:
         """Close the connection; the next start or Kafka aborts an open transaction."""
         self._producer.purge()
 
-    def _produce_changes(self, part: Outgoing) -> None:
-        topic = self._kafka.output_topic
+    def _produce_changes(self, topic: str, part: Outgoing) -> None:
         headers = [*part.headers, (HEADER, self._app_id.encode())]
         for index, (value, key) in enumerate(zip(part.values, part.keys, strict=True), start=1):
             self._produce(topic, value, key, headers, part.partition)

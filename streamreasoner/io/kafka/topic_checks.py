@@ -5,6 +5,7 @@
 | input       | any        | any                              |
 | control     | 1          | any                              |
 | output      | any        | delete, if messages have no keys |
+| violations  | any        | any                              |
 | dead-letter | any        | any                              |
 | progress    | 1          | compact                          |
 """

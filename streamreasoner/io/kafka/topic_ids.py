@@ -44,6 +44,7 @@ _CONSEQUENCES = {
     "kafka.input_topics": _READ,
     "rules.control_topic": _READ,
     "kafka.output_topic": _WRITTEN,
+    "kafka.violations_topic": _WRITTEN,
     "kafka.progress_topic": "The new topic does not record what is published.",
 }
 _ADVICE = "Start from scratch with another state.directory, pipeline.app_id and kafka.output_topic."
@@ -82,6 +83,7 @@ class TopicIds:
         """
         self._record = self._read() if begun else {}
         self._check_name("kafka.output_topic", self._kafka.output_topic)
+        self._check_name("kafka.violations_topic", self._kafka.violations_topic)
         self._check_name("kafka.progress_topic", self._kafka.progress_topic)
         now = self._ids(self._describe(self._keys, ANSWER_SECONDS))
         self._compare(now)

@@ -54,7 +54,7 @@ def create_topics(
 
     Args:
         kafka: Cluster and names.
-        partitions: Of input and output topics; the others have one.
+        partitions: Of the topics of input, output and violations; the others have one.
         replication: Copies of each topic.
         control_topic: Topic of control messages, None if there is none.
 
@@ -64,6 +64,7 @@ def create_topics(
     plan: dict[str, tuple[int, dict[str, str]]]
     plan = dict.fromkeys(kafka.input_topics, (partitions, {}))
     plan[kafka.output_topic] = (partitions, _LARGE)
+    plan[kafka.violations_topic] = (partitions, _LARGE)
     plan[kafka.dead_letter_topic] = (1, _LARGE)
     plan[kafka.progress_topic] = (1, _PROGRESS)
     if control_topic is not None:

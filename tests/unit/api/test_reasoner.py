@@ -44,6 +44,35 @@ def test_a_diff_says_what_became_present_and_absent():
     assert reasoner.facts("path") == [(1, 2)]
 
 
+LATE = "!late(?x) :- order(?x), not shipped(?x) .\n"
+
+
+def test_a_violation_is_only_derived(tmp_path):
+    """An update of a constraint is refused, and so is a file of violations."""
+    reasoner = Reasoner.from_rules(LATE)
+    file = tmp_path / "late.csv"
+    file.write_text("a\n")
+
+    with pytest.raises(DataError, match=r"updates\[0\]: 'late' is a constraint"):
+        reasoner.apply([Update("late", (1,))])
+    with pytest.raises(DataError, match=r"late\.csv: 'late' is a constraint"):
+        reasoner.load(file)
+    assert reasoner.facts("late") == []
+
+
+def test_a_predicate_keeps_its_role():
+    """A constraint can be removed and added again, but never becomes an ordinary predicate."""
+    reasoner = Reasoner.from_rules(LATE)
+    reasoner.apply([Update("order", (1,))])
+    reasoner.remove_rules(LATE)
+
+    with pytest.raises(EngineError, match="'late' is an ordinary predicate in the new program"):
+        reasoner.add_rules("late(?x) :- order(?x) .")
+    with pytest.raises(EngineError, match="'order' is a constraint in the new program"):
+        reasoner.add_rules("!order(?x) :- shipped(?x) .")
+    assert reasoner.add_rules(LATE).present == (Update("late", (1,)),)
+
+
 def test_facts_are_told_apart_whose_values_are_equal_in_python():
     """1, 1.0 and true are three terms; a set of Python values would hold one of them."""
     reasoner = Reasoner.from_rules("@input p/1 .\nq(?x) :- p(?x) .")

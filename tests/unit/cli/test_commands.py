@@ -20,6 +20,7 @@ COMMANDS = {
     "history": ("streamreasoner.cli.operation.history", "p(1) --config missing.toml"),
     "purge": ("streamreasoner.cli.operation.purge", "--config missing.toml"),
     "check": ("streamreasoner.cli.offline.check", "missing.dl"),
+    "check-shapes": ("streamreasoner.cli.offline.check_shapes", "missing.ttl"),
     "materialize": ("streamreasoner.cli.offline.materialize", "missing.dl a.nt"),
     "explain": ("streamreasoner.cli.offline.explain", "missing.dl a.nt --fact p(1)"),
     "explain-plan": ("streamreasoner.cli.offline.explain_plan", "missing.dl"),

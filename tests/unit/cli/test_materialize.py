@@ -58,6 +58,27 @@ def test_only_facts_that_are_written_are_counted(tmp_path):
     }  # fmt: skip
 
 
+def test_violations_are_printed_and_counted(tmp_path):
+    """Each has the place of its constraint and its text; the exit code tells of them."""
+    rules = write(
+        tmp_path / "rules.dl",
+        '@message late(?x) "{?x} is late" .\n!late(?x) :- order(?x), not shipped(?x) .\n'
+        "!idle(?x) :- shipped(?x), not order(?x) .\nknown(?x) :- order(?x) .\n",
+    )
+    orders = write(tmp_path / "order.csv", "2\n1\n3\n")
+    shipped = write(tmp_path / "shipped.csv", "3\n4\n")
+    result = run(rules, orders, shipped, "--print")
+
+    assert result.exit_code == 3
+    assert "late" not in result.stdout
+    assert "known(1) ." in result.stdout
+    assert result.stderr.endswith(
+        f"{rules}:2:1: 1 is late\n  late(1)\n{rules}:2:1: 2 is late\n  late(2)\n"
+        f"{rules}:3:1: idle(4)\n3 violations of 2 constraints.\n"
+    )
+    assert run(rules, orders, write(tmp_path / "shipped.csv", "1\n2\n3\n")).exit_code == 0
+
+
 def test_quads_are_written_as_quads(tmp_path):
     """The closure of quads is N-Quads, and reading it derives nothing new."""
     rules = write(tmp_path / "rules.dl", QUADS)

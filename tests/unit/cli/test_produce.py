@@ -7,7 +7,7 @@ import json
 import pytest
 
 from streamreasoner.cli.options import Read, Written
-from streamreasoner.config_values import FORMATS, WRITTEN
+from streamreasoner.config_values import FORMATS, ROW_FORMATS, WRITTEN
 from streamreasoner.errors import DataError
 from streamreasoner.io.codec.from_files import Sending, messages_of
 from streamreasoner.io.formats.registry import JSON_LINES, NQUADS, NTRIPLES, RDF_PATCH
@@ -125,4 +125,4 @@ def test_what_a_message_cannot_say_is_refused(tmp_path, name, text, sending, mes
 def test_the_formats_of_the_options_are_those_of_the_configuration():
     """By the same names."""
     assert [*Written] == [*WRITTEN]
-    assert {*Read} == {*FORMATS} - {"json"}
+    assert {*Read} == {*FORMATS} - {"json", *ROW_FORMATS}

@@ -75,6 +75,22 @@ def test_both_shapes():
     ]
 
 
+def test_a_violation_is_not_asserted():
+    """An update of a constraint is rejected, with its whole message."""
+    options = InputOptions(max_message_bytes=1000, max_term_bytes=1000)
+    codec = Codec(Dictionary(), {"late": 1, "flag": 0}, options, {"late"})
+    flag = {"predicate": "flag", "args": [], "diff": 1}
+    late = {"predicate": "late", "args": ["<http://e/o>"], "diff": -1}
+    decoded = codec.decode(batch([flag, late, [flag, late]]))
+
+    assert [one.predicate for one in decoded.updates] == ["flag"]
+    assert [(one.row, one.reason) for one in decoded.rejected] == [
+        (1, Reason.CONSTRAINT),
+        (2, Reason.CONSTRAINT),
+    ]
+    assert "late is a constraint: its violations are only derived." in decoded.rejected[0].detail
+
+
 def test_a_triple_may_be_written_as_a_fact():
     """`triple` is a predicate like any other, with the same rules for subject and predicate."""
     good = {"predicate": "triple", "args": ["<http://e/s>", "<http://e/p>", 1.5], "diff": 1}

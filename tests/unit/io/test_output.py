@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from streamreasoner.engine.blocks import Blocks
 from streamreasoner.engine.updates import Changes
 from streamreasoner.io.codec.encode import ChangeEncoder, decode_changes, encode_updates
+from streamreasoner.io.codec.violations import encode_violations
 from streamreasoner.io.formats.registry import JSON
+from streamreasoner.program.checked import check_text
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.terms import to_ntriples
 
@@ -52,6 +54,31 @@ def test_json_holds_the_terms(rows, predicate):
         assert {message["ts"] for message in messages} == {"2026-01-01T00:00:00.123Z"}
         assert {message["epoch"] for message in messages} == {7}
         assert outgoing.keys == [row[0].encode() for row in ordered]
+
+
+@given(st.lists(terms, min_size=1, max_size=5, unique=True), st.text(max_size=8))
+def test_a_violation_has_a_text(rows, words):
+    """It is a change with the text of its constraint, whatever characters that contains."""
+    literal = to_ntriples(words.replace("{", "("))
+    rules = f"@message late(?x) {literal} . !late(?x) :- order(?x) . !quiet() :- order(_) ."
+    constraints = check_text(rules).constraints
+    column, signs = pa.array(rows, pa.large_string()), np.ones(len(rows), np.int8)
+    [outgoing] = encode_violations(("late", [column], signs), constraints, TS, 7)
+    [quiet] = encode_violations(("quiet", [], signs[:1]), constraints, TS, 7)
+
+    assert [json.loads(value) for value in outgoing.values] == [
+        {
+            "predicate": "late",
+            "args": [term],
+            "diff": 1,
+            "ts": "2026-01-01T00:00:00.123Z",
+            "epoch": 7,
+            "message": words.replace("{", "("),
+        }
+        for term in rows
+    ]
+    assert outgoing.keys == [term.encode() for term in rows]
+    assert json.loads(quiet.values[0])["message"] == "quiet()"
 
 
 def test_a_fact_without_arguments_has_no_key():

@@ -93,6 +93,11 @@ REFUSED = {
         "What expires is fixed when a state begins",
     ),
     "other arity": (control("replace", "edge(1) ."), Reason.OTHER_ARITY, "but 2 in"),
+    "a constraint of an ordinary predicate": (
+        control("replace", "!edge(?x, ?y) :- link(?x, ?y) ."),
+        Reason.OTHER_ROLE,
+        "'edge' is a constraint in the new program, but was an ordinary predicate before",
+    ),
     "too many arguments": (
         control("add", f"p({wide(9)}) :- q({wide(9)}) ."),
         Reason.TOO_MANY_ARGUMENTS,
@@ -185,6 +190,24 @@ def test_a_predicate_keeps_its_arity_for_the_life_of_the_state():
     assert refused.reason is Reason.OTHER_ARITY
     history = [(-1, in_effect().text), (3, current.text)]
     assert ProgramInEffect.restored(history, 8).known == current.known
+
+
+def test_a_constraint_stays_one_for_the_life_of_the_state():
+    """It can be removed and added again, but not become an ordinary predicate."""
+    late = '@message late(?x) "{?x}" .\n!late(?x) :- start(?x), not path(?x, _) .\n'
+    constrained = in_effect().after(ControlMessage(Operation.ADD, late))
+    without = constrained.after(ControlMessage(Operation.REMOVE, late))
+    again = without.after(ControlMessage(Operation.ADD, late))
+    history = [(-1, in_effect().text), (3, constrained.text), (4, without.text)]
+    restored = ProgramInEffect.restored(history, 8)
+
+    assert list(constrained.checked.constraints) == ["late"]
+    assert (without.checked.constraints, without.checked.hash) == ({}, in_effect().checked.hash)
+    assert again.text == constrained.text
+    for current in (constrained, without, restored):
+        refused = reason(control("replace", "late(?x) :- start(?x) ."), current)
+        assert refused.reason is Reason.OTHER_ROLE
+        assert "'late' is an ordinary predicate in the new program" in refused.detail
 
 
 def test_another_printer_does_not_change_the_program(monkeypatch):

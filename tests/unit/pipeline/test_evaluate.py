@@ -19,7 +19,7 @@ from streamreasoner.io.formats.json import write_fact
 from streamreasoner.io.formats.registry import NQUADS, of_name
 from streamreasoner.pipeline.evaluator import Evaluator
 from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
-from streamreasoner.pipeline.observers import Observers
+from streamreasoner.pipeline.observers import Observers, PipelineObserver
 from streamreasoner.pipeline.published import Published
 from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
@@ -49,7 +49,7 @@ class Process:
     The epochs from `before` on are not restored: they are replayed.
     """
 
-    def __init__(self, tables, before, *, published=PUBLISHED, limit=100):
+    def __init__(self, tables, before, *, published=PUBLISHED, limit=100, observer=None):
         programs = [(epoch, program) for epoch, program in tables.programs if epoch < before]
         in_effect = ProgramInEffect.restored(programs, tables.width)
         dictionary = Dictionary()
@@ -60,13 +60,14 @@ class Process:
             recursion_limit=limit,
             store=columnar(dictionary),
             known=in_effect.known,
+            known_constraints=in_effect.constraints,
         )
         frontier = tables.frontier(before - 1) if before else None
         self.reasoner.engine.restore(
             tables.restore(before), before, NO_FRONTIER if frontier is None else frontier
         )
         self.evaluator = Evaluator(
-            self.reasoner, in_effect, "control", OPTIONS, published, Observers()
+            self.reasoner, in_effect, "control", OPTIONS, published, observer or Observers()
         )
 
     def evaluate(self, epoch, updates=(), changes=()):
@@ -104,11 +105,11 @@ def process(directory, rules=RULES, before=0, **settings):
     return Process(open_state(directory, rules), before, **settings)
 
 
-def changed(evaluated):
-    """Published changes as a set of (predicate, args, sign)."""
+def changed(evaluated, changes=None):
+    """Published changes, or others, as a set of (predicate, args, sign)."""
     return {
         (predicate, args, int(sign))
-        for predicate, columns, signs in evaluated.changes
+        for predicate, columns, signs in (evaluated.changes if changes is None else changes)
         for args, sign in zip(
             zip(*(column.to_pylist() for column in columns), strict=True), signs, strict=True
         )
@@ -174,6 +175,56 @@ def test_which_programs_a_format_of_triples_can_publish(rules, closure, others):
     assert Published(closure).refusal(program) is None
     refusal = Published(closure, of_name("rdf-patch")).refusal(program)
     assert (refusal or "").partition("facts of ")[2].partition(", but")[0] == (others or "")
+
+
+class Counts(PipelineObserver):
+    """Remembers the numbers of violations."""
+
+    def __init__(self):
+        self.seen = []
+
+    def violations(self, present):
+        """A number for each constraint."""
+        self.seen.append(dict(present))
+
+
+def test_violations_come_and_go_apart_from_changes(tmp_path):
+    """They come and go with data and rules, are no changes, and are counted."""
+    counts = Counts()
+    running = process(tmp_path, observer=counts)
+    running.run(0, [fact("edge", A, B)])
+    loop = "!loop(?x) :- path(?x, ?x) ."
+    added = running.run(1, [fact("edge", B, A), fact("loop", A)], [control("add", loop)])
+    assert changed(added) == {("path", args, 1) for args in ((B, A), (A, A), (B, B))}
+    assert changed(added, added.violations) == {("loop", (A,), 1), ("loop", (B,), 1)}
+    assert letters(added) == [("updates", 1, "constraint")]
+    assert added.constraints["loop"].message([A]) == f"loop({A})"
+
+    again = Counts()
+    running = process(tmp_path, before=2, observer=again)
+    gone = running.run(2, [fact("edge", A, B, diff=-1), fact("edge", C, C)])
+    assert changed(gone, gone.violations) == {
+        ("loop", (A,), -1),
+        ("loop", (B,), -1),
+        ("loop", (C,), 1),
+    }
+    removed = running.run(3, (), [control("remove", loop)])
+    assert changed(removed) == set()
+    assert changed(removed, removed.violations) == {("loop", (C,), -1)}
+    assert counts.seen == [{}, {"loop": 2}]
+    assert again.seen == [{"loop": 2}, {"loop": 1}, {}]
+
+
+def test_changes_of_hidden_predicates_are_not_published(tmp_path):
+    """Nor are they when all facts are, until a program does not hide them."""
+    running = process(tmp_path, f"@hidden path .\n{RULES}", published=Published(closure=True))
+    assert changed(running.run(0, [fact("edge", A, B)])) == {("edge", (A, B), 1)}
+    shown = running.run(1, [fact("edge", B, C)], [control("replace", RULES)])
+    assert changed(shown) == {
+        ("edge", (B, C), 1),
+        ("path", (B, C), 1),
+        ("path", (A, C), 1),
+    }
 
 
 def test_an_epoch_that_fails_with_a_new_program_runs_without_it(tmp_path):

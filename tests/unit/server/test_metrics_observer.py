@@ -76,6 +76,17 @@ def test_a_batch_is_counted_once(observer, name, labels, value):
     assert _value(observer, name, **labels) == value
 
 
+def test_violations_are_those_of_the_program_in_effect(observer):
+    """Each constraint has its number; one that was removed has none."""
+    observer.violations({"late": 2, "odd": 0})
+    assert _value(observer, "violations", constraint="late") == 2
+    assert _value(observer, "violations", constraint="odd") == 0
+
+    observer.violations({"odd": 1})
+    assert _value(observer, "violations", constraint="late") is None
+    assert _value(observer, "violations", constraint="odd") == 1
+
+
 def test_event_time_lag_is_measured_from_now(observer):
     """The lag is the wall clock minus the largest event time."""
     assert 89 < _value(observer, "event_time_lag_seconds") < 150

@@ -66,7 +66,11 @@ KINDS = {
     typed("1e0", "decimal"): {"is_literal"},
     typed("inf", "double"): {"is_literal"},
     typed("yes", "boolean"): {"is_literal"},
-    typed("2020-01-01", "date"): {"is_literal"},
+    typed("2020-01-01", "date"): {"is_literal", "is_instant"},
+    typed("2020-01-01T00:00:00", "dateTime"): {"is_literal", "is_instant"},
+    typed("2020-02-30", "date"): {"is_literal"},
+    typed("2020-01-01T00:00:00", "dateTimeStamp"): {"is_literal"},
+    typed("12:00:00", "time"): {"is_literal"},
     typed("a", "token"): {"is_literal"},
 }
 

@@ -1,0 +1,40 @@
+"""Violations on standard error. Invariant: in the order of the program, then of the terms."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from streamreasoner.api.reasoner import Reasoner
+
+VIOLATED = 3
+"""Exit code of a command that found violations."""
+
+
+def print_violations(reasoner: Reasoner) -> int:
+    """Print each present violation like a diagnostic, and their number if there are any.
+
+    Returns:
+        The number.
+    """
+    from streamreasoner.query.facts import decode_facts, in_order
+
+    count = violated = 0
+    for name, constraint in reasoner.program.constraints.items():
+        span = constraint.span
+        args = in_order(reasoner.engine.facts(name), reasoner.dictionary)
+        for fact in decode_facts(name, args, reasoner.dictionary):
+            text = constraint.message(fact.arguments)
+            print(f"{span.source}:{span.line}:{span.column}: {text}", file=sys.stderr)
+            if constraint.template is not None:
+                print(f"  {constraint.fact(fact.arguments)}", file=sys.stderr)
+        count += len(args)
+        violated += bool(len(args))
+    if count:
+        print(
+            f"{count:,} violation{'s' * (count > 1)} of"
+            f" {violated} constraint{'s' * (violated > 1)}.",
+            file=sys.stderr,
+        )
+    return count

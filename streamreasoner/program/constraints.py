@@ -1,0 +1,69 @@
+"""The constraints of a program. Invariant: a message depends on the program and the terms alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from streamreasoner.lang import ast
+from streamreasoner.lang.printer import print_call, print_expression
+from streamreasoner.program.constraint_checks import PLACEHOLDER, constraint_heads
+from streamreasoner.program.text import common_prefixes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from re import Match
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A predicate whose facts are violations.
+
+    Attributes:
+        name: The predicate.
+        span: Its first head.
+        template: Its `@message`, None if it has none.
+        prefixes: Prefix name to IRI, for the terms of messages.
+    """
+
+    name: str
+    span: ast.Span
+    template: ast.Message | None
+    prefixes: Mapping[str, str]
+
+    def message(self, args: Sequence[str]) -> str:
+        """Return the text of a violation; without a template, the fact in the rule language.
+
+        Args:
+            args: Canonical terms.
+        """
+        if self.template is None:
+            return self.fact(args)
+        printed = {
+            parameter.name: print_expression(term, self.prefixes)
+            for parameter, term in zip(self.template.atom.arguments, _constants(args), strict=True)
+            if isinstance(parameter, ast.Variable)
+        }
+
+        def filled(match: Match[str]) -> str:
+            return printed[match[1]]
+
+        return PLACEHOLDER.sub(filled, self.template.text)
+
+    def fact(self, args: Sequence[str]) -> str:
+        """Return a violation as a fact in the rule language; see `message`."""
+        return print_call(ast.Atom(self.name, _constants(args), ast.NOWHERE), self.prefixes)
+
+
+def _constants(args: Sequence[str]) -> tuple[ast.Constant, ...]:
+    return tuple(ast.Constant(term, ast.NOWHERE) for term in args)
+
+
+def constraints(programs: Sequence[ast.Program]) -> dict[str, Constraint]:
+    """Return the constraints of a program of one or more files, in textual order."""
+    prefixes = common_prefixes(programs)
+    templates = {message.atom.predicate: message for message in ast.messages(programs)}
+    return {
+        name: Constraint(name, head.span, templates.get(name), prefixes)
+        for name, head in constraint_heads(programs).items()
+    }
