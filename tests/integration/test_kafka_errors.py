@@ -21,6 +21,7 @@ from thorough import THOROUGH
 from streamreasoner.app import pipeline
 from streamreasoner.config import topic_roles
 from streamreasoner.errors import BrokerError, StreamReasonerError
+from streamreasoner.io.codec.encode import Message
 from streamreasoner.io.kafka.access.rights import DESCRIBE, READ, of_pipeline, of_role, on_topic
 from streamreasoner.io.kafka.access.roles import Role
 from streamreasoner.io.kafka.access.security import java
@@ -149,7 +150,7 @@ def test_every_way_to_log_in_works(every_login, secure):
     check_topics(admin_client(kafka), kafka, None)
     topic = kafka.input_topics[0]
     grant(secure, of_role(every_login.config, Role.PRODUCE))
-    assert list(send(kafka, topic, [(None, b"{}")])) == [1]
+    assert list(send(kafka, topic, [Message(b"{}", None, [])])) == [1]
     if kafka.security.mechanism == "OAUTHBEARER":
         assert set(secure.tokens.scopes) == {"kafka"}
 
@@ -160,7 +161,7 @@ def test_every_way_to_log_in_works_in_java(every_login, secure, spark, capsys):
     kafka = every_login.kafka
     topic = kafka.input_topics[0]
     grant(secure, of_role(every_login.config, Role.PRODUCE))
-    assert list(send(kafka, topic, [(None, b"{}")])) == [1]
+    assert list(send(kafka, topic, [Message(b"{}", None, [])])) == [1]
     reader = spark.read.format("kafka").option("subscribe", topic)
     reader = reader.option("kafka.bootstrap.servers", kafka.bootstrap_servers)
     for name, value in java(kafka.security).items():
@@ -268,7 +269,7 @@ def commands(case, secure):
             return next(filter(None, messages))
 
     return case, {
-        Role.PRODUCE: lambda: list(send(kafka, kafka.input_topics[0], [(None, b"{}")])),
+        Role.PRODUCE: lambda: list(send(kafka, kafka.input_topics[0], [Message(b"{}", None, [])])),
         Role.CONSUME: first,
         Role.RULES: rules,
         Role.TOPICS: create,

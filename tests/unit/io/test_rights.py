@@ -31,6 +31,8 @@ def test_the_commands_grant_the_rights_of_a_pipeline():
         "Read --topic in",
         "Read --topic out",
         "Write --topic out",
+        "Read --topic out-violations",
+        "Write --topic out-violations",
         "Write --topic out-dead-letter",
         "Read --topic out-progress",
         "Write --topic out-progress",

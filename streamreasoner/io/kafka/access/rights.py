@@ -83,8 +83,9 @@ def of_pipeline(kafka: KafkaConfig, control_topic: str | None) -> Iterator[Right
     """The rights of a pipeline on its topics."""
     for topic in (*kafka.input_topics, *([control_topic] if control_topic else ())):
         yield on_topic(READ, topic)
-    yield on_topic(READ, kafka.output_topic)
-    yield on_topic(WRITE, kafka.output_topic)
+    for topic in (kafka.output_topic, kafka.violations_topic):
+        yield on_topic(READ, topic)
+        yield on_topic(WRITE, topic)
     yield on_topic(WRITE, kafka.dead_letter_topic)
     yield on_topic(READ, kafka.progress_topic)
     yield on_topic(WRITE, kafka.progress_topic)
