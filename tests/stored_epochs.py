@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+
+import numpy as np
 
 from streamreasoner.api.reasoner import Reasoner, columnar
 from streamreasoner.io.codec.encode import decode_changes
@@ -50,16 +53,22 @@ class StoredReasoner:
         """The next epoch."""
         return len(self.present)
 
-    def run(self, updates=(), rules=None):
-        """One epoch of (predicate, terms, multiplicity), with another program if it is given."""
+    def run(self, updates=(), rules=None, **options):
+        """One epoch of (predicate, terms, multiplicity), with another program if it is given.
+
+        After the multiplicity there may be a time.
+        """
         reasoner, epoch = self.reasoner, self.epoch
         encoded = [
-            reasoner._rows(predicate, [list(args)], [diff])  # noqa: SLF001 - canonical terms
-            for predicate, args, diff in updates
+            replace(
+                reasoner._rows(predicate, [list(args)], [diff]),  # noqa: SLF001 - canonical terms
+                times=np.array(time, np.int64) if time else None,
+            )
+            for predicate, args, diff, *time in updates
         ]
         program = None if rules is None else check_text(rules)
         if program is None:
-            result = reasoner.engine.apply(epoch, encoded)
+            result = reasoner.engine.apply(epoch, encoded, **options)
         else:
             result = reasoner.adopt(program, epoch, encoded)
         changes = result.closure if self.closure else result.derived

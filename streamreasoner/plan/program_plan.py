@@ -154,6 +154,11 @@ def asserted_by(source: str, predicate: str) -> str:
     return f"set@{source}@{predicate}"
 
 
+def asserted_predicate(predicate: str) -> str:
+    """The predicate whose facts a hidden predicate has the times or sources of; else the same."""
+    return predicate.rpartition("@")[2] if is_of_source(predicate) else without_times(predicate)
+
+
 def is_of_source(predicate: str) -> bool:
     """Whether a hidden predicate has the facts that a source has asserted."""
     return predicate.startswith("set@")

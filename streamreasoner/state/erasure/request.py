@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamreasoner.errors import StateError
+from streamreasoner.plan.program_plan import asserted_predicate
 from streamreasoner.state import restore, schemas
 
 if TYPE_CHECKING:
@@ -89,10 +90,13 @@ class Targets:
         self._facts = [(fact.predicate, _ids(state, fact.args)) for fact in request.facts]
 
     def selected(self, predicate: str, args: NDArray[np.signedinteger]) -> NDArray[np.bool_]:
-        """Which rows of a predicate in `trace` are of the facts: bool of shape (n,)."""
+        """Which rows of a predicate in `trace` are of the facts: bool of shape (n,).
+
+        Those of hidden predicates with the times or sources of the facts are.
+        """
         chosen = np.asarray(np.isin(args, self._terms).any(axis=1))
         for name, ids in self._facts:
-            if name == predicate and len(ids) == args.shape[1]:
+            if name == asserted_predicate(predicate) and len(ids) == args.shape[1]:
                 chosen |= (args == ids).all(axis=1)
         return chosen
 
@@ -169,7 +173,7 @@ def _stored(state: StoppedState, targets: Targets) -> Iterator[Trail]:
         rows = trace.read(file, [*columns, "iteration", "epoch", "multiplicity"])
         rows = rows.filter(pc.equal(rows["iteration"], 0))
         used = [name for name in columns if not rows[name].null_count]
-        if not used:
+        if not used or asserted_predicate(file.predicate) != file.predicate:
             continue
         args = np.stack([rows[name].to_numpy() for name in used], axis=1)
         for row in rows.filter(targets.selected(file.predicate, args)).to_pylist():
@@ -194,6 +198,9 @@ def _held(state: StoppedState, block: TraceRows, chosen: NDArray[np.bool_]) -> I
     asserted: dict[tuple[int, ...], bool] = {}
     for args, iteration in zip(block.args[chosen].tolist(), block.iteration[chosen], strict=True):
         asserted[tuple(args)] = asserted.get(tuple(args), False) or iteration == 0
+    predicate = asserted_predicate(block.predicate)
+    kept = " (its time is kept until it would have expired: let event time pass)"
     for args, is_asserted in asserted.items():
         terms = ", ".join(state.terms[arg].as_py() for arg in args)
-        yield f"{block.predicate}({terms}){' (asserted)' if is_asserted else ''}"
+        why = kept if predicate != block.predicate else " (asserted)" if is_asserted else ""
+        yield f"{predicate}({terms}){why}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamreasoner.analysis.expiry import expiries
 from streamreasoner.errors import StateError
 from streamreasoner.lang import ast
 from streamreasoner.lang.parser import parse
@@ -81,8 +82,10 @@ class StoppedState:
     def constants(self) -> Iterator[tuple[int, str]]:
         """The constants of all programs that the state has had, with the epoch of the program."""
         for epoch, program in programs.read(self.directory / schemas.PROGRAMS):
-            for rule in parse(program.text, f"program of epoch {epoch}").rules:
-                for part in (*rule.heads, *rule.body):
-                    for node in ast.walk(part):
-                        if isinstance(node, ast.Constant):
-                            yield epoch, node.term
+            parsed = parse(program.text, f"program of epoch {epoch}")
+            parts = [part for rule in parsed.rules for part in (*rule.heads, *rule.body)]
+            parts += (expiry.pattern for expiry in expiries([parsed]))
+            for part in parts:
+                for node in ast.walk(part):
+                    if isinstance(node, ast.Constant):
+                        yield epoch, node.term

@@ -244,3 +244,32 @@ def test_the_search_reads_what_is_compressed_and_escaped(tmp_path):
         ("cut.parquet", anna),
         ("json.txt", name),
     }
+
+
+def test_the_times_of_a_fact_that_expires_are_erased_with_it(tmp_path):
+    """Until it would have expired the state needs the time of its retraction, and says so."""
+    rules = '@expires seen/2 after "PT10S" . here(?room) :- seen(_, ?room) .'
+    seen = StoredFact("seen", (EX("anna"), EX("hall")))
+    with closing(StoredReasoner(tmp_path / "state/tables", rules, closure=True)) as stored:
+        stored.run([(*seen, 1, 1_000)], frontier=1_000)
+        stored.run([(*seen, -1, 2_000)], frontier=2_000)
+        for request in (Request(facts=(seen,)), Request(terms=(EX("anna"),))):
+            with pytest.raises(
+                StateError, match=r"seen\(.* time is kept until .*let event time pass"
+            ):
+                used_ids(open_state(stored), request)
+        stored.run(frontier=12_000)
+        rows = trails(open_state(stored), Request(facts=(seen,)))
+        assert {(each.kind, each.fact) for each in rows} >= {("asserted", seen)}
+        assert {abs(each.multiplicity) for each in rows} == {1}
+        assert purge(stored, Request(terms=(EX("anna"),))) == {EX("anna")}
+        assert found(stored, (EX("anna"),)) == set()
+
+
+def test_a_constant_of_what_expires_is_refused(tmp_path):
+    """It is in the program, which the state keeps."""
+    rules = f'@expires seen({EX("anna")}, _) after "PT10S" . here(?room) :- seen(_, ?room) .'
+    with closing(StoredReasoner(tmp_path / "state/tables", rules)) as stored:
+        stored.run([("seen", (EX("bert"), EX("hall")), 1)])
+        with pytest.raises(StateError, match=r"anna> is in the program of epoch 0"):
+            used_ids(open_state(stored), Request(terms=(EX("anna"),)))
