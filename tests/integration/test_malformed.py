@@ -17,6 +17,7 @@ RULES = """
 path(?x, ?y) :- edge(?x, ?y) .
 [?x, <http://example.org/q>, ?y] :- [?x, <http://example.org/p>, ?y] .
 within(?x, ?g) :- quad(?x, _, _, ?g) .
+!loop(?x) :- edge(?x, ?x) .
 """
 
 S, P, OBJECT = "<http://example.org/s>", "<http://example.org/p>", "<http://example.org/o>"
@@ -77,6 +78,7 @@ MALFORMED = {
     "time without zone": (triple(S, P, OBJECT, ts="2026-01-01T00:00:00"), Reason.BAD_TIMESTAMP),
     "no such day": (triple(S, P, OBJECT, ts="2026-02-30T00:00:00Z"), Reason.BAD_TIMESTAMP),
     "time after year 9999": (triple(S, P, OBJECT, ts=10**15), Reason.BAD_TIMESTAMP),
+    "a violation": (fact("loop", S), Reason.CONSTRAINT),
     "unknown predicate": (fact("edgy", S, OBJECT), Reason.UNKNOWN_PREDICATE),
     "wrong arity": (fact("edge", S), Reason.WRONG_ARITY),
     "bare word": (triple("s", P, OBJECT), Reason.NOT_A_TERM),
