@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from streamreasoner.analysis.strata.dependency import unifies
 from streamreasoner.lang.ast import Constant, Expires, Wildcard
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
 from streamreasoner.lang.printer import print_literal
@@ -12,7 +13,7 @@ from streamreasoner.lang.printer import print_literal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from streamreasoner.lang.ast import Atom, Program
+    from streamreasoner.lang.ast import Program
 
 
 def expiries(programs: Sequence[Program]) -> tuple[Expires, ...]:
@@ -41,7 +42,7 @@ def invalid_expiries(
                     "write `_` where any term matches",
                 )
     for first, second in combinations(declared, 2):
-        if _overlap(first.pattern, second.pattern):
+        if unifies(first.pattern, second.pattern):
             where = line_of(first.span, second.span)
             yield Diagnostic(
                 "SR251",
@@ -54,7 +55,7 @@ def invalid_expiries(
     for fact in facts:
         for head in fact.heads:
             for directive in declared:
-                if _overlap(directive.pattern, head):
+                if unifies(directive.pattern, head):
                     yield Diagnostic(
                         "SR252",
                         "this fact has no time, and the @expires in "
@@ -62,14 +63,3 @@ def invalid_expiries(
                         head.span,
                         "send the fact as an update, or state it with another predicate",
                     )
-
-
-def _overlap(left: Atom, right: Atom) -> bool:
-    return (
-        left.predicate == right.predicate
-        and left.arity == right.arity
-        and all(
-            a == b or not isinstance(a, Constant) or not isinstance(b, Constant)
-            for a, b in zip(left.arguments, right.arguments, strict=True)
-        )
-    )

@@ -62,7 +62,7 @@ class PipelineObserver(Protocol):
         del applied, rejected
 
     def violations(self, present: Mapping[str, int]) -> None:
-        """So many violations of each constraint are present: called at the start and after epochs.
+        """The number of violations present, by constraint: called at the start and after epochs.
 
         Args:
             present: The numbers by constraint, for those of the program in effect.

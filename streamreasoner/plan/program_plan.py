@@ -156,12 +156,8 @@ def asserted_by(source: str, predicate: str) -> str:
 
 def asserted_predicate(predicate: str) -> str:
     """The predicate whose facts a hidden predicate has the times or sources of; else the same."""
-    return predicate.rpartition("@")[2] if is_of_source(predicate) else without_times(predicate)
-
-
-def is_of_source(predicate: str) -> bool:
-    """Whether a hidden predicate has the facts that a source has asserted."""
-    return predicate.startswith("set@")
+    is_hidden = predicate.startswith(("set@", "asserted@", "retracted@"))
+    return predicate.rpartition("@")[2] if is_hidden else predicate
 
 
 def times_asserted(predicate: str) -> str:
@@ -172,11 +168,6 @@ def times_asserted(predicate: str) -> str:
 def times_retracted(predicate: str) -> str:
     """The same of retractions."""
     return f"retracted@{predicate}"
-
-
-def without_times(predicate: str) -> str:
-    """The predicate whose facts a hidden predicate has the times of; any other unchanged."""
-    return predicate.removeprefix("asserted@").removeprefix("retracted@")
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,7 +210,7 @@ class PrometheusObserver:
         self._control.labels("refused").inc(rejected)
 
     def violations(self, present: Mapping[str, int]) -> None:
-        """So many violations of each constraint are present."""
+        """The number of violations present, by constraint."""
         self._violations.clear()
         for name, number in present.items():
             self._violations.labels(name).set(number)

@@ -16,10 +16,9 @@ from streamreasoner.engine.registers import time_of
 from streamreasoner.engine.updates import TraceRows
 from streamreasoner.errors import StateError
 from streamreasoner.plan.program_plan import (
-    is_of_source,
+    asserted_predicate,
     times_asserted,
     times_retracted,
-    without_times,
 )
 from streamreasoner.state import consolidate, schemas
 from streamreasoner.state.delta import datafile, log, snapshot
@@ -192,8 +191,7 @@ def asserted(directory: Path, before: int) -> Iterator[Asserted]:
         for number, multiplicity in enumerate(multiplicities.tolist()):
             yield [column[number] for column in columns], multiplicity
 
-    names = {without_times(name) for name in by_predicate if not is_of_source(name)}
-    for predicate in sorted(names):
+    for predicate in sorted(set(map(asserted_predicate, by_predicate))):
         expiring = set()
         for args, multiplicity in facts(times_asserted(predicate)):
             expiring.add(tuple(args))
