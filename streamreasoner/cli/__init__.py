@@ -6,6 +6,7 @@ of a shell are quick. The command imports what it calls when it is invoked.
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import Annotated
 
@@ -34,6 +35,7 @@ from streamreasoner.cli.operation.state import state
 from streamreasoner.errors import StreamReasonerError
 
 _INTERRUPTED = 130
+_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG})
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 app.command()(demo)
@@ -86,6 +88,16 @@ def main() -> None:
     except BrokenPipeError:
         # The reader of the pipe has closed it, so no message can be delivered.
         sys.stderr.close()
+        raise SystemExit(1) from None
+    except OSError as error:
+        if error.errno not in _DISK:
+            raise
+        where = error.filename or "A file"
+        print(
+            f"error: {where} cannot be written or read: {error.strerror}. Fix the disk, then "
+            "repeat the command.",
+            file=sys.stderr,
+        )
         raise SystemExit(1) from None
     except KeyboardInterrupt:
         raise SystemExit(_INTERRUPTED) from None

@@ -50,8 +50,15 @@ class StateLock:
                     "Stop it, or choose another directory."
                 )
             time.sleep(0.1)
-        os.ftruncate(self._descriptor, 0)
-        os.write(self._descriptor, f"{os.getpid()}\n".encode())
+        try:
+            os.ftruncate(self._descriptor, 0)
+            os.write(self._descriptor, f"{os.getpid()}\n".encode())
+        except OSError as error:
+            os.close(self._descriptor)
+            raise EnvironmentSetupError(
+                f"{path} cannot be written: {error.strerror}. Fix the cause, then restart the "
+                "process."
+            ) from None
 
     @property
     def descriptor(self) -> int:

@@ -1,10 +1,13 @@
-"""The file that spark-submit is given. Invariant: run by its path, it is the command line."""
+"""The command line as a process: the file that spark-submit is given, and a full disk."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import streamreasoner
 
@@ -35,3 +38,22 @@ finally:
     ]
     said = ["streamreasoner", streamreasoner.__version__]
     assert found == [said, [*said, "False"]]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device of a full disk")
+def test_a_full_disk_is_one_message() -> None:
+    """Output that cannot be written ends the command with a message, whatever it writes."""
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        process = subprocess.run(
+            [sys.executable, "-m", "streamreasoner", "check", "rho-df"],
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert process.returncode == 1
+    assert process.stderr.startswith("error: ")
+    assert "No space left on device. Fix the disk" in process.stderr
+    assert "Traceback" not in process.stderr

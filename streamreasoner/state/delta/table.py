@@ -304,7 +304,10 @@ def create(directory: Path, name: str, identity: Identity) -> None:
         for path in (directory, *list(directory.parents)[:2]):
             disk.sync(path)
     except OSError as error:
-        raise StateError(f"The table {directory} cannot be created: {error}") from error
+        raise StateError(
+            f"The table {directory} cannot be created: {error}. Fix the cause, then restart the "
+            "process."
+        ) from error
 
 
 def argument_columns(directory: Path) -> int:

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from streamreasoner.errors import StateError
 from streamreasoner.state import commit, programs, restore, schemas
+from streamreasoner.state.delta import log
 from streamreasoner.state.delta.held import HeldTable
 from streamreasoner.state.past.exactness import exact_from
 from streamreasoner.state.past.stored_terms import StoredTerms
@@ -63,6 +64,11 @@ class Past:
             version.check(f"The table {table.directory}")
         self._terms, self._changes = tables[schemas.TERMS], tables[schemas.CHANGES]
         self._programs = programs.read(directory / schemas.PROGRAMS)
+        if not self._programs or self._programs[0][0] != programs.BEGINNING:
+            raise StateError(
+                f"The table {directory / schemas.PROGRAMS} lacks the program that the state began "
+                f"with. {log.RESTORE}"
+            )
         last = commit.complete_version(tables, commit.last_record(self._trace))
         if last is None:
             raise StateError(f"{directory} has no complete epoch yet.")

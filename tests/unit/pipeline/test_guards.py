@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -63,6 +64,20 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(EnvironmentSetupError, match=r"state\.directory"):
         StateLock(tmp_path / "file" / "state")
+
+
+def test_a_lock_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    """A full disk at the very start is one message, and the lock is free again."""
+
+    def write(_descriptor, _data):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.write", write)
+        with pytest.raises(EnvironmentSetupError, match="lock cannot be written: No space left"):
+            StateLock(tmp_path)
+
+    StateLock(tmp_path, timeout=0).close()
 
 
 STUCK = """

@@ -1,0 +1,103 @@
+"""Suites fail on bugs that are planted in a copy of the package."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from thorough import THOROUGH
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A bug, and the suite that must find it.
+
+    Attributes:
+        module: The file with the bug.
+        right: A text that occurs once in it.
+        wrong: What the bug has in its place.
+        suite: The test that must fail.
+    """
+
+    module: str
+    right: str
+    wrong: str
+    suite: str
+
+
+BUGS = {
+    "directories are not flushed": Bug(
+        "system/disk.py",
+        "        os.fsync(descriptor)\n",
+        "        pass\n",
+        "tests/faults/test_power_loss.py",
+    ),
+    "data files are not flushed": Bug(
+        "state/delta/datafile.py",
+        "        os.fsync(file.fileno())\n",
+        "",
+        "tests/faults/test_power_loss.py",
+    ),
+    "an error of a write is swallowed": Bug(
+        "state/delta/table.py",
+        "        except (OSError, pa.ArrowException) as error:\n            raise StateError(\n"
+        '                f"{self.directory} cannot be written',
+        "        except (OSError, pa.ArrowException) as error:\n            return 0\n"
+        '            raise StateError(\n                f"{self.directory} cannot be written',
+        "tests/faults/test_full_disk.py",
+    ),
+    "a replayed epoch is appended again": Bug(
+        "state/delta/table.py",
+        "if self.epoch is not None and record.epoch <= self.epoch:",
+        "if False:",
+        "tests/unit/state/test_storage_tables.py",
+    ),
+    "a state that no crash leaves is resumed": Bug(
+        "pipeline/recovery.py",
+        "if not checkpoint.committed <= stored <= checkpoint.planned or published > stored:",
+        "if False:",
+        "tests/unit/pipeline/test_recovery.py",
+    ),
+    "the lock is not taken": Bug(
+        "pipeline/lock.py",
+        "            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)\n",
+        "            pass\n",
+        "tests/unit/pipeline/test_guards.py",
+    ),
+}
+CHOSEN = BUGS if THOROUGH else ["directories are not flushed"]
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_a_planted_bug_is_found(name, tmp_path):
+    """The suite passes on the package and fails on its copy with the bug."""
+    bug = BUGS[name]
+    for folder in ("streamreasoner", "tests", "scripts"):
+        shutil.copytree(
+            ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    path = tmp_path / "streamreasoner" / bug.module
+    text = path.read_text()
+    assert text.count(bug.right) == 1
+    path.write_text(text.replace(bug.right, bug.wrong))
+
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", bug.suite],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path), "HYPOTHESIS_PROFILE": "ci"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert result.returncode == pytest.ExitCode.TESTS_FAILED, result.stdout
+    assert " failed" in result.stdout.splitlines()[-1]
+    assert "ImportError" not in result.stdout
