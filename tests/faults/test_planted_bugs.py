@@ -45,6 +45,12 @@ BUGS = {
         "",
         "tests/faults/test_power_loss.py",
     ),
+    "an empty commit is believed": Bug(
+        "state/delta/log.py",
+        "    if not actions or not known:",
+        "    if not known:",
+        "tests/unit/state/test_past_damage.py",
+    ),
     "an error of a write is swallowed": Bug(
         "state/delta/table.py",
         "        except (OSError, pa.ArrowException) as error:\n            raise StateError(\n"
