@@ -23,7 +23,7 @@ from streamreasoner.engine.registers import NO_FRONTIER
 from streamreasoner.errors import ConfigError, StateFullError
 from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.codec.encode import ChangeEncoder
-from streamreasoner.io.formats.registry import JSON, of_name
+from streamreasoner.io.formats.registry import of_name
 from streamreasoner.io.formats.rows.fit import check_mappings
 from streamreasoner.io.kafka.access import security
 from streamreasoner.io.kafka.claims import Claim, check_changes, check_claims
@@ -126,9 +126,10 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
             metrics.backend(place.value)
         starting = _start_spark(config, place, lock, stack)
         warming = stack.enter_context(ThreadPoolExecutor(1)).submit(warmup.prepare, program)
-        sink = Sink(config.kafka, config.pipeline.app_id, config.pipeline.transaction_timeout)
-        stack.callback(sink.close)
-        tables, checkpoint, in_effect, point = _recover(config, program, topics, sink, stack)
+        sink, encoder = _output(config, stack)
+        tables, checkpoint, in_effect, point = _recover(
+            config, program, topics, sink, stack, encoder.layout
+        )
         store = (
             _in_spark(config, tables, point, starting.result())
             if place is BackendKind.SPARK
@@ -144,7 +145,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
             ),
             dictionary=reasoner.dictionary,
             tables=tables,
-            encoder=ChangeEncoder(of_name(config.output.format), sink.partitions()),
+            encoder=encoder,
             sink=sink,
             observer=watcher,
             semantics=config.semantics,
@@ -251,16 +252,25 @@ def _program(config: Config) -> CheckedProgram:
 def _topics(config: Config) -> TopicIds:
     """The topics, which exist and are set up as they must be."""
     admin, control = admin_client(config.kafka), config.rules.control_topic
-    check_topics(admin, config.kafka, control, keyed=config.output.format == JSON.name)
+    check_topics(admin, config.kafka, control, upsert=config.output.upsert)
     return TopicIds(admin, config.kafka, control, config.state.topics)
 
 
-def _recover(
+def _output(config: Config, stack: ExitStack) -> tuple[Sink, ChangeEncoder]:
+    """What writes the changes, and what sends them."""
+    sink = Sink(config.kafka, config.pipeline.app_id, config.pipeline.transaction_timeout)
+    stack.callback(sink.close)
+    output = config.output
+    return sink, ChangeEncoder(of_name(output.format), sink.partitions(), output.upsert)
+
+
+def _recover(  # noqa: PLR0917 - in the order of use
     config: Config,
     program: CheckedProgram,
     topics: TopicIds,
     sink: Sink,
     stack: ExitStack,
+    layout: int | None,
 ) -> tuple[Tables, Checkpoint, ProgramInEffect, Resume]:
     """Reconcile progress topic, tables and checkpoint.
 
@@ -294,6 +304,7 @@ def _recover(
     with closing(ProgressTopic(config.kafka, config.pipeline.app_id)) as progress:
         progress.read()
         recovery.check(progress.marker(), tables, checkpoint)
+        recovery.check_layout(progress.marker(), layout, kafka.output_topic)
         for key, claim in claims.items():
             check_claims(claim, progress.claims, kafka.progress_topic, key)
             check_changes(kafka, claim, key, new=tables.version() is None)
@@ -375,7 +386,8 @@ def _ticker(config: Config, reasoner: Reasoner) -> Ticker | None:
 
 
 def _published(config: Config) -> Published:
-    return Published(config.output.include == "all", of_name(config.output.format))
+    output = config.output
+    return Published(output.include == "all", of_name(output.format), output.upsert)
 
 
 def _check_published(config: Config, program: CheckedProgram, advice: str) -> None:

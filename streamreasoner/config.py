@@ -216,10 +216,18 @@ class OutputConfig:
     Attributes:
         include: `derived` for the closure without the asserted facts, `all` for the closure.
         format: `json` for a message for each change, `nquads` and `rdf-patch` for many in one.
+        envelope: `changes` for a log of changes; `upsert` for a message for each fact that comes,
+            under a key of its own, and one without a value when it goes.
     """
 
     include: str = _key(values.one_of("derived", "all"), "derived")
     format: str = _key(values.one_of("json", "nquads", "rdf-patch"), "json")
+    envelope: str = _key(values.one_of("changes", "upsert"), "changes")
+
+    @property
+    def upsert(self) -> bool:
+        """Whether the output topic holds facts, and not changes."""
+        return self.envelope == "upsert"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

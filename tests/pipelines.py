@@ -92,7 +92,9 @@ def new_case(broker, directory, program, *, partitions=2, topics=True, **section
         raw[section] = {**raw.get(section, {}), **table}
     case = Case(raw, directory)
     if topics:
-        create_topics(case.kafka, partitions, 1, case.config.rules.control_topic)
+        config = case.config
+        control, upsert = config.rules.control_topic, config.output.upsert
+        create_topics(config.kafka, partitions, 1, control, upsert=upsert)
     return case
 
 

@@ -203,6 +203,10 @@ class Engine:
         """The present facts of *predicate*, int32 of shape (n, arity), in no particular order."""
         return self._backend.facts(predicate)
 
+    def asserted(self, predicate: str, args: NDArray[np.int32]) -> NDArray[np.int64]:
+        """How often distinct facts of *predicate* are asserted; int64 of shape (n,)."""
+        return self._backend.asserted(predicate, args)
+
     def select(
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
     ) -> Selection:

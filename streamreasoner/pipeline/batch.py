@@ -143,6 +143,7 @@ class EpochRunner:
             SEMANTICS,
             evaluated.frontier,
             dict(parts.semantics),
+            parts.encoder.layout,
         )
         self._store(evaluated, record)
         self._publish(evaluated, record, batch)

@@ -7,13 +7,14 @@ epoch, so updates in the same batch are decoded and evaluated with it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamreasoner.engine.blocks import filter_blocks
+from streamreasoner.engine.blocks import Blocks, filter_blocks
 from streamreasoner.engine.registers import NO_FRONTIER
 from streamreasoner.errors import EngineError, ProgramError, StateFullError
 from streamreasoner.io.codec import encode
@@ -151,26 +152,34 @@ class Evaluator:
         messages, left_out, rejected = _leave_out(messages, verdict)
         if verdict.program_refused is not None:
             decision = decision.withdrawn(before, verdict.program_refused)
+        engine, former = self._reasoner.engine, before.checked
+        leaving = self._published.leaving(engine, former, decision.program.checked)
         try:
             decoded, result = self._attempt(decision, messages, epoch)
         except (EngineError, ProgramError) as error:
             moves = self._may_move and isinstance(error, StateFullError)
             if moves or decision.program is before:
                 raise
-            decision = decision.withdrawn(before, str(error))
+            decision, leaving = decision.withdrawn(before, str(error)), ()
             decoded, result = self._attempt(decision, messages, epoch)
         self._program = decision.program
         self._observer.epoch_evaluated(result)
-        constraints = {**before.checked.constraints, **decision.program.checked.constraints}
+        program = decision.program.checked
+        constraints = {**former.constraints, **program.constraints}
+        changes = [
+            encode.decode_changes(part, self._reasoner.dictionary)
+            for part in (
+                leaving,
+                self._published.changes(result, former, program),
+                self._published.entering(engine, former, program),
+            )
+        ]
         if decoded.event_time is not None:
             self._observer.event_time(decoded.event_time)
         return Evaluated(
             epoch=epoch,
             result=result,
-            changes=encode.decode_changes(
-                self._published.changes(result, before.checked, decision.program.checked),
-                self._reasoner.dictionary,
-            ),
+            changes=Blocks(partial(chain.from_iterable, changes)),
             violations=self._violated(result, constraints),
             constraints=constraints,
             ts=_event_time(decoded, control, decision),

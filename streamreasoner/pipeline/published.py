@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from streamreasoner.engine.blocks import filter_blocks
+from streamreasoner.engine.updates import Changes
 from streamreasoner.io.formats.registry import JSON, message_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from streamreasoner.engine.epoch import EpochResult
-    from streamreasoner.engine.updates import Changes
+    from streamreasoner.engine.epoch import Engine, EpochResult
     from streamreasoner.io.formats.reading.format import Format
     from streamreasoner.program.checked import CheckedProgram
 
@@ -24,10 +26,13 @@ class Published:
     Attributes:
         closure: Whether the changes of all facts, or of derived facts only.
         format: The format of messages.
+        upsert: Whether the output topic holds the facts of the published predicates, and not
+            the changes of predicates while they are published.
     """
 
     closure: bool = False
     format: Format = JSON
+    upsert: bool = False
 
     def changes(
         self, result: EpochResult, before: CheckedProgram, program: CheckedProgram
@@ -35,11 +40,35 @@ class Published:
         """Changes of the program's published predicates.
 
         With a new program, also those of the old program's, so readers see what the change
-        retracts.
+        retracts. If the topic holds facts, only those of both: see `leaving` and `entering`.
         """
         published = before.published | program.published
+        if self.upsert:
+            published = before.published & program.published
         changes = result.closure if self.closure else result.derived
         return filter_blocks(changes, lambda each: each.predicate in published)
+
+    def leaving(
+        self, engine: Engine, before: CheckedProgram, program: CheckedProgram
+    ) -> tuple[Changes, ...]:
+        """Facts of predicates that will not be published, -1 each; call before their last epoch."""
+        return self._all(engine, before.published - program.published, -1)
+
+    def entering(
+        self, engine: Engine, before: CheckedProgram, program: CheckedProgram
+    ) -> tuple[Changes, ...]:
+        """Facts of predicates that were not published, +1 each; call after their first epoch."""
+        return self._all(engine, program.published - before.published, 1)
+
+    def _all(self, engine: Engine, predicates: Iterable[str], sign: int) -> tuple[Changes, ...]:
+        """The facts that a topic of facts has of these predicates, as changes."""
+        found = []
+        for predicate in sorted(predicates) if self.upsert else ():
+            args = engine.facts(predicate)
+            if not self.closure:
+                args = args[engine.asserted(predicate, args) <= 0]
+            found.append(Changes(predicate, args, np.full(len(args), sign, np.int8)))
+        return tuple(found)
 
     def refusal(self, program: CheckedProgram) -> str | None:
         """Why the changes of a program cannot be published in this format; None if they can."""

@@ -38,6 +38,9 @@ _ADVICE = (
     "start from scratch: delete the state directory and the checkpoint and choose "
     "another pipeline.app_id."
 )
+_NEW_OUTPUT = (
+    "Start from scratch with another state.directory, pipeline.app_id and kafka.output_topic."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,32 @@ def check(marker: EpochRecord | None, tables: Tables, checkpoint: Checkpoint) ->
                 f"{_ADVICE}"
             )
     _check_ranges(marker, tables, checkpoint, stored)
+
+
+def check_layout(marker: EpochRecord | None, layout: int | None, topic: str) -> None:
+    """Refuse an output topic whose facts would be under other keys, or in other partitions.
+
+    Args:
+        marker: The last marker.
+        layout: That of the markers to come, see `EpochRecord`.
+        topic: The output topic.
+
+    Raises:
+        StateError: Says what has changed, with the remedy.
+    """
+    if marker is None or marker.layout == layout:
+        return
+    if marker.layout is not None and layout is not None:
+        raise StateError(
+            f"The topic {topic} (kafka.output_topic) had {marker.layout} partitions when this "
+            f"application began to publish facts to it, and has {layout}: the tombstone of a fact "
+            f"would not be in the partition of its addition. {_NEW_OUTPUT}"
+        )
+    before, now = ("changes", "upsert") if marker.layout is None else ("upsert", "changes")
+    raise StateError(
+        f'This application publishes to the topic {topic} (kafka.output_topic) with "{before}", '
+        f'but output.envelope is "{now}". Set it to "{before}". Or: {_NEW_OUTPUT}'
+    )
 
 
 def resume(marker: EpochRecord | None, tables: Tables, checkpoint: Checkpoint) -> Resume:

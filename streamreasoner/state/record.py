@@ -35,6 +35,8 @@ class EpochRecord(
         frontier: Event time up to which facts have expired, in milliseconds since 1970; None
             before the first.
         input: Topic to the semantics of its updates, if they are no multiset.
+        layout: If the output topic holds facts under keys, over how many partitions; None if it
+            holds changes.
     """
 
     epoch: int
@@ -44,6 +46,7 @@ class EpochRecord(
     semantics: int = StateVersion().semantics
     frontier: int | None = None
     input: dict[str, str] = {}
+    layout: int | None = None
 
     @property
     def version(self) -> StateVersion:
@@ -102,11 +105,8 @@ class TableRecord(msgspec.Struct, frozen=True, rename={"new_program": "program"}
 def _fields(record: EpochRecord | TableRecord) -> dict[str, object]:
     """The fields of a record, as earlier releases wrote them if it has none of the later ones."""
     fields: dict[str, object] = msgspec.to_builtins(record)
-    if record.frontier is None:
-        del fields["frontier"]
-    if not record.input:
-        del fields["input"]
-    return fields
+    later: dict[str, object] = {"frontier": None, "input": {}, "layout": None}
+    return {name: value for name, value in fields.items() if later.get(name, ...) != value}
 
 
 def write_spark_note(epoch: int, meaning: str) -> str:

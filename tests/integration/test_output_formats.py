@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 
@@ -70,6 +71,59 @@ def test_a_pipeline_reads_what_another_publishes(broker, tmp_path):
     refusal = "facts of both, degree, but .* The state has this program"
     with pytest.raises(ConfigError, match=refusal), pipeline(second.config):
         pass
+
+
+def latest(case):
+    """The facts of the latest value of every key of the output topic, without the tombstones."""
+    values = {}
+    for record in committed(case, case.kafka.output_topic):
+        values[record.key] = record.value
+    return {
+        (predicate, tuple(args))
+        for key, value in values.items()
+        if value is not None
+        for predicate, *args in [json.loads(key)]
+    }
+
+
+def test_the_latest_values_of_a_compacted_topic_are_the_facts(broker, tmp_path):
+    """Over epochs with retractions and another @output, and after a restart."""
+    generator = random.Random(8)
+    control = f"control-{tmp_path.name}"
+    case = new_case(
+        broker,
+        tmp_path,
+        FIRST,
+        output={"envelope": "upsert", "include": "all", "format": "rdf-patch"},
+        rules={"control_topic": control},
+    )
+    sent = Counter()
+
+    def send(number):
+        now = [
+            (generator.choice(NODES), NEXT, generator.choice(NODES), generator.choice((1, 1, -1)))
+            for _ in range(number)
+        ]
+        await_published(case, produce(case, (triple(*each) for each in now)))
+        for *terms, diff in now:
+            sent["triple", tuple(terms)] += diff
+
+    def expected(*predicates):
+        facts = oracle.closure(oracle.evaluate(check_text(FIRST), sent))
+        return {fact for fact in facts if fact[0] in predicates}
+
+    with pipeline(case.config):
+        send(20)
+        send(20)
+        assert latest(case) == expected("triple", "quad")
+        other = FIRST.replace("@output triple, quad .", "@output triple .")
+        change = json.dumps({"operation": "replace", "rules": other}).encode()
+        await_published(case, produce(case, [change], control))
+        assert latest(case) == expected("triple")
+    with pipeline(case.config):
+        send(20)
+        assert latest(case) == expected("triple")
+    assert None in {record.value for record in committed(case, case.kafka.output_topic)}
 
 
 def test_what_a_format_cannot_say_is_refused_at_start(broker, tmp_path):

@@ -92,13 +92,25 @@ def test_missing_topics(run, broker, tmp_path):
     assert_refused(run(case), case.kafka.input_topics[0], *words)
 
 
-def test_messages_without_a_key_for_a_compacted_topic(run, broker, tmp_path):
-    """Kafka would refuse each of them."""
+def test_changes_for_a_compacted_topic(run, broker, tmp_path):
+    """Kafka would delete changes, and refuse messages without a key."""
     case = new_case(broker, tmp_path, RULES)
     recreate(case, case.kafka.output_topic, configs={"cleanup.policy": "compact,delete"})
-    case.raw["output"] = {"format": "nquads"}
-    words = ["(kafka.output_topic) has cleanup.policy=compact,delete", "output.format to json"]
+    words = ["(kafka.output_topic) has cleanup.policy=compact,delete", "add-config cleanup.policy="]
+    words.append('output.envelope = "upsert"')
     assert_refused(run(case), case.kafka.output_topic, *words)
+    recreate(case, case.kafka.output_topic)
+    recreate(case, case.kafka.violations_topic, configs={"cleanup.policy": "compact"})
+    assert_refused(run(case), "(kafka.violations_topic) has cleanup.policy=compact, but")
+
+
+def test_facts_for_a_topic_that_kafka_deletes_from(run, broker, tmp_path):
+    """With a limit in time, present facts would go; without compaction, nothing would."""
+    case = new_case(broker, tmp_path, RULES, output={"envelope": "upsert"})
+    for policy in ("delete", "compact,delete"):
+        recreate(case, case.kafka.output_topic, configs={"cleanup.policy": policy})
+        words = [f"has cleanup.policy={policy}; it must be compact", "cleanup.policy=compact. Or"]
+        assert_refused(run(case), '(kafka.output_topic; output.envelope = "upsert")', *words)
 
 
 def test_wrong_rules(run, case):

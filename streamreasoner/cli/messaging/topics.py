@@ -31,7 +31,13 @@ def create(
     from streamreasoner.io.kafka.topics import create_topics
 
     loaded = load(config)
-    created = create_topics(loaded.kafka, partitions, replication, loaded.rules.control_topic)
+    created = create_topics(
+        loaded.kafka,
+        partitions,
+        replication,
+        loaded.rules.control_topic,
+        upsert=loaded.output.upsert,
+    )
     for name, now in created.items():
         print(f"{name}: {'created' if now else 'exists'}")
 

@@ -7,7 +7,7 @@ come in blocks because they are large.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ from streamreasoner.io.codec.partitions import partitions_of
 from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.io.formats.reading.diff_header import DIFF_HEADER
 from streamreasoner.io.formats.registry import JSON, message_writer
+from streamreasoner.io.formats.writing.json_texts import write_keys
 from streamreasoner.io.formats.writing.writer import Stamp
 
 if TYPE_CHECKING:
@@ -72,15 +73,16 @@ class Outgoing:
     """Messages of one predicate that share their headers, column by column.
 
     Attributes:
-        keys: Canonical subject or first argument of each message of one update; else None.
-        values: The value of each message.
+        keys: Canonical subject or first argument of each message of one update, or its whole fact
+            where the topic holds facts; else None.
+        values: The value of each message, None for a fact that goes.
         headers: Headers of all.
         updates: How many updates they hold together.
         partition: Where they go, or `ANY_PARTITION`.
     """
 
     keys: Sequence[bytes | None]
-    values: Sequence[bytes]
+    values: Sequence[bytes | None]
     headers: list[Header]
     updates: int
     partition: int = ANY_PARTITION
@@ -93,10 +95,17 @@ class ChangeEncoder:
     Attributes:
         format: The format of messages.
         partitions: How many partitions the output topic has.
+        upsert: Whether a message is the state of a fact, and not a change of it.
     """
 
     format: Format = JSON
     partitions: int = 1
+    upsert: bool = False
+
+    @property
+    def layout(self) -> int | None:
+        """Over how many partitions facts are, None if the topic holds changes."""
+        return self.partitions if self.upsert else None
 
     def encode(self, changes: DecodedChanges, ts: int, epoch: int) -> Iterator[Outgoing]:
         """Messages of the changes of one predicate.
@@ -125,19 +134,23 @@ class ChangeEncoder:
         diff: NDArray[np.int8],
         stamp: Stamp,
     ) -> Iterator[Outgoing]:
-        if message_writer(format_).most == 1:
+        if self.upsert:
+            keys, encode = write_keys(predicate, columns, len(diff)), encode_facts
+        elif message_writer(format_).most == 1:
             yield from encode_updates(format_, predicate, columns, diff, stamp)
             return
-        # All changes of a subject stay in one partition, as with keys: readers see them in order.
-        partitions = partitions_of(columns[0], self.partitions)
+        else:
+            keys, encode = columns[0], encode_updates
+        # All changes of a key stay in one partition: readers see them in order. That of a message
+        # with a key is chosen here too, so it stays the same if partitions are added.
+        partitions = partitions_of(keys, self.partitions)
         order = np.argsort(partitions, kind="stable")
         columns = [column.take(pa.array(order)) for column in columns]
         diff = diff[order]
         found, starts = np.unique(partitions[order], return_index=True)
         for partition, start, end in zip(found, starts, [*starts[1:], len(order)], strict=True):
             some = [column[start:end] for column in columns]
-            sent = encode_updates(format_, predicate, some, diff[start:end], stamp, int(partition))
-            yield from sent
+            yield from encode(format_, predicate, some, diff[start:end], stamp, int(partition))
 
 
 def encode_updates(  # noqa: PLR0917 - in the order of use
@@ -173,6 +186,41 @@ def encode_updates(  # noqa: PLR0917 - in the order of use
         values = [*writer.messages(_bytes(some))]
         headers = _headers(format_, stamp, sign)
         yield Outgoing([None] * len(values), values, headers, len(some), partition)
+
+
+def encode_facts(  # noqa: PLR0917 - in the order of use
+    format_: Format,
+    predicate: str,
+    columns: Sequence[pa.Array],
+    diff: NDArray[np.integer],
+    stamp: Stamp,
+    partition: int,
+) -> Iterator[Outgoing]:
+    """Messages of facts of one predicate that come (+1) or go (-1), under their keys.
+
+    A fact that comes is an addition, and one that goes is a message without a value.
+
+    Args:
+        format_: The format of the messages, which can say all the facts.
+        predicate: The predicate.
+        columns: Canonical terms, a column for each argument.
+        diff: +1 or -1, of shape (n,).
+        stamp: Where the changes come from.
+        partition: Where the messages go.
+    """
+    alone = replace(message_writer(format_), most=1)
+    keys = write_keys(predicate, columns, len(diff))
+    gone = _bytes(keys.filter(pa.array(diff < 0)))
+    if gone:
+        nothing = [None] * len(gone)
+        yield Outgoing(gone, nothing, _headers(format_, stamp, None), len(gone), partition)
+    come = pa.array(diff > 0)
+    some = [column.filter(come) for column in columns]
+    texts = _bytes(alone.texts(predicate, some, diff[diff > 0], stamp))
+    if texts:
+        headers = _headers(format_, stamp, None if alone.signed else 1)
+        values = [*alone.messages(texts)]
+        yield Outgoing(_bytes(keys.filter(come)), values, headers, len(values), partition)
 
 
 def decode_changes(

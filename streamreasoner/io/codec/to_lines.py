@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,8 @@ import pyarrow as pa
 from streamreasoner.errors import DataError
 from streamreasoner.io.codec.decode import Codec
 from streamreasoner.io.codec.from_files import check_said
-from streamreasoner.io.formats.registry import message_writer
+from streamreasoner.io.formats.json import fact_of_key, write_fact
+from streamreasoner.io.formats.registry import JSON, message_writer
 from streamreasoner.io.formats.writing.writer import Stamp
 from streamreasoner.rdf.dictionary import Dictionary
 
@@ -53,7 +55,7 @@ class Lines:
             DataError: An update cannot be said in this format; those before it are given.
         """
         # Messages of one format and epoch are decoded together, which is much faster.
-        for _, same in groupby(messages, key=lambda message: message.headers):
+        for _, same in groupby(map(_explicit, messages), key=lambda message: message.headers):
             yield from self._of([*same], report)
 
     def _of(
@@ -95,6 +97,19 @@ class Lines:
         order = np.argsort(np.concatenate([np.empty(0, np.int64), *places]), kind="stable")
         written = writer.messages([lines[index] for index in order])
         return [value.removesuffix(b"\n") for value in written], decoded.rejected
+
+
+def _explicit(message: Received) -> Received:
+    """A tombstone of a pipeline as the retraction of its key's fact; other messages as they are."""
+    is_tombstone = message.value is None and "epoch" in dict(message.headers)
+    if not is_tombstone or (fact := fact_of_key(message.key or b"")) is None:
+        return message
+    headers = [(name, value) for name, value in message.headers if name != "content-type"]
+    return replace(
+        message,
+        value=write_fact(*fact, -1).encode(),
+        headers=[("content-type", JSON.content_types[0].encode()), *headers],
+    )
 
 
 def _batch(messages: Sequence[Received]) -> pa.Table:

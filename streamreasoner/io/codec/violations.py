@@ -33,7 +33,7 @@ def encode_violations(
     texts = [msgspec.json.encode(constraints[name].message(args)) for args in rows]
     for part in encode_updates(JSON, name, columns, multiplicity, Stamp(ts, epoch)):
         values = [
-            value.removesuffix(b"}") + b',"message":%b}' % text
+            (value or b"").removesuffix(b"}") + b',"message":%b}' % text
             for value, text in zip(part.values, texts, strict=True)
         ]
         yield Outgoing(part.keys, values, part.headers, part.updates)

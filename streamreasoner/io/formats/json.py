@@ -95,6 +95,15 @@ def fact_of_message(text: str) -> str:
             )
 
 
+def fact_of_key(key: bytes) -> tuple[str, list[str]] | None:
+    """The predicate and arguments that `write_keys` wrote; None if it did not write this key."""
+    with suppress(ValueError):
+        match json.loads(key):
+            case [str(predicate), *args] if all(isinstance(arg, str) for arg in args):
+                return predicate, args
+    return None
+
+
 WRITER = Writer(write_texts, predicates=None, signed=True, closing=b"", most=1)
 
 

@@ -187,7 +187,12 @@ class Sink:
                 "over. Only one may run. Stop the other, or set another app_id here."
             )
         kafka = self._kafka
-        topics = kafka.output_topic, kafka.dead_letter_topic, kafka.progress_topic
+        topics = (
+            kafka.output_topic,
+            kafka.violations_topic,
+            kafka.dead_letter_topic,
+            kafka.progress_topic,
+        )
         rights = on_transactions(self._app_id), *(on_topic(WRITE, topic) for topic in topics)
         return refused_right(kafka, cause, *rights) or BrokerError(
             f"Cannot {what} at {self._kafka.bootstrap_servers}: {cause.str()}. Nothing is lost. "

@@ -1,13 +1,14 @@
 """Requirements on topics. Invariant: a topic that does not fit its role is refused.
 
-| topic       | partitions | cleanup.policy                   |
-|-------------|------------|----------------------------------|
-| input       | any        | any                              |
-| control     | 1          | any                              |
-| output      | any        | delete, if messages have no keys |
-| violations  | any        | any                              |
-| dead-letter | any        | any                              |
-| progress    | 1          | compact                          |
+| topic       | partitions | cleanup.policy                     |
+|-------------|------------|------------------------------------|
+| input       | any        | any                                |
+| control     | 1          | any                                |
+| output      | any        | compact if it holds facts          |
+|             |            | not compact if it holds changes    |
+| violations  | any        | not compact                        |
+| dead-letter | any        | any                                |
+| progress    | 1          | compact                            |
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def admin_client(kafka: KafkaConfig) -> AdminClient:
 
 
 def check_topics(
-    admin: AdminClient, kafka: KafkaConfig, control_topic: str | None, *, keyed: bool = True
+    admin: AdminClient, kafka: KafkaConfig, control_topic: str | None, *, upsert: bool = False
 ) -> None:
     """Check that the brokers answer and that every topic of the pipeline fits its role.
 
@@ -71,7 +72,7 @@ def check_topics(
         admin: The client.
         kafka: Cluster and names.
         control_topic: Topic of control messages, None if there is none.
-        keyed: Whether messages of the output topic have keys.
+        upsert: Whether the output topic holds facts under keys, and not changes.
 
     Raises:
         BrokerError: A broker, a topic or a right is missing, or a topic does not fit its role;
@@ -95,9 +96,30 @@ def check_topics(
     _check_single(kafka.progress_topic, "the last published batch", keys, topics)
     if control_topic is not None:
         _check_single(control_topic, "the order of changes of the program", keys, topics)
-    _check_compacted(admin, kafka)
-    if not keyed:
-        _check_not_compacted(admin, kafka)
+    _check_compacted(
+        admin,
+        kafka,
+        kafka.progress_topic,
+        "(kafka.progress_topic)",
+        "Kafka deletes the record of the last published batch",
+    )
+    if upsert:
+        _check_compacted(
+            admin,
+            kafka,
+            kafka.output_topic,
+            '(kafka.output_topic; output.envelope = "upsert")',
+            "Kafka deletes facts that are present, or retains all that went",
+        )
+    else:
+        _check_not_compacted(
+            admin,
+            kafka,
+            kafka.output_topic,
+            "kafka.output_topic",
+            ' Or start with output.envelope = "upsert", which is made for such a topic.',
+        )
+    _check_not_compacted(admin, kafka, kafka.violations_topic, "kafka.violations_topic")
 
 
 def description(
@@ -156,23 +178,36 @@ def _check_single(
         )
 
 
-def _check_compacted(admin: AdminClient, kafka: KafkaConfig) -> None:
-    policy = _policy(admin, kafka.progress_topic)
+def _check_compacted(
+    admin: AdminClient, kafka: KafkaConfig, topic: str, key: str, consequence: str
+) -> None:
+    policy = _policy(admin, topic)
     if policy not in {"compact", None}:
         raise BrokerError(
-            f"The topic {kafka.progress_topic} (kafka.progress_topic) has cleanup.policy={policy}; "
-            "it must be compact, or Kafka deletes the record of the last published batch."
+            f"The topic {topic} {key} has cleanup.policy={policy}; it must be compact, or "
+            f"{consequence}. {_alter(kafka, topic, 'compact')}"
         )
 
 
-def _check_not_compacted(admin: AdminClient, kafka: KafkaConfig) -> None:
-    policy = _policy(admin, kafka.output_topic)
+def _check_not_compacted(
+    admin: AdminClient, kafka: KafkaConfig, topic: str, key: str, otherwise: str = ""
+) -> None:
+    policy = _policy(admin, topic)
     if policy is not None and "compact" in policy:
         raise BrokerError(
-            f"The topic {kafka.output_topic} (kafka.output_topic) has cleanup.policy={policy} and "
-            "takes no messages without a key, which those of many changes are. Set it to delete, "
-            "or output.format to json."
+            f"The topic {topic} ({key}) has cleanup.policy={policy}, but holds changes: Kafka "
+            "would delete all but the last one of each key, so readers would lose facts. "
+            f"{_alter(kafka, topic, 'delete')}{otherwise}"
         )
+
+
+def _alter(kafka: KafkaConfig, topic: str, policy: str) -> str:
+    return (
+        f"Set it with: kafka-configs.sh --bootstrap-server {kafka.bootstrap_servers} --alter "
+        f"--entity-type topics --entity-name {topic} --add-config cleanup.policy={policy}. Or name "
+        "a topic that does not exist, and create it with: streamreasoner topics create --config "
+        "FILE."
+    )
 
 
 def _policy(admin: AdminClient, topic: str) -> str | None:

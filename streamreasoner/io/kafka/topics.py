@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 # A derived fact joins terms of several messages, and a dead letter adds headers to a full one.
 _LARGE = {"max.message.bytes": str(8 * 1024 * 1024)}
-_PROGRESS = {
+_COMPACTED = {
     "cleanup.policy": "compact",
-    # Small segments: compaction skips the active one, and every start reads the topic.
+    # Small segments: compaction skips the active one, and readers begin with the whole topic.
     "segment.bytes": str(4 * 1024 * 1024),
     "segment.ms": str(60 * 60 * 1000),
     "min.cleanable.dirty.ratio": "0.1",
@@ -48,7 +48,12 @@ logging.getLogger("kafka").setLevel(logging.CRITICAL)
 
 
 def create_topics(
-    kafka: KafkaConfig, partitions: int, replication: int, control_topic: str | None = None
+    kafka: KafkaConfig,
+    partitions: int,
+    replication: int,
+    control_topic: str | None = None,
+    *,
+    upsert: bool = False,
 ) -> dict[str, bool]:
     """Create the missing topics of a pipeline; maps each topic to whether it was created.
 
@@ -57,16 +62,17 @@ def create_topics(
         partitions: Of the topics of input, output and violations; the others have one.
         replication: Copies of each topic.
         control_topic: Topic of control messages, None if there is none.
+        upsert: Whether the output topic holds facts under keys, and is compacted.
 
     Raises:
         BrokerError: Kafka does not answer or refuses.
     """
     plan: dict[str, tuple[int, dict[str, str]]]
     plan = dict.fromkeys(kafka.input_topics, (partitions, {}))
-    plan[kafka.output_topic] = (partitions, _LARGE)
+    plan[kafka.output_topic] = (partitions, {**_LARGE, **(_COMPACTED if upsert else {})})
     plan[kafka.violations_topic] = (partitions, _LARGE)
     plan[kafka.dead_letter_topic] = (1, _LARGE)
-    plan[kafka.progress_topic] = (1, _PROGRESS)
+    plan[kafka.progress_topic] = (1, _COMPACTED)
     if control_topic is not None:
         plan[control_topic] = (1, {})
     created: dict[str, bool] = {}

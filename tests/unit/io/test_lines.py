@@ -58,6 +58,19 @@ def test_updates_keep_their_signs_and_stamps():
     assert (patch, reports) == ("", [("out/1/2", "not-json")])
 
 
+def test_a_tombstone_is_a_retraction_of_its_key():
+    """In the place and with the epoch of the message; other messages without a value have none."""
+    term = r'"\"x\n"'
+    key = json.dumps(["edge", A, term]).encode()
+    headers = [("content-type", b"application/n-quads"), ("epoch", b"7"), ("ts", TIME.encode())]
+    gone = Received(None, key, headers, "out", 1, 3, 1767225600000)
+    other = Received(None, b"7", headers, "out", 1, 4, 1767225600000)
+    update = {"predicate": "edge", "args": [A, term], "diff": -1, "ts": TIME, "epoch": 7}
+    [written], reports = lines("json", [gone, other])
+    assert json.loads(written) == update
+    assert reports == [("out/1/4", "empty-value")]
+
+
 def test_updates_are_in_the_order_of_the_topic():
     """Whatever their predicates."""
     facts = [("b", []), ("a", [1]), ("quad", [A, B, C, G]), ("a", [2]), ("triple", [A, B, C])]

@@ -279,6 +279,28 @@ def test_a_change_of_outputs_alone_is_a_change(tmp_path):
     assert changed(again.evaluate(1, [fact("edge", B, C)])) == set()
 
 
+def test_a_topic_of_facts_follows_the_outputs(tmp_path):
+    """Facts that are published no longer go, and those that are from now on come, all of them."""
+    upsert = Published(upsert=True)
+    running = process(
+        tmp_path, f"@output path . {RULES} start(?x) :- edge(?x, _) .", published=upsert
+    )
+    assert changed(running.run(0, [fact("edge", A, B)])) == {("path", (A, B), 1)}
+    endless = control("replace", f"@output start . {RULES} {ENDLESS} start(?x) :- edge(?x, _) .")
+    assert changed(running.run(1, [fact("edge", B, C)], [endless])) == {
+        ("path", (B, C), 1),
+        ("path", (A, C), 1),
+    }
+    new = "@output start, edge . start(?x) :- edge(?x, _) . other(?x) :- edge(?x, _) ."
+    batch = [fact("edge", C, A), fact("start", B)], [control("replace", new)]
+    expected = {("path", ends, -1) for ends in ((A, B), (B, C), (A, C))}
+    expected |= {("start", (A,), 1), ("start", (C,), 1)}
+    evaluated = running.run(2, *batch)
+    assert changed(evaluated) == changed(evaluated) == expected
+    again = process(tmp_path, before=2, published=upsert)
+    assert changed(again.run(2, *batch)) == expected
+
+
 def test_the_time_of_a_change_is_that_of_its_message(tmp_path):
     """An epoch of control messages alone has their Kafka timestamp; rejected ones are ignored."""
     running = process(tmp_path)

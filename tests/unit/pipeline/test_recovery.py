@@ -9,7 +9,14 @@ import pytest
 
 from streamreasoner.errors import StateError
 from streamreasoner.io.spark.offsets import Checkpoint
-from streamreasoner.pipeline.recovery import Resume, check, check_file, programs_before, resume
+from streamreasoner.pipeline.recovery import (
+    Resume,
+    check,
+    check_file,
+    check_layout,
+    programs_before,
+    resume,
+)
 from streamreasoner.program import check_text
 from streamreasoner.program.text import ProgramText
 from streamreasoner.state.record import EpochRecord
@@ -122,6 +129,22 @@ def test_a_stale_state_is_refused_before_it_fences_anyone(
     spark = checkpoint(tmp_path, planned, committed)
     with pytest.raises(StateError, match="do not belong together"):
         check(marker(published), StoredTables(stored), spark)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "words"),
+    [
+        (None, 2, 'with "changes", but output.envelope is "upsert"'),
+        (2, None, 'with "upsert", but output.envelope is "changes"'),
+        (2, 3, "had 2 partitions .* and has 3"),
+    ],
+)
+def test_keys_and_partitions_of_facts_do_not_change(before, now, words):
+    """Neither does what the topic holds; the message names the topic and the way out."""
+    check_layout(None, now, "out")
+    check_layout(EpochRecord(2, span(2), HASH, layout=now), now, "out")
+    with pytest.raises(StateError, match=f"topic out .*{words}.*another .*kafka.output_topic"):
+        check_layout(EpochRecord(2, span(2), HASH, layout=before), now, "out")
 
 
 @pytest.mark.parametrize("published", [-1, 0, 1, 2, 3])

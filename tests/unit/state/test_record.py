@@ -44,6 +44,14 @@ def test_a_marker_is_that_of_all_releases_with_version_numbers():
     assert record.version == StateVersion(1, 2)
 
 
+def test_a_marker_of_a_topic_of_facts_has_its_partitions():
+    """They are all that it adds."""
+    record = EpochRecord(7, OFFSETS, "4ff5", 1, 2, layout=3)
+
+    assert record.to_marker() == MARKER.removesuffix(b"}") + b',"layout":3}'
+    assert EpochRecord.from_marker(record.to_marker()) == record
+
+
 def test_a_marker_without_version_numbers_has_the_oldest():
     """The first releases wrote none."""
     record = EpochRecord.from_marker(FIRST_MARKER)

@@ -1,4 +1,4 @@
-"""Updates as JSON objects. Invariant: each is one line."""
+"""Updates as JSON objects, and facts as keys. Invariant: each is one line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.lang.ast import TRIPLE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -30,21 +30,46 @@ def write_texts(
     if predicate == TRIPLE:
         pieces = ['{"s":"', '","p":"', '","o":"', '","diff":']
     else:
-        name = msgspec.json.encode(predicate).decode()
         quote = '"' if columns else ""
-        opening = f'{{"predicate":{name},"args":[{quote}'
+        opening = f'{{"predicate":{_name(predicate)},"args":[{quote}'
         pieces = [opening, *('","',) * (len(columns) - 1), f'{quote}],"diff":']
-    joined: list[pa.Array | pa.Scalar] = []
-    for position, piece in enumerate(pieces):
-        joined.append(_text(piece))
-        if position < len(columns):
-            joined.append(_escaped(columns[position]))
     closing = "}"
     if stamp is not None:
         closing = f',"ts":"{timestamps.iso(stamp.ts)}","epoch":{stamp.epoch}}}'
-    joined += [pa.array(diff).cast(pa.large_string()), _text(closing), _text("")]
+    return _joined(*_between(pieces, columns), pa.array(diff).cast(pa.large_string()), closing)
+
+
+def write_keys(predicate: str, columns: Sequence[pa.Array], count: int) -> pa.Array:
+    """Facts of a predicate as arrays of texts, `["path","<a>","<b>"]`; large_string, shape (n,).
+
+    Args:
+        predicate: The predicate.
+        columns: Canonical terms, a column for each argument.
+        count: How many facts there are.
+    """
+    opening = f"[{_name(predicate)}"
+    if not columns:
+        return pa.array([f"{opening}]"] * count, pa.large_string())
+    pieces = [f'{opening},"', *('","',) * (len(columns) - 1), '"]']
+    return _joined(*_between(pieces, columns))
+
+
+def _between(pieces: Sequence[str], columns: Sequence[pa.Array]) -> Iterator[pa.Array | str]:
+    """Each piece, followed by the column at its place, if there is one."""
+    for position, piece in enumerate(pieces):
+        yield piece
+        if position < len(columns):
+            yield _escaped(columns[position])
+
+
+def _joined(*parts: pa.Array | str) -> pa.Array:
+    texts = [_text(part) if isinstance(part, str) else part for part in parts]
     # The last argument of the kernel is the separator.
-    return pc.binary_join_element_wise(*joined)
+    return pc.binary_join_element_wise(*texts, _text(""))
+
+
+def _name(predicate: str) -> str:
+    return msgspec.json.encode(predicate).decode()
 
 
 def _text(text: str) -> pa.Scalar:

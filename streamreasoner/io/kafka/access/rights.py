@@ -86,6 +86,7 @@ def of_pipeline(kafka: KafkaConfig, control_topic: str | None) -> Iterator[Right
     for topic in (kafka.output_topic, kafka.violations_topic):
         yield on_topic(READ, topic)
         yield on_topic(WRITE, topic)
+        yield on_topic(DESCRIBE_CONFIGS, topic)
     yield on_topic(WRITE, kafka.dead_letter_topic)
     yield on_topic(READ, kafka.progress_topic)
     yield on_topic(WRITE, kafka.progress_topic)
