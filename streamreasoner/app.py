@@ -20,7 +20,7 @@ from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
 from streamreasoner.engine.registers import NO_FRONTIER
-from streamreasoner.errors import ConfigError, StateFullError
+from streamreasoner.errors import ConfigError, StateError, StateFullError
 from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.codec.encode import ChangeEncoder
 from streamreasoner.io.formats.registry import of_name
@@ -48,6 +48,7 @@ from streamreasoner.pipeline.lock import StateLock
 from streamreasoner.pipeline.observers import Observers, RejectionLog, SizeMonitor
 from streamreasoner.pipeline.published import Published
 from streamreasoner.pipeline.ticker import Ticker
+from streamreasoner.plan.program_plan import InputSources
 from streamreasoner.program.load import load_program
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.server.http import Exporter
@@ -278,11 +279,13 @@ def _recover(  # noqa: PLR0917 - in the order of use
     healthy one. The last marker is final only after fencing, so it is read twice. A claim that is
     visible shows that every earlier one is.
     """
+    # A fact of a topic with keys is stored with its key.
+    has_keys = bool(_sources(config).keyed)
     tables = Tables.open(
         config.state.tables,
         config.pipeline.app_id,
         text := stored_text(program),
-        max(text.arities.values()),
+        max(text.arities.values()) + has_keys,
         retention=Retention(**asdict(config.retention)),
     )
     stack.callback(tables.close)
@@ -290,7 +293,13 @@ def _recover(  # noqa: PLR0917 - in the order of use
     programs = recovery.programs_before(tables, checkpoint)
     recovery.check_semantics(tables, config.semantics)
     recovery.check_file(tables.programs, programs[-1], program, config.rules.program)
-    in_effect = ProgramInEffect.restored(programs, tables.width)
+    in_effect = ProgramInEffect.restored(programs, tables.width - has_keys)
+    if max(in_effect.known.values()) > in_effect.width:
+        raise StateError(
+            f"The tables of this state have columns for {tables.width} arguments, and a topic with "
+            "the semantics upsert needs one more than the program. Use another semantics for it, "
+            "or a new state with another app_id."
+        )
     _check_published(config, in_effect.checked, _CHANGE_PROGRAM)
     topics.resume(begun=checkpoint.begun)
     kafka = config.kafka
@@ -331,7 +340,7 @@ def _restore(
         recursion_limit=config.rules.recursion_limit,
         store=store,
         known=in_effect.known,
-        sources=tuple(sorted(config.semantics)),
+        sources=_sources(config),
         known_constraints=in_effect.constraints,
     )
     frontier = None
@@ -404,8 +413,17 @@ def _input_options(config: Config) -> InputOptions:
         default=of_name(config.input.format),
         of_topics={topic: of_name(name) for topic, name in config.input.formats.items()},
         mappings=tuple(config.input.map.values()),
-        sets=tuple(sorted(config.semantics)),
+        sources=_sources(config),
         max_ahead=config.time.max_ahead,
+    )
+
+
+def _sources(config: Config) -> InputSources:
+    """The input topics that the state keeps apart."""
+    topics = sorted(config.semantics.items())
+    return InputSources(
+        sets=tuple(topic for topic, semantics in topics if semantics == "set"),
+        keyed=tuple(topic for topic, semantics in topics if semantics == "upsert"),
     )
 
 

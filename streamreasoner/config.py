@@ -367,6 +367,7 @@ def parse(
         problems += _shared_topics(sections["kafka"], sections["rules"])
         problems += _unread_topics(sections["kafka"], sections["input"])
         problems += _unmapped_topics(sections["kafka"], sections["input"])
+        problems += _rows_with_keys(sections["kafka"], sections["input"])
         problems += _login_and_encryption(sections["kafka"])
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
@@ -494,6 +495,19 @@ def _unmapped_topics(kafka: KafkaConfig, input_: InputConfig | None) -> Iterator
             f'a mapping with topic = "{topic}"'
             + (" or with a table" if name in values.TABLE_FORMATS else "")
         )
+
+
+def _rows_with_keys(kafka: KafkaConfig, input_: InputConfig | None) -> Iterator[str]:
+    """Changes of tables say themselves what goes, so no key may say it too."""
+    if input_ is None:
+        return
+    for topic in kafka.input_topics:
+        semantics = input_.semantics_by_topic.get(topic, input_.semantics)
+        if semantics == "upsert" and input_.formats.get(topic, input_.format) == "debezium":
+            yield (
+                f'input.semantics: found "upsert" for the topic "{topic}", whose format debezium '
+                'has both states of a row, allowed: "multiset" or "set" for it'
+            )
 
 
 def _login_and_encryption(kafka: KafkaConfig) -> Iterator[str]:

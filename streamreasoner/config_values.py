@@ -254,7 +254,7 @@ FORMAT = one_of(*FORMATS)
 FORMATS_OF_TOPICS = KeyKind(
     f"a table of input topics and formats ({', '.join(FORMATS)})", _by_topic(FORMATS, "format")
 )
-SEMANTICS = ("multiset", "set")
+SEMANTICS = ("multiset", "set", "upsert")
 """What updates of a topic are, by name."""
 SEMANTICS_OF_TOPICS = KeyKind(
     f"a table of input topics and semantics ({', '.join(SEMANTICS)})",

@@ -14,6 +14,7 @@ from laws import test_overflow_has_no_value as overflow
 from laws import test_retraction_leaves_nothing as retraction
 from laws import test_rules_change as rules
 from laws import test_sources_edit_sets as sets
+from laws import test_sources_replace_by_key as keys
 
 LAWS = (
     incremental.test_trace_equals_from_scratch_after_every_epoch,
@@ -32,6 +33,8 @@ LAWS = (
     expiry.test_a_rehearsal_of_expiry_changes_nothing,
     sets.test_delivery_at_least_once_is_irrelevant,
     sets.test_a_restored_reasoner_knows_its_sources,
+    keys.test_the_latest_value_of_each_key_counts,
+    keys.test_a_restored_reasoner_knows_the_values,
     overflow.test_a_result_out_of_range_has_no_value,
     rules.test_trace_is_that_of_the_current_rules,
 )

@@ -34,6 +34,7 @@ from streamreasoner.errors import EngineError, ProgramError
 from streamreasoner.io.formats.registry import load
 from streamreasoner.lang.ast import TRIPLE, Constant
 from streamreasoner.plan.lower.lowering import lower
+from streamreasoner.plan.program_plan import NO_SOURCES
 from streamreasoner.program.edit import with_rules, without_rules
 from streamreasoner.program.load import load_program
 from streamreasoner.rdf.dictionary import Dictionary
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from streamreasoner.engine.updates import Changes
     from streamreasoner.explain import Explanation, Limits
     from streamreasoner.lang.ast import Atom
-    from streamreasoner.plan.program_plan import ProgramPlan
+    from streamreasoner.plan.program_plan import InputSources, ProgramPlan
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.program.constraints import Constraint
     from streamreasoner.rdf.dictionary import TermDictionary
@@ -93,7 +94,7 @@ class Reasoner:
         store: Storage of terms and facts; by default the memory of this process.
         known: Arities of predicates of earlier programs, whose facts the state may hold.
         allowed_lateness: How far the frontier stays behind the greatest event time.
-        sources: Sources of encoded updates whose facts are sets.
+        sources: The sources of encoded updates that the state keeps apart.
         known_constraints: Those of them that were constraints.
     """
 
@@ -105,11 +106,11 @@ class Reasoner:
         store: Store | None = None,
         known: Mapping[str, int] = NO_PREDICATES,
         allowed_lateness: timedelta = timedelta(0),
-        sources: Sequence[str] = (),
+        sources: InputSources = NO_SOURCES,
         known_constraints: frozenset[str] = frozenset(),
     ) -> None:
-        self._sources = tuple(sources)
-        plan = lower(program).with_sources(self._sources)
+        self._sources = sources
+        plan = lower(program).with_sources(sources, known)
         plan = replace(plan, arities={**known, **plan.arities})
         self.program = program
         store = columnar() if store is None else store
@@ -367,7 +368,7 @@ class Reasoner:
         """The plan of another program, and the updates of stated facts."""
         if {*program.expiries} != {*self.program.expiries}:
             raise EngineError(OTHER_EXPIRIES)
-        plan = lower(program).with_sources(self._sources)
+        plan = lower(program).with_sources(self._sources, self._known)
         for predicate, arity in plan.arities.items():
             if self._known.get(predicate, arity) != arity:
                 raise EngineError(other_arity(predicate, arity, self._known[predicate]))

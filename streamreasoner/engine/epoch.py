@@ -10,6 +10,7 @@ from streamreasoner.engine.fixpoint import fixpoints
 from streamreasoner.engine.ports import LAST_ITERATION
 from streamreasoner.engine.registers import NO_FRONTIER, NO_REGISTERS
 from streamreasoner.engine.sets import edit_sets
+from streamreasoner.engine.upserts import replace_by_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -150,10 +151,14 @@ class Engine:
         """What input and the frontier change, before the epoch begins."""
         self._taken = 0
         admitted = self._registers.admit(self._counted(updates), frontier, self._backend)
-        if not self._plan.sources:
-            return admitted
+        sources, known = self._plan.sources, self._plan.arities
+        edited = admitted.updates
+        if sources.keyed:
+            edited = replace_by_key(edited, known, self._backend)
+        if sources.sets:
+            edited = edit_sets(edited, known, self._backend)
         # Looked up before anything is added.
-        return replace(admitted, updates=list(edit_sets(admitted.updates, self._backend)))
+        return admitted if edited is admitted.updates else replace(admitted, updates=list(edited))
 
     def _counted(self, updates: Iterable[Updates]) -> Iterator[Updates]:
         for batch in updates:

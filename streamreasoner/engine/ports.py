@@ -186,6 +186,20 @@ class Backend(Protocol):
         """
         ...
 
+    def members(self, predicate: str, keys: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The present facts that begin with one of these ids, in no particular order.
+
+        Called between epochs, or before anything is added in one.
+
+        Args:
+            predicate: Their predicate, one of a source with keys.
+            keys: Distinct term ids, int32 of shape (n,).
+
+        Returns:
+            int32 of shape (m, arity).
+        """
+        ...
+
     def select(
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
     ) -> Selection:

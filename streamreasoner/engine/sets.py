@@ -18,16 +18,19 @@ from streamreasoner.engine.updates import Updates
 from streamreasoner.plan.program_plan import asserted_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from streamreasoner.engine.ports import Backend
 
 
-def edit_sets(updates: Iterable[Updates], backend: Backend) -> Iterator[Updates]:
+def edit_sets(
+    updates: Iterable[Updates], known: Container[str], backend: Backend
+) -> Iterator[Updates]:
     """What updates of sources change, and all other updates as they are.
 
     Args:
         updates: Input of one epoch; of a source, the last update of a fact decides.
+        known: The predicates that the state may have facts of.
         backend: Its state is that before the epoch.
     """
     of_sources: dict[tuple[str, str], list[Updates]] = defaultdict(list)
@@ -37,11 +40,15 @@ def edit_sets(updates: Iterable[Updates], backend: Backend) -> Iterator[Updates]
         else:
             yield each
     for (source, predicate), parts in of_sources.items():
-        yield from _edited(source, predicate, parts, backend)
+        yield from _edited(source, predicate, parts, known, backend)
 
 
 def _edited(
-    source: str, predicate: str, parts: Sequence[Updates], backend: Backend
+    source: str,
+    predicate: str,
+    parts: Sequence[Updates],
+    known: Container[str],
+    backend: Backend,
 ) -> Iterator[Updates]:
     facts, places = distinct(np.concatenate([part.args for part in parts]))
     order = np.concatenate([part.order for part in parts if part.order is not None])
@@ -51,7 +58,7 @@ def _edited(
     wanted = np.zeros(len(facts), np.int64)
     wanted[places[ascending]] = is_asserted[ascending]
     hidden = asserted_by(source, predicate)
-    difference = wanted - backend.asserted(hidden, facts)
+    difference = wanted - backend.asserted(hidden, facts) if hidden in known else wanted
     rows = np.flatnonzero(difference)
     for name in (predicate, hidden):
         yield Updates(name, facts[rows], difference[rows])

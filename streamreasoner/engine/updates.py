@@ -28,7 +28,7 @@ class Updates:
         args: Term ids, int32 of shape (n, arity).
         multiplicity: int64 of shape (n,).
         times: Event times in milliseconds since 1970, int64 of shape (n,); None if they have none.
-        source: The source whose facts are a set that these updates edit; empty if they are not.
+        source: The source that these updates are of, if the state keeps it apart; else empty.
         order: Places in the input, ascending, int64 of shape (n,); None if they have none. Those of
             a source have one.
     """

@@ -25,6 +25,7 @@ from streamreasoner.io.kafka.dead_letter import dead_letters
 from streamreasoner.pipeline.attempts import Verdict
 from streamreasoner.pipeline.in_effect import Decision, decide
 from streamreasoner.pipeline.observers import timed
+from streamreasoner.plan.lower.lowering import lower
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -125,6 +126,8 @@ class Evaluator:
         self._observer = observer
         self._lateness = lateness
         self._may_move = may_move
+        # What expires is fixed for a state.
+        self._expiring = tuple(each.pattern for each in lower(program.checked).expiries)
         engine = reasoner.engine
         self._violations = {name: len(engine.facts(name)) for name in program.checked.constraints}
         observer.violations(self._violations)
@@ -241,7 +244,13 @@ class Evaluator:
 
     def _codec(self, program: ProgramInEffect) -> Codec:
         checked = program.checked
-        return Codec(self._reasoner.dictionary, checked.arities, self._options, checked.constraints)
+        return Codec(
+            self._reasoner.dictionary,
+            checked.arities,
+            self._options,
+            checked.constraints,
+            self._expiring,
+        )
 
     def _violated(
         self, result: EpochResult, constraints: Mapping[str, Constraint]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -9,7 +10,7 @@ from streamreasoner.plan import algebra
 from streamreasoner.plan.operands import Comparison, Pattern, Test
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping
 
 Step: TypeAlias = algebra.Join | algebra.Antijoin | algebra.Select | algebra.Extend
 """What a delta plan does with the rows of its delta."""
@@ -154,9 +155,29 @@ def asserted_by(source: str, predicate: str) -> str:
     return f"set@{source}@{predicate}"
 
 
+def latest_of(source: str, predicate: str) -> str:
+    """The hidden predicate of the same of a source with keys: the key comes before the fact."""
+    return f"{keys_of(source)}@{predicate}"
+
+
+def keys_of(source: str) -> str:
+    """The name under which input says which keys of a source have a new value."""
+    return f"upsert@{source}"
+
+
+def has_times(predicate: str) -> bool:
+    """Whether the multiplicities of a predicate are times."""
+    return predicate.startswith(("asserted@", "retracted@"))
+
+
+def has_key(predicate: str) -> bool:
+    """Whether the facts of a predicate begin with the key of a source."""
+    return predicate.startswith("upsert@")
+
+
 def asserted_predicate(predicate: str) -> str:
     """The predicate whose facts a hidden predicate has the times or sources of; else the same."""
-    is_hidden = predicate.startswith(("set@", "asserted@", "retracted@"))
+    is_hidden = predicate.startswith("set@") or has_key(predicate) or has_times(predicate)
     return predicate.rpartition("@")[2] if is_hidden else predicate
 
 
@@ -168,6 +189,25 @@ def times_asserted(predicate: str) -> str:
 def times_retracted(predicate: str) -> str:
     """The same of retractions."""
     return f"retracted@{predicate}"
+
+
+@dataclass(frozen=True, slots=True)
+class InputSources:
+    """Sources of input that the state keeps apart.
+
+    Attributes:
+        sets: Those whose facts are sets.
+        keyed: Those whose messages replace what earlier ones with their key have asserted.
+    """
+
+    sets: tuple[str, ...] = ()
+    keyed: tuple[str, ...] = ()
+
+
+NO_SOURCES = InputSources()
+"""Of multisets only."""
+_VISIBLE = re.compile(r"[^#@\[]*")
+"""Names without the characters that the names of hidden predicates have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +242,7 @@ class ProgramPlan:
         hidden: Predicates that lowering added; their facts have a trace but are not output.
         places: Source and line of each rule in normal form, for messages.
         expiries: Asserted facts that leave by themselves; a fact matches at most one.
-        sources: Sources of input whose facts are sets.
+        sources: The sources of input that the state keeps apart.
     """
 
     arities: dict[str, int]
@@ -211,22 +251,39 @@ class ProgramPlan:
     hidden: frozenset[str] = frozenset()
     places: tuple[str, ...] = field(default=(), compare=False)
     expiries: tuple[Expiry, ...] = ()
-    sources: tuple[str, ...] = ()
+    sources: InputSources = NO_SOURCES
 
-    def with_sources(self, sources: Sequence[str]) -> ProgramPlan:
-        """The same plan for input of sources whose facts are sets."""
+    def with_sources(self, sources: InputSources, known: Mapping[str, int]) -> ProgramPlan:
+        """The same plan for input of sources.
+
+        Args:
+            sources: The sources.
+            known: Arity of every predicate of earlier programs, hidden ones included: the state
+                may have facts of them that a source has asserted.
+        """
+        visible = {name: arity for name, arity in known.items() if _VISIBLE.fullmatch(name)}
+        visible |= {name: arity for name, arity in self.arities.items() if name not in self.hidden}
         asserted = {
             asserted_by(source, predicate): arity
-            for source in sources
-            for predicate, arity in self.arities.items()
-            if predicate not in self.hidden
+            for source in sources.sets
+            for predicate, arity in visible.items()
+        }
+        asserted |= {
+            latest_of(source, predicate): arity + 1
+            for source in sources.keyed
+            for predicate, arity in visible.items()
         }
         return replace(
             self,
             arities=self.arities | asserted,
             hidden=self.hidden.union(asserted),
-            sources=tuple(sources),
+            sources=sources,
         )
+
+    @property
+    def keyed(self) -> tuple[algebra.Arrangement, ...]:
+        """The facts of sources with keys, arranged by key."""
+        return tuple(algebra.Arrangement(name, (), (0,)) for name in self.arities if has_key(name))
 
     @property
     def reductions(self) -> tuple[Reduction, ...]:

@@ -9,6 +9,8 @@ from driver import Driver
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamreasoner.plan.lower.lowering import lower
+from streamreasoner.plan.program_plan import InputSources
 from streamreasoner.program import check_text
 
 CHECKED = check_text(
@@ -33,7 +35,7 @@ UPDATES = st.lists(
 
 def new_driver():
     """A driver that knows the sources."""
-    return Driver(CHECKED, sources=SOURCES[1:])
+    return Driver(CHECKED, sources=InputSources(SOURCES[1:]))
 
 
 def asserted(updates):
@@ -86,6 +88,23 @@ def test_a_restored_reasoner_knows_its_sources(first, second):
     gone = [(*update[:2], -1, *update[3:]) for update in [*first, *second] if update[4]]
     heir.apply(gone)
     assert not [fact for fact in heir.trace(predicates) if not is_own(fact)]
+
+
+def test_a_predicate_comes_with_its_facts_and_goes_without_them():
+    """Facts of a source in the epoch that brings their predicate, and after it has been lost."""
+    less = check_text("path(?x, ?y) :- edge(?x, ?y) .\n")
+    closed = ("closed", NODES[:1], 1, None, "one")
+    driver = Driver(less, sources=InputSources(SOURCES[1:]))
+    more = check_text("path(?x, ?y) :- edge(?x, ?y), not closed(?x) .\n")
+    driver.change(more, [closed])
+    driver.change(less)
+    heir = Driver(less, sources=InputSources(SOURCES[1:]), known=lower(more).arities)
+    driver.predicates = (*driver.predicates, "set@one@closed")
+    heir.inherit(driver)
+    heir.change(more, [("edge", NODES[:2], 1, None, "two"), closed])
+    assert heir.closure() == {("closed", (NODES[0],)), ("edge", tuple(NODES[:2]))}
+    heir.apply([(*closed[:2], -1, *closed[3:])])
+    assert heir.closure() == {("edge", tuple(NODES[:2])), ("path", tuple(NODES[:2]))}
 
 
 @given(UPDATES, UPDATES)

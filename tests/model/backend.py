@@ -150,6 +150,12 @@ class ModelBackend:
         facts = [(predicate, tuple(row)) for row in args.tolist()]
         return np.array([held.get(fact, {}).get(0, 0) for fact in facts], np.int64)
 
+    def members(self, predicate, keys):
+        """The present facts that begin with one of these ids."""
+        wanted = set(keys.tolist())
+        facts = [f for f in self.state.present if f[0] == predicate and f[1][0] in wanted]
+        return self._args(predicate, facts)
+
     def select(self, predicate, bound, iteration=LAST_ITERATION):
         """The facts of a predicate with these ids at these positions."""
         state, chosen, times, sums = self.state, [], [], []

@@ -31,7 +31,7 @@ from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection,
 from streamreasoner.engine.updates import Changes, TraceRows, check_arity
 from streamreasoner.errors import MultiplicityOverflowError
 from streamreasoner.native.compile import is_cached
-from streamreasoner.plan.algebra import Extend, Select
+from streamreasoner.plan.algebra import Arrangement, Extend, Select
 from streamreasoner.system.capacity import Capacity, full
 
 if TYPE_CHECKING:
@@ -282,6 +282,17 @@ class ColumnarBackend:
         cells = np.ascontiguousarray(args, dtype=np.int32).reshape(-1)
         select.read_asserted(self._table, relation, cells, multiplicities)
         return multiplicities
+
+    def members(self, predicate: str, keys: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The present facts that begin with one of these ids, int32 of shape (n, arity)."""
+        arrangement = self._numbering.groupings[Arrangement(predicate, (), (0,))]
+        cells = np.ascontiguousarray(keys, np.int32)
+        none = np.empty(0, np.int32)
+        records = np.empty(select.members(self._table, arrangement, cells, none), np.int32)
+        select.members(self._table, arrangement, cells, records)
+        args = _args(len(records), self._numbering.arities[predicate])
+        select.read_args(self._table, records, args)
+        return args
 
     def select(
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION

@@ -151,6 +151,8 @@ def compile_program(
     for delta, fragment in zip(all_plans, fragments, strict=True):
         check_size(delta, fragment)
 
+    used.update(plan.keyed)
+
     def encode(pattern: Pattern) -> Constants:
         return tuple((position, intern(term)) for position, term in pattern.constants)
 

@@ -358,6 +358,11 @@ class SparkBackend:
         check_arity(predicate, args, self._program.plan.arities)
         return self._reading.asserted(predicate, args)
 
+    @files.explained
+    def members(self, predicate: str, keys: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The present facts that begin with one of these ids, int32 of shape (n, arity)."""
+        return self._reading.members(predicate, keys)
+
     def select(
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
     ) -> Selection:

@@ -22,12 +22,14 @@ from streamreasoner.io.codec.envelope import (
     formats_of,
     message_times,
 )
+from streamreasoner.io.codec.keys import KeyedMessages
 from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.io.formats.reading.format import EncodedUpdates, UpdateRows
 from streamreasoner.io.formats.reading.messages import Messages
 from streamreasoner.io.formats.registry import JSON, MESSAGES, message_reader
 from streamreasoner.io.formats.rejected import Reason, RejectedError, in_order
 from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE
+from streamreasoner.plan.program_plan import NO_SOURCES
 from streamreasoner.rdf.terms import canonical, holds_nul, to_ntriples
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
     from streamreasoner.io.formats.reading.format import Format
     from streamreasoner.io.formats.rejected import Rejected, Rejections
+    from streamreasoner.plan.operands import Pattern
+    from streamreasoner.plan.program_plan import InputSources
     from streamreasoner.rdf.dictionary import TermDictionary
     from streamreasoner.row_mapping import RowMapping
 
@@ -88,7 +92,7 @@ class InputOptions:
         of_topics: The same for the messages of some topics.
         formats: Formats that are read, in the order in which they get ids.
         mappings: The facts of the rows of tables.
-        sets: Topics whose facts are a set that their messages edit.
+        sources: Topics whose facts are apart from those of others.
         max_ahead: How far a time may be beyond that of its message, in milliseconds, and move the
             frontier.
     """
@@ -99,7 +103,7 @@ class InputOptions:
     of_topics: Mapping[str, Format] = field(default_factory=dict)
     formats: Sequence[Format] = MESSAGES
     mappings: Sequence[RowMapping] = ()
-    sets: Sequence[str] = ()
+    sources: InputSources = NO_SOURCES
     max_ahead: int = 60_000
 
 
@@ -117,6 +121,7 @@ class Codec:
             without a program, which takes all but triples and quads of another arity.
         options: What messages are.
         constraints: Predicates that are only derived.
+        expiring: The facts that expire, which no topic with keys may assert.
     """
 
     def __init__(
@@ -125,12 +130,14 @@ class Codec:
         arities: Mapping[str, int] | None,
         options: InputOptions,
         constraints: Collection[str] = (),
+        expiring: Sequence[Pattern] = (),
     ) -> None:
         self._dictionary = dictionary
         self._any = arities is None
         self._arities = {**(ARITIES if arities is None else arities), TRIPLE: ARITIES[TRIPLE]}
         self._options = options
         self._constraints = constraints
+        self._expiring = expiring
 
     def decode(self, batch: pa.Table) -> Decoded:
         """Decode the rows of a batch.
@@ -142,12 +149,18 @@ class Codec:
         """
         rejected = check_values(batch, self._options.max_message_bytes)
         appended, times_of = append_milliseconds(batch), message_times(batch, rejected)
+        keyed = KeyedMessages(
+            batch, self._options.sources.keyed, self._options.max_term_bytes, times_of, rejected
+        )
         groups = [
             self._checked(rows, times_of, rejected)
             for rows in self._read(batch, rejected)
             if self._fits(rows, rejected)
         ]
         encoded = [(group, self._encode(group, rejected)) for group in groups]
+        for group, ids in encoded:
+            keyed.check(group.rows, self._expires(group.rows.predicate, ids), rejected)
+        keyed.encode(self._dictionary, rejected)
         updates: list[Updates] = []
         clocks: list[int] = []
         # Only now is it known which messages are rejected: each may have updates in several groups.
@@ -157,25 +170,43 @@ class Codec:
                 rows, times = group.rows, group.times[good]
                 order = (rows.messages[good] << _PARTS) + rows.parts[good]
                 taken = Updates(rows.predicate, ids[good], rows.diff[good], times, "", order)
-                updates += self._by_source(taken, rows.messages[good], batch)
+                updates += self._by_source(taken, rows.messages[good], batch, keyed)
                 latest = appended[rows.messages[good]] + self._options.max_ahead
                 clocks.append(int(np.minimum(times, latest).max()))
+        updates += keyed.messages(_PARTS)
+        if len(empty := keyed.empty):
+            latest = appended[empty] + self._options.max_ahead
+            clocks.append(int(np.minimum(times_of[empty], latest).max()))
         return Decoded(tuple(updates), in_order(rejected), max(clocks, default=None))
+
+    def _expires(self, predicate: str, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Which facts of a predicate expire: bool of shape (n,)."""
+        found = np.zeros(len(ids), np.bool_)
+        for pattern in self._expiring:
+            if pattern.predicate == predicate:
+                matches = np.ones(len(ids), np.bool_)
+                for position, term in pattern.constants:
+                    matches &= ids[:, position] == self._dictionary.intern(term)
+                found |= matches
+        return found
 
     def _by_source(
         self,
         updates: Updates,
         messages: NDArray[np.int64],
         batch: pa.Table,
+        keyed: KeyedMessages,
     ) -> Iterator[Updates]:
-        """The updates of each topic whose facts are a set, and those of all others."""
+        """The updates of each topic that is apart from others, and those of all others."""
         rest = np.ones(len(messages), dtype=np.bool_)
-        for topic in self._options.sets:
+        for topic in (*self._options.sources.sets, *self._options.sources.keyed):
             is_topic = pc.equal(batch.column("topic"), topic).to_numpy(zero_copy_only=False)
             chosen = is_topic[messages]
             if chosen.any():
                 rest &= ~chosen
-                yield replace(updates.take(chosen), source=topic)
+                taken = replace(updates.take(chosen), source=topic)
+                has_keys = topic in self._options.sources.keyed
+                yield keyed.with_keys(taken, messages[chosen]) if has_keys else taken
         if rest.all():
             yield updates
         elif rest.any():
@@ -187,7 +218,7 @@ class Codec:
         chosen = formats_of(batch, options.default, options.of_topics, options.formats, rejected)
         good = np.ones(len(batch), dtype=np.bool_)
         good[[*rejected]] = False
-        accept_tombstones(batch, chosen, options.formats, rejected)
+        accept_tombstones(batch, chosen, options.formats, options.sources.keyed, rejected)
         for index, format_ in enumerate(options.formats):
             rows = np.flatnonzero(good & (chosen == index))
             if len(rows):

@@ -115,20 +115,27 @@ def accept_tombstones(
     batch: pa.Table,
     chosen: NDArray[np.int8],
     formats: Sequence[Format],
+    keyed: Sequence[str],
     rejected: Rejections,
 ) -> None:
-    """Take from `rejected` messages without a value whose format has such messages.
+    """Take from `rejected` messages without a value whose format or topic has such messages.
 
     Args:
-        batch: Column `value`.
+        batch: Column `value`, and `topic` if there are topics with keys.
         chosen: The format of each message, as `formats_of` returns it.
         formats: All that are read.
+        keyed: Topics where such a message retracts the value of its key.
         rejected: Has every message without a value.
     """
-    having = [index for index, each in enumerate(formats) if each.tombstones]
-    if rejected and np.isin(chosen, having).any():
-        null = batch.column("value").is_null().to_numpy()
-        for row in np.flatnonzero(null & np.isin(chosen, having)).tolist():
+    if not rejected:
+        return
+    null = batch.column("value").is_null().to_numpy()
+    may = np.isin(chosen, [index for index, each in enumerate(formats) if each.tombstones])
+    if keyed:
+        topics = pa.array(keyed, pa.string())
+        may |= pc.is_in(batch.column("topic"), topics).to_numpy(zero_copy_only=False)
+    for row in np.flatnonzero(null & may).tolist():
+        if rejected[row].reason is Reason.EMPTY_VALUE:
             rejected.pop(row)
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamreasoner.errors import StateError
-from streamreasoner.plan.program_plan import asserted_predicate
+from streamreasoner.plan.program_plan import asserted_predicate, has_key, has_times
 from streamreasoner.state import restore, schemas
 
 if TYPE_CHECKING:
@@ -95,9 +95,10 @@ class Targets:
         Those of hidden predicates with the times or sources of the facts are.
         """
         chosen = np.asarray(np.isin(args, self._terms).any(axis=1))
+        facts = args[:, has_key(predicate) :]
         for name, ids in self._facts:
-            if name == asserted_predicate(predicate) and len(ids) == args.shape[1]:
-                chosen |= (args == ids).all(axis=1)
+            if name == asserted_predicate(predicate) and len(ids) == facts.shape[1]:
+                chosen |= (facts == ids).all(axis=1)
         return chosen
 
 
@@ -199,8 +200,11 @@ def _held(state: StoppedState, block: TraceRows, chosen: NDArray[np.bool_]) -> I
     for args, iteration in zip(block.args[chosen].tolist(), block.iteration[chosen], strict=True):
         asserted[tuple(args)] = asserted.get(tuple(args), False) or iteration == 0
     predicate = asserted_predicate(block.predicate)
-    kept = " (its time is kept until it would have expired: let event time pass)"
     for args, is_asserted in asserted.items():
-        terms = ", ".join(state.terms[arg].as_py() for arg in args)
-        why = kept if predicate != block.predicate else " (asserted)" if is_asserted else ""
-        yield f"{predicate}({terms}){why}"
+        terms = [state.terms[arg].as_py() for arg in args]
+        why = " (asserted)" if is_asserted else ""
+        if has_key(block.predicate):
+            why = f" (asserted with the key {terms.pop(0)}: send a message with it and no value)"
+        elif has_times(block.predicate):
+            why = " (its time is kept until it would have expired: let event time pass)"
+        yield f"{predicate}({', '.join(terms)}){why}"

@@ -322,3 +322,12 @@ def test_a_topic_of_rows_has_a_mapping():
     assert problems(input={"map": {"t": rooms(topic="other")}}) == [
         'input.map.t.topic: found "other", allowed: a topic of kafka.input_topics (in)'
     ]
+
+
+def test_a_table_with_both_states_of_a_row_has_no_keys():
+    """Debezium says itself which facts go; the way out is named."""
+    rows = {"t": rooms(topic=None, table="s.t")}
+    given = {"format": "debezium", "semantics_by_topic": {"in": "upsert"}, "map": rows}
+    [problem] = problems(input=given)
+    assert problem.startswith('input.semantics: found "upsert" for the topic "in"')
+    assert problem.endswith('allowed: "multiset" or "set" for it')

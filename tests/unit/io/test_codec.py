@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.formats.rejected import Reason
+from streamreasoner.plan.program_plan import InputSources
 from streamreasoner.rdf.dictionary import Dictionary
 
 INTEGER = "http://www.w3.org/2001/XMLSchema#integer"
@@ -285,7 +286,9 @@ def test_updates_of_a_source_have_the_order_of_its_log():
     ]
     table = batch([value for _, value, _ in rows], headers)
     table = table.append_column("topic", pa.array([topic for topic, *_ in rows]))
-    options = InputOptions(max_message_bytes=1000, max_term_bytes=1000, sets=("set",))
+    options = InputOptions(
+        max_message_bytes=1000, max_term_bytes=1000, sources=InputSources(("set",))
+    )
     decoded = Codec(Dictionary(), {"edge": 2, "triple": 3}, options).decode(table)
     assert decoded.rejected == ()
     found = {

@@ -77,6 +77,17 @@ class StateReader:
         multiplicities[joined["row"].to_numpy()] = joined[MULTIPLICITY].to_numpy()
         return multiplicities
 
+    def members(self, predicate: str, keys: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The present facts that begin with one of these ids, int32 of shape (n, arity)."""
+        arity = self.program.plan.arities[predicate]
+        if not len(keys):
+            return np.empty((0, arity), np.int32)
+        wanted = pa.table({argument(0): pa.array(keys.astype(np.int64))})
+        present = self.runner.query(
+            sql.present(self.program.fact), rows=self._rows(predicate, wanted)
+        )
+        return args_of(self.runner.fetch(present), arity)
+
     def select(self, predicate: str, bound: Mapping[int, int], iteration: int) -> Selection:
         """The facts of a predicate with these ids at these positions, as of an iteration."""
         arity = self.program.plan.arities[predicate]

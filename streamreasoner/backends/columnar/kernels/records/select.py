@@ -1,12 +1,13 @@
 """Reads of the state. Invariant: they change nothing.
 
-All but `read_asserted` visit the whole table of facts, so their cost is linear in the state, and
-epochs never call them.
+All but `read_asserted`, `members` and `read_args` visit the whole table of facts, so their cost is
+linear in the state, and epochs never call them.
 """
 
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.records.arrangement import find_first, link_offset
 from streamreasoner.backends.columnar.kernels.records.entry import presence
 from streamreasoner.backends.columnar.kernels.records.fact_record import (
     find_tagged,
@@ -96,6 +97,35 @@ def read_trace(
                 multiplicities[row] = multiplicity
                 row += 1
             entry = words[2 * entry + 3]
+
+
+@kernel
+def members(
+    table: layout.Int64s, arrangement: int, keys: layout.Int32s, records: layout.Int32s
+) -> int:
+    """Fill in the records of the groups of an arrangement with these keys, of one id each.
+
+    Returns their number; those beyond the length of *records* are only counted.
+    """
+    words = int32_column(table[layout.ARENA])
+    count = 0
+    for i in range(len(keys)):
+        fact = find_first(table, arrangement, keys, i, 1)
+        while fact != 0:
+            if count < len(records):
+                records[count] = fact
+            count += 1
+            fact = words[2 * fact + link_offset(table, words[2 * fact], arrangement)]
+    return count
+
+
+@kernel
+def read_args(table: layout.Int64s, records: layout.Int32s, args: layout.Int32s) -> None:
+    """Fill in the arguments of records, int32 of shape (n, arity)."""
+    words = int32_column(table[layout.ARENA])
+    for row in range(len(records)):
+        for j in range(args.shape[1]):
+            args[row, j] = words[2 * records[row] + layout.CELLS + j]
 
 
 _AHEAD = 16  # slots between prefetching a record and reading it
