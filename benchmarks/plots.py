@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -158,6 +159,36 @@ def rederiving(figure: Figure, figures: dict[str, Any]) -> bool:
     return True
 
 
+def soak(figure: Figure, figures: dict[str, Any]) -> bool:
+    """Latency, memory and files of a pipeline over hours; a dotted line is a restart."""
+    samples = figures["samples"]
+    axes = figure.subplots(1, 3, squeeze=False)[0]
+    latency, memory, files = axes
+    for name, color, label in (("p50_ms", OURS, "median"), ("greatest_ms", PEER, "greatest")):
+        found = [sample for sample in samples if name in sample]
+        values = [sample[name] for sample in found]
+        latency.plot(_minutes(found), values, ".", color=color, markersize=3, label=label)
+    for name, color, label in (("python_mib", OURS, "Python"), ("java_mib", DELETE, "Java")):
+        values = [sample[name] for sample in samples]
+        memory.plot(_minutes(samples), values, color=color, label=label)
+    files.plot(_minutes(samples), [sample["files"] for sample in samples], color=OURS)
+    latency.set(yscale="log", ylabel="ms", title="latency of 30 s")
+    memory.set(ylim=(0, None), ylabel="MiB", title="memory")
+    files.set(ylim=(0, None), title="files of the state")
+    for plot in axes:
+        plot.set_xlabel("minutes")
+        for before, after in pairwise(samples):
+            if after["age"] < before["age"]:
+                started = (after["seconds"] - after["age"]) / 60
+                plot.axvline(started, color=FLOOR, linestyle=":", linewidth=0.8)
+    _legend(figure, latency, memory)
+    return True
+
+
+def _minutes(samples: list[dict[str, Any]]) -> list[float]:
+    return [sample["seconds"] / 60 for sample in samples]
+
+
 def _rows(plot: Axes, names: list[str]) -> None:
     """Name the rows of a bar chart, the first at the top."""
     plot.set_yticks(range(len(names)), names)
@@ -178,6 +209,7 @@ PLOTS: dict[str, dict[str, tuple[str, Callable[[Figure, dict[str, Any]], bool]]]
     "growth": {"growth.svg": ("Cost of one triple as state and epochs grow", growth)},
     "graphs": {"graphs.svg": ("Single updates of a graph of millions of edges", updates)},
     "program_graphs": {"program-graphs.svg": ("Epochs of edges that go and come", epochs)},
+    "soak": {"soak.svg": ("Two hours of a steady load with restarts", soak)},
     "compare": {
         "differential.svg": ("Beside differential dataflow", peers),
         "deletion.svg": ("Matches met when one row is removed", rederiving),

@@ -1,4 +1,4 @@
-"""Put results into the documents: JSON, plots, and the generated blocks of docs/benchmarks.md.
+"""Put results into the documents: JSON, plots, and the generated blocks of docs/*.md.
 
     python -m benchmarks.report [FILE.json...]
 
@@ -26,7 +26,7 @@ BLOCK = "<!-- begin {0} -->\n{1}<!-- end {0} -->"
 
 
 def main() -> int:
-    """Copy the files, if any are given, and update plots and document."""
+    """Copy the files, if any are given, and update plots and documents."""
     arguments = argparse.ArgumentParser(prog="python -m benchmarks.report", description=__doc__)
     arguments.formatter_class = argparse.RawDescriptionHelpFormatter
     arguments.add_argument("files", nargs="*", type=Path, help="results, named after their script")
@@ -35,19 +35,19 @@ def main() -> int:
 
 
 def publish(files: Iterable[Path], documents: Path = DOCUMENTS) -> None:
-    """Copy results, draw them, and update the blocks of the document."""
+    """Copy results, draw them, and update the blocks of the documents."""
     folder = documents / "benchmarks"
     (folder / "results").mkdir(parents=True, exist_ok=True)
     for file in files:
         if file.exists():
             shutil.copyfile(file, folder / "results" / file.name)
-    document = documents / "benchmarks.md"
-    text = document.read_text("utf-8")
+    texts = {path: path.read_text("utf-8") for path in documents.glob("*.md")}
     for path in sorted((folder / "results").glob("*.json")):
         figures = json.loads(path.read_text("utf-8"))
         drawn = plots.draw(path.stem, figures, folder)
-        text = renewed(text, path.stem, block(figures, drawn))
-    document.write_text(text, "utf-8")
+        document = place(texts, path.stem)
+        texts[document] = renewed(texts[document], path.stem, block(figures, drawn))
+        document.write_text(texts[document], "utf-8")
 
 
 def block(figures: dict[str, Any], drawn: dict[str, str]) -> str:
@@ -61,14 +61,23 @@ def block(figures: dict[str, Any], drawn: dict[str, str]) -> str:
     return "\n\n".join(parts)
 
 
+def place(texts: dict[Path, str], name: str) -> Path:
+    """The document that has the named block, of which there is one in all documents."""
+    found = [path for path, text in texts.items() for _ in pattern(name).finditer(text)]
+    if len(found) != 1:
+        print(f"The documents have {len(found)} blocks for {name}, not 1.", file=sys.stderr)
+        raise SystemExit(1)
+    return found[0]
+
+
 def renewed(text: str, name: str, content: str) -> str:
     """The document with new content in the named block."""
-    pattern = re.compile(BLOCK.format(re.escape(name), ".*?"), re.DOTALL)
-    found, count = pattern.subn(lambda _: BLOCK.format(name, f"\n{content}\n\n"), text)
-    if count != 1:
-        print(f"The document has {count} blocks for {name}, not 1.", file=sys.stderr)
-        raise SystemExit(1)
-    return found
+    return pattern(name).sub(lambda _: BLOCK.format(name, f"\n{content}\n\n"), text)
+
+
+def pattern(name: str) -> re.Pattern[str]:
+    """What finds the named block."""
+    return re.compile(BLOCK.format(re.escape(name), ".*?"), re.DOTALL)
 
 
 if __name__ == "__main__":

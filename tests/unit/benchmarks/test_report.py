@@ -53,6 +53,20 @@ RESULTS = {
             },
         }
     },
+    "soak": {
+        "samples": [
+            {
+                "seconds": seconds,
+                "age": age,
+                "python_mib": 300,
+                "java_mib": 500,
+                "files": 900,
+                "greatest_ms": 900,
+            }
+            | settled
+            for seconds, age, settled in ((30, 30, {}), (60, 60, {"p50_ms": 300}), (90, 15, {}))
+        ]
+    },
     "kernel": {},
 }
 SHOWN = """| name |    number |     share | right |
@@ -65,7 +79,8 @@ SHOWN = """| name |    number |     share | right |
 def documents(tmp_path):
     """A folder of documents with a block for every result, and the results beside it."""
     blocks = [f"# {name}\n\n<!-- begin {name} -->\n<!-- end {name} -->" for name in RESULTS]
-    (tmp_path / "benchmarks.md").write_text("\n\n".join(["Before.", *blocks, "After."]))
+    (tmp_path / "benchmarks.md").write_text("\n\n".join(["Before.", *blocks[:-1], "After."]))
+    (tmp_path / "other.md").write_text(blocks[-1])
     for name, figures in RESULTS.items():
         text = json.dumps({**MACHINE, **figures, "tables": [TABLE]})
         (tmp_path / f"{name}.json").write_text(text)
@@ -100,20 +115,37 @@ def test_blocks_are_renewed_and_the_rest_stays(documents):
     assert "![Cost of one triple as state and epochs grow](benchmarks/growth.svg)" in content
     assert SHOWN in content
     assert "Commit abc, some, 2 cores, Python 3.11; load average at the start 0.5." in content
-    assert "<!-- begin kernel -->\n<!-- end kernel -->" in text
+    assert "<!-- begin graphs -->\n<!-- end graphs -->" in text
+
+
+def test_a_block_may_be_in_any_document(documents):
+    """Results go where their block is."""
+    before = (documents / "benchmarks.md").read_text()
+    report.publish([documents / "kernel.json"], documents)
+
+    assert (documents / "benchmarks.md").read_text() == before
+    assert SHOWN in (documents / "other.md").read_text()
+
+
+def test_a_block_in_two_documents_is_refused(documents):
+    """It would be unclear where results belong."""
+    (documents / "copy.md").write_text((documents / "other.md").read_text())
+
+    with pytest.raises(SystemExit):
+        report.publish([documents / "kernel.json"], documents)
 
 
 def test_results_without_a_block_are_refused(documents):
-    """A result that the document has no place for is an error, not lost."""
+    """A result that no document has a place for is an error, not lost."""
     (documents / "other.json").write_text(json.dumps({**MACHINE, "tables": []}))
 
     with pytest.raises(SystemExit):
         report.publish([documents / "other.json"], documents)
 
 
-def test_the_document_is_what_the_results_say():
-    """docs/benchmarks.md has the tables of the results that lie beside it, to the letter."""
-    text = (report.DOCUMENTS / "benchmarks.md").read_text("utf-8")
+def test_the_documents_are_what_the_results_say():
+    """They have the tables of the results that lie beside them, to the letter."""
+    text = "".join(path.read_text("utf-8") for path in report.DOCUMENTS.glob("*.md"))
     for path in (report.DOCUMENTS / "benchmarks" / "results").glob("*.json"):
         for table in json.loads(path.read_text("utf-8"))["tables"]:
             assert harness.markdown(table) in text, (path.name, table["title"])
