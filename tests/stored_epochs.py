@@ -34,7 +34,8 @@ class StoredReasoner:
         self.directory, self.closure = directory, closure
         program = check_text(rules)
         self.reasoner = Reasoner(program, store=columnar(Dictionary()))
-        self.tables = Tables.open(directory, APP, stored_text(program), 3)
+        width = max(3, *program.arities.values())
+        self.tables = Tables.open(directory, APP, stored_text(program), width)
         self.present, self.arities = [], []
 
     @classmethod

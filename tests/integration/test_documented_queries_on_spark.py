@@ -1,36 +1,32 @@
-"""The program for Spark in the documents reads the winners of a lattice as they were published."""
+"""The views that the documents make with Spark have the present facts of the examples."""
 
 from __future__ import annotations
 
-import json
-import re
-import tarfile
-from collections import Counter
-from pathlib import Path
-
+import documented_views
+import pytest
+from examples.cases import FOLDER
 from spark_backend import MARKS
-
-from streamreasoner.state import migrate
+from thorough import THOROUGH
 
 pytestmark = MARKS
 
-ROOT = Path(__file__).parents[2]
+EXAMPLES = ["gdpr-erasure", "sensor-windows", "shortest-paths"]
+"""Those with recursive and plain lattices, triples and facts that expire."""
+if THOROUGH:
+    EXAMPLES = sorted(path.parent.name for path in FOLDER.glob("*/rules.dl"))
 
 
-def test_the_winners_by_the_order_of_terms(spark, tmp_path):
-    """Executors compare terms with the keys that the engine's order has."""
-    with tarfile.open(ROOT / "tests/states/66d5e30.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
-    migrate(tmp_path / "state/tables")
-    sums = Counter()
-    for predicate, args, diff in json.loads((tmp_path / "record.json").read_text())["changes"]:
-        if predicate == "distance":
-            sums[tuple(args)] += diff
-    text = (ROOT / "docs/operations.md").read_text("utf-8")
-    [program] = re.findall(r"^```python\n(from pyspark.*?)^```", text, re.MULTILINE | re.DOTALL)
-    program = program.replace("state/tables", f"file:{tmp_path}/state/tables")
-    names: dict[str, object] = {}
-    exec(program, names)  # noqa: S102 - the document's program
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_views_have_the_present_facts(name, spark, tmp_path):
+    """Of every lattice of the example, and of one other predicate; of all in the long profile."""
+    facts = documented_views.store(name, tmp_path)
+    program = documented_views.program("pyspark", f"file:{tmp_path}")
+    assert program["spark"].sparkContext is spark.sparkContext
+    others = [each for each in facts if each[2] is None]
+    chosen = facts if THOROUGH else [each for each in facts if each[2] is not None] + others[-1:]
 
-    assert names["spark"].sparkContext is spark.sparkContext
-    assert sorted(tuple(row) for row in names["winners"]) == sorted(+sums)
+    for predicate, arity, best, expected in chosen:
+        program["view"](predicate, arity, best)
+        rows = spark.sql(f"SELECT * FROM {predicate}").collect()  # noqa: S608 - a predicate
+
+        assert sorted(tuple(row) for row in rows) == expected

@@ -24,7 +24,6 @@ def blocks(language):
 
 
 QUERIES = blocks("sql")
-PROGRAMS = blocks("python")
 
 
 @pytest.fixture(scope="module")
@@ -83,13 +82,3 @@ def test_the_winners_of_a_lattice(state):
 
     assert facts(tables, QUERIES[1]) == winners
     assert set(winners) < set(candidates)
-
-
-def test_the_winners_by_the_order_of_terms(state, monkeypatch):
-    """The program for DuckDB returns the winner of each group, whatever its kind."""
-    tables, record = state
-    monkeypatch.chdir(tables.parent.parent)
-    names: dict[str, object] = {}
-    exec(PROGRAMS[0], names)  # noqa: S102 - the document's program
-
-    assert sorted(names["winners"]) == published(record, "distance")
