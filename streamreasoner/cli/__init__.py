@@ -31,6 +31,7 @@ from streamreasoner.cli.operation.migrate import migrate
 from streamreasoner.cli.operation.purge import purge
 from streamreasoner.cli.operation.rebuild import rebuild
 from streamreasoner.cli.operation.run import run
+from streamreasoner.cli.operation.snapshot import snapshot
 from streamreasoner.cli.operation.state import state
 from streamreasoner.errors import StreamReasonerError
 
@@ -45,6 +46,7 @@ app.command()(rebuild)
 app.command()(state)
 app.command()(diff)
 app.command()(history)
+app.command()(snapshot)
 app.command()(purge)
 app.command()(check)
 app.command()(check_shapes)

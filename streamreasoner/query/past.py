@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.plan.program_plan import Lattice
     from streamreasoner.program.checked import CheckedProgram
+    from streamreasoner.query.facts import Terms
     from streamreasoner.state.past.epochs import Past
     from streamreasoner.state.past.stored_terms import StoredTerms
 
@@ -107,6 +108,35 @@ class PastFacts:
         rows = self._rows(pattern.predicate, epoch)
         rows = rows[matching(pattern, rows, self._terms)]
         yield from decode_facts(pattern.predicate, in_order(rows, self._terms), self._terms)
+
+    def published(
+        self, predicate: str, epoch: int, *, asserted: bool
+    ) -> tuple[NDArray[np.int32], Terms]:
+        """The facts that an output topic has of a predicate, if it has all of its changes.
+
+        Args:
+            predicate: A predicate of the program in effect.
+            epoch: At whose end.
+            asserted: Whether facts that are asserted are among them.
+
+        Returns:
+            Rows of ids in order, of shape (n, arity), and the terms of the ids.
+
+        Raises:
+            StateError: The epoch cannot be asked for, or the state is damaged.
+        """
+        rows = self._rows(predicate, epoch)
+        if not asserted:
+            given = [
+                candidates(block.args[at_zero], block.multiplicity[at_zero])
+                for block in self.past.trace(epoch, {predicate})
+                for at_zero in (block.iteration == 0,)
+            ]
+            both = np.concatenate([rows, *given])
+            signs = np.ones(len(both), np.int64)
+            signs[len(rows) :] = -1
+            rows = candidates(both, signs)
+        return in_order(rows, self._terms), self._terms
 
     def differences(self, first: int, last: int) -> Iterator[tuple[Fact, int]]:
         """The facts that are present at the end of one of two epochs only, in order.

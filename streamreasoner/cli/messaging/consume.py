@@ -9,11 +9,13 @@ import sys
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
+from pathlib import Path  # noqa: TC003 - typer reads it
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
 from streamreasoner.cli.options import ConfigFile, Written  # noqa: TC001 - typer reads them
+from streamreasoner.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,6 +32,10 @@ def consume(
     from_beginning: Annotated[
         bool, typer.Option("--from-beginning", help="Start at the oldest message.")
     ] = False,
+    offsets: Annotated[
+        Path | None,
+        typer.Option(help="Start where a snapshot ends: the file of `snapshot --offsets`."),
+    ] = None,
     written: Annotated[
         Written | None,
         typer.Option(
@@ -50,7 +56,11 @@ def consume(
     does that for each message without updates.
     """
     from streamreasoner.config import load
+    from streamreasoner.io.kafka.offsets.positions import Position
     from streamreasoner.io.kafka.topics import consume as read_topic
+
+    if from_beginning and offsets is not None:
+        raise ConfigError("Give --from-beginning or --offsets, not both.")
 
     loaded = load(config)
     kafka = loaded.kafka
@@ -58,7 +68,8 @@ def consume(
     values = _values if written is None else _values_in(written, loaded.input)
     # What is printed for a single message must stand beside it.
     alone = headers or name == kafka.dead_letter_topic
-    polls = read_topic(kafka, name, from_beginning=from_beginning)
+    start = None if offsets is None else Position.read(offsets).of(name)
+    polls = read_topic(kafka, name, from_beginning=from_beginning, offsets=start)
     with closing(polls), suppress(KeyboardInterrupt, BrokenPipeError):
         for messages in _at_most(count, polls):
             for group in ([message] for message in messages) if alone else [messages]:

@@ -27,7 +27,7 @@ from streamreasoner.io.kafka.access.roles import Role
 from streamreasoner.io.kafka.clients import ANSWER_SECONDS, unreachable
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator, Mapping
 
     from streamreasoner.config import KafkaConfig
     from streamreasoner.io.codec.encode import Message
@@ -155,25 +155,40 @@ def _producer(kafka: KafkaConfig, topic: str) -> Iterator[KafkaProducer]:
 
 
 def consume(
-    kafka: KafkaConfig, topic: str, *, from_beginning: bool
+    kafka: KafkaConfig,
+    topic: str,
+    *,
+    from_beginning: bool = False,
+    offsets: Mapping[int, int] | None = None,
 ) -> Generator[list[Received], None, None]:
     """Committed messages of a topic, without end; empty lists while none come.
 
+    Args:
+        kafka: The cluster.
+        topic: The topic.
+        from_beginning: Whether to start at the oldest message, not at the end.
+        offsets: Where to start in each partition; others are new, and start at their beginning.
+
     Raises:
-        BrokerError: Kafka does not answer or lacks the topic.
+        BrokerError: Kafka does not answer, lacks the topic or the messages from these offsets on.
     """
-    with _consumer(kafka, topic, from_beginning=from_beginning) as consumer:
+    beginning = from_beginning or offsets is not None
+    with consumer_of(kafka, topic, Role.CONSUME, from_beginning=beginning) as consumer:
+        if offsets is not None:
+            _seek(consumer, topic, offsets)
         while True:
             yield _poll(consumer)
 
 
-def read_all(kafka: KafkaConfig, topic: str) -> Generator[Received, None, None]:
+def read_all(
+    kafka: KafkaConfig, topic: str, role: Role = Role.CONSUME
+) -> Generator[Received, None, None]:
     """The messages of a topic, of committed transactions before the first open one.
 
     Raises:
         BrokerError: Kafka does not answer in time or lacks the topic.
     """
-    with _consumer(kafka, topic, from_beginning=True) as consumer:
+    with consumer_of(kafka, topic, role, from_beginning=True) as consumer:
         # To this client, a topic ends at the last stable offset.
         ends = consumer.end_offsets(list(consumer.assignment()))
         deadline = time.monotonic() + _READ_SECONDS
@@ -186,11 +201,29 @@ def read_all(kafka: KafkaConfig, topic: str) -> Generator[Received, None, None]:
 
 
 @contextmanager
-def _consumer(kafka: KafkaConfig, topic: str, *, from_beginning: bool) -> Iterator[KafkaConsumer]:
+def consumer_of(
+    kafka: KafkaConfig,
+    topic: str,
+    role: Role,
+    *,
+    from_beginning: bool,
+    **settings: object,
+) -> Iterator[KafkaConsumer]:
+    """A consumer of all partitions of a topic, without a group.
+
+    Args:
+        kafka: The cluster.
+        topic: The topic.
+        role: The role that reads it.
+        from_beginning: Whether it begins at the oldest message, not at the end.
+        settings: More settings of the consumer; it is `read_committed` without them.
+
+    Raises:
+        BrokerError: Kafka does not answer, lacks the topic, or refuses.
+    """
     with _explain_unreachable(kafka):
         consumer = KafkaConsumer(
-            **kafka_python(kafka),
-            isolation_level="read_committed",
+            **{**kafka_python(kafka), "isolation_level": "read_committed", **settings},
             enable_auto_commit=False,
             auto_offset_reset="earliest" if from_beginning else "latest",
         )
@@ -205,11 +238,34 @@ def _consumer(kafka: KafkaConfig, topic: str, *, from_beginning: bool) -> Iterat
         yield consumer
     except KafkaError as error:
         rights = [on_topic(READ, topic)]
-        raise refused_command(kafka, error, rights, Role.CONSUME) or BrokerError(
+        raise refused_command(kafka, error, rights, role) or BrokerError(
             f"Cannot read from Kafka: {_reason(error)}"
         ) from None
     finally:
         consumer.close()
+
+
+def _seek(consumer: KafkaConsumer, topic: str, offsets: Mapping[int, int]) -> None:
+    """Start at offsets, whose messages the topic must have."""
+    partitions = sorted(consumer.assignment())
+    first, last = consumer.beginning_offsets(partitions), consumer.end_offsets(partitions)
+    gone = sorted(offsets.keys() - {each.partition for each in partitions})
+    problems = [f"partition {number} does not exist" for number in gone]
+    for each in partitions:
+        offset = offsets.get(each.partition, 0)
+        if first[each] <= offset <= last[each]:
+            consumer.seek(each, offset)
+        else:
+            problems.append(
+                f"offset {offset} of partition {each.partition} is not one of {first[each]} to "
+                f"{last[each]}"
+            )
+    if problems:
+        raise BrokerError(
+            f"The topic {topic} cannot be read from these offsets on: {'; '.join(problems)}. "
+            "Messages were deleted, or the topic was created again. Take a new snapshot: "
+            "streamreasoner snapshot --config FILE."
+        )
 
 
 def _poll(consumer: KafkaConsumer) -> list[Received]:

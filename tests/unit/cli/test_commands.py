@@ -18,6 +18,7 @@ COMMANDS = {
     "state": ("streamreasoner.cli.operation.state", "--config missing.toml"),
     "diff": ("streamreasoner.cli.operation.diff", "0 1 --config missing.toml"),
     "history": ("streamreasoner.cli.operation.history", "p(1) --config missing.toml"),
+    "snapshot": ("streamreasoner.cli.operation.snapshot", "--config missing.toml"),
     "purge": ("streamreasoner.cli.operation.purge", "--config missing.toml"),
     "check": ("streamreasoner.cli.offline.check", "missing.dl"),
     "check-shapes": ("streamreasoner.cli.offline.check_shapes", "missing.ttl"),

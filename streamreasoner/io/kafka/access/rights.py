@@ -120,6 +120,10 @@ def of_role(config: Config, role: Role) -> tuple[Right, ...]:
         case Role.TOPICS:
             names = [name for name, _ in topic_roles(kafka, control_topic)]
             return tuple(on_topic(each, name) for name in names for each in (CREATE, DESCRIBE))
+        case Role.SNAPSHOT:
+            return tuple(
+                on_topic(READ, topic) for topic in (kafka.output_topic, kafka.progress_topic)
+            )
 
 
 def commands(config: Config, role: Role, principal: str, settings: str) -> Iterator[str]:

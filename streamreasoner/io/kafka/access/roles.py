@@ -1,12 +1,13 @@
 """Who connects to a cluster with access control. Invariant: each role has rights of its own.
 
-| role      | is the user of                                 |
-|-----------|------------------------------------------------|
-| `run`     | a pipeline                                     |
-| `produce` | the command `produce`, to the input topics     |
-| `consume` | the command `consume`, from the output topic   |
-| `rules`   | the commands `rules`, with `--wait`            |
-| `topics`  | the command `topics create`                    |
+| role       | is the user of                                |
+|------------|-----------------------------------------------|
+| `run`      | a pipeline                                    |
+| `produce`  | the command `produce`, to the input topics    |
+| `consume`  | the command `consume`, from the output topic  |
+| `rules`    | the commands `rules`, with `--wait`           |
+| `topics`   | the command `topics create`                   |
+| `snapshot` | the command `snapshot`                        |
 """
 
 from __future__ import annotations
@@ -22,3 +23,4 @@ class Role(StrEnum):
     CONSUME = "consume"
     RULES = "rules"
     TOPICS = "topics"
+    SNAPSHOT = "snapshot"

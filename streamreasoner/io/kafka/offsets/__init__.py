@@ -1,0 +1,1 @@
+"""Offsets of topics. Invariant: they are looked up, and none is committed to Kafka."""
