@@ -2,7 +2,7 @@
 
 The process sends itself SIGKILL at the named point of the first epoch from EPOCH on. The point
 `ignore-marker` kills nothing: it ignores the progress marker, a bug that the fault tests must
-detect.
+detect. Nor does `clock`, which makes the clock wrong.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -134,6 +135,12 @@ def ignore_marker():
     recovery.resume = lambda *parts: replace(recover(*parts), published=-1)
 
 
+def jump():
+    """Let the clock of Python be as wrong as a file says, in seconds."""
+    right, file = time.time, Path(os.environ["WRONG_CLOCK"])
+    time.time = lambda: right() + float(file.read_text() or 0)
+
+
 def main():
     """Run the pipeline with one point armed."""
     config, point, epoch = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -151,6 +158,8 @@ def main():
             die_within_publish(epoch)
         case "ignore-marker":
             ignore_marker()
+        case "clock":
+            jump()
     app.run(load(config), observer)
 
 

@@ -1,12 +1,17 @@
-"""SIGKILL of the broker under a running pipeline: it recovers, or fails and is restarted."""
+"""The broker is killed or silent under a running pipeline: it goes on, or fails and is restarted."""
 
 from __future__ import annotations
 
 import gc
+import os
 import random
+import signal
+import subprocess
+from contextlib import suppress
 
 import pytest
 from graphs import RULES, expected, random_edges
+from half_open import Proxy
 from pipelines import (
     changes,
     eventually,
@@ -19,12 +24,18 @@ from pipelines import (
     terminate,
     triple,
 )
+from thorough import THOROUGH
 
 from streamreasoner.io.kafka.broker import Broker
 
 # Clients of kafka-python drop a connection that a killed broker leaves half open, and do not close
 # its socket.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+OUTAGE_SECONDS = 60 if THOROUGH else 4
+ONLY_THOROUGH = pytest.mark.skipif(
+    not THOROUGH, reason="takes a minute or more; part of `make test-thorough`"
+)
+_ADVERTISED = "advertised.listeners=PLAINTEXT://127.0.0.1:{}\n"
 
 
 @pytest.fixture(autouse=True)
@@ -34,39 +45,86 @@ def _no_open_sockets():
     gc.collect()
 
 
-def test_the_broker_is_killed_twice(tmp_path):
-    """Input before, between and after the crashes is evaluated once, with restarts if needed."""
+def last(process):
+    """Let an outage last, unless the pipeline ends in it."""
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(OUTAGE_SECONDS)
+
+
+def restarted(broker, _):
+    """The broker is killed and started again."""
+    broker.kill()
+    broker.start()
+
+
+def away(broker, process):
+    """The broker is killed, and away for some time."""
+    broker.kill()
+    last(process)
+    broker.start()
+
+
+def silent(broker, process):
+    """The broker is stopped for some time: connections stay and can be made, without an answer."""
+    os.kill(broker.pid, signal.SIGSTOP)
+    try:
+        last(process)
+    finally:
+        os.kill(broker.pid, signal.SIGCONT)
+
+
+OUTAGES = (restarted, silent, pytest.param(away, marks=ONLY_THOROUGH))
+
+
+def go_on(broker, case, outage, log):
+    """Input before, between and after two outages is evaluated once, with restarts if needed."""
     rng = random.Random(5)
-    with Broker(tmp_path / "kafka") as broker, (tmp_path / "driver.log").open("ab") as log:
-        case = new_case(broker, tmp_path / "case", RULES)
-        command = ["-m", "streamreasoner", "run", "--config", case.file]
-        process, sent, exits = spawn(command, log), [], []
-        try:
-            for crash in range(3):
-                now = list(random_edges(rng, 100))
-                records = produce(case, (triple(*args, diff=diff) for args, diff in now))
-                sent += now
-                ends = {record.partition: record.offset + 1 for record in records}
+    command = ["-m", "streamreasoner", "run", "--config", case.file]
+    process, sent, exits = spawn(command, log), [], []
+    try:
+        for number in range(3):
+            now = list(random_edges(rng, 100))
+            records = produce(case, (triple(*args, diff=diff) for args, diff in now))
+            sent += now
+            ends = {record.partition: record.offset + 1 for record in records}
 
-                def behind():
-                    nonlocal process
-                    if process.poll() is not None:
-                        exits.append(process.returncode)
-                        process = spawn(command, log)
-                    done = published(case)
-                    return any(done.get(p, 0) < end for p, end in ends.items())  # noqa: B023
+            def behind():
+                nonlocal process
+                if process.poll() is not None:
+                    exits.append(process.returncode)
+                    process = spawn(command, log)
+                done = published(case)
+                return any(done.get(p, 0) < end for p, end in ends.items())  # noqa: B023
 
-                # Each reading makes a consumer, which takes more CPU time than the pipeline.
-                eventually(behind, expected=False, every=1)
-                if crash < 2:
-                    broker.kill()
-                    broker.start()
-            assert terminate(process) in (0, 1)
-        finally:
-            process.kill()
-            process.wait()
-        assert all(code == 1 for code in exits)
-        assert "Traceback" not in (tmp_path / "driver.log").read_text()
-        output = changes(case)
+            # Each reading makes a consumer, which takes more CPU time than the pipeline.
+            eventually(behind, expected=False, every=1)
+            if number < 2:
+                outage(broker, process)
+        assert terminate(process) in (0, 1)
+    finally:
+        process.kill()
+        process.wait()
+    assert all(code == 1 for code in exits)
+    output = changes(case)
     assert no_change_twice(output)
     assert net(output) == expected(sent)
+
+
+@pytest.mark.parametrize("outage", OUTAGES)
+def test_the_broker_is_out_twice(tmp_path, outage):
+    """All input is evaluated once, and no traceback is shown."""
+    with Broker(tmp_path / "kafka") as broker, (tmp_path / "driver.log").open("ab") as log:
+        go_on(broker, new_case(broker, tmp_path / "case", RULES), outage, log)
+    assert "Traceback" not in (tmp_path / "driver.log").read_text()
+
+
+@ONLY_THOROUGH
+def test_connections_are_half_open(tmp_path):
+    """Those of the pipeline carry nothing any more, while the broker answers new ones."""
+    with Proxy() as proxy, (tmp_path / "driver.log").open("ab") as log:
+        with Broker(tmp_path / "kafka", _ADVERTISED.format(proxy.port)) as broker:
+            proxy.target = int(broker.bootstrap_servers.rpartition(":")[2])
+            case = new_case(f"127.0.0.1:{proxy.port}", tmp_path / "case", RULES)
+            go_on(broker, case, lambda *_: proxy.drop(), log)
+    assert proxy.dropped
+    assert "Traceback" not in (tmp_path / "driver.log").read_text()

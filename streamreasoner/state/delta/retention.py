@@ -19,6 +19,7 @@ from streamreasoner.engine.updates import TRACE_EPOCHS
 from streamreasoner.state.delta import checkpoint, log
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from streamreasoner.state.delta.snapshot import Snapshot
@@ -63,8 +64,17 @@ def without_deleted(directory: Path, snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, removed=removed)
 
 
-def delete_files(directory: Path, snapshot: Snapshot, retention: Retention = DEFAULT) -> None:
-    """Delete data files that the newest snapshot does not use and that need not be retained."""
+def delete_files(
+    directory: Path, snapshot: Snapshot, retention: Retention, abandoned: Collection[str]
+) -> None:
+    """Delete data files that the newest snapshot does not use and that need not be retained.
+
+    Args:
+        directory: Directory of the table.
+        snapshot: Its newest snapshot.
+        retention: What to retain.
+        abandoned: Files that nobody is about to commit, if the snapshot has never had them.
+    """
     old = time.time() - retention.versions
     used = {unquote(path) for path in snapshot.added}
     removed = {
@@ -78,8 +88,8 @@ def delete_files(directory: Path, snapshot: Snapshot, retention: Retention = DEF
             continue
         if name in removed:
             merged.append((removed[name], name))
-        elif entry.stat().st_mtime < old:
-            # An orphan of a crash; a newer file may be about to be committed.
+        elif name in abandoned and entry.stat().st_mtime < old:
+            # An orphan of a crash; another process may be about to commit a newer file.
             _delete(directory / name)
     merged.sort(reverse=True)
     for position, (moment, name) in enumerate(merged):

@@ -8,6 +8,7 @@ duplicates an epoch.
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 import uuid
@@ -220,7 +221,10 @@ class Table:
         Raises:
             StateError: The table cannot be read.
         """
-        retention.delete_files(self.directory, self.snapshot(), kept)
+        present = {entry.name for entry in os.scandir(self.directory)}
+        # A clock that jumps makes files old that an epoch has written, but not committed yet.
+        abandoned = set() if self._broken.is_set() else present
+        retention.delete_files(self.directory, self.snapshot(), kept, abandoned)
         retention.delete_commits(self.directory, kept)
 
     def files(self) -> list[DataFile]:

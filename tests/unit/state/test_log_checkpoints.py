@@ -119,11 +119,12 @@ def test_files_in_use_are_kept(states):
     table.replace(first, [])
     removed = first[0].path
 
-    retention.delete_files(directory, table.snapshot())
+    orphans = {"orphan.parquet", "young.parquet"}
+    retention.delete_files(directory, table.snapshot(), retention.DEFAULT, orphans)
     present = {path.name for path in directory.glob("*.parquet")}
     assert present == used | {"young.parquet"}
 
-    retention.delete_files(directory, table.snapshot(), Retention(unused_files=0))
+    retention.delete_files(directory, table.snapshot(), Retention(unused_files=0), orphans)
     present = {path.name for path in directory.glob("*.parquet")}
     assert present == (used | {"young.parquet"}) - {removed}
     assert [*retention.without_deleted(directory, table.snapshot()).removed] == []

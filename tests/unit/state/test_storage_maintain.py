@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor
 
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from storage_builders import changes, commit_one, open_tables, restored, trace_rows
+from storage_builders import changes, commit_one, offsets, open_tables, restored, trace_rows
 from thorough import THOROUGH
 
 from streamreasoner.errors import StateError
@@ -140,6 +142,29 @@ def test_files_nobody_uses_are_deleted_after_an_hour(tmp_path):
         commit_one(tables, 4)
         assert len(restored(tables, 5)[0]["triple"]) == 5
     open_tables(tmp_path).close()
+
+
+def test_files_of_an_epoch_that_is_being_written_stay(tmp_path):
+    """However old they seem, as when the clock jumps before they are committed."""
+    with open_tables(tmp_path) as tables:
+        commit_one(tables, 0)
+    identity = Identity("test-application", schemas.LEAST_ARGUMENTS)
+    trace, earlier = Table(tmp_path / "trace", "trace", identity), Future()
+    known = {*trace.directory.glob("*.parquet")}
+    (file,) = trace.files()
+    rows = pq.read_table(trace.directory / file.path, partitioning=None)
+    record = TableRecord(1, 0, {}, offsets(1), None)
+    with ThreadPoolExecutor(1) as pool:
+        append = pool.submit(trace.append, [(rows, file.partition)], record, earlier)
+        while not (new := {*trace.directory.glob("*.parquet")} - known):
+            assert not append.done()
+        for path in new:
+            os.utime(path, (0, 0))
+        trace.clean()
+        earlier.set_result(0)
+        append.result()
+    assert all(path.exists() for path in new)
+    assert len(trace.files()) == len(known) + 1
 
 
 def test_files_of_like_size_are_merged():

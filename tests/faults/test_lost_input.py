@@ -1,0 +1,68 @@
+"""Input or checkpoint that is gone, or another's: a start is refused by name, and publishes nothing."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import pytest
+from kafka import KafkaAdminClient, TopicPartition
+from pipelines import await_published, changes, fact, net, new_case, produce
+from spark_backend import MARKS
+
+from streamreasoner.app import pipeline
+from streamreasoner.errors import StreamReasonerError
+
+pytestmark = MARKS
+
+RULES = "path(?x, ?y) :- edge(?x, ?y) .\n"
+
+
+def edges(first, last):
+    """Messages of edges."""
+    return [fact("edge", number, number + 1) for number in range(first, last)]
+
+
+@pytest.fixture
+def case(broker, tmp_path):
+    """A pipeline that has read 20 messages and was stopped."""
+    found = new_case(broker, tmp_path / "case", RULES, partitions=1)
+    with pipeline(found.config):
+        await_published(found, produce(found, edges(0, 20)))
+    return found
+
+
+def refusal(case):
+    """The message of a start that is refused, or of a pipeline that ends by itself."""
+    before = changes(case)
+    with pytest.raises(StreamReasonerError) as caught, pipeline(case.config) as started:
+        started.query.wait()
+    assert changes(case) == before
+    return str(caught.value)
+
+
+def test_unread_input_that_was_deleted(case):
+    """Retention that is faster than the pipeline is not passed over: the message names the topic."""
+    (topic,) = case.kafka.input_topics
+    produce(case, edges(20, 40))
+    admin = KafkaAdminClient(bootstrap_servers=case.kafka.bootstrap_servers)
+    admin.delete_records({TopicPartition(topic, 0): 30})
+    admin.close()
+    message = refusal(case)
+    assert topic in message
+    assert re.search("deleted|retention", message), message
+    assert len(net(changes(case))) == 20
+
+
+def test_a_checkpoint_that_is_gone_or_foreign(case, broker, tmp_path):
+    """Neither a new checkpoint nor that of another pipeline continues the tables."""
+    other = new_case(broker, tmp_path / "other", RULES, partitions=1)
+    with pipeline(other.config):
+        await_published(other, produce(other, edges(0, 5)))
+    own = case.config.state.checkpoint_directory
+    shutil.rmtree(own)
+    assert "do not belong together" in refusal(case)
+    shutil.copytree(other.config.state.checkpoint_directory, own)
+    message = refusal(case)
+    assert str(own) in message
+    assert re.search("do not belong together|covers the offsets", message), message

@@ -1,0 +1,113 @@
+"""Texts of rules and of shapes: accepted for good, or refused with diagnostics that can be shown."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from fuzz.target import ACCEPTED
+
+from streamreasoner import rulesets
+from streamreasoner.errors import ProgramError
+from streamreasoner.plan.lower.lowering import lower
+from streamreasoner.program.checked import check_source
+from streamreasoner.program.edit import canonical_program
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from streamreasoner.program.checked import CheckedProgram
+
+_TESTS = Path(__file__).parents[1]
+_LONGEST_SEED = 2_000
+_CODE = re.compile(r"SR\d{3}")
+SHAPES = """@prefix sh: <http://www.w3.org/ns/shacl#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+@prefix ex: <http://e/> .
+"""
+_PARAMETERS = (
+    *("sh:minCount 1", "sh:maxCount 2", "sh:datatype xsd:integer", "sh:class ex:C", "sh:nodeKind sh:IRI"),
+    *("sh:minLength 1", 'sh:pattern "^A" ; sh:flags "i"', "sh:in ( ex:a 1 )", "sh:hasValue ex:a"),
+    *("sh:minInclusive 0", "sh:node ex:Other", "sh:equals ex:q", "sh:lessThan ex:q", "sh:not ex:Other"),
+    *('sh:message "bad {$value}"', "sh:severity sh:Warning", "sh:closed true", "sh:uniqueLang true"),
+    *("sh:or ( ex:Other [ sh:minLength 2 ] )", "sh:qualifiedMinCount 1", 'sh:languageIn ( "en" )'),
+)
+_PATHS = ("ex:p", "[ sh:inversePath ex:p ]", "( ex:p ex:q )", "[ sh:zeroOrMorePath ex:p ]")
+
+
+class Programs:
+    """Texts of one kind; see `Target`."""
+
+    batch = 20
+    source: ClassVar[str]
+
+    def check(self, inputs: Sequence[bytes]) -> list[str]:
+        """See `Target`."""
+        return [self._outcome(data.decode("utf-8", "replace")) for data in inputs]
+
+    def _outcome(self, text: str) -> str:
+        try:
+            checked = check_source(text, self.source)
+        except ProgramError as error:
+            assert error.diagnostics
+            str(error).encode()
+            for each in error.diagnostics:
+                if each.span.source == self.source:
+                    assert 0 <= each.span.start <= each.span.end <= len(text) + 1, each
+            return " ".join(sorted({*_CODE.findall(str(error))}))
+        check_accepted(checked)
+        kinds = {type(each).__name__ for rule in checked.rules for each in rule.body}
+        size = min(len(checked.rules), 4), min(len(checked.strata), 3), len(checked.expiries)
+        return f"{ACCEPTED}{sorted(kinds)} {size} {bool(checked.constraints)}"
+
+
+def check_accepted(checked: CheckedProgram) -> None:
+    """A program can be lowered, and its canonical text is the same program."""
+    plan = lower(checked)
+    again = canonical_program(checked, "again")
+    assert again.hash == checked.hash
+    assert lower(again).arities == plan.arities
+
+
+class Rules(Programs):
+    """Texts in the rule language."""
+
+    source = "fuzz.dl"
+
+    def __init__(self) -> None:
+        paths = [*_TESTS.glob("programs/*/program.dl"), *_TESTS.glob("diagnostics/*.dl")]
+        texts = [path.read_bytes() for path in sorted(paths)]
+        texts += [rulesets.text(name).encode() for name in rulesets.names()]
+        self.seeds = [text for text in texts if len(text) < _LONGEST_SEED]
+        self.tokens = [
+            *(b"?x", b"?y", b"_", b":- ", b" .\n", b", ", b"not ", b"!", b"a", b"[?s, ?p, ?o]", b"p(?x)"),
+            *(b"count(?x)", b"min(?x)", b"sum(?x)", b"avg(?x)", b"count(distinct ?x)", b"?z = ?x + 1"),
+            *(b"?x < ?y", b"?x != ?y", b'matches(?x, "a*")', b"skolem(?x)", b"strlen(?x)", b"( ", b" ; "),
+            *(b"@prefix e: <http://e/> .\n", b"@input p/1 .\n", b"@output p .\n", b"@hidden p .\n"),
+            *(b'@expires p/1 after "PT1H" .\n', b'@message p(?x) "{?x}" .\n', b"@import ", b'"rdfs" .'),
+            *(b'"x"@en', b'"1"^^<http://www.w3.org/2001/XMLSchema#integer>', b"1.5e3", b"<http://e/a>"),
+        ]
+
+
+class Shapes(Programs):
+    """Graphs of shapes in Turtle."""
+
+    source = "fuzz.ttl"
+
+    def __init__(self) -> None:
+        texts = [
+            f"{SHAPES}ex:S sh:targetClass ex:C ; sh:property [ sh:path {path} ; {parameter} ] .\n"
+            f"ex:Other sh:nodeKind sh:IRI .\n"
+            for path in _PATHS
+            for parameter in _PARAMETERS
+        ]
+        texts += [f"{SHAPES}ex:S sh:targetSubjectsOf ex:p ; {each} ." for each in _PARAMETERS]
+        self.seeds = [text.encode() for text in texts]
+        self.seeds += [
+            path.read_bytes() for path in sorted(_TESTS.glob("diagnostics/imported/*.ttl"))
+        ]
+        self.tokens = [
+            *(f" {each} ;".encode() for each in (*_PARAMETERS, "sh:path ex:p", "sh:targetNode ex:a")),
+            *(f" {each} ".encode() for each in (*_PATHS, "[ ]", "( )", "_:b", "ex:S", "sh:property")),
+        ]
