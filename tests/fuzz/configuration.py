@@ -40,7 +40,6 @@ class Configuration:
     batch = 50
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="fuzz-configuration-")
         documented = _BLOCK.findall((_ROOT / "docs" / "operations.md").read_text())
         files = [path.read_text() for path in sorted(_ROOT.glob("examples/*/pipeline.toml"))]
         texts = [_MINIMAL, *files, *(_MINIMAL + each for each in documented), *documented]
@@ -52,12 +51,13 @@ class Configuration:
 
     def check(self, inputs: Sequence[bytes]) -> list[str]:
         """See `Target`."""
-        return [self._outcome(data) for data in inputs]
+        with tempfile.TemporaryDirectory(prefix="fuzz-configuration-") as folder:
+            path = Path(folder, "pipeline.toml")
+            return [self._outcome(path, data) for data in inputs]
 
-    def _outcome(self, data: bytes) -> str:
+    def _outcome(self, path: Path, data: bytes) -> str:
         head, _, text = data.partition(b"\n\n") if not data.startswith(b"\n") else (b"", b"", data)
         pairs = (line.partition("=") for line in head.decode("utf-8", "replace").splitlines())
-        path = Path(self._folder.name, "pipeline.toml")
         path.write_bytes(text)
         try:
             config = load(path, {name: value for name, _, value in pairs})

@@ -33,7 +33,7 @@ class Control:
             *(b'{"tick":1767225600000}', b'"tick":', b"\\u0000", b"\\n", b"-62135596800001"),
         ]
         refused = [value for value, *_ in REFUSED.values() if value is not None]
-        texts = [text.decode("utf-8", "replace") for text in rules.seeds[::3] if len(text) < 500]
+        texts = [text.decode("utf-8", "replace") for text in rules.seeds[::8] if len(text) < 500]
         self.seeds = [
             *refused,
             *(control(kind, text) for kind in ("add", "replace") for text in texts),

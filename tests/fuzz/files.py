@@ -46,7 +46,6 @@ class Files:
     batch = 50
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="fuzz-files-")
         of_type = {name: each for each in MESSAGES for name in each.content_types}
         self.seeds = []
         for value, headers, _ in GOOD.values():
@@ -67,11 +66,13 @@ class Files:
 
     def check(self, inputs: Sequence[bytes]) -> list[str]:
         """See `Target`."""
-        return [self._outcome(*data.partition(b"\n")[::2]) for data in inputs]
+        with tempfile.TemporaryDirectory(prefix="fuzz-files-") as folder:
+            parts = (data.partition(b"\n") for data in inputs)
+            return [self._outcome(Path(folder), first, content) for first, _, content in parts]
 
-    def _outcome(self, first: bytes, content: bytes) -> str:
+    def _outcome(self, folder: Path, first: bytes, content: bytes) -> str:
         name = first.removeprefix(_HEADER).decode("utf-8", "replace")
-        path = Path(self._folder.name, name if name in _NAMES else _NAMES[len(name) % len(_NAMES)])
+        path = folder / (name if name in _NAMES else _NAMES[len(name) % len(_NAMES)])
         header = first.startswith(_HEADER)
         path.write_bytes(content)
         format_ = of_suffix(path)

@@ -75,10 +75,14 @@ class Report:
     outcomes: Counter[str] = field(default_factory=Counter)
     findings: dict[str, Finding] = field(default_factory=dict)
 
+    @property
+    def accepted(self) -> int:
+        """How many inputs were accepted."""
+        return sum(n for name, n in self.outcomes.items() if name.startswith(ACCEPTED))
+
     def __str__(self) -> str:
-        accepted = sum(n for name, n in self.outcomes.items() if name.startswith(ACCEPTED))
         return (
-            f"{self.inputs} inputs, {accepted} accepted, {len(self.outcomes)} outcomes,"
+            f"{self.inputs} inputs, {self.accepted} accepted, {len(self.outcomes)} outcomes,"
             f" {self.seconds:.0f} s of processor time, {len(self.findings)} findings"
         )
 

@@ -32,8 +32,11 @@ if TYPE_CHECKING:
     from streamreasoner.config import KafkaConfig
     from streamreasoner.io.codec.encode import Message
 
+# Kafka refuses messages whose times are an hour ahead of its clock, unless the times are its own:
+# a pipeline goes on while the clock of its machine is wrong.
+_OWN_TIME = {"message.timestamp.type": "LogAppendTime"}
 # A derived fact joins terms of several messages, and a dead letter adds headers to a full one.
-_LARGE = {"max.message.bytes": str(8 * 1024 * 1024)}
+_LARGE = {"max.message.bytes": str(8 * 1024 * 1024), **_OWN_TIME}
 _COMPACTED = {
     "cleanup.policy": "compact",
     # Small segments: compaction skips the active one, and readers begin with the whole topic.
@@ -72,9 +75,9 @@ def create_topics(
     plan[kafka.output_topic] = (partitions, {**_LARGE, **(_COMPACTED if upsert else {})})
     plan[kafka.violations_topic] = (partitions, _LARGE)
     plan[kafka.dead_letter_topic] = (1, _LARGE)
-    plan[kafka.progress_topic] = (1, _COMPACTED)
+    plan[kafka.progress_topic] = (1, {**_COMPACTED, **_OWN_TIME})
     if control_topic is not None:
-        plan[control_topic] = (1, {})
+        plan[control_topic] = (1, _OWN_TIME)
     created: dict[str, bool] = {}
     with _explain_unreachable(kafka):
         admin = KafkaAdminClient(**_bounded(kafka))

@@ -6,6 +6,7 @@ a document; in a message one made of its place in the cluster, so that a replay 
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import IO, TYPE_CHECKING, cast
 
@@ -14,9 +15,11 @@ import pyarrow as pa
 import pyoxigraph
 
 from streamreasoner.errors import DataError, TermError
+from streamreasoner.io.formats.reading import nesting
 from streamreasoner.io.formats.reading.diff_header import diff_headers
 from streamreasoner.io.formats.reading.document import opened, reading
 from streamreasoner.io.formats.reading.format import Facts, UpdateRows
+from streamreasoner.io.formats.reading.nesting import TOO_DEEP, Nesting, Shallow
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 from streamreasoner.lang.ast import bracketed
 from streamreasoner.rdf.terms import canonical
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 TRIPLE_PART = "Triple"
 """What the parts of such messages are called."""
 _BATCH = 1 << 16
+_LIKE_RANDOM = re.compile(rb"_:[0-9a-f]+")
+"""A label such as pyoxigraph makes for a node without one."""
 
 
 def read_document(
@@ -42,7 +47,7 @@ def read_document(
     stream, name = opened(document.source, document.name)
     with stream, reading(name):
         try:
-            parser = parse(stream, syntax)
+            parser = parse(Shallow(stream, _tokens(syntax), name), syntax)
             while quads := list(islice(parser, _BATCH)):
                 for arity, numbered in _by_arity(quads).items():
                     terms = [str(term) for _, terms in numbered for term in terms]
@@ -73,6 +78,8 @@ def read_values(
     groups: dict[int, list[tuple[int, int, tuple[str, ...]]]] = {}
     for number, value in enumerate(messages.values()):
         try:
+            if Nesting(_tokens(syntax)).is_too_deep(value):
+                raise SyntaxError(f"The value cannot be read: {TOO_DEEP}")  # noqa: TRY301 - as others
             quads = list(parse(value, syntax))
         except SyntaxError as error:
             error_ = RejectedError(Reason.MALFORMED_DOCUMENT, f"{error.msg}.")
@@ -101,18 +108,26 @@ def parse(source: object, syntax: pyoxigraph.RdfFormat) -> pyoxigraph.QuadParser
     return pyoxigraph.parse(cast("IO[bytes]", source), format=syntax)
 
 
+def _tokens(syntax: pyoxigraph.RdfFormat) -> re.Pattern[bytes]:
+    """What nests in a syntax."""
+    return nesting.JSON if syntax == pyoxigraph.RdfFormat.JSON_LD else nesting.TRIPLE_TERMS
+
+
 class _Labelled:
     """The text of the terms of a message."""
 
     def __init__(self, value: bytes, messages: Messages, number: int) -> None:
-        self._value = value
+        self._written = frozenset(_LIKE_RANDOM.findall(value))
         self._messages = messages
         self._number = number
         self._labels: dict[str, str] = {}
 
     def __call__(self, term: object) -> str:
         text = str(term)
-        if not isinstance(term, pyoxigraph.BlankNode) or text.encode() in self._value:
+        if not isinstance(term, pyoxigraph.BlankNode):
+            return text
+        label = text.encode()
+        if label in self._written or not _LIKE_RANDOM.fullmatch(label):
             return text
         if text not in self._labels:
             place = self._messages.place(self._number)
