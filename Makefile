@@ -6,6 +6,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV ?= .venv
 DURATION ?= 60
+TARGET ?= messages
+RUNS ?= 100000
 ARGS ?=
 
 # Tests start hundreds of processes of the package, so modules are compiled once, whatever the environment says.
@@ -15,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # so that all workers end at the same time. Two cores have work for a third worker while processes start and time out;
 # a fourth would only warm up one more JVM.
 WORKERS := -n 3 --dist loadscope --no-loadscope-reorder
-THOROUGH_TESTS := tests/examples tests/faults tests/laws $(wildcard tests/integration/test_*_on_spark.py) \
+THOROUGH_TESTS := tests/examples tests/faults tests/fuzz tests/laws $(wildcard tests/integration/test_*_on_spark.py) \
 	tests/integration/test_spark_backend.py tests/integration/test_spark_cluster.py \
 	tests/integration/test_kafka_errors.py tests/integration/test_spark_rules_change.py tests/programs tests/unit/backends \
 	tests/integration/test_storage_crash.py tests/unit/state/test_past_damage.py \
@@ -29,7 +31,7 @@ DEV_STAMP := $(VENV)/.dev-$(LOCK)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install
 
 .PHONY: help demo test test-thorough check format format-check lint types imports docstrings house bench
-.PHONY: picture lock clean
+.PHONY: fuzz picture lock clean
 .PHONY: python java
 
 help: ## List the commands
@@ -43,6 +45,9 @@ test: java $(DEV_STAMP) ## Run all tests on real Kafka, Spark and Delta (ARGS="-
 
 test-thorough: java $(DEV_STAMP) ## Run laws and crashes at length, for hours (ARGS="-k name" for some)
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest $(WORKERS) --timeout=0 $(THOROUGH_TESTS) $(ARGS)
+
+fuzz: $(DEV_STAMP) ## Search for inputs that go wrong (TARGET=messages RUNS=100000 ARGS="--guided")
+	$(BIN)/python tests/fuzz/run.py $(TARGET) --runs $(RUNS) $(ARGS)
 
 check: format-check lint types imports docstrings house ## Run every static check
 

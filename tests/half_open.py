@@ -1,4 +1,4 @@
-"""A proxy whose connections go half open: both ends believe in them, and nothing arrives any more."""
+"""A proxy whose connections go half open: both ends believe in them, and nothing arrives."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ class Proxy:
 
     Attributes:
         port: Where it listens.
-        target: Where connections go; set it before the first of them.
+        target: A free port, for the server that connections go to.
         dropped: How many connections went half open.
     """
 
     def __init__(self):
         self._server = socket.create_server(("127.0.0.1", 0))
-        self.port, self.target = self._server.getsockname()[1], None
+        self.port = self._server.getsockname()[1]
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.target = free.getsockname()[1]
         self.dropped = 0
         self._silent, self._sockets = set(), []
         self._lock = threading.Lock()

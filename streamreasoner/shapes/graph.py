@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyoxigraph
 
+from streamreasoner.rdf import nesting
 from streamreasoner.rdf.terms import canonical
 from streamreasoner.rdf.vocabulary import RDF
 
@@ -67,7 +68,10 @@ def read_graph(text: str) -> Graph:
         TermError: A term is not RDF 1.1.
     """
     triples: dict[str, dict[str, list[str]]] = {}
-    parser = pyoxigraph.parse(text.encode(), format=pyoxigraph.RdfFormat.TURTLE)
+    encoded = text.encode()
+    if nesting.Nesting(nesting.TRIPLE_TERMS).is_too_deep(encoded):
+        raise SyntaxError(nesting.TOO_DEEP)
+    parser = pyoxigraph.parse(encoded, format=pyoxigraph.RdfFormat.TURTLE)
     for quad in parser:
         subject, predicate, value = (
             canonical(str(term)) for term in (quad.subject, quad.predicate, quad.object)

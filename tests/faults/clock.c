@@ -3,15 +3,16 @@
    thread at a time of the day, has the right clock, so that such times are corrected. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
-#include <fcntl.h>
 
 /* Of absolute times only those of the day are this long after their beginning. */
 static const time_t FIRST_OF_A_DAY = 1000000000;
@@ -35,7 +36,7 @@ int clock_gettime(clockid_t clock, struct timespec *found) {
 
 int gettimeofday(struct timeval *found, void *zone) {
     int result = syscall(SYS_gettimeofday, found, zone);
-    if (result == 0 && found) found->tv_sec += wrong();
+    if (result == 0) found->tv_sec += wrong();
     return result;
 }
 
@@ -44,6 +45,10 @@ time_t time(time_t *found) {
     clock_gettime(CLOCK_REALTIME, &now);
     if (found) *found = now.tv_sec;
     return now.tv_sec;
+}
+
+int timespec_get(struct timespec *found, int base) {
+    return base == TIME_UTC && clock_gettime(CLOCK_REALTIME, found) == 0 ? base : 0;
 }
 
 static struct timespec corrected(const struct timespec *until) {
@@ -56,6 +61,13 @@ int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, co
     static int (*next)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
     if (!next) next = dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2");
     if (!next) next = dlsym(RTLD_NEXT, "pthread_cond_timedwait");
+    struct timespec right = corrected(until);
+    return next(condition, mutex, &right);
+}
+
+int cnd_timedwait(cnd_t *condition, mtx_t *mutex, const struct timespec *until) {
+    static int (*next)(cnd_t *, mtx_t *, const struct timespec *);
+    if (!next) next = dlsym(RTLD_NEXT, "cnd_timedwait");
     struct timespec right = corrected(until);
     return next(condition, mutex, &right);
 }

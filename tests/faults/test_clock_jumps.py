@@ -1,7 +1,7 @@
-"""The clock of the machine jumps by hours, back and forth: nothing stops, doubles or expires early.
+"""The clock of the machine jumps by hours, back and forth: nothing stops or expires early.
 
-`clock.c` makes the clock of the driver wrong, and in the thorough profile that of its JVM, while the
-broker has the right one. Without a C compiler it is the clock that Python asks for.
+`clock.c` makes the clock of the driver wrong, and in the thorough profile that of its JVM, while
+the broker has the right one. Without a C compiler it is the clock that Python asks for.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import pytest
 from crashes import DRIVER
 from graphs import RULES, expected, random_edges
 from pipelines import (
+    DEADLINE_SECONDS,
     await_published,
     changes,
     committed,
@@ -26,6 +27,7 @@ from pipelines import (
     new_case,
     no_change_twice,
     produce,
+    recreate,
     running,
     terminate,
     triple,
@@ -39,6 +41,8 @@ PRESENCE = """
 occupied(?room) :- seen(_, ?room) .
 """
 ANN, HALL = "<http://example.org/ann>", "<http://example.org/hall>"
+
+
 def ticks(case):
     """The ticks so far."""
     return committed(case, case.config.rules.control_topic)
@@ -58,6 +62,23 @@ def wrong_clock(request, tmp_path, monkeypatch):
     subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
     monkeypatch.setenv("LD_PRELOAD", str(library))
     return clock, "none"
+
+
+def test_a_wrong_clock_is_named(broker, tmp_path, wrong_clock):
+    """Topics with the times of producers refuse what the pipeline publishes, and it says why."""
+    clock, point = wrong_clock
+    case = new_case(broker, tmp_path, RULES, partitions=1)
+    recreate(case, case.kafka.output_topic)
+    recreate(case, case.kafka.progress_topic)
+    if point != "none":
+        pytest.skip("needs a C compiler: the clock of Python stamps no message")
+    [(args, _)] = random_edges(random.Random(8), 1)
+    with running([DRIVER, case.file, point, 0], case) as process:
+        await_published(case, produce(case, [triple(*args, diff=1)]))
+        clock.write_text(str(5 * HOUR))
+        produce(case, [triple(*reversed(args), diff=1)])
+        assert process.wait(DEADLINE_SECONDS) == 1
+    assert "clock of this machine is an hour or more ahead" in (tmp_path / "driver.log").read_text()
 
 
 def test_the_clock_jumps(broker, tmp_path, wrong_clock):

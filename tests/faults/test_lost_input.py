@@ -1,4 +1,4 @@
-"""Input or checkpoint that is gone, or another's: a start is refused by name, and publishes nothing."""
+"""Input that is gone, or a wrong checkpoint: a start is refused, and publishes nothing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def refusal(case):
 
 
 def test_unread_input_that_was_deleted(case):
-    """Retention that is faster than the pipeline is not passed over: the message names the topic."""
+    """Retention that is faster than the pipeline is named, with the topic."""
     (topic,) = case.kafka.input_topics
     produce(case, edges(20, 40))
     admin = KafkaAdminClient(bootstrap_servers=case.kafka.bootstrap_servers)

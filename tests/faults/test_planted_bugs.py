@@ -79,8 +79,8 @@ BUGS = {
     ),
     "the marker is not read": Bug(
         "pipeline/recovery.py",
-        "return Resume(before, published, previous)",
-        "return Resume(before, -1, previous)",
+        "return Resume(checkpoint.next, published, previous)",
+        "return Resume(checkpoint.next, -1, previous)",
         "tests/faults/test_kill_driver.py",
     ),
     "the last epoch is not restored": Bug(
@@ -133,8 +133,8 @@ BUGS = {
     ),
     "a failed transaction is passed over": Bug(
         "io/kafka/sink.py",
-        "            raise self._error(f\"publish epoch {publication.marker.epoch}\", error) from None",
-        "            return published",
+        'raise self._error(f"publish epoch {publication.marker.epoch}", error) from None',
+        "return published",
         "tests/faults/test_kill_broker.py",
     ),
     "a hostile message is read with its neighbours": Bug(

@@ -27,7 +27,7 @@ from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.terms import holds_nul
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from streamreasoner.io.formats.reading.format import Facts
 
@@ -62,7 +62,14 @@ class Files:
             b"edge.nt\n" + f"{LINE}\n{LINE[:-9]}\n{LINE}".encode(),
         ]
         self.tokens = [f"{name}\n".encode() for name in _NAMES]
-        self.tokens += [b"TX .\n", b"TA .\n", b"A ", b"D ", b'PA "" <http://e/> .\n', b"\xef\xbb\xbf"]
+        self.tokens += [
+            b"TX .\n",
+            b"TA .\n",
+            b"A ",
+            b"D ",
+            b'PA "" <http://e/> .\n',
+            b"\xef\xbb\xbf",
+        ]
 
     def check(self, inputs: Sequence[bytes]) -> list[str]:
         """See `Target`."""
@@ -79,7 +86,9 @@ class Files:
         sent = outcome(lambda: sent_facts(path, Sending(header=header)))
         if format_ not in DOCUMENTS:
             return self._shown(path, sent)
-        loaded = outcome(lambda: facts(dictionary := Dictionary(), load(path, dictionary, header=header)))
+        loaded = outcome(
+            lambda: facts(dictionary := Dictionary(), load(path, dictionary, header=header))
+        )
         assert same(refused_nul(loaded), sent), (loaded, sent)
         bad_lines: list[object] = []
         read = outcome(

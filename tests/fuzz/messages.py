@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -114,9 +113,32 @@ class Messages:
             *(b"\nts=", b"\ndiff=-2\n", b"\ncontent-type=", b"\ntopic=", b"\nkey=\xff", b"\n\n"),
             *(b"topic=json-rows\n\n", b"topic=debezium\n\n", b"topic=with-keys\nkey=a\n"),
             *(b'{"op":"u","before":', b',"after":', b'"ts":"2026-01-01T00:00:00Z"', b'"diff":-1'),
-            *(b'"predicate":"edge","args":[', b"TX .\n", b"TC .\n", b"TA .\n", b'PA "e" <http://e/> .\n'),
-            *(b"A ", b"D ", b"<http://e/a> ", b"_:b ", b'"x"@en-GB ', b"^^<http://e/d> ", b"@prefix "),
-            *(b'"@id":', b'"@context":{', b'"@graph":[', b'"@list":[', b"<< ", b" >>", b"<<( ", b"GRAPH "),
+            *(
+                b'"predicate":"edge","args":[',
+                b"TX .\n",
+                b"TC .\n",
+                b"TA .\n",
+                b'PA "e" <http://e/> .\n',
+            ),
+            *(
+                b"A ",
+                b"D ",
+                b"<http://e/a> ",
+                b"_:b ",
+                b'"x"@en-GB ',
+                b"^^<http://e/d> ",
+                b"@prefix ",
+            ),
+            *(
+                b'"@id":',
+                b'"@context":{',
+                b'"@graph":[',
+                b'"@list":[',
+                b"<< ",
+                b" >>",
+                b"<<( ",
+                b"GRAPH ",
+            ),
         ]
         self._good = [
             (row(message(value, headers)), expected)

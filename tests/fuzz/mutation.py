@@ -9,15 +9,67 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _INTERESTING = (
-    *(b"\0", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\xf4\x90\x80\x80"),
-    *("é".encode(), "e\u0301".encode(), "\u202e".encode(), "\U0001f600".encode(), "\ufffe".encode()),
-    *(b"\\", b"\\u0000", b"\\ud800", b"\\U00110000", b"\\u00e9", b'"', b"'", b"\n", b"\r", b"\t", b" "),
-    *(b"0", b"-1", b"1e999", b"-0.0", b"1" * 25, b"9223372036854775808", b"2147483648", b"0.1e-400"),
-    *(b"[", b"]", b"{", b"}", b"(", b")", b"<", b">", b",", b".", b";", b":", b"#", b"@", b"_:", b"%00"),
+    *(
+        b"\0",
+        b"\xff",
+        b"\xc3",
+        b"\xed\xa0\x80",
+        b"\xef\xbb\xbf",
+        b"\xe2\x80\xa8",
+        b"\xf4\x90\x80\x80",
+    ),
+    *(
+        "é".encode(),
+        "e\u0301".encode(),
+        "\u202e".encode(),
+        "\U0001f600".encode(),
+        "\ufffe".encode(),
+    ),
+    *(
+        b"\\",
+        b"\\u0000",
+        b"\\ud800",
+        b"\\U00110000",
+        b"\\u00e9",
+        b'"',
+        b"'",
+        b"\n",
+        b"\r",
+        b"\t",
+        b" ",
+    ),
+    *(
+        b"0",
+        b"-1",
+        b"1e999",
+        b"-0.0",
+        b"1" * 25,
+        b"9223372036854775808",
+        b"2147483648",
+        b"0.1e-400",
+    ),
+    *(
+        b"[",
+        b"]",
+        b"{",
+        b"}",
+        b"(",
+        b")",
+        b"<",
+        b">",
+        b",",
+        b".",
+        b";",
+        b":",
+        b"#",
+        b"@",
+        b"_:",
+        b"%00",
+    ),
     *(b"null", b"true", b"NaN", b"Infinity", b"9999-12-31T23:59:59Z", b"2026-02-30T00:00:00Z"),
 )
 _LETTERS = [letter.encode() for letter in "abcxyzEG012379 -+.,:/_%é"]
-_LONGEST, _MOST = 4_096, 5_000
+_LONGEST, _PIECE, _MOST = 4_096, 40, 5_000
 
 
 class Mutator:
@@ -59,27 +111,27 @@ class Mutator:
         rng = self._rng
         start = rng.randint(0, len(data))
         end = min(len(data), start + rng.choice((1, 1, 2, 4, 8, 32)))
+        before, part, after = data[:start], data[start:end], data[end:]
         match rng.randrange(10):
             case 0:
-                return data[:start] + data[end:]
+                part = b""
             case 1:
-                return data[:start] + bytes([rng.randrange(256)]) + data[start + 1 :]
+                part = bytes([rng.randrange(256)]) + part[1:]
             case 2:
-                return data[:start] + rng.choice(self._tokens) + data[start:]
+                part = rng.choice(self._tokens) + part
             case 3:
-                return data[:start] + rng.choice(self._tokens) + data[end:]
+                part = rng.choice(self._tokens)
             case 4:
-                return data[:end] + data[start:end] * rng.choice((1, 1, 2, 40)) + data[end:]
+                part += part * rng.choice((1, 1, 2, 40))
             case 5:
                 other = self._chosen()
-                return data[:start] + other[rng.randint(0, len(other)) :]
+                part, after = other[rng.randint(0, len(other)) :], b""
             case 6:
                 other = self._chosen()
                 at = rng.randint(0, len(other))
-                return data[:start] + other[at : at + 40] + data[end:]
+                part = other[at : at + _PIECE]
             case 7 | 8:
-                return data[:start] + rng.choice(_LETTERS) + data[start + 1 :]
+                part = rng.choice(_LETTERS) + part[1:]
             case _:
-                first, second = sorted((start, rng.randint(0, len(data))))
-                middle = data[first:second]
-                return data[:first] + middle[::-1] + data[second:]
+                part = part[::-1]
+        return before + part + after

@@ -1,4 +1,4 @@
-"""Texts of rules and of shapes: accepted for good, or refused with diagnostics that can be shown."""
+"""Texts of rules and of shapes: accepted for good, or refused with diagnostics."""
 
 from __future__ import annotations
 
@@ -27,10 +27,27 @@ SHAPES = """@prefix sh: <http://www.w3.org/ns/shacl#> .
 @prefix ex: <http://e/> .
 """
 _PARAMETERS = (
-    *("sh:minCount 1", "sh:maxCount 2", "sh:datatype xsd:integer", "sh:class ex:C", "sh:nodeKind sh:IRI"),
+    *(
+        "sh:minCount 1",
+        "sh:maxCount 2",
+        "sh:datatype xsd:integer",
+        "sh:class ex:C",
+        "sh:nodeKind sh:IRI",
+    ),
     *("sh:minLength 1", 'sh:pattern "^A" ; sh:flags "i"', "sh:in ( ex:a 1 )", "sh:hasValue ex:a"),
-    *("sh:minInclusive 0", "sh:node ex:Other", "sh:equals ex:q", "sh:lessThan ex:q", "sh:not ex:Other"),
-    *('sh:message "bad {$value}"', "sh:severity sh:Warning", "sh:closed true", "sh:uniqueLang true"),
+    *(
+        "sh:minInclusive 0",
+        "sh:node ex:Other",
+        "sh:equals ex:q",
+        "sh:lessThan ex:q",
+        "sh:not ex:Other",
+    ),
+    *(
+        'sh:message "bad {$value}"',
+        "sh:severity sh:Warning",
+        "sh:closed true",
+        "sh:uniqueLang true",
+    ),
     *("sh:or ( ex:Other [ sh:minLength 2 ] )", "sh:qualifiedMinCount 1", 'sh:languageIn ( "en" )'),
 )
 _PATHS = ("ex:p", "[ sh:inversePath ex:p ]", "( ex:p ex:q )", "[ sh:zeroOrMorePath ex:p ]")
@@ -50,16 +67,20 @@ class Programs:
         try:
             checked = check_source(text, self.source)
         except ProgramError as error:
-            assert error.diagnostics
-            str(error).encode()
-            for each in error.diagnostics:
-                if each.span.source == self.source:
-                    assert 0 <= each.span.start <= each.span.end <= len(text) + 1, each
-            return " ".join(sorted({*_CODE.findall(str(error))}))
+            return self._refused(error, text)
         check_accepted(checked)
         kinds = {type(each).__name__ for rule in checked.rules for each in rule.body}
         size = min(len(checked.rules), 4), min(len(checked.strata), 3), len(checked.expiries)
         return f"{ACCEPTED}{sorted(kinds)} {size} {bool(checked.constraints)}"
+
+    def _refused(self, refusal: ProgramError, text: str) -> str:
+        """The codes of the diagnostics, each of which is at a place of the text."""
+        assert refusal.diagnostics
+        str(refusal).encode()
+        for each in refusal.diagnostics:
+            if each.span.source == self.source:
+                assert 0 <= each.span.start <= each.span.end <= len(text) + 1, each
+        return " ".join(sorted({*_CODE.findall(str(refusal))}))
 
 
 def check_accepted(checked: CheckedProgram) -> None:
@@ -81,12 +102,49 @@ class Rules(Programs):
         texts += [rulesets.text(name).encode() for name in rulesets.names()]
         self.seeds = [text for text in texts if len(text) < _LONGEST_SEED]
         self.tokens = [
-            *(b"?x", b"?y", b"_", b":- ", b" .\n", b", ", b"not ", b"!", b"a", b"[?s, ?p, ?o]", b"p(?x)"),
-            *(b"count(?x)", b"min(?x)", b"sum(?x)", b"avg(?x)", b"count(distinct ?x)", b"?z = ?x + 1"),
-            *(b"?x < ?y", b"?x != ?y", b'matches(?x, "a*")', b"skolem(?x)", b"strlen(?x)", b"( ", b" ; "),
+            *(
+                b"?x",
+                b"?y",
+                b"_",
+                b":- ",
+                b" .\n",
+                b", ",
+                b"not ",
+                b"!",
+                b"a",
+                b"[?s, ?p, ?o]",
+                b"p(?x)",
+            ),
+            *(
+                b"count(?x)",
+                b"min(?x)",
+                b"sum(?x)",
+                b"avg(?x)",
+                b"count(distinct ?x)",
+                b"?z = ?x + 1",
+            ),
+            *(
+                b"?x < ?y",
+                b"?x != ?y",
+                b'matches(?x, "a*")',
+                b"skolem(?x)",
+                b"strlen(?x)",
+                b"( ",
+                b" ; ",
+            ),
             *(b"@prefix e: <http://e/> .\n", b"@input p/1 .\n", b"@output p .\n", b"@hidden p .\n"),
-            *(b'@expires p/1 after "PT1H" .\n', b'@message p(?x) "{?x}" .\n', b"@import ", b'"rdfs" .'),
-            *(b'"x"@en', b'"1"^^<http://www.w3.org/2001/XMLSchema#integer>', b"1.5e3", b"<http://e/a>"),
+            *(
+                b'@expires p/1 after "PT1H" .\n',
+                b'@message p(?x) "{?x}" .\n',
+                b"@import ",
+                b'"rdfs" .',
+            ),
+            *(
+                b'"x"@en',
+                b'"1"^^<http://www.w3.org/2001/XMLSchema#integer>',
+                b"1.5e3",
+                b"<http://e/a>",
+            ),
         ]
 
 
@@ -108,6 +166,12 @@ class Shapes(Programs):
             path.read_bytes() for path in sorted(_TESTS.glob("diagnostics/imported/*.ttl"))
         ]
         self.tokens = [
-            *(f" {each} ;".encode() for each in (*_PARAMETERS, "sh:path ex:p", "sh:targetNode ex:a")),
-            *(f" {each} ".encode() for each in (*_PATHS, "[ ]", "( )", "_:b", "ex:S", "sh:property")),
+            *(
+                f" {each} ;".encode()
+                for each in (*_PARAMETERS, "sh:path ex:p", "sh:targetNode ex:a")
+            ),
+            *(
+                f" {each} ".encode()
+                for each in (*_PATHS, "[ ]", "( )", "_:b", "ex:S", "sh:property")
+            ),
         ]

@@ -28,7 +28,9 @@ def main() -> int:
     arguments.add_argument("--runs", type=int, default=100_000, help="how many inputs")
     arguments.add_argument("--seed", type=int, default=0, help="of the random generator")
     arguments.add_argument("--limit", type=float, default=1.0, help="processor seconds of an input")
-    arguments.add_argument("--findings", type=Path, default=Path("findings"), help="folder for them")
+    arguments.add_argument(
+        "--findings", type=Path, default=Path("findings"), help="folder for them"
+    )
     options = arguments.parse_args()
     target = TARGETS[options.target]()
     seeds = [*target.seeds, *crashers(options.target)]
@@ -38,17 +40,17 @@ def main() -> int:
         faulthandler.dump_traceback_later(_HANG_SECONDS, exit=True)
         if time.monotonic() > last[0] + _REPORT_SECONDS:
             last[0] = time.monotonic()
-            print(f"{options.target}: {report}", flush=True)
+            print(f"{options.target}: {report}", flush=True)  # noqa: T201
 
     mutator = Mutator(random.Random(options.seed), target.tokens)
     report = search(target, seeds, mutator, options.runs, options.limit, progress)
     faulthandler.cancel_dump_traceback_later()
-    print(f"{options.target}, seed {options.seed}: {report}")
+    print(f"{options.target}, seed {options.seed}: {report}")  # noqa: T201
     for kind, finding in report.findings.items():
         options.findings.mkdir(parents=True, exist_ok=True)
         name = f"{options.target}-{hashlib.sha256(finding.data).hexdigest()[:8]}"
         (options.findings / name).write_bytes(finding.data)
-        print(f"{options.findings / name}: {kind}\n  {finding.error}")
+        print(f"{options.findings / name}: {kind}\n  {finding.error}")  # noqa: T201
     return 1 if report.findings else 0
 
 

@@ -1,4 +1,4 @@
-"""What is fuzzed, and the search. Invariant: a finding is one input, as small as the search can make it.
+"""What is fuzzed, and the search. Invariant: a finding is as small as the search can make it.
 
 A target checks a batch of inputs: each is accepted or rejected as it is documented, and everything
 else (an exception, a broken law, too much processor time) is a finding.
@@ -87,7 +87,7 @@ class Report:
         )
 
 
-def search(
+def search(  # noqa: PLR0917 - in the order of use
     target: Target,
     seeds: Sequence[bytes],
     mutator: Mutator,

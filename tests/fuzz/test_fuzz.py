@@ -1,4 +1,4 @@
-"""Whatever is read is accepted or rejected as documented: seeds, earlier findings, mutated inputs."""
+"""Whatever is read is accepted or rejected: seeds, earlier findings and mutated inputs."""
 
 from __future__ import annotations
 

@@ -29,8 +29,6 @@ from streamreasoner.io.kafka.clients import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from confluent_kafka import Message as Sent
-
     from streamreasoner.config import KafkaConfig
     from streamreasoner.io.codec.encode import Message, Outgoing
     from streamreasoner.io.kafka.claims import Claim
@@ -76,7 +74,6 @@ class Sink:
     def __init__(self, kafka: KafkaConfig, app_id: str, transaction_timeout: float) -> None:
         self._kafka = kafka
         self._app_id = app_id
-        self._undelivered: KafkaError | None = None
         try:
             self._producer = Producer(
                 librdkafka(
@@ -88,7 +85,6 @@ class Sink:
                     message_max_bytes=_MAX_MESSAGE_BYTES,
                     # The Java clients' partitioner: every client maps a key to the same partition.
                     partitioner="murmur2_random",
-                    delivery_report_only_error=True,
                 )
             )
         except KafkaException as error:
@@ -181,22 +177,14 @@ class Sink:
     ) -> None:
         while True:
             try:
-                self._producer.produce(
-                    topic, value, key, partition, self._note_undelivered, headers=headers
-                )
+                self._producer.produce(topic, value, key, partition, headers=headers)
             except BufferError:
                 self._producer.poll(0.1)
             else:
                 return
 
-    def _note_undelivered(self, error: KafkaError | None, message: Sent) -> None:
-        """Keep the first reason; that of the transaction only counts the messages."""
-        del message
-        self._undelivered = self._undelivered or error
-
     def _error(self, what: str, error: KafkaException) -> BrokerError:
         cause = error.args[0]
-        self._producer.poll(0)
         fenced = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)  # noqa: SLF001
         if cause.code() in fenced:
             return BrokerError(
@@ -213,11 +201,10 @@ class Sink:
         rights = on_transactions(self._app_id), *(on_topic(WRITE, topic) for topic in topics)
         if (refusal := refused_right(kafka, cause, *rights)) is not None:
             return refusal
-        why, way_out = cause.str(), "Restart the process once Kafka is available."
-        if self._undelivered is not None:
-            why = f"{why}: {self._undelivered.str()}"
-            if self._undelivered.code() == KafkaError.INVALID_TIMESTAMP:
-                way_out = _WRONG_CLOCK
+        # The error of a transaction quotes the first one of its messages.
+        is_wrong_time = KafkaError(KafkaError.INVALID_TIMESTAMP).str() in cause.str()
+        way_out = _WRONG_CLOCK if is_wrong_time else "Restart the process once Kafka is available."
         return BrokerError(
-            f"Cannot {what} at {self._kafka.bootstrap_servers}: {why}. Nothing is lost. {way_out}"
+            f"Cannot {what} at {self._kafka.bootstrap_servers}: {cause.str()}. Nothing is lost. "
+            f"{way_out}"
         )

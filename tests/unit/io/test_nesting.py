@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.errors import DataError
+from streamreasoner.errors import DataError, ProgramError
 from streamreasoner.io.codec.decode import NO_LIMITS, Codec
-from streamreasoner.io.formats.reading.nesting import DEEPEST, JSON, TRIPLE_TERMS, Nesting
 from streamreasoner.io.formats.registry import load
 from streamreasoner.io.formats.rejected import Reason
+from streamreasoner.program.checked import check_source
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.rdf.nesting import DEEPEST, JSON, TRIPLE_TERMS, Nesting
 
 LEVELS = 20_000
 """Half of them are enough to end a process."""
@@ -66,6 +67,12 @@ def test_what_is_nested_too_deeply_is_refused(name, tmp_path):
     assert "nested more than 500 levels deep" in rejected.detail
 
 
+def test_shapes_that_are_nested_too_deeply_are_refused():
+    """With a diagnostic."""
+    with pytest.raises(ProgramError, match="SR224 this is not Turtle: it is nested more than 500"):
+        check_source(TEXTS["terms.ttl"].decode(), "shapes.ttl")
+
+
 def test_as_many_levels_as_are_allowed_are_read():
     """The innermost value is in the last of them."""
     result = decoded(nested(*JSON_LD, DEEPEST), TYPES["jsonld"])
@@ -82,8 +89,10 @@ def test_a_message_may_have_many_nodes_without_a_label():
 
 VALUES = st.recursive(
     st.none() | st.text(st.sampled_from('[]{}"\\a')),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.text(st.sampled_from('[}"\\'), max_size=2), inner, max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(st.sampled_from('[}"\\'), max_size=2), inner, max_size=2)
+    ),
     max_leaves=6,
 )
 CUTS = st.lists(st.integers(1, 7), min_size=1, max_size=4)

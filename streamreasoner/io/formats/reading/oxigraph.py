@@ -15,16 +15,16 @@ import pyarrow as pa
 import pyoxigraph
 
 from streamreasoner.errors import DataError, TermError
-from streamreasoner.io.formats.reading import nesting
 from streamreasoner.io.formats.reading.diff_header import diff_headers
 from streamreasoner.io.formats.reading.document import opened, reading
 from streamreasoner.io.formats.reading.format import Facts, UpdateRows
-from streamreasoner.io.formats.reading.nesting import TOO_DEEP, Nesting, Shallow
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 from streamreasoner.lang.ast import bracketed
+from streamreasoner.rdf import nesting
 from streamreasoner.rdf.terms import canonical
 
 if TYPE_CHECKING:
+    import io
     from collections.abc import Iterable, Iterator
 
     from streamreasoner.io.formats.reading.document import Document
@@ -47,7 +47,7 @@ def read_document(
     stream, name = opened(document.source, document.name)
     with stream, reading(name):
         try:
-            parser = parse(Shallow(stream, _tokens(syntax), name), syntax)
+            parser = parse(stream, syntax, name)
             while quads := list(islice(parser, _BATCH)):
                 for arity, numbered in _by_arity(quads).items():
                     terms = [str(term) for _, terms in numbered for term in terms]
@@ -78,8 +78,6 @@ def read_values(
     groups: dict[int, list[tuple[int, int, tuple[str, ...]]]] = {}
     for number, value in enumerate(messages.values()):
         try:
-            if Nesting(_tokens(syntax)).is_too_deep(value):
-                raise SyntaxError(f"The value cannot be read: {TOO_DEEP}")  # noqa: TRY301 - as others
             quads = list(parse(value, syntax))
         except SyntaxError as error:
             error_ = RejectedError(Reason.MALFORMED_DOCUMENT, f"{error.msg}.")
@@ -103,14 +101,27 @@ def read_values(
         )
 
 
-def parse(source: object, syntax: pyoxigraph.RdfFormat) -> pyoxigraph.QuadParser:
-    """The quads in bytes, or in a stream; a mistake, or a remote context, raises a SyntaxError."""
+def parse(
+    source: bytes | io.RawIOBase, syntax: pyoxigraph.RdfFormat, name: str = "<input>"
+) -> pyoxigraph.QuadParser:
+    """The quads of a text; a mistake, or a remote context, raises a SyntaxError.
+
+    Args:
+        source: The text, or a stream of it.
+        syntax: Its format.
+        name: The name of the stream in errors.
+
+    Raises:
+        SyntaxError: The text is nested too deeply.
+        DataError: The stream is, which is noticed while it is read.
+    """
+    is_json = syntax == pyoxigraph.RdfFormat.JSON_LD
+    tokens = nesting.JSON if is_json else nesting.TRIPLE_TERMS
+    if not isinstance(source, bytes):
+        source = nesting.Shallow(source, tokens, name)
+    elif nesting.Nesting(tokens).is_too_deep(source):
+        raise SyntaxError(f"The value cannot be read: {nesting.TOO_DEEP}")
     return pyoxigraph.parse(cast("IO[bytes]", source), format=syntax)
-
-
-def _tokens(syntax: pyoxigraph.RdfFormat) -> re.Pattern[bytes]:
-    """What nests in a syntax."""
-    return nesting.JSON if syntax == pyoxigraph.RdfFormat.JSON_LD else nesting.TRIPLE_TERMS
 
 
 class _Labelled:

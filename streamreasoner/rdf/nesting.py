@@ -17,7 +17,7 @@ TOO_DEEP = f"it is nested more than {DEEPEST} levels deep"
 JSON = re.compile(rb'[\[{]|[\]}]|"[^"\\]*+(?:\\.[^"\\]*+)*+"|"', re.DOTALL)
 """Brackets of JSON, and strings, in which there are none; the last may have no end yet."""
 TRIPLE_TERMS = re.compile(rb"<<\(|\)>>")
-"""Those of Turtle and TriG. RDF 1.1 has neither, so that it need not be told what is in a string."""
+"""Those of Turtle and TriG. RDF 1.1 has none, so it need not be known what is in a string."""
 _OPENING, _CLOSING, _UNENDED = b"{[<", b"}])", b'"'
 _LONGEST_TOKEN = 3
 
