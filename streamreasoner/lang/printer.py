@@ -16,6 +16,8 @@ from streamreasoner.rdf.terms import to_ntriples
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+PREFIX_NAME = re.compile(r"(?:[^\W\d_](?:[\w.\-]*[\w\-])?)?")
+"""Names of prefixes in the rule language; the grammar has the same, with a colon."""
 
 _LOCAL = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
 _ADDITION, _MULTIPLICATION, _SIGN, _POWER, _OPERAND = range(5)

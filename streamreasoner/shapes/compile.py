@@ -11,6 +11,7 @@ from streamreasoner.lang.ast import Hidden, PredicateIndicator, Prefix, Program,
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.parser import ParsedText
 from streamreasoner.lang.places import Places
+from streamreasoner.lang.printer import PREFIX_NAME
 from streamreasoner.shapes.graph import read_graph
 from streamreasoner.shapes.places import ShapePlaces
 from streamreasoner.shapes.read import Reader
@@ -42,11 +43,11 @@ def compile_shapes(text: str, source: str) -> ParsedText:
     if diagnostics:
         return _refused(text, source, diagnostics)
     beginning = places.first("")
-    directives: list[Directive] = [
-        Prefix(name, iri, beginning) for name, iri in graph.prefixes.items()
-    ]
+    # Turtle has names of prefixes that rules have not.
+    prefixes = {name: iri for name, iri in graph.prefixes.items() if PREFIX_NAME.fullmatch(name)}
+    directives: list[Directive] = [Prefix(name, iri, beginning) for name, iri in prefixes.items()]
     rules: list[Rule] = []
-    for statement, span in RuleWriter(shapes, graph.prefixes).statements():
+    for statement, span in RuleWriter(shapes, prefixes).statements():
         reading = parser.read(statement, source)
         diagnostics += (replace(each, span=span) for each in reading.diagnostics)
         rules += (_placed(rule, span) for rule in reading.program.rules)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -12,13 +11,13 @@ import pyoxigraph
 from streamreasoner.errors import DataError
 from streamreasoner.io.formats.reading.document import open_bytes, reading
 from streamreasoner.io.formats.reading.oxigraph import parse, read_document, read_values
+from streamreasoner.lang.printer import PREFIX_NAME
 
 if TYPE_CHECKING:
     from io import RawIOBase
     from pathlib import Path
 
 _SYNTAX = pyoxigraph.RdfFormat.TURTLE
-_PREFIX_NAME = re.compile(r"(?:[^\W\d_](?:[\w.\-]*[\w\-])?)?")
 
 read_facts = partial(read_document, syntax=_SYNTAX)
 read_messages = partial(read_values, syntax=_SYNTAX)
@@ -29,5 +28,5 @@ def declared_prefixes(path: Path) -> dict[str, str]:
     with suppress(SyntaxError, DataError), open_bytes(path) as stream, reading(str(path)):
         parser = parse(cast("RawIOBase", stream), _SYNTAX)
         next(parser, None)
-        return {k: v for k, v in parser.prefixes.items() if _PREFIX_NAME.fullmatch(k)}
+        return {k: v for k, v in parser.prefixes.items() if PREFIX_NAME.fullmatch(k)}
     return {}

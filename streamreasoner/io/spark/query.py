@@ -54,6 +54,9 @@ _REFUSALS = {
     "TopicAuthorizationException": _RIGHTS,
     "GroupAuthorizationException": _RIGHTS,
 }
+_LOSS = re.compile(
+    r"Some data may have been lost.*?Reason:\s*(.*?)\s*(?:SQLSTATE|\n\s+at |\Z)", re.DOTALL
+)
 _log = logging.getLogger(__name__)
 
 
@@ -233,8 +236,9 @@ class Query:
                 self._runner.check_topics()
             except StateError as cause:
                 return cause
-        if (client_error := explain_client(str(self._error))) is not None:
-            return client_error
+        text = f"{self._error}\n{error}"
+        if (explained := explain_client(text) or explain_loss(text)) is not None:
+            return explained
         if self._error is not None:
             _log.debug("The batch failed.", exc_info=self._error)
             kind = type(self._error).__name__
@@ -243,7 +247,7 @@ class Query:
                 f"{_brief(str(self._error))}. Set log.level to debug for a stack trace and "
                 "report it."
             )
-        return explain_client(str(error)) or BrokerError(f"Spark ended the query: {_cause(error)}")
+        return BrokerError(f"Spark ended the query: {_cause(error)}")
 
 
 def _forward(
@@ -270,6 +274,19 @@ def explain_client(text: str) -> BrokerError | None:
         if match is not None:
             return BrokerError(f"Kafka refuses Spark's client: {match[1].rstrip('.')}. {advice}")
     return None
+
+
+def explain_loss(text: str) -> StateError | None:
+    """Which input was deleted before it was read, from Spark's message; None for any other."""
+    match = _LOSS.search(text)
+    if match is None:
+        return None
+    return StateError(
+        f"Input was deleted before it was read: {' '.join(match[1].split()).rstrip('.')}. Facts "
+        "would be missing, so nothing more is read. Raise the retention of the input topics "
+        "(retention.ms, retention.bytes), and start from scratch with all input and another "
+        "state.directory, pipeline.app_id and kafka.output_topic."
+    )
 
 
 def _cause(error: StreamingQueryException) -> str:

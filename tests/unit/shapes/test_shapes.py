@@ -47,6 +47,15 @@ def refused(shapes):
     ]
 
 
+def test_a_prefix_that_rules_cannot_have_is_left_out():
+    """Turtle has more names than the rule language, in which the program is stored."""
+    shapes = "@prefix a\u00b7: <http://example.org/> .\n" + SHAPES.replace(
+        "ex:name", "a\u00b7:name"
+    )
+    program = canonical_program(checked(shapes), "again")
+    assert program.hash == checked(SHAPES).hash
+
+
 def test_constraints_have_the_names_and_places_of_shapes():
     """A name is made of shapes, paths and parameters; places are in the text of the shapes."""
     program = checked(SHAPES)
