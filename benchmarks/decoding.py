@@ -1,6 +1,6 @@
 """Decoding: updates per second from Kafka messages of 1,000 changes to ids, by format.
 
-Only events of Debezium are one change each.
+Only events of Debezium, and records in Avro and Protobuf, are one change each.
 
     python benchmarks/decoding.py [--scale 1] [--json FILE]
 
@@ -12,6 +12,7 @@ terms only. LUBM's triples, in new dictionaries; half of the messages retract.
 from __future__ import annotations
 
 import argparse
+import base64
 import csv
 import io
 import json
@@ -25,11 +26,20 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import pyarrow as pa
 import pyoxigraph
+from fastavro import parse_schema, schemaless_writer
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
 
 from benchmarks import harness
 from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.formats.ntriples import read
+from streamreasoner.io.formats.records.record import NoSchemas, Record
 from streamreasoner.io.formats.registry import of_name
+from streamreasoner.io.formats.schemas.avro import AvroSchema
+from streamreasoner.io.formats.schemas.frame import split
+from streamreasoner.io.formats.schemas.protobuf import ProtobufSchema
+from streamreasoner.io.formats.schemas.schema import Definition
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.row_mapping import MappedFact, RowMapping, argument
 
@@ -41,7 +51,35 @@ GRAPH = "<http://example.org/graph>"
 LINES = ("ntriples", "nquads", "rdf-patch")
 FACT = MappedFact("triple", (argument("<{+s}>"), argument("<{+p}>"), argument("o")))
 """What a row of the subject, the predicate and the object of a triple says."""
+AVRO = {
+    "type": "record",
+    "name": "Triple",
+    "fields": [{"name": name, "type": "string"} for name in "spo"],
+}
+PROTOBUF = FileDescriptorProto(name="triple.proto", syntax="proto3")
+_ROW = PROTOBUF.message_type.add(name="Row")
+for _at, _name in enumerate("spo", start=1):
+    _ROW.field.add(name=_name, number=_at, type="TYPE_STRING", label="LABEL_OPTIONAL")
+FRAME = b"\0\0\0\0\1"
+
+
+class LocalSchemas(NoSchemas):
+    """The schemas above, which a registry would give once."""
+
+    def __init__(self) -> None:
+        text = base64.b64encode(PROTOBUF.SerializeToString()).decode()
+        self._schemas = {
+            "AVRO": AvroSchema([Definition("", json.dumps(AVRO))]),
+            "PROTOBUF": ProtobufSchema([Definition("", text)]),
+        }
+
+    def record(self, kind: str, value: bytes) -> Record:
+        """The record in the value of a message."""
+        return self._schemas[kind].decode(split(value)[1])
+
+
 OPTIONS = InputOptions(
+    schemas=LocalSchemas(),
     max_message_bytes=1_000_000,
     max_term_bytes=100_000,
     mappings=(RowMapping("triples", "input", None, ("s",), (FACT,)),),
@@ -85,7 +123,8 @@ def messages_of(triples: list[tuple[str, str, str]]) -> dict[str, list[bytes]]:
     parts = [
         triples[start : start + OF_A_MESSAGE] for start in range(0, len(triples), OF_A_MESSAGE)
     ]
-    rows = ("json-rows", "csv", "debezium")
+    rows = ("json-rows", "csv", "debezium", "avro", "protobuf")
+    avro = parse_schema(AVRO)
     found: dict[str, list[bytes]] = {name: [] for name in (*LINES, "json", *rows)}
     for number, part in enumerate(parts):
         diff = -1 if number % 2 else 1
@@ -99,6 +138,8 @@ def messages_of(triples: list[tuple[str, str, str]]) -> dict[str, list[bytes]]:
         found["json-rows"].append(json.dumps(named).encode())
         found["csv"].append(table(named).encode())
         found["debezium"] += [event(row, diff) for row in named]
+        found["avro"] += [avro_record(avro, row) for row in named]
+        found["protobuf"] += protobuf_records(named)
     return found
 
 
@@ -118,6 +159,21 @@ def event(row: dict[str, str], diff: int) -> bytes:
     if diff < 0:
         change = {"op": "d", "before": row, "after": None}
     return json.dumps({**change, "source": {**source, "ts_ms": 1_772_323_200_000}}).encode()
+
+
+def avro_record(schema: object, row: dict[str, str]) -> bytes:
+    """A row in Avro."""
+    stream = io.BytesIO()
+    schemaless_writer(stream, schema, row)
+    return FRAME + stream.getvalue()
+
+
+def protobuf_records(rows: list[dict[str, str]]) -> list[bytes]:
+    """Rows in Protobuf, a message each."""
+    pool = DescriptorPool()
+    pool.Add(PROTOBUF)
+    class_ = GetMessageClass(pool.FindMessageTypeByName("Row"))
+    return [FRAME + b"\0" + class_(**row).SerializeToString() for row in rows]
 
 
 def lines(part: list[tuple[str, str, str]], before: str = "", after: str = "") -> str:

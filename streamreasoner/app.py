@@ -19,12 +19,15 @@ from streamreasoner.backends.choice import BackendKind, Limit
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
+from streamreasoner.config_values import REGISTRY_FORMATS
 from streamreasoner.engine.registers import NO_FRONTIER
 from streamreasoner.errors import ConfigError, StateError, StateFullError
 from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.codec.encode import ChangeEncoder
+from streamreasoner.io.formats.records.record import NO_SCHEMAS
 from streamreasoner.io.formats.registry import of_name
 from streamreasoner.io.formats.rows.fit import check_mappings
+from streamreasoner.io.formats.schemas.connect import connect
 from streamreasoner.io.kafka.access import security
 from streamreasoner.io.kafka.claims import Claim, check_changes, check_claims
 from streamreasoner.io.kafka.lag import Lag
@@ -63,6 +66,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.config import Config
     from streamreasoner.engine.ports import Backend
+    from streamreasoner.io.formats.records.record import Schemas
     from streamreasoner.pipeline.observers import PipelineObserver
     from streamreasoner.pipeline.recovery import Resume
     from streamreasoner.plan.program_plan import ProgramPlan
@@ -117,6 +121,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         lock = StateLock(config.state.directory)
         stack.callback(lock.close)
         check_version(config.state.tables)
+        schemas = _schemas(config, stack)
         if not (config.state.tables / PROGRAMS).exists():
             _check_published(config, program, "")
         # Starting Spark, restoring the state and compiling kernels each take seconds: run them
@@ -141,8 +146,9 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         parts = Parts(
             checkpoint=checkpoint,
             topics=topics,
+            schemas=schemas,
             evaluation=_evaluation(
-                config, reasoner, in_effect, tables, checkpoint, watcher, may_move=may_move
+                config, reasoner, in_effect, tables, checkpoint, watcher, schemas, may_move=may_move
             ),
             dictionary=reasoner.dictionary,
             tables=tables,
@@ -257,6 +263,15 @@ def _topics(config: Config) -> TopicIds:
     return TopicIds(admin, config.kafka, control, config.state.topics)
 
 
+def _schemas(config: Config, stack: ExitStack) -> Schemas:
+    """The schema registry, which answers, if a topic needs one."""
+    if config.formats.isdisjoint(REGISTRY_FORMATS):
+        return NO_SCHEMAS
+    registry = connect(config.schema_registry, config.state.unusable_schemas)
+    stack.callback(registry.close)
+    return registry
+
+
 def _output(config: Config, stack: ExitStack) -> tuple[Sink, ChangeEncoder]:
     """What writes the changes, and what sends them."""
     sink = Sink(config.kafka, config.pipeline.app_id, config.pipeline.transaction_timeout)
@@ -358,6 +373,7 @@ def _evaluation(  # noqa: PLR0917 - in the order of use
     tables: Tables,
     checkpoint: Checkpoint,
     observer: PipelineObserver,
+    schemas: Schemas,
     *,
     may_move: bool,
 ) -> LastResort:
@@ -365,7 +381,7 @@ def _evaluation(  # noqa: PLR0917 - in the order of use
         reasoner,
         program,
         config.rules.control_topic,
-        _input_options(config),
+        _input_options(config, schemas),
         _published(config),
         observer,
         lateness=config.time.allowed_lateness,
@@ -406,7 +422,7 @@ def _check_published(config: Config, program: CheckedProgram, advice: str) -> No
         raise ConfigError(why + advice)
 
 
-def _input_options(config: Config) -> InputOptions:
+def _input_options(config: Config, schemas: Schemas) -> InputOptions:
     return InputOptions(
         max_message_bytes=config.pipeline.max_message_bytes,
         max_term_bytes=config.pipeline.max_term_bytes,
@@ -415,6 +431,7 @@ def _input_options(config: Config) -> InputOptions:
         mappings=tuple(config.input.map.values()),
         sources=_sources(config),
         max_ahead=config.time.max_ahead,
+        schemas=schemas,
     )
 
 

@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path  # noqa: TC003 - dataclass fields are read at run time
 from typing import TYPE_CHECKING, Any, get_type_hints
 
+from streamreasoner import config_registry
 from streamreasoner import config_values as values
 from streamreasoner.config_files import SECRET
+from streamreasoner.config_registry import URLS, RegistryConfig
 from streamreasoner.config_security import SecurityConfig, contradictions
 from streamreasoner.config_values import REQUIRED as _REQUIRED
 from streamreasoner.config_values import key as _key
@@ -156,6 +158,11 @@ class StateConfig:
         """The record of the topics that the state belongs to."""
         return self.directory / "topics.json"
 
+    @property
+    def unusable_schemas(self) -> Path:
+        """The record of the schemas that messages of the last epoch were rejected for."""
+        return self.directory / "unusable-schemas.json"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionConfig:
@@ -277,6 +284,7 @@ class Config:
 
     kafka: KafkaConfig
     input: InputConfig
+    schema_registry: RegistryConfig
     rules: RulesConfig
     time: TimeConfig
     state: StateConfig
@@ -295,6 +303,13 @@ class Config:
             for topic in self.kafka.input_topics
         }
         return {topic: name for topic, name in by_topic.items() if name != "multiset"}
+
+    @property
+    def formats(self) -> set[str]:
+        """The formats of messages of input topics that do not say theirs."""
+        return {
+            self.input.formats.get(topic, self.input.format) for topic in self.kafka.input_topics
+        }
 
     @property
     def spark_state(self) -> str:
@@ -369,6 +384,11 @@ def parse(
         problems += _unmapped_topics(sections["kafka"], sections["input"])
         problems += _rows_with_keys(sections["kafka"], sections["input"])
         problems += _login_and_encryption(sections["kafka"])
+        problems += _without_registry(
+            sections["kafka"], sections["input"], sections["schema_registry"]
+        )
+    if sections["schema_registry"] is not None:
+        problems += config_registry.contradictions(sections["schema_registry"])
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
         raise ConfigError(f"{name} is not a valid configuration:\n{lines}")
@@ -503,10 +523,26 @@ def _rows_with_keys(kafka: KafkaConfig, input_: InputConfig | None) -> Iterator[
         return
     for topic in kafka.input_topics:
         semantics = input_.semantics_by_topic.get(topic, input_.semantics)
-        if semantics == "upsert" and input_.formats.get(topic, input_.format) == "debezium":
+        name = input_.formats.get(topic, input_.format)
+        if semantics == "upsert" and name in values.TABLE_FORMATS:
             yield (
-                f'input.semantics: found "upsert" for the topic "{topic}", whose format debezium '
+                f'input.semantics: found "upsert" for the topic "{topic}", whose format {name} '
                 'has both states of a row, allowed: "multiset" or "set" for it'
+            )
+
+
+def _without_registry(
+    kafka: KafkaConfig, input_: InputConfig | None, registry: RegistryConfig | None
+) -> Iterator[str]:
+    """Messages that name their schemas need a place where these are."""
+    if input_ is None or registry is None or registry.url is not None:
+        return
+    for topic in kafka.input_topics:
+        name = input_.formats.get(topic, input_.format)
+        if name in values.REGISTRY_FORMATS:
+            yield (
+                f'schema_registry.url: missing for the topic "{topic}", whose format is {name}, '
+                f"it must be {URLS.allowed}"
             )
 
 

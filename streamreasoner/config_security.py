@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 OAUTHBEARER = "OAUTHBEARER"
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER)
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 # Options of Java and of librdkafka, with the key that says the same.
 _KEYS_OF_OPTIONS = {
@@ -67,7 +67,7 @@ _OF_OTHER_MECHANISMS = ("sasl.mechanism", "sasl.mechanisms", "sasl.jaas.config")
 
 def _address(value: Any, directory: Path) -> str:
     url = urlsplit(text := values.TEXT.read(value, directory))
-    if url.scheme == "http" and url.hostname not in _LOOPBACK:
+    if url.scheme == "http" and url.hostname not in LOOPBACK:
         raise ValueError("the password would cross the network in the clear")
     if url.scheme not in {"http", "https"} or not url.hostname or url.username is not None:
         raise ValueError
@@ -211,7 +211,7 @@ def _encryption(security: SecurityConfig) -> Iterator[str]:
                     "Set kafka.security.protocol to SSL or SASL_SSL, or remove the file"
                 )
     if security.ca_file is not None:
-        yield from _authorities(security.ca_file)
+        yield from invalid_authorities("kafka.security.ca_file", security.ca_file)
     certificate, private = security.certificate_file, security.key_file
     if certificate is None and private is not None:
         yield "kafka.security.key_file: found without kafka.security.certificate_file. Set both"
@@ -231,15 +231,15 @@ def _encryption(security: SecurityConfig) -> Iterator[str]:
         yield from _pair(certificate, private, security.key_secret)
 
 
-def _authorities(file: PemFile) -> Iterator[str]:
-    """A file that has the marks of certificates, but not their content."""
+def invalid_authorities(where: str, file: PemFile) -> Iterator[str]:
+    """A file, named by a key, that has the marks of certificates, but not their content."""
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file.path)
     except (ssl.SSLError, OSError) as error:
         reason = getattr(error, "reason", None) or error.strerror
         yield (
-            f"kafka.security.ca_file: {file.path} has an invalid certificate ({reason}). Name a "
-            "file of certificates in PEM format"
+            f"{where}: {file.path} has an invalid certificate ({reason}). Name a file of "
+            "certificates in PEM format"
         )
 
 

@@ -237,9 +237,11 @@ def _by_topic(allowed: tuple[str, ...], what: str) -> Callable[[Any, Path], dict
     return check
 
 
-TABLE_FORMATS = ("debezium",)
-"""Formats whose messages name the table of their rows."""
-ROW_FORMATS = ("json-rows", "csv", *TABLE_FORMATS)
+REGISTRY_FORMATS = ("avro", "protobuf", "debezium-avro")
+"""Formats whose messages name a schema of a registry."""
+TABLE_FORMATS = ("debezium", "debezium-avro")
+"""Formats whose messages name the table of their rows, and what it was before."""
+ROW_FORMATS = ("json-rows", "csv", "debezium", *REGISTRY_FORMATS)
 """Formats of rows, which need a mapping."""
 FORMATS = (
     *("json", "json-lines", "ntriples", "nquads", "rdf-patch"),

@@ -12,7 +12,8 @@ StreamReasonerError
 │   └── MultiplicityOverflowError
 ├── StateError           tables, checkpoint and topics cannot be reconciled by replay
 ├── EnvironmentSetupError  Java, a port, a lock or a directory is not available
-└── BrokerError          Kafka cannot be reached, lacks a topic or refuses a transaction
+├── BrokerError          Kafka cannot be reached, lacks a topic or refuses a transaction
+└── SchemaRegistryError  the schema registry cannot be reached, or refuses a request
 """
 
 from __future__ import annotations
@@ -86,3 +87,7 @@ class EnvironmentSetupError(StreamReasonerError):
 
 class BrokerError(StreamReasonerError):
     """Kafka cannot be reached, lacks a topic or refuses a transaction."""
+
+
+class SchemaRegistryError(StreamReasonerError):
+    """The schema registry cannot be reached, or refuses a request."""

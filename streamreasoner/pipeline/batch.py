@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from streamreasoner.io.codec.encode import ChangeEncoder
+    from streamreasoner.io.formats.records.record import Schemas
     from streamreasoner.io.kafka.sink import Sink
     from streamreasoner.io.kafka.topic_ids import TopicIds
     from streamreasoner.io.spark.offsets import Checkpoint
@@ -58,6 +59,7 @@ class Parts:
     Attributes:
         checkpoint: Gives the range of a batch.
         topics: Checks that the input topics are still those on record.
+        schemas: Where the schemas of messages are.
         evaluation: Turns messages into changes.
         dictionary: Maps ids to terms.
         tables: Durable step 1.
@@ -69,6 +71,7 @@ class Parts:
 
     checkpoint: Checkpoint
     topics: TopicIds
+    schemas: Schemas
     evaluation: LastResort
     dictionary: TermDictionary
     tables: Tables
@@ -133,7 +136,9 @@ class EpochRunner:
             confirm_topics()
             keep_alive()
 
+        parts.schemas.begin(epoch)
         evaluated = parts.evaluation.evaluate(batch, epoch, current, before_trial)
+        parts.schemas.keep()
         confirm_topics()
         record = EpochRecord(
             epoch,

@@ -30,6 +30,8 @@ XSD_FLOAT = XSD + "float"
 XSD_DATE = XSD + "date"
 XSD_DATE_TIME = XSD + "dateTime"
 XSD_DATE_TIME_STAMP = XSD + "dateTimeStamp"
+XSD_TIME = XSD + "time"
+XSD_BASE64_BINARY = XSD + "base64Binary"
 
 # xsd:integer and the types XSD derives from it, with their lowest and highest values.
 XSD_INTEGER_RANGES: Mapping[str, tuple[int | None, int | None]] = {

@@ -157,7 +157,7 @@ def test_every_configuration_key_is_documented_with_its_default() -> None:
     """The reference in docs/operations.md lists the keys of the code, and no other."""
     table = (ROOT / "docs/operations.md").read_text("utf-8")
     documented = dict(
-        re.findall(r"^\| `((?:kafka\.)?[a-z]+\.[a-z_]+)` \| (.+?) \| ", table, re.MULTILINE)
+        re.findall(r"^\| `((?:kafka\.)?[a-z_]+\.[a-z_]+)` \| (.+?) \| ", table, re.MULTILINE)
     )
     smallest = {
         "kafka": {"bootstrap_servers": "host:1", "input_topics": ["in"], "output_topic": "out"},

@@ -160,6 +160,11 @@ WRONG_IMPORTS = {
         "import pyspark.sql",
         "Spark is known to its source and its backend BROKEN",
     ),
+    "a library of an extra leaves its adapter": (
+        "io/formats/rows/planted.py",
+        "import fastavro",
+        "The libraries of schemas are known to io.formats.schemas BROKEN",
+    ),
     "delta-rs leaves the tests": (
         "state/delta/planted.py",
         "import deltalake",
@@ -168,7 +173,7 @@ WRONG_IMPORTS = {
     "a Kafka client leaves its adapter": (
         "server/planted.py",
         "import confluent_kafka",
-        "Kafka clients are known to io.kafka BROKEN",
+        "Kafka clients are known to io.kafka and the schema registry BROKEN",
     ),
     "numba leaves the kernels": (
         "engine/planted.py",

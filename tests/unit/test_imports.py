@@ -14,6 +14,8 @@ from streamreasoner import cli
 LIBRARIES = (
     "confluent_kafka",
     "duckdb",
+    "fastavro",
+    "httpx2",
     "kafka",
     "lark",
     "numba",

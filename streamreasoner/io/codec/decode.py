@@ -26,6 +26,7 @@ from streamreasoner.io.codec.keys import KeyedMessages
 from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.io.formats.reading.format import EncodedUpdates, UpdateRows
 from streamreasoner.io.formats.reading.messages import Messages
+from streamreasoner.io.formats.records.record import NO_SCHEMAS
 from streamreasoner.io.formats.registry import JSON, MESSAGES, message_reader
 from streamreasoner.io.formats.rejected import Reason, RejectedError, in_order
 from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.io.formats.reading.format import Format
+    from streamreasoner.io.formats.records.record import Schemas
     from streamreasoner.io.formats.rejected import Rejected, Rejections
     from streamreasoner.plan.operands import Pattern
     from streamreasoner.plan.program_plan import InputSources
@@ -95,6 +97,7 @@ class InputOptions:
         sources: Topics whose facts are apart from those of others.
         max_ahead: How far a time may be beyond that of its message, in milliseconds, and move the
             frontier.
+        schemas: Where the schemas of messages in Avro and Protobuf are.
     """
 
     max_message_bytes: int
@@ -105,6 +108,7 @@ class InputOptions:
     mappings: Sequence[RowMapping] = ()
     sources: InputSources = NO_SOURCES
     max_ahead: int = 60_000
+    schemas: Schemas = NO_SCHEMAS
 
 
 _LONGEST = (1 << 31) - 1
@@ -223,7 +227,7 @@ class Codec:
             rows = np.flatnonzero(good & (chosen == index))
             if len(rows):
                 of_format = batch if len(rows) == len(batch) else batch.take(pa.array(rows))
-                messages = Messages(of_format, rows, options.mappings)
+                messages = Messages(of_format, rows, options.mappings, options.schemas)
                 yield from message_reader(format_)(messages, self._dictionary.local, rejected)
 
     def _fits(self, rows: UpdateRows | EncodedUpdates, rejected: Rejections) -> bool:

@@ -53,12 +53,16 @@ JSON_LINES = Format(
 )
 JSON_ROWS = Format("json-rows", (), (), f"{_HERE}.rows.json_rows")
 DEBEZIUM = Format("debezium", (), (), f"{_HERE}.rows.debezium", tombstones=True)
+AVRO = Format("avro", (), (), f"{_HERE}.rows.avro")
+PROTOBUF = Format("protobuf", (), (), f"{_HERE}.rows.protobuf")
+DEBEZIUM_AVRO = Format("debezium-avro", (), (), f"{_HERE}.rows.debezium_avro", tombstones=True)
 
 DOCUMENTS = (NTRIPLES, NQUADS, TURTLE, TRIG, JSON_LD, CSV, RDF_PATCH)
 """Formats of documents of facts."""
 MESSAGES = (
     *(JSON, JSON_LINES, NTRIPLES, NQUADS, RDF_PATCH, TURTLE, TRIG, JSON_LD),
     *(JSON_ROWS, CSV, DEBEZIUM),
+    *(AVRO, PROTOBUF, DEBEZIUM_AVRO),
 )
 """Formats of messages, in the order in which a batch of several is read."""
 _ALL = tuple(dict.fromkeys((*DOCUMENTS, *MESSAGES)))

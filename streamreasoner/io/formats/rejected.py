@@ -32,6 +32,7 @@ class Reason(Enum):
     UNKNOWN_PREDICATE = "unknown-predicate"
     WRONG_ARITY = "wrong-arity"
     NO_MAPPING = "no-mapping"
+    UNKNOWN_SCHEMA = "unknown-schema"
     CONSTRAINT = "constraint"
     NO_KEY = "no-key"
     RETRACTION = "retraction"

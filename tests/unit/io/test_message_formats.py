@@ -12,6 +12,18 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from record_messages import (
+    SchemasInMemory,
+    avro,
+    avro_schema,
+    framed,
+    message_class,
+    nullable,
+    proto_file,
+    proto_schema,
+    record,
+    scalar,
+)
 
 from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.formats.registry import MESSAGES, NQUADS, of_name
@@ -30,6 +42,38 @@ FACTS = tuple(
         "quad": ("<http://e/{id}>", B, C, G),
     }.items()
 )
+ROOM = record(
+    "Room",
+    ("id", "string"),
+    ("floor", nullable("int")),
+    ("page", nullable("string")),
+    ("size", nullable({"type": "array", "items": "int"})),
+)
+NEWER_ROOM = record(
+    "Room", ("floor", "double"), ("page", "string"), ("new", "boolean"), ("id", "string")
+)
+SOURCE = record(
+    "Source", ("db", "string"), ("schema", "string"), ("table", "string"), ("ts_ms", "long")
+)
+CHANGE = record(
+    "Envelope",
+    ("before", nullable(ROOM)),
+    ("after", nullable("Room")),
+    ("source", SOURCE),
+    ("op", "string"),
+)
+ROOMS = proto_file(
+    "rooms.proto",
+    ("Hall",),
+    (
+        "Room",
+        ("id", scalar("string")),
+        ("floor", scalar("int32", proto3_optional=True)),
+        ("page", scalar("string", proto3_optional=True)),
+        ("size", scalar("int32", label=3)),
+    ),
+)
+ROOM_OF_PROTOBUF = message_class(ROOMS, "ex.Room")
 UNTYPED = tuple(each for each in MESSAGES if not each.content_types)
 """Formats that topics have, because they have no content type."""
 OPTIONS = InputOptions(
@@ -41,6 +85,16 @@ OPTIONS = InputOptions(
         RowMapping("objects", "json-rows", None, (), FACTS),
         RowMapping("rooms", None, "public.rooms", ("id",), FACTS),
         RowMapping("others", "debezium", None, (), FACTS[2:]),
+        RowMapping("records", "avro", None, (), FACTS),
+        RowMapping("messages", "protobuf", None, (), FACTS),
+    ),
+    schemas=SchemasInMemory(
+        {
+            ("AVRO", 1): avro_schema(ROOM),
+            ("AVRO", 2): avro_schema(CHANGE),
+            ("AVRO", 3): avro_schema(NEWER_ROOM),
+            ("PROTOBUF", 1): proto_schema(ROOMS),
+        }
     ),
 )
 TRIPLE = ("triple", (A, B, C))
@@ -227,6 +281,64 @@ GOOD |= {
     ),
     "a tombstone": (None, of_type("debezium"), {}),
     "a tombstone in a wrapper": ('{"schema":null,"payload":null}', of_type("debezium"), {}),
+}
+
+
+def avro_event(op, before=None, after=None, **source):
+    """A change event of Debezium in Avro."""
+    source = {**PUBLIC, **source}
+    return avro(CHANGE, {"op": op, "before": before, "after": after, "source": source}, 2)
+
+
+def protobuf(row, path=(1,)):
+    """A row in Protobuf, where NULLs are not set."""
+    fields = {name: value for name, value in row.items() if value is not None}
+    return framed(1, ROOM_OF_PROTOBUF(**fields).SerializeToString(), [*path])
+
+
+GOOD |= {
+    "a row in Avro": (avro(ROOM, ROW), of_type("avro"), FACTS_OF_ROW),
+    "a row with NULLs in Avro": (
+        avro(ROOM, EMPTY),
+        of_type("avro", diff="-2"),
+        dict.fromkeys(FACTS_OF_EMPTY, -2),
+    ),
+    "a row of a newer schema": (
+        avro(NEWER_ROOM, {**ROW, "floor": 0.5, "new": True}, 3),
+        of_type("avro"),
+        {
+            ("triple", (A, B, '"5.0E-1"^^<http://www.w3.org/2001/XMLSchema#double>')): 1,
+            ("edge", ("<http://e/p?x=1#y%20z>", '"0.5: a"@en')): 1,
+            ("quad", (A, B, C, G)): 1,
+        },
+    ),
+    "a row in Protobuf": (
+        protobuf(ROW),
+        of_type("protobuf", diff="3"),
+        {
+            **dict.fromkeys(FACTS_OF_ROW, 3),
+        },
+    ),
+    "a row with fields that are not set": (protobuf(EMPTY), of_type("protobuf"), FACTS_OF_EMPTY),
+    "a created row in Avro": (
+        avro_event("c", None, ROW),
+        of_type("debezium-avro"),
+        FACTS_OF_ROW,
+    ),
+    "an updated row in Avro": (
+        avro_event("u", ROW, {**ROW, "page": None}),
+        of_type("debezium-avro"),
+        {
+            **dict.fromkeys(FACTS_OF_ROW, 0),
+            ("edge", ("<http://e/p?x=1#y%20z>", '"3: a"@en')): -1,
+        },
+    ),
+    "a deleted row in Avro": (
+        avro_event("d", ROW, None),
+        of_type("debezium-avro"),
+        dict.fromkeys(FACTS_OF_ROW, -1),
+    ),
+    "a tombstone in Avro": (None, of_type("debezium-avro"), {}),
 }
 BAD = {
     "an array with a bad update": (
@@ -464,6 +576,131 @@ BAD = {
         "The value is no change event of",
     ),
     "an event that is not JSON": ("{", of_type("debezium"), Reason.NOT_JSON, "The value is not J"),
+}
+
+
+BAD |= {
+    "no frame": (
+        json.dumps(ROW),
+        of_type("avro"),
+        Reason.MALFORMED_DOCUMENT,
+        "The value does not begin with a byte 0 and the four bytes of a schema's id",
+    ),
+    "half a frame": (b"\0\0\0", of_type("protobuf"), Reason.MALFORMED_DOCUMENT, "The value does"),
+    "an unknown schema": (
+        avro(ROOM, ROW, 99),
+        of_type("avro"),
+        Reason.UNKNOWN_SCHEMA,
+        "There is no schema 99 in AVRO.",
+    ),
+    "half a record": (
+        avro(ROOM, ROW)[:-2],
+        of_type("avro"),
+        Reason.MALFORMED_DOCUMENT,
+        "After ",
+    ),
+    "more than a record": (
+        avro(ROOM, ROW) + b"\0",
+        of_type("avro"),
+        Reason.MALFORMED_DOCUMENT,
+        "The value goes on after its record",
+    ),
+    "text in Avro that is not UTF-8": (
+        framed(1, b"\x02\xff\0\0\0"),
+        of_type("avro"),
+        Reason.MALFORMED_DOCUMENT,
+        "After 2 bytes of its record, the value is malformed: 'utf-8' codec",
+    ),
+    "a record without a column": (
+        avro(CHANGE, {"op": "r", "before": None, "after": None, "source": PUBLIC}, 2),
+        of_type("avro"),
+        Reason.MISSING_FIELD,
+        "The row has no column 'id', which input.map.records reads; it has before, after, source",
+    ),
+    "a NUL in Avro": (
+        avro(ROOM, {**ROW, "id": "\0"}),
+        of_type("avro"),
+        Reason.NUL,
+        "A term contains the character NUL.",
+    ),
+    "a schema in a header": (
+        avro(ROOM, ROW),
+        of_type("avro", __value_schema_id="\1" * 17),
+        Reason.UNKNOWN_SCHEMA,
+        "The header __value_schema_id names the schema. Only values that begin with its id are r",
+    ),
+    "a bad diff with Avro": (
+        avro(ROOM, ROW),
+        of_type("avro", diff="0"),
+        Reason.DIFF_ZERO,
+        "The header diff",
+    ),
+    "a path of no type": (
+        protobuf(ROW, [2]),
+        of_type("protobuf"),
+        Reason.MALFORMED_DOCUMENT,
+        "The schema has no type at the path 2.",
+    ),
+    "a path without an end": (
+        framed(1, b"\xff" * 9),
+        of_type("protobuf"),
+        Reason.MALFORMED_DOCUMENT,
+        "Byte 6: the path of a Protobuf type should be here.",
+    ),
+    "half a message": (
+        protobuf(ROW)[:-1],
+        of_type("protobuf"),
+        Reason.MALFORMED_DOCUMENT,
+        "The value is malformed: ",
+    ),
+    "a message of another type": (
+        protobuf(ROW, [0]),
+        of_type("protobuf"),
+        Reason.MISSING_FIELD,
+        "The row has no column 'id', which input.map.messages reads; it has none.",
+    ),
+    "rows of Avro without a mapping": (
+        avro_event("c", None, ROW, table="halls"),
+        of_type("debezium-avro"),
+        Reason.NO_MAPPING,
+        "The configuration has no mapping for the table 'db.public.halls'",
+    ),
+    "a truncated table in Avro": (
+        avro_event("t"),
+        of_type("debezium-avro"),
+        Reason.UNKNOWN_OPERATION,
+        'op is "t": the table was truncated',
+    ),
+    "an update in Avro without the old row": (
+        avro_event("u", None, ROW),
+        of_type("debezium-avro"),
+        Reason.MISSING_FIELD,
+        'before is null in an event with op "u". In PostgreSQL, ALTER TABLE … REPLICA IDENTITY',
+    ),
+    "a deletion in Avro with the key alone": (
+        avro_event("d", EMPTY),
+        of_type("debezium-avro"),
+        Reason.MISSING_FIELD,
+        "before: The deleted row has nothing but its key (id). In PostgreSQL, ALTER TABLE",
+    ),
+    "a long value that was not sent in Avro": (
+        avro_event("u", ROW, {**ROW, "page": "__debezium_unavailable_value"}),
+        of_type("debezium-avro"),
+        Reason.MISSING_FIELD,
+        "after: The value of the column 'page' was not sent. In PostgreSQL, ALTER TABLE",
+    ),
+    "long bytes that were not sent": (
+        event("u", ROW, {**ROW, "floor": "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="}, **PUBLIC),
+        of_type("debezium"),
+        Reason.MISSING_FIELD,
+        "after: The value of the column 'floor' was not sent. In PostgreSQL, ALTER TABLE",
+    ),
+    "no envelope in Avro": (
+        avro(ROOM, ROW),
+        of_type("debezium-avro"),
+        Reason.MISSING_FIELD,
+        "The field op is missing, so that this is no change event of Debezium. Rows without",
+    ),
 }
 
 

@@ -12,6 +12,7 @@ from streamreasoner.api.reasoner import Reasoner, columnar
 from streamreasoner.errors import BrokerError
 from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.codec.encode import ChangeEncoder
+from streamreasoner.io.formats.records.record import NO_SCHEMAS
 from streamreasoner.io.spark.offsets import Checkpoint
 from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.pipeline.batch import EpochRunner, Parts
@@ -90,6 +91,7 @@ class Process:
         parts = Parts(
             checkpoint=Checkpoint.read(plan),
             topics=topics,
+            schemas=NO_SCHEMAS,
             evaluation=resort,
             dictionary=dictionary,
             tables=self.tables,

@@ -9,11 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamreasoner.io.formats.records.record import NO_SCHEMAS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from streamreasoner.io.formats.records.record import Schemas
     from streamreasoner.row_mapping import RowMapping
 
 
@@ -25,11 +28,13 @@ class Messages:
         batch: The messages, with the columns of the source.
         rows: Their rows in the whole batch, ascending, int64 of shape (n,).
         mappings: The facts of the rows of tables.
+        schemas: Where the schemas of records are.
     """
 
     batch: pa.Table
     rows: NDArray[np.int64]
     mappings: Sequence[RowMapping] = ()
+    schemas: Schemas = NO_SCHEMAS
 
     def __len__(self) -> int:
         return len(self.rows)

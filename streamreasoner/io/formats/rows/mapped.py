@@ -7,6 +7,7 @@ R2RML, section 11.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -16,19 +17,20 @@ from typing import TYPE_CHECKING, Any, assert_never, cast
 import numpy as np
 
 from streamreasoner.io.formats.reading.format import UpdateRows
+from streamreasoner.io.formats.records.typed import Typed
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 from streamreasoner.rdf.terms import quoted, to_ntriples
 from streamreasoner.row_mapping import Column, Constant, Escape, Template
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     from numpy.typing import NDArray
 
+    from streamreasoner.io.formats.records.typed import Value
     from streamreasoner.row_mapping import Argument, RowMapping
 
-    Value: TypeAlias = str | int | float | bool | None
     Values: TypeAlias = tuple[Value, ...]
 
 _UCSCHAR = (
@@ -37,6 +39,7 @@ _UCSCHAR = (
     + "\U000e1000-\U000efffd"
 )
 _UNRESERVED = f"A-Za-z0-9._~{_UCSCHAR}-"
+_NOT_FINITE = {math.inf: "INF", -math.inf: "-INF"}
 _NOT_UNRESERVED = re.compile(f"[^{_UNRESERVED}]")
 _NOT_RESERVED = re.compile(rf"%(?![0-9A-Fa-f]{{2}})|[^%:/?#\[\]@!$&'()*+,;={_UNRESERVED}]")
 
@@ -70,8 +73,10 @@ class Rows:
         self.numbers.append(0)
 
 
-def literal(value: str | float) -> str:
-    """The plain literal of a value of JSON."""
+def literal(value: str | float | Typed) -> str:
+    """The literal of a value; that of a string has no datatype."""
+    if isinstance(value, Typed):
+        return f'"{value.text}"^^<{value.datatype}>'
     return quoted(value) if isinstance(value, str) else to_ntriples(value)
 
 
@@ -112,12 +117,7 @@ def values_of(fields: dict[str, object], mapping: RowMapping) -> Values:
     values: list[Value] = []
     for name in mapping.columns:
         if name not in fields:
-            known = ", ".join(fields)[:200]
-            raise RejectedError(
-                Reason.MISSING_FIELD,
-                f"The row has no column {name!r}, which input.map.{mapping.name} reads;"
-                f" it has {known or 'none'}.",
-            )
+            raise missing_column(name, mapping, fields)
         value = fields[name]
         if not isinstance(value, str | int | float | bool | None):
             raise RejectedError(
@@ -127,6 +127,15 @@ def values_of(fields: dict[str, object], mapping: RowMapping) -> Values:
             )
         values.append(value)
     return tuple(values)
+
+
+def missing_column(name: str, mapping: RowMapping, known: Iterable[str]) -> RejectedError:
+    """The rejection of a row that lacks a column."""
+    return RejectedError(
+        Reason.MISSING_FIELD,
+        f"The row has no column {name!r}, which input.map.{mapping.name} reads;"
+        f" it has {', '.join(known)[:200] or 'none'}.",
+    )
 
 
 def _terms(
@@ -179,11 +188,15 @@ def _without_null(
     return cast("Sequence[Sequence[str]]", args), np.array(kept, dtype=np.int64)
 
 
-def _written(value: str | float) -> str:
+def _written(value: str | float | Typed) -> str:
     """A value as part of a term: digits without an exponent suit decimals, doubles and IRIs."""
     match value:
+        case Typed():
+            return value.text
         case str():
             return value
+        case float() if not math.isfinite(value):
+            return _NOT_FINITE.get(value, "NaN")
         case float():
             return f"{Decimal(repr(value)):f}"
         case bool():
@@ -196,15 +209,15 @@ def _percent(match: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in match[0].encode())
 
 
-def _simple(value: str | float) -> str:
+def _simple(value: str | float | Typed) -> str:
     return _NOT_UNRESERVED.sub(_percent, _written(value))
 
 
-def _reserved(value: str | float) -> str:
+def _reserved(value: str | float | Typed) -> str:
     return _NOT_RESERVED.sub(_percent, _written(value))
 
 
-def _in_quotes(value: str | float) -> str:
+def _in_quotes(value: str | float | Typed) -> str:
     return quoted(_written(value))[1:-1]
 
 

@@ -1,0 +1,1 @@
+"""Records of a schema, and the values that they have beside those of JSON."""

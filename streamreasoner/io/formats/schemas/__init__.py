@@ -1,0 +1,1 @@
+"""Schemas of a registry, and the records that messages of them hold."""
