@@ -21,7 +21,12 @@ from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
 from streamreasoner.config_values import REGISTRY_FORMATS
 from streamreasoner.engine.registers import NO_FRONTIER
-from streamreasoner.errors import ConfigError, StateError, StateFullError
+from streamreasoner.errors import (
+    BatchTooLargeError,
+    ConfigError,
+    StateError,
+    StateFullError,
+)
 from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.codec.encode import ChangeEncoder
 from streamreasoner.io.formats.records.record import NO_SCHEMAS
@@ -32,8 +37,8 @@ from streamreasoner.io.kafka.access import security
 from streamreasoner.io.kafka.claims import Claim, check_changes, check_claims
 from streamreasoner.io.kafka.lag import Lag
 from streamreasoner.io.kafka.progress_topic import ProgressTopic
-from streamreasoner.io.kafka.reread import reread
-from streamreasoner.io.kafka.sink import Sink
+from streamreasoner.io.kafka.reread import fitting, reread
+from streamreasoner.io.kafka.sink import MOST_TRANSACTION_SECONDS, Sink
 from streamreasoner.io.kafka.topic_checks import admin_client, check_topics
 from streamreasoner.io.kafka.topic_ids import TopicIds
 from streamreasoner.io.kafka.topics import produce_one
@@ -49,6 +54,7 @@ from streamreasoner.pipeline.failing.last_resort import LastResort
 from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
 from streamreasoner.pipeline.lock import StateLock
 from streamreasoner.pipeline.observers import Observers, RejectionLog, SizeMonitor
+from streamreasoner.pipeline.pressure.limit import BatchLimit, default_max_bytes
 from streamreasoner.pipeline.published import Published
 from streamreasoner.pipeline.ticker import Ticker
 from streamreasoner.plan.program_plan import InputSources
@@ -71,8 +77,11 @@ if TYPE_CHECKING:
     from streamreasoner.pipeline.recovery import Resume
     from streamreasoner.plan.program_plan import ProgramPlan
     from streamreasoner.program.checked import CheckedProgram
+    from streamreasoner.state.record import EpochRecord
 
 _log = logging.getLogger(__name__)
+# How many times `max_batch_bytes` a batch may have, if its messages are longer than those before.
+_TOLERANCE = 4
 _CHANGE_PROGRAM = (
     ' The state has this program; with "json", change it while the pipeline runs: streamreasoner '
     "rules replace FILE --config CONFIG."
@@ -142,6 +151,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
             else _in_memory(tables, point)
         )
         reasoner = _restore(config, in_effect, tables, point, store)
+        checkpoint, limit = _plan(config, checkpoint, tables, reasoner)
         watcher.program(in_effect.text.hash)
         parts = Parts(
             checkpoint=checkpoint,
@@ -154,6 +164,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
             tables=tables,
             encoder=encoder,
             sink=sink,
+            marker=partial(_marker, config),
             observer=watcher,
             semantics=config.semantics,
         )
@@ -166,7 +177,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
             config.kafka,
             security.java(config.kafka.security),
             config.rules.control_topic,
-            config.pipeline.max_offsets_per_trigger,
+            limit.messages,
         )
         warming.result()
         monitor = None
@@ -179,6 +190,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
             partial(reread, config.kafka, f"{config.pipeline.app_id}-reread"),
             Observers(watcher, *(each for each in (monitor, ticker) if each is not None)),
             config.pipeline.batch_timeout,
+            limit,
         )
         query.start(
             config.pipeline.app_id,
@@ -221,7 +233,13 @@ def run(config: Config, observer: PipelineObserver | None = None) -> None:
     previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         while True:
-            outgrown = _run_once(config, observer, running)
+            try:
+                outgrown = _run_once(config, observer, running)
+            except BatchTooLargeError as error:
+                if stopping:
+                    return
+                _log.warning("%s", error)
+                continue
             if stopping or not outgrown:
                 return
             spark = replace(config.pipeline, backend=BackendKind.SPARK.value)
@@ -274,7 +292,10 @@ def _schemas(config: Config, stack: ExitStack) -> Schemas:
 
 def _output(config: Config, stack: ExitStack) -> tuple[Sink, ChangeEncoder]:
     """What writes the changes, and what sends them."""
-    sink = Sink(config.kafka, config.pipeline.app_id, config.pipeline.transaction_timeout)
+    pipeline = config.pipeline
+    # An attempt must end before the batch counts as stuck.
+    longest = min(MOST_TRANSACTION_SECONDS, pipeline.batch_timeout / 2)
+    sink = Sink(config.kafka, pipeline.app_id, pipeline.transaction_timeout, longest)
     stack.callback(sink.close)
     output = config.output
     return sink, ChangeEncoder(of_name(output.format), sink.partitions(), output.upsert)
@@ -344,6 +365,13 @@ def _recover(  # noqa: PLR0917 - in the order of use
             check_claims(claim, progress.claims, kafka.progress_topic, key)
     topics.record()
     return tables, checkpoint, in_effect, point
+
+
+def _marker(config: Config) -> EpochRecord | None:
+    """The last marker, once no transaction hides it."""
+    with closing(ProgressTopic(config.kafka, config.pipeline.app_id)) as progress:
+        progress.read_all()
+        return progress.marker()
 
 
 def _restore(
@@ -444,6 +472,39 @@ def _sources(config: Config) -> InputSources:
     )
 
 
+def _plan(
+    config: Config, checkpoint: Checkpoint, tables: Tables, reasoner: Reasoner
+) -> tuple[Checkpoint, BatchLimit]:
+    """The limit of the first batch, and the checkpoint without a batch that does not fit.
+
+    The batch that a crash has left is replayed as it was planned, unless it does not fit memory and
+    nothing of it is durable: it may be why the process died.
+    """
+    pipeline, epoch = config.pipeline, checkpoint.replayed
+    limit = BatchLimit.start(
+        pipeline.max_offsets_per_trigger,
+        _max_batch_bytes(config),
+        pipeline.target_batch_time,
+        pipeline.max_message_bytes,
+    )
+    if epoch is None or tables.has_begun(epoch) or reasoner.engine.holds(epoch):
+        return checkpoint, limit
+    group = f"{pipeline.app_id}-reread"
+    most = fitting(config.kafka, group, checkpoint.range(epoch), limit.max_bytes)
+    if most is None:
+        return checkpoint, limit
+    _log.warning(
+        "Batch %d, which the last run did not finish, is larger than pipeline.max_batch_bytes. It "
+        "is planned anew.",
+        epoch,
+    )
+    return checkpoint.withdraw(), limit.at_most(most)
+
+
+def _max_batch_bytes(config: Config) -> int:
+    return config.pipeline.max_batch_bytes or default_max_bytes()
+
+
 def _in_memory(tables: Tables, point: Resume) -> Store:
     dictionary = Dictionary()
     # Before the program's constants, so that terms keep the ids of the tables.
@@ -499,7 +560,9 @@ def _size_monitor(config: Config, reasoner: Reasoner, stop: Callable[[], None]) 
 def _settings(config: Config, place: BackendKind) -> dict[str, str]:
     """Spark settings for the location of the state."""
     if place is BackendKind.COLUMNAR:
-        return {}
+        # Only batches are collected here: a batch that is far too large fails before it fills the
+        # JVM's memory.
+        return {session.MOST_COLLECTED: str(_TOLERANCE * _max_batch_bytes(config))}
     remote = not config.spark_state.startswith("file:")
     return {**session.WITH_DELTA, **(session.WITH_REMOTE_FILES if remote else {})}
 

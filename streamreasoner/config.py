@@ -194,8 +194,11 @@ class PipelineConfig:
             tables that Spark joins, `auto` to choose by size. May change between starts.
         max_state_bytes: Memory for the state before `auto` moves it to Spark; 0 for a share of this
             process's limit.
-        max_offsets_per_trigger: Most messages in a batch; a batch must fit Spark's memory
-            (spark.driver.memory in spark.options, default 1g).
+        max_offsets_per_trigger: Most messages in a batch.
+        target_batch_time: Seconds that a batch should take; the number of its messages follows.
+        max_batch_bytes: Bytes that a batch should have at most; 0 for a share of this process's
+            memory. Spark's JVM needs 32 times as much (spark.driver.memory in spark.options,
+            default 1g).
         max_message_bytes: Longest message that is read; longer ones are rejected. Raise the limit
             of the dead-letter topic with it.
         max_term_bytes: Longest term, in N-Triples syntax, and longest control message that is read.
@@ -209,6 +212,8 @@ class PipelineConfig:
     backend: str = _key(values.one_of("auto", "columnar", "spark"), "auto")
     max_state_bytes: int = _key(values.whole(0, 1 << 50), 0)
     max_offsets_per_trigger: int = _key(values.whole(1, 10_000_000), 200_000)
+    target_batch_time: float = _key(values.seconds(0.1, 3_600), 10.0)
+    max_batch_bytes: int = _key(values.whole(0, 1 << 40), 0)
     max_message_bytes: int = _key(values.whole(1, 10_000_000), 900_000)
     max_term_bytes: int = _key(values.whole(1, 10_000_000), 102_400)
     trigger_interval: float = _key(values.seconds(0, 86_400), 0.0)

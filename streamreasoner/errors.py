@@ -11,8 +11,10 @@ StreamReasonerError
 │   ├── RecursionLimitError
 │   └── MultiplicityOverflowError
 ├── StateError           tables, checkpoint and topics cannot be reconciled by replay
+├── BatchTooLargeError   a batch does not fit memory; a start plans it anew
 ├── EnvironmentSetupError  Java, a port, a lock or a directory is not available
 ├── BrokerError          Kafka cannot be reached, lacks a topic or refuses a transaction
+│   └── BrokerUnavailableError  it may answer, or take messages, later
 └── SchemaRegistryError  the schema registry cannot be reached, or refuses a request
 """
 
@@ -81,6 +83,10 @@ class StateError(StreamReasonerError):
     """Tables, checkpoint and topics disagree in a way replay cannot explain."""
 
 
+class BatchTooLargeError(StreamReasonerError):
+    """A batch does not fit memory; a start plans it anew, with fewer messages."""
+
+
 class EnvironmentSetupError(StreamReasonerError):
     """Java, a port, a lock or a directory that the run needs is not available."""
 
@@ -91,3 +97,7 @@ class BrokerError(StreamReasonerError):
 
 class SchemaRegistryError(StreamReasonerError):
     """The schema registry cannot be reached, or refuses a request."""
+
+
+class BrokerUnavailableError(BrokerError):
+    """Kafka does not answer, or does not take messages; nothing was refused."""

@@ -20,13 +20,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.errors import StateError
+from streamreasoner.errors import BrokerUnavailableError, StateError
 from streamreasoner.io.codec.envelope import append_milliseconds
 from streamreasoner.io.codec.violations import encode_violations
 from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.io.kafka.sink import Publication
 from streamreasoner.io.spark import offsets
+from streamreasoner.pipeline import recovery
 from streamreasoner.pipeline.observers import timed
+from streamreasoner.pipeline.pressure.outage import outlast
 from streamreasoner.state.record import EpochRecord
 from streamreasoner.state.version import FORMAT, SEMANTICS
 
@@ -65,6 +67,7 @@ class Parts:
         tables: Durable step 1.
         encoder: Writes the changes.
         sink: Durable step 2.
+        marker: Reads the last marker on the progress topic.
         observer: Notified of every stage.
         semantics: Input topic to the semantics of its updates, if they are no multiset.
     """
@@ -77,6 +80,7 @@ class Parts:
     tables: Tables
     encoder: ChangeEncoder
     sink: Sink
+    marker: Callable[[], EpochRecord | None]
     observer: PipelineObserver
     semantics: Mapping[str, str]
 
@@ -122,7 +126,14 @@ class EpochRunner:
         """
         parts = self._parts
         # Request the ids after the batch was read; the answer arrives during evaluation.
-        confirm_topics = parts.topics.ask()
+        answer = parts.topics.ask()
+
+        def confirm_topics() -> None:
+            try:
+                answer()
+            except BrokerUnavailableError as error:
+                outlast(error, parts.topics.check, keep_alive, parts.observer)
+
         batch = offsets.in_order(batch)
         try:
             current = self._checked_range(batch, epoch)
@@ -151,7 +162,7 @@ class EpochRunner:
             parts.encoder.layout,
         )
         self._store(evaluated, record)
-        self._publish(evaluated, record, batch)
+        self._publish(evaluated, record, batch, keep_alive)
         # 3. Return: Spark writes its commit log and plans the next batch.
         self._previous, self._next = current, epoch + 1
         if evaluated.new_program is not None:
@@ -195,26 +206,30 @@ class EpochRunner:
                 evaluated.new_program,
             )
 
-    def _publish(self, evaluated: Evaluated, record: EpochRecord, batch: pa.Table) -> None:
+    def _publish(
+        self,
+        evaluated: Evaluated,
+        record: EpochRecord,
+        batch: pa.Table,
+        keep_alive: Callable[[], None],
+    ) -> None:
         """Durable step 2: one transaction, skipped if the marker records it as committed."""
         parts, epoch = self._parts, record.epoch
         if epoch <= self._published:
             return
+
+        def again() -> int:
+            # As a restart does: end the transaction, then read whether it was committed.
+            parts.sink.reopen()
+            if recovery.is_published(parts.marker(), record):
+                return sum(part.updates for part in self._publication(evaluated, record).changes)
+            return parts.sink.publish(self._publication(evaluated, record))
+
         with timed(parts.observer, "publish"):
-            published = parts.sink.publish(
-                Publication(
-                    changes=chain.from_iterable(
-                        parts.encoder.encode(changes, evaluated.ts, epoch)
-                        for changes in evaluated.changes
-                    ),
-                    violations=chain.from_iterable(
-                        encode_violations(changes, evaluated.constraints, evaluated.ts, epoch)
-                        for changes in evaluated.violations
-                    ),
-                    dead_letters=evaluated.dead_letters(),
-                    marker=record,
-                )
-            )
+            try:
+                published = parts.sink.publish(self._publication(evaluated, record))
+            except BrokerUnavailableError as error:
+                published = outlast(error, again, keep_alive, parts.observer)
         self._published = epoch
         if evaluated.applied or evaluated.rejected_control:
             parts.observer.control_messages(evaluated.applied, evaluated.rejected_control)
@@ -223,4 +238,19 @@ class EpochRunner:
             published,
             Counter(rejected.reason.value for rejected in evaluated.rejected),
             latencies,
+        )
+
+    def _publication(self, evaluated: Evaluated, record: EpochRecord) -> Publication:
+        """What becomes visible with an epoch, for one attempt."""
+        encoder, ts, epoch = self._parts.encoder, evaluated.ts, record.epoch
+        return Publication(
+            changes=chain.from_iterable(
+                encoder.encode(changes, ts, epoch) for changes in evaluated.changes
+            ),
+            violations=chain.from_iterable(
+                encode_violations(changes, evaluated.constraints, ts, epoch)
+                for changes in evaluated.violations
+            ),
+            dead_letters=evaluated.dead_letters(),
+            marker=record,
         )

@@ -73,6 +73,14 @@ class PipelineObserver(Protocol):
         """The largest event time of the batch, in milliseconds since 1970-01-01 UTC."""
         del ts
 
+    def waiting(self, reason: str | None) -> None:
+        """The batch waits for Kafka; None: it does not any more."""
+        del reason
+
+    def paced(self, size: int, limit: int) -> None:
+        """The batch had *size* bytes; the next one has at most *limit* messages."""
+        del size, limit
+
     def batch_finished(self, epoch: int, seconds: float) -> None:
         """All durable steps of the batch are done."""
         del epoch, seconds

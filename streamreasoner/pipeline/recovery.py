@@ -129,6 +129,28 @@ def resume(marker: EpochRecord | None, tables: Tables, checkpoint: Checkpoint) -
     return Resume(checkpoint.next, published, previous)
 
 
+def is_published(marker: EpochRecord | None, record: EpochRecord) -> bool:
+    """Whether an epoch is visible whose transaction has failed.
+
+    Args:
+        marker: The last marker, read after the transaction was fenced.
+        record: The record of the epoch.
+
+    Raises:
+        StateError: Another process has published.
+    """
+    last = _published(marker)
+    if marker is not None and last == record.epoch and marker.offsets == record.offsets:
+        return True
+    if last == record.epoch - 1:
+        return False
+    raise StateError(
+        f"Epoch {record.epoch} is to be published, but the progress topic has epoch {last}: "
+        "another process with this pipeline.app_id has published meanwhile. Only one may run. Stop "
+        "the other, or set another app_id here."
+    )
+
+
 def programs_before(tables: Tables, checkpoint: Checkpoint) -> Programs:
     """The programs introduced by epochs below the next one, oldest first; the last is in effect."""
     return _until(tables.programs, checkpoint.committed)

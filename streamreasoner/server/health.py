@@ -16,6 +16,7 @@ class Health:
         self._batch_timeout = batch_timeout
         self._ready = False
         self._started: tuple[int, float] | None = None
+        self._waiting: str | None = None
 
     def ready(self, *, is_ready: bool) -> None:
         """Record whether the state is restored and the query runs."""
@@ -24,6 +25,12 @@ class Health:
     def batch_started(self, epoch: int) -> None:
         """A batch begins."""
         self._started = (epoch, time.monotonic())
+
+    def waiting(self, reason: str | None) -> None:
+        """The batch waits for Kafka, so it is not stuck; None: it goes on."""
+        self._waiting = reason
+        if reason is None and self._started is not None:
+            self._started = (self._started[0], time.monotonic())
 
     def batch_finished(self) -> None:
         """The batch is done."""
@@ -35,6 +42,8 @@ class Health:
         if started is None:
             return True, "ok: no batch is running"
         epoch, since = started
+        if self._waiting is not None:
+            return True, f"ok: batch {epoch} waits for Kafka"
         seconds = time.monotonic() - since
         if seconds > self._batch_timeout:
             return False, f"batch {epoch} has been running for {seconds:.0f} s"
@@ -44,4 +53,7 @@ class Health:
         """Whether the query takes batches, and a one-line status."""
         if not self._ready:
             return False, "the state is being restored, or the query has stopped"
+        waiting = self._waiting
+        if waiting is not None:
+            return False, f"waiting for Kafka: {waiting}"
         return True, "ok: the query is running"

@@ -19,6 +19,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from streamreasoner.engine.registers import NO_FRONTIER
+from streamreasoner.server.catch_up import CatchUp
 from streamreasoner.server.health import Health
 from streamreasoner.server.histogram import BatchHistogram
 
@@ -69,6 +70,8 @@ class PrometheusObserver:
     def __init__(self, batch_timeout: float = 600.0, trigger_interval: float = 0.0) -> None:
         self.registry = CollectorRegistry()
         self.health = Health(batch_timeout)
+        self.catch_up = CatchUp(trigger_interval)
+        self._rows = 0
         self._sources: Sources | None = None
         self._merged = (0, 0)
         self._overflowed = 0
@@ -100,6 +103,11 @@ class PrometheusObserver:
             SECONDS,
         )
         self.registry.register(self._latency)
+        self._waits = self._gauge(
+            "waiting_for_kafka", "1 while a batch waits for Kafka to answer or to take messages."
+        )
+        self._size = self._gauge("batch_bytes", "Bytes of the last batch's messages.")
+        self._limit = self._gauge("batch_limit_messages", "Most messages in the next batch.")
         self._iterations = self._histogram(
             "epoch_iterations", "Iterations touched by an epoch, over all strata.", ITERATIONS
         )
@@ -172,6 +180,7 @@ class PrometheusObserver:
         """A batch of `rows` messages begins."""
         self.health.batch_started(epoch)
         self._messages.inc(rows)
+        self._rows = rows
 
     def stage(self, name: str, seconds: float) -> None:
         """A stage of the batch has taken this long."""
@@ -219,8 +228,19 @@ class PrometheusObserver:
         """The largest event time of the batch, in milliseconds since 1970-01-01 UTC."""
         self._event_lag.set(time.time() - ts / 1000)
 
+    def waiting(self, reason: str | None) -> None:
+        """The batch waits for Kafka, or goes on."""
+        self._waits.set(reason is not None)
+        self.health.waiting(reason)
+
+    def paced(self, size: int, limit: int) -> None:
+        """The size of the batch in bytes, and of the next one in messages."""
+        self._size.set(size)
+        self._limit.set(limit)
+
     def batch_finished(self, epoch: int, seconds: float) -> None:
         """All durable steps of the batch are done."""
+        self.catch_up.batch(self._rows, seconds)
         self._batch.observe(seconds)
         self._batches.inc()
         self._epoch.set(epoch)
@@ -268,19 +288,28 @@ class PrometheusObserver:
 
 
 class _LagCollector(Collector):
-    """Reads the consumer's lag at each scrape."""
+    """Reads the consumer's lag at each scrape, and how long it will take."""
 
     def __init__(self, observer: PrometheusObserver) -> None:
         self._observer = observer
 
     def collect(self) -> Iterator[Metric]:
+        lag = self._observer.lag()
         family = GaugeMetricFamily(
             "streamreasoner_consumer_lag_messages",
             "Messages in the input topics that no batch has read yet.",
             labels=("topic", "partition"),
         )
-        for (topic, partition), messages in self._observer.lag().items():
+        for (topic, partition), messages in lag.items():
             family.add_metric([topic, partition], messages)
+        yield family
+        family = GaugeMetricFamily(
+            "streamreasoner_catch_up_seconds",
+            "Time until the lag is worked off at the present rates; +Inf if it does not shrink.",
+        )
+        seconds = self._observer.catch_up.seconds(sum(lag.values())) if lag else None
+        if seconds is not None:
+            family.add_metric([], seconds)
         yield family
 
 

@@ -29,7 +29,7 @@ def _promtool(*arguments, folder):
 def test_promtool_accepts_configuration_and_rules():
     """`promtool check config` finds the configuration and every rule in it valid."""
     output = _promtool("check", "config", "prometheus.yml", folder=ROOT / "deploy" / "prometheus")
-    assert "7 rules found" in output
+    assert "8 rules found" in output
 
 
 def test_alerts_fire_when_they_should(tmp_path):

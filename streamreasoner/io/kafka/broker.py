@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 KAFKA_VERSION = "4.3.0"
-_COORDINATES = (
+COORDINATES = (
     f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}",
     "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4",
 )
@@ -90,7 +90,7 @@ _log = logging.getLogger(__name__)
 
 def is_downloaded() -> bool:
     """Whether the broker's jars are in the cache, so that a start needs no network."""
-    return jvm.jars_directory(f"kafka-{KAFKA_VERSION}", _COORDINATES).is_dir()
+    return jvm.jars_directory(f"kafka-{KAFKA_VERSION}", COORDINATES).is_dir()
 
 
 class Broker:
@@ -166,7 +166,7 @@ class Broker:
         if self._process is not None:
             raise BrokerError("The embedded broker is already running.")
         command = jvm.java()
-        jars = sorted(jvm.jars(f"kafka-{KAFKA_VERSION}", _COORDINATES).glob("*.jar"))
+        jars = sorted(jvm.jars(f"kafka-{KAFKA_VERSION}", COORDINATES).glob("*.jar"))
         if self._directory is None:
             self._directory = Path(tempfile.mkdtemp(prefix="streamreasoner-kafka-"))
         self._directory.mkdir(parents=True, exist_ok=True)

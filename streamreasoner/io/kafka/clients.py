@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from streamreasoner.errors import BrokerError, ConfigError
+from streamreasoner.errors import BrokerError, BrokerUnavailableError, ConfigError
 from streamreasoner.io.kafka.access import security
 from streamreasoner.io.kafka.access.rights import Resource, Right, denied
 from streamreasoner.io.kafka.access.roles import Role
@@ -94,7 +94,8 @@ def refused_right(kafka: KafkaConfig, error: KafkaError, *rights: Right) -> Brok
 def unreachable(kafka: KafkaConfig, why: object) -> BrokerError:
     """The error for brokers that do not answer; connects once more to find the cause.
 
-    Clients retry and report a timeout whatever the cause; only the error callback names it.
+    Clients retry and report a timeout whatever the cause; only the error callback names it. The
+    result is a `BrokerUnavailableError` unless Kafka refuses the client.
 
     Args:
         kafka: Cluster and options.
@@ -110,24 +111,24 @@ def unreachable(kafka: KafkaConfig, why: object) -> BrokerError:
         client.poll(0.1)
         if any(error.code() in _FINAL for error in errors):
             break
-    return BrokerError(_cause(kafka, errors, why))
+    return _cause(kafka, errors, why)
 
 
-def _cause(kafka: KafkaConfig, errors: Sequence[KafkaError], why: object) -> str:
+def _cause(kafka: KafkaConfig, errors: Sequence[KafkaError], why: object) -> BrokerError:
     where = f"Kafka at {kafka.bootstrap_servers} (kafka.bootstrap_servers)"
     texts = {error.code(): _brief(error.str()) for error in reversed(errors)}
     text = texts.get(KafkaError._SSL, "")  # noqa: SLF001
     text = text or texts.get(KafkaError._RESOLVE, "") or texts.get(KafkaError._TRANSPORT, "")  # noqa: SLF001
     if login := texts.get(KafkaError._AUTHENTICATION):  # noqa: SLF001
-        return _refused_login(kafka, where, login)
+        return BrokerError(_refused_login(kafka, where, login))
     if "SSL" in text or "closed by peer" in text:
-        return _refused_encryption(where, text)
+        return BrokerError(_refused_encryption(where, text))
     if errors and not text:
-        return (
+        return BrokerError(
             f"{where} closes the connection. Set kafka.security.protocol to the protocol of the "
             "listener on this port: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."
         )
-    return (
+    return BrokerUnavailableError(
         f"{where} did not answer within {ANSWER_SECONDS:g} s ({text or why}). Check the address, "
         "and that the broker is running."
     )

@@ -1,5 +1,6 @@
 """Reads a batch that Spark cannot read, with another client. Invariant: the same messages.
 
+Only one of the messages of a batch that is too large is held at a time, to count how many fit. And
 Spark counts time in microseconds, and its Kafka source fails on a timestamp that does not fit. Such
 a message would end the query at every restart.
 """
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from streamreasoner.io.codec.encode import Header
     from streamreasoner.state.record import Offsets
 
+# What the client reads ahead.
+_QUEUE_KIB = 16 * 1024
 _SCHEMA = pa.schema(
     {
         "topic": pa.string(),
@@ -47,17 +50,39 @@ def reread(kafka: KafkaConfig, group: str, offsets: Offsets) -> pa.Table:
     Raises:
         BrokerError: Kafka does not answer or refuses.
     """
-    consumer = reader(kafka, group, auto_offset_reset="error")
+    return pa.Table.from_pylist([_row(each) for each in _read(kafka, group, offsets)], _SCHEMA)
+
+
+def fitting(kafka: KafkaConfig, group: str, offsets: Offsets, max_bytes: int) -> int | None:
+    """How many messages of a range of offsets fit, at least 1; None if all do.
+
+    Args:
+        kafka: Cluster and options.
+        group: Consumer group id; nothing is committed.
+        offsets: topic -> partition -> [first, next].
+        max_bytes: Bytes that their values may have.
+
+    Raises:
+        BrokerError: Kafka does not answer or refuses.
+    """
+    size = 0
+    for number, message in enumerate(_read(kafka, group, offsets)):
+        size += len(message)
+        if size > max_bytes and number > 0:
+            return number
+    return None
+
+
+def _read(kafka: KafkaConfig, group: str, offsets: Offsets) -> Iterator[Message]:
+    """The messages, one by one."""
+    queue = {"queued_max_messages_kbytes": _QUEUE_KIB, "fetch_max_bytes": _QUEUE_KIB * 1024}
+    consumer = reader(kafka, group, auto_offset_reset="error", **queue)
     try:
-        rows = [
-            _row(message)
-            for topic, partitions in offsets.items()
-            for partition, (first, after) in partitions.items()
-            for message in _messages(kafka, consumer, topic, int(partition), first, after)
-        ]
+        for topic, partitions in offsets.items():
+            for partition, (first, after) in partitions.items():
+                yield from _messages(kafka, consumer, topic, int(partition), first, after)
     finally:
         consumer.close()
-    return pa.Table.from_pylist(rows, _SCHEMA)
 
 
 def _messages(  # noqa: PLR0917 - a partition and its range

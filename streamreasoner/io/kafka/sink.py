@@ -3,19 +3,20 @@
 Invariant: changes, violations, dead letters and the marker of an epoch become visible together or
 never.
 
-The outcome of a failed transaction is unknown, so it is not retried: the process exits, and the
-next one fences it with `init_transactions` and then reads the marker.
+The outcome of a failed transaction is unknown, so it is not retried: a new producer, of this
+process or the next, ends it with `init_transactions`, and then the marker is read.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from streamreasoner.errors import BrokerError
+from streamreasoner.errors import BrokerError, BrokerUnavailableError
 from streamreasoner.io.codec.encode import ANY_PARTITION
 from streamreasoner.io.kafka.access.rights import WRITE, on_topic, on_transactions
 from streamreasoner.io.kafka.claims import HEADER
@@ -34,7 +35,32 @@ if TYPE_CHECKING:
     from streamreasoner.io.kafka.claims import Claim
     from streamreasoner.state.record import EpochRecord
 
+MOST_TRANSACTION_SECONDS = 900.0
+"""How long a transaction may be open, by default (`transaction.max.timeout.ms` of brokers)."""
 _INIT_SECONDS = 60.0
+# Between two attempts the pipeline may be stopped.
+_REOPEN_SECONDS = 10.0
+# What waits while Kafka takes nothing; the client's default is 1 GiB.
+_QUEUE_KIB = 64 * 1024
+_FENCED = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)  # noqa: SLF001
+# Kafka, or a partition, is away: a later attempt may succeed.
+_UNAVAILABLE = (
+    KafkaError._TIMED_OUT,  # noqa: SLF001
+    KafkaError._TIMED_OUT_QUEUE,  # noqa: SLF001
+    KafkaError._MSG_TIMED_OUT,  # noqa: SLF001
+    KafkaError._TRANSPORT,  # noqa: SLF001
+    KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001
+    KafkaError.REQUEST_TIMED_OUT,
+    KafkaError.BROKER_NOT_AVAILABLE,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.NOT_ENOUGH_REPLICAS,
+    KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.CONCURRENT_TRANSACTIONS,
+)
 # Above the client's default of 1 MB: the topic's limit decides.
 _MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 _POLL_EVERY = 10_000
@@ -69,24 +95,40 @@ class Sink:
         kafka: Cluster and topics.
         app_id: Application id, also the transactional id and the key of the marker.
         transaction_timeout: Seconds after which Kafka aborts an open transaction.
+        longest_timeout: The most that it is raised to for epochs that take longer to publish.
     """
 
-    def __init__(self, kafka: KafkaConfig, app_id: str, transaction_timeout: float) -> None:
+    def __init__(
+        self,
+        kafka: KafkaConfig,
+        app_id: str,
+        transaction_timeout: float,
+        longest_timeout: float = 0.0,
+    ) -> None:
         self._kafka = kafka
         self._app_id = app_id
+        self._timeout = transaction_timeout
+        self._longest = max(transaction_timeout, longest_timeout)
+        self._began = time.monotonic()
+        self._sent = 0
+        self._failures: list[KafkaError] = []
+        self._producer = self._open()
+
+    def _open(self) -> Producer:
+        settings = librdkafka(
+            self._kafka,
+            transactional_id=self._app_id,
+            transaction_timeout_ms=int(self._timeout * 1000),
+            linger_ms=5,
+            queue_buffering_max_messages=1_000_000,
+            queue_buffering_max_kbytes=_QUEUE_KIB,
+            delivery_report_only_error=True,
+            message_max_bytes=_MAX_MESSAGE_BYTES,
+            # The Java clients' partitioner: every client maps a key to the same partition.
+            partitioner="murmur2_random",
+        )
         try:
-            self._producer = Producer(
-                librdkafka(
-                    kafka,
-                    transactional_id=app_id,
-                    transaction_timeout_ms=int(transaction_timeout * 1000),
-                    linger_ms=5,
-                    queue_buffering_max_messages=1_000_000,
-                    message_max_bytes=_MAX_MESSAGE_BYTES,
-                    # The Java clients' partitioner: every client maps a key to the same partition.
-                    partitioner="murmur2_random",
-                )
-            )
+            return Producer({**settings, "on_delivery": self._not_delivered})
         except KafkaException as error:
             raise (refused_option(error) or BrokerError(str(error.args[0]))) from None
 
@@ -98,6 +140,22 @@ class Sink:
         """
         try:
             self._producer.init_transactions(_INIT_SECONDS)
+        except KafkaException as error:
+            raise self._error("open transactions", error) from None
+
+    def reopen(self) -> None:
+        """End a transaction that failed, with a producer in place of the one that it left behind.
+
+        Raises:
+            BrokerUnavailableError: Kafka does not answer yet.
+            BrokerError: It refuses.
+        """
+        self._producer.purge()
+        self._producer = self._open()
+        self._sent = 0
+        self._failures.clear()
+        try:
+            self._producer.init_transactions(_REOPEN_SECONDS)
         except KafkaException as error:
             raise self._error("open transactions", error) from None
 
@@ -133,10 +191,13 @@ class Sink:
             Number of changes written to the output topic.
 
         Raises:
-            BrokerError: The transaction failed; whether it is visible is unknown, so the process
-                must exit.
+            BrokerUnavailableError: Kafka did not take it in time. Whether it is visible is unknown:
+                `reopen`, and read the marker.
+            BrokerError: The transaction failed; the process must exit.
         """
         producer, published = self._producer, 0
+        self._began, self._sent = time.monotonic(), 0
+        self._failures.clear()
         try:
             producer.begin_transaction()
             for part in publication.changes:
@@ -150,8 +211,8 @@ class Sink:
                 )
             marker = publication.marker.to_marker()
             self._produce(self._kafka.progress_topic, marker, self._app_id.encode(), [])
-            # librdkafka bounds the commit by the transaction timeout; a shorter wait loses it.
-            producer.commit_transaction(-1)
+            # Without a bound it waits until the broker is back; a shorter one would lose it.
+            producer.commit_transaction(self._timeout)
         except KafkaException as error:
             raise self._error(f"publish epoch {publication.marker.epoch}", error) from None
         return published
@@ -181,12 +242,28 @@ class Sink:
             except BufferError:
                 self._producer.poll(0.1)
             else:
+                self._sent += 1
                 return
 
+    def _not_delivered(self, error: KafkaError, _: object) -> None:
+        self._failures.append(error)
+
     def _error(self, what: str, error: KafkaException) -> BrokerError:
-        cause = error.args[0]
-        fenced = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)  # noqa: SLF001
-        if cause.code() in fenced:
+        self._producer.poll(0)
+        # The first failure is the cause; what follows says that the transaction has failed.
+        cause = self._failures[0] if self._failures else error.args[0]
+        # Kafka fences a transaction that it ends, like one that another process ends.
+        has_expired = time.monotonic() - self._began >= self._timeout
+        if cause.code() in _UNAVAILABLE or (has_expired and cause.code() in _FENCED):
+            if has_expired and len(self._failures) < self._sent:
+                # A part was taken, so the time was too short for the whole.
+                self._timeout = min(2 * self._timeout, self._longest)
+            return BrokerUnavailableError(
+                f"Cannot {what} at {self._kafka.bootstrap_servers}: {cause.str()}. Check that the "
+                "brokers are running, that the partitions of the output topics have enough "
+                "replicas, and that no quota holds them back."
+            )
+        if cause.code() in _FENCED:
             return BrokerError(
                 f"Cannot {what}: another process with pipeline.app_id {self._app_id} has taken "
                 "over. Only one may run. Stop the other, or set another app_id here."

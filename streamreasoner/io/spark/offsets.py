@@ -15,6 +15,7 @@ import msgspec
 import pyarrow.compute as pc
 
 from streamreasoner.errors import StateError
+from streamreasoner.system import disk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,6 +88,15 @@ class Checkpoint:
         """
         starts = _initial(self.directory) if batch == 0 else self._ends(batch - 1)
         return range_of(starts, self._ends(batch))
+
+    def withdraw(self) -> Checkpoint:
+        """Forget the planned batch, of which nothing is durable, so that Spark plans it anew."""
+        log = self.directory / "offsets"
+        (log / str(self.planned)).unlink()
+        # The checksum that some of Hadoop's file systems write.
+        (log / f".{self.planned}.crc").unlink(missing_ok=True)
+        disk.sync(log)
+        return Checkpoint(self.directory, self.committed, self.committed)
 
     def _ends(self, batch: int) -> Ends:
         path = self.directory / "offsets" / str(batch)

@@ -17,17 +17,21 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, StreamingQueryException
 
 from streamreasoner.errors import (
+    BatchTooLargeError,
     BrokerError,
     EnvironmentSetupError,
     StateError,
     StreamReasonerError,
 )
+from streamreasoner.io.spark import session
 from streamreasoner.io.spark.offsets import Checkpoint
+from streamreasoner.io.spark.read_limit import ReadLimit
 from streamreasoner.io.spark.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from typing import Self
 
     import pyarrow as pa
     from pyspark.sql import DataFrame
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.5
 _COMMIT_SECONDS = 10.0
 # Raised for a Kafka timestamp that does not fit Spark's.
+_TOO_LARGE = session.MOST_COLLECTED
 _TIME_TOO_LARGE = "java.lang.ArithmeticException"
 _LOGIN = "Check mechanism, username and password in kafka.security."
 _CERTIFICATE = """\
@@ -77,6 +82,17 @@ class BatchRunner(Protocol):
         """Raise a StateError if a topic problem may be why Spark cannot read."""
 
 
+class Pace(Protocol):
+    """Chooses the size of the next batch; an immutable value."""
+
+    @property
+    def messages(self) -> int:
+        """Most messages in the next batch."""
+
+    def after(self, messages: int, size: int, seconds: float) -> Self:
+        """The pace after a batch of this many messages, bytes and seconds."""
+
+
 class BatchObserver(Protocol):
     """Is told of each batch."""
 
@@ -85,6 +101,9 @@ class BatchObserver(Protocol):
 
     def stage(self, name: str, seconds: float) -> None:
         """A stage has taken this long."""
+
+    def paced(self, size: int, limit: int) -> None:
+        """The batch had this many bytes, and the next one has at most so many messages."""
 
     def batch_finished(self, epoch: int, seconds: float) -> None:
         """The batch is done."""
@@ -103,21 +122,25 @@ class Query:
         reread: Reads a range of offsets that Spark cannot read.
         observer: Notified when a batch begins and ends.
         batch_timeout: Seconds after which a batch counts as stuck.
+        pace: Chooses the size of each batch; the input has the limit that it begins with.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - in the order of use
         self,
         stream: DataFrame,
         runner: BatchRunner,
         reread: Callable[[Offsets], pa.Table],
         observer: BatchObserver,
         batch_timeout: float,
+        pace: Pace,
     ) -> None:
         self._stream = stream
         self._runner = runner
         self._reread = reread
         self._observer = observer
         self._watchdog = Watchdog(batch_timeout)
+        self._pace = pace
+        self._limit = ReadLimit(stream.sparkSession, pace.messages)
         self._batch = threading.Lock()
         self._wake = threading.Event()
         self._stopping = False
@@ -204,12 +227,23 @@ class Query:
         self._observer.batch_started(epoch, len(batch))
         self._observer.stage("read", time.perf_counter() - start)
         self._runner.run(batch, epoch, keep_alive)
-        self._observer.batch_finished(epoch, time.perf_counter() - start)
+        seconds = time.perf_counter() - start
+        self._pace = self._pace.after(len(batch), batch.nbytes, seconds)
+        # The first batch may end before Spark has returned the query.
+        if self._query is not None:
+            self._limit.set(self._query, self._pace.messages)
+        self._observer.paced(batch.nbytes, self._limit.messages)
+        self._observer.batch_finished(epoch, seconds)
 
     def _read(self, frame: DataFrame, epoch: int) -> pa.Table:
         try:
             return frame.toArrow()
         except (Py4JError, PySparkException) as error:
+            if _TOO_LARGE in str(error):
+                raise BatchTooLargeError(
+                    f"Batch {epoch} does not fit memory: its messages are longer than those "
+                    "before. The next start plans it anew, with fewer messages."
+                ) from None
             if _TIME_TOO_LARGE not in str(error):
                 raise
         _log.warning(

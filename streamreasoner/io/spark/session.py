@@ -71,6 +71,9 @@ _LOCAL = {
     "spark.python.daemon.module": "streamreasoner.io.spark.worker_daemon",
 }
 
+MOST_COLLECTED = "spark.driver.maxResultSize"
+"""The setting that bounds what a query brings to the driver, in bytes; 0 for no bound."""
+
 _TUNING = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -87,8 +90,6 @@ _TUNING = {
     ),
     # Avoids the checksum file that LocalFileSystem writes for each checkpoint file.
     _FILE_SYSTEM: _RAW_LOCAL_FILES,
-    # Batches are bounded by the number of messages and by the driver's memory.
-    "spark.driver.maxResultSize": "0",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.codegen.wholeStage": "false",
     "spark.locality.wait": "0s",
@@ -103,6 +104,8 @@ _TUNING = {
 
 WITH_DELTA = {
     "spark.jars.packages": PACKAGES,
+    # Steps of an epoch collect what fits the driver, and bound it themselves.
+    MOST_COLLECTED: "0",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     # The log of one table is small; reading it with 50 tasks takes seconds.

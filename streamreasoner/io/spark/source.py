@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.config import KafkaConfig
 
+_PATIENCE_MS = 600_000
 _CLIENT = {
     "isolation.level": "read_committed",
     # How long a broker holds an empty fetch, 500 by default: a lower bound on latency.
@@ -18,6 +19,8 @@ _CLIENT = {
     # Spark fetches the end of the partition after each poll, so polls should be few and large.
     "max.poll.records": "10000",
     "max.partition.fetch.bytes": str(4 * 1024 * 1024),
+    # How long the query waits for a broker that is away, three times; then it ends.
+    "default.api.timeout.ms": str(_PATIENCE_MS),
 }
 COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 
@@ -36,7 +39,7 @@ def read_stream(
         kafka: Cluster, topics and options.
         security: Options for encryption and login, under their Java names.
         control_topic: Topic of control messages, None if there is none.
-        max_offsets_per_trigger: Most messages in a batch.
+        max_offsets_per_trigger: Most messages in a batch, until the limit is changed.
     """
     topics = [*kafka.input_topics, *([control_topic] if control_topic else ())]
     client = {**_CLIENT, **security, **kafka.options, **kafka.consumer_options}
@@ -46,6 +49,7 @@ def read_stream(
         .option("startingOffsets", kafka.starting_offsets)
         .option("failOnDataLoss", "true")
         .option("includeHeaders", "true")
+        .option("kafkaConsumer.pollTimeoutMs", str(_PATIENCE_MS))
         .option("maxOffsetsPerTrigger", str(max_offsets_per_trigger))
         .option("kafka.bootstrap.servers", kafka.bootstrap_servers)
     )

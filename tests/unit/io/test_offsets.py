@@ -6,7 +6,13 @@ import pyarrow as pa
 import pytest
 
 from streamreasoner.errors import StateError
-from streamreasoner.io.spark.offsets import check_follows, check_within, in_order, range_of
+from streamreasoner.io.spark.offsets import (
+    Checkpoint,
+    check_follows,
+    check_within,
+    in_order,
+    range_of,
+)
 
 
 def test_a_new_partition_begins_at_zero():
@@ -49,3 +55,16 @@ def test_rows_are_sorted():
     unsorted = [("b", 0, 1), ("a", 1, 0), ("a", 0, 10), ("a", 0, 9)]
     ordered = in_order(rows(*unsorted))
     assert list(zip(*ordered.to_pydict().values(), strict=True)) == sorted(unsorted)
+
+
+def test_a_withdrawn_batch_is_not_planned(tmp_path):
+    """The batches before it are as they were, and Spark runs the same batch next."""
+    for name in ("offsets/0", "offsets/1", "commits/0"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("v1\n{}\n{}")
+    planned = Checkpoint.read(tmp_path)
+    assert planned.replayed == 1
+    withdrawn = planned.withdraw()
+    assert withdrawn == Checkpoint.read(tmp_path)
+    assert (withdrawn.replayed, withdrawn.next) == (None, 1)

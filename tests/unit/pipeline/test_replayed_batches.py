@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from control_builders import messages
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
 from storage_builders import APP, restored
 
 from streamreasoner.api.reasoner import Reasoner, columnar
-from streamreasoner.errors import BrokerError
+from streamreasoner.errors import BrokerError, BrokerUnavailableError, StateError
 from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.codec.encode import ChangeEncoder
 from streamreasoner.io.formats.records.record import NO_SCHEMAS
@@ -20,6 +25,7 @@ from streamreasoner.pipeline.evaluator import Evaluator
 from streamreasoner.pipeline.failing.last_resort import LastResort
 from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
 from streamreasoner.pipeline.observers import Observers
+from streamreasoner.pipeline.pressure import outage
 from streamreasoner.pipeline.published import Published
 from streamreasoner.pipeline.recovery import resume
 from streamreasoner.program import check_text
@@ -40,6 +46,7 @@ class Topics:
         self.published = {}
         self.marker = None
         self.down = False
+        self.failures = []
 
     def publish(self, publication):
         """Commit a transaction."""
@@ -47,10 +54,18 @@ class Topics:
         letters = [letter.value for letter in publication.dead_letters]
         if self.down:
             raise BrokerError("down")
+        failure = self.failures.pop(0) if self.failures else None
+        if failure == "before the commit":
+            raise BrokerUnavailableError(failure)
         epoch = publication.marker.epoch
         assert epoch not in self.published
         self.published[epoch], self.marker = (changes, letters), publication.marker
+        if failure == "after the commit":
+            raise BrokerUnavailableError(failure)
         return len(changes)
+
+    def reopen(self):
+        """Nothing is left open."""
 
     def ask(self):
         """They are those on record."""
@@ -97,6 +112,7 @@ class Process:
             tables=self.tables,
             encoder=ChangeEncoder(),
             sink=topics,
+            marker=lambda: topics.marker,
             observer=Observers(),
             semantics={},
         )
@@ -173,3 +189,34 @@ def test_the_next_process_completes_what_a_crash_left(tmp_path, undisturbed, dow
     process.run(1)
 
     assert (process.end(), topics.published) == undisturbed
+
+
+FAILURES = st.lists(st.just("before the commit"), max_size=3).flatmap(
+    lambda lost: st.sampled_from([lost, [*lost, "after the commit"]])
+)
+
+
+@given(FAILURES)
+@settings(max_examples=8)
+def test_an_outage_publishes_each_epoch_once(undisturbed, failures):
+    """However often a transaction fails, and whether or not the last one was committed."""
+    topics = Topics()
+    with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patched:
+        patched.setattr(outage, "_PAUSE_SECONDS", 0.0)
+        process = first_batch(Path(name), topics)
+        topics.failures = list(failures)
+        process.run(1)
+        assert topics.failures == []
+        assert (process.end(), topics.published) == undisturbed
+
+
+def test_an_outage_in_which_another_process_published_is_refused(tmp_path, monkeypatch):
+    """Its marker is not the one before the epoch, nor that of the epoch."""
+    topics = Topics()
+    monkeypatch.setattr(outage, "_PAUSE_SECONDS", 0.0)
+    process = first_batch(tmp_path, topics)
+    topics.failures = ["before the commit"]
+    topics.marker = replace(topics.marker, epoch=7)
+    with pytest.raises(StateError, match=r"another process with this pipeline\.app_id"):
+        process.run(1)
+    process.end()

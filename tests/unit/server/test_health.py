@@ -34,3 +34,17 @@ def test_the_last_events_decide(events):
             assert (f"batch {running} " in line) == (running is not None)
             assert health.is_ready()[0] is ready
             assert health.is_ready()[1].startswith("ok: ") == ready
+
+
+def test_a_batch_that_waits_for_kafka_is_not_stuck_and_not_ready():
+    """Only while it waits; afterwards its time begins again."""
+    health = Health(-1.0)
+    health.ready(is_ready=True)
+    health.batch_started(4)
+    assert not health.is_alive()[0]
+    health.waiting("no answer")
+    assert health.is_alive() == (True, "ok: batch 4 waits for Kafka")
+    assert health.is_ready() == (False, "waiting for Kafka: no answer")
+    health.waiting(None)
+    assert not health.is_alive()[0]
+    assert health.is_ready()[0]
