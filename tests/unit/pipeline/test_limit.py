@@ -81,7 +81,8 @@ def test_full_batches_settle_at_the_target(fixed, a_message, message_bytes, targ
     by_bytes = (1 << 27) // message_bytes
     by_time = (target - fixed * target) / a_message
     ideal = min(200_000, by_bytes, max(limit.first, by_time))
-    assert abs(limit.messages - ideal) <= max(2, 0.05 * ideal)
+    # Whole messages: a limit does not rise by less than one, which is 1 / (1 - fixed) of them.
+    assert abs(limit.messages - ideal) <= max(12, 0.05 * ideal)
 
 
 def test_longer_messages_shrink_the_next_batch_at_once():
@@ -100,4 +101,4 @@ def test_fixed_costs_do_not_shrink_batches_without_end():
 
 def test_the_default_fits_the_machine():
     """A batch has a small part of the memory."""
-    assert 0 < default_max_bytes() <= 128 << 20
+    assert 0 < default_max_bytes() <= 32 << 20
