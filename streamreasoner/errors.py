@@ -95,9 +95,9 @@ class BrokerError(StreamReasonerError):
     """Kafka cannot be reached, lacks a topic or refuses a transaction."""
 
 
-class SchemaRegistryError(StreamReasonerError):
-    """The schema registry cannot be reached, or refuses a request."""
-
-
 class BrokerUnavailableError(BrokerError):
     """Kafka does not answer, or does not take messages; nothing was refused."""
+
+
+class SchemaRegistryError(StreamReasonerError):
+    """The schema registry cannot be reached, or refuses a request."""
