@@ -41,7 +41,7 @@ from streamreasoner.io.kafka.reread import fitting, reread
 from streamreasoner.io.kafka.sink import MOST_TRANSACTION_SECONDS, Sink
 from streamreasoner.io.kafka.topic_checks import admin_client, check_topics
 from streamreasoner.io.kafka.topic_ids import TopicIds
-from streamreasoner.io.kafka.topics import produce_one
+from streamreasoner.io.kafka.topics import produce_one, send_to_partition
 from streamreasoner.io.spark import session
 from streamreasoner.io.spark.offsets import Checkpoint
 from streamreasoner.io.spark.query import Query
@@ -49,6 +49,7 @@ from streamreasoner.io.spark.source import read_stream
 from streamreasoner.pipeline import recovery, warmup
 from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.pipeline.batch import EpochRunner, Parts
+from streamreasoner.pipeline.control import write_tick
 from streamreasoner.pipeline.evaluator import Evaluator
 from streamreasoner.pipeline.failing.last_resort import LastResort
 from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
@@ -56,6 +57,10 @@ from streamreasoner.pipeline.lock import StateLock
 from streamreasoner.pipeline.observers import Observers, RejectionLog, SizeMonitor
 from streamreasoner.pipeline.pressure.limit import BatchLimit, default_max_bytes
 from streamreasoner.pipeline.published import Published
+from streamreasoner.pipeline.slots.evaluator import SlotEvaluator
+from streamreasoner.pipeline.slots.idle import IdlePartitions
+from streamreasoner.pipeline.slots.waiting import Waiting
+from streamreasoner.pipeline.slots.watermarks import Watermarks
 from streamreasoner.pipeline.ticker import Ticker
 from streamreasoner.plan.program_plan import InputSources
 from streamreasoner.program.load import load_program
@@ -124,15 +129,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         rejections = RejectionLog(config.kafka.dead_letter_topic)
         observers = (metrics, rejections, observer)
         watcher = Observers(*(each for each in observers if each is not None))
-        session.check_java()
-        program = _program(config)
-        topics = _topics(config)
-        lock = StateLock(config.state.directory)
-        stack.callback(lock.close)
-        check_version(config.state.tables)
-        schemas = _schemas(config, stack)
-        if not (config.state.tables / PROGRAMS).exists():
-            _check_published(config, program, "")
+        program, topics, schemas, lock = _checked(config, stack)
         # Starting Spark, restoring the state and compiling kernels each take seconds: run them
         # in parallel.
         place = _place(config)
@@ -150,15 +147,27 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
             if place is BackendKind.SPARK
             else _in_memory(tables, point)
         )
-        reasoner = _restore(config, in_effect, tables, point, store)
+        progress = _progress(config, tables, point)
+        reasoner = _restore(config, in_effect, tables, point, store, progress)
         checkpoint, limit = _plan(config, checkpoint, tables, reasoner)
         watcher.program(in_effect.text.hash)
         parts = Parts(
             checkpoint=checkpoint,
             topics=topics,
             schemas=schemas,
-            evaluation=_evaluation(
-                config, reasoner, in_effect, tables, checkpoint, watcher, schemas, may_move=may_move
+            evaluation=(
+                _batches(
+                    config,
+                    reasoner,
+                    in_effect,
+                    tables,
+                    checkpoint,
+                    watcher,
+                    schemas,
+                    may_move=may_move,
+                )
+                if progress is None
+                else _slots(config, reasoner, in_effect, watcher, schemas, progress)
             ),
             dictionary=reasoner.dictionary,
             tables=tables,
@@ -169,9 +178,10 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
             semantics=config.semantics,
         )
         runner = EpochRunner(parts, point)
+        lag = Lag(config.kafka, config.pipeline.app_id, lambda: runner.position)
+        stack.callback(lag.close)
         if metrics is not None:
-            lag = Lag(config.kafka, config.pipeline.app_id, lambda: runner.position)
-            _watch(metrics, reasoner, tables, lag, stack)
+            _watch(metrics, reasoner, tables, lag)
         stream = read_stream(
             starting.result().spark,
             config.kafka,
@@ -183,12 +193,12 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         monitor = None
         if may_move:
             monitor = _size_monitor(config, reasoner, lambda: query.stop())  # noqa: PLW0108 - assigned below
-        ticker = _ticker(config, reasoner)
+        ticker = _ticker(config, reasoner, runner, lag, progress)
         query = Query(
             stream,
             runner,
             partial(reread, config.kafka, f"{config.pipeline.app_id}-reread"),
-            Observers(watcher, *(each for each in (monitor, ticker) if each is not None)),
+            Observers(watcher, *_told(monitor, ticker, progress)),
             config.pipeline.batch_timeout,
             limit,
         )
@@ -205,8 +215,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         if metrics is not None:
             metrics.health.ready(is_ready=True)
             stack.callback(metrics.health.ready, is_ready=False)
-        control = [config.rules.control_topic] if config.rules.control_topic else []
-        _log.info("Reading %s.", ", ".join([*config.kafka.input_topics, *control]))
+        _log.info("Reading %s.", ", ".join(_read_topics(config)))
         yield Pipeline(reasoner, query, monitor)
 
 
@@ -266,6 +275,22 @@ def _run_once(config: Config, observer: PipelineObserver | None, running: list[Q
         running.clear()
 
 
+def _checked(
+    config: Config, stack: ExitStack
+) -> tuple[CheckedProgram, TopicIds, Schemas, StateLock]:
+    """What a start needs, before it takes time: whatever can be refused now is."""
+    session.check_java()
+    program = _program(config)
+    topics = _topics(config)
+    lock = StateLock(config.state.directory)
+    stack.callback(lock.close)
+    check_version(config.state.tables)
+    schemas = _schemas(config, stack)
+    if not (config.state.tables / PROGRAMS).exists():
+        _check_published(config, program, "")
+    return program, topics, schemas, lock
+
+
 def _program(config: Config) -> CheckedProgram:
     """The configured program, which the mappings of rows fit."""
     program = load_program(config.rules.program)
@@ -288,6 +313,13 @@ def _schemas(config: Config, stack: ExitStack) -> Schemas:
     registry = connect(config.schema_registry, config.state.unusable_schemas)
     stack.callback(registry.close)
     return registry
+
+
+def _read_topics(config: Config) -> Iterator[str]:
+    """Those that the query reads."""
+    yield from config.kafka.input_topics
+    if config.rules.control_topic is not None:
+        yield config.rules.control_topic
 
 
 def _output(config: Config, stack: ExitStack) -> tuple[Sink, ChangeEncoder]:
@@ -322,12 +354,14 @@ def _recover(  # noqa: PLR0917 - in the order of use
         config.pipeline.app_id,
         text := stored_text(program),
         max(text.arities.values()) + has_keys,
+        waiting=config.time.granularity is not None,
         retention=Retention(**asdict(config.retention)),
     )
     stack.callback(tables.close)
     checkpoint = Checkpoint.read(config.state.checkpoint_directory)
     programs = recovery.programs_before(tables, checkpoint)
     recovery.check_semantics(tables, config.semantics)
+    recovery.check_granularity(tables, config.time.granularity)
     recovery.check_file(tables.programs, programs[-1], program, config.rules.program)
     in_effect = ProgramInEffect.restored(programs, tables.width - has_keys)
     if max(in_effect.known.values()) > in_effect.width:
@@ -374,8 +408,43 @@ def _marker(config: Config) -> EpochRecord | None:
         return progress.marker()
 
 
-def _restore(
-    config: Config, in_effect: ProgramInEffect, tables: Tables, point: Resume, store: Store
+@dataclass(frozen=True, slots=True)
+class _Progress:
+    """How far event time has come, where epochs are slots of it."""
+
+    watermarks: Watermarks
+    waiting: Waiting
+
+
+def _progress(config: Config, tables: Tables, point: Resume) -> _Progress | None:
+    """How far event time had come before the next epoch; None where batches are epochs."""
+    time = config.time
+    if time.granularity is None:
+        return None
+    record = tables.record(point.before - 1) if point.before > 0 else None
+    watermarks = Watermarks(
+        time.granularity,
+        time.allowed_lateness,
+        time.max_ahead,
+        None if record is None else record.slots,
+        NO_FRONTIER if record is None or record.frontier is None else record.frontier,
+    )
+    sources = _sources(config)
+    waiting = Waiting(
+        config.kafka.input_topics,
+        (*sources.sets, *sources.keyed),
+        tables.waiting(point.before, watermarks.closed),
+    )
+    return _Progress(watermarks, waiting)
+
+
+def _restore(  # noqa: PLR0917 - in the order of use
+    config: Config,
+    in_effect: ProgramInEffect,
+    tables: Tables,
+    point: Resume,
+    store: Store,
+    progress: _Progress | None,
 ) -> Reasoner:
     """Restore the state before the next epoch, with the program in effect then."""
     reasoner = Reasoner(
@@ -387,14 +456,16 @@ def _restore(
         known_constraints=in_effect.constraints,
     )
     frontier = None
-    if point.before > 0 and reasoner.program.expiries:
-        frontier = tables.frontier(point.before - 1)
+    if progress is not None:
+        frontier = progress.watermarks.closed
+    elif point.before > 0 and reasoner.program.expiries:
+        frontier = tables.record(point.before - 1).frontier
     reasoner.engine.restore((), point.before, NO_FRONTIER if frontier is None else frontier)
     _log.info("State restored; the next epoch is %d.", point.before)
     return reasoner
 
 
-def _evaluation(  # noqa: PLR0917 - in the order of use
+def _batches(  # noqa: PLR0917 - in the order of use
     config: Config,
     reasoner: Reasoner,
     program: ProgramInEffect,
@@ -423,10 +494,56 @@ def _evaluation(  # noqa: PLR0917 - in the order of use
     )
 
 
-def _ticker(config: Config, reasoner: Reasoner) -> Ticker | None:
-    """What moves the frontier while there is no input; None if nothing expires."""
+def _slots(  # noqa: PLR0917 - in the order of use
+    config: Config,
+    reasoner: Reasoner,
+    program: ProgramInEffect,
+    observer: PipelineObserver,
+    schemas: Schemas,
+    progress: _Progress,
+) -> SlotEvaluator:
+    group = f"{config.pipeline.app_id}-reread"
+    return SlotEvaluator(
+        reasoner,
+        program,
+        _input_options(config, schemas),
+        _published(config),
+        observer,
+        progress.watermarks,
+        progress.waiting,
+        partial(reread, config.kafka, group, if_there=True),
+    )
+
+
+def _told(
+    monitor: SizeMonitor | None, ticker: Ticker | None, progress: _Progress | None
+) -> Iterator[PipelineObserver]:
+    """What is told of batches beside the watcher; partitions may be idle while there are some."""
+    if monitor is not None:
+        yield monitor
+    if ticker is not None and progress is None:
+        yield ticker
+
+
+def _ticker(
+    config: Config,
+    reasoner: Reasoner,
+    runner: EpochRunner,
+    lag: Lag,
+    progress: _Progress | None,
+) -> Ticker | None:
+    """What moves the frontier while there is no input; None if nothing waits for it."""
     topic, idle = config.rules.control_topic, config.time.idle_advance
-    if not reasoner.program.expiries or idle == 0:
+    if idle == 0:
+        return None
+    if progress is not None:
+        send_to = partial(send_to_partition, config.kafka)
+        return Ticker(
+            idle / 1000,
+            lambda: len(progress.waiting) > 0 or reasoner.engine.awaits_time,
+            IdlePartitions(lambda: runner.position, lag, send_to).send,
+        )
+    if not reasoner.program.expiries:
         return None
     if topic is None:
         _log.warning(
@@ -435,7 +552,8 @@ def _ticker(config: Config, reasoner: Reasoner) -> Ticker | None:
         )
         return None
     send = partial(produce_one, config.kafka, topic)
-    return Ticker(idle / 1000, lambda: reasoner.engine.awaits_time, send)
+    awaits = lambda: reasoner.engine.awaits_time  # noqa: E731 - changes with each epoch
+    return Ticker(idle / 1000, awaits, lambda time: send(write_tick(time)))
 
 
 def _published(config: Config) -> Published:
@@ -602,10 +720,7 @@ def _metrics(config: Config, stack: ExitStack) -> PrometheusObserver | None:
     return observer
 
 
-def _watch(
-    metrics: PrometheusObserver, reasoner: Reasoner, tables: Tables, lag: Lag, stack: ExitStack
-) -> None:
-    stack.callback(lag.close)
+def _watch(metrics: PrometheusObserver, reasoner: Reasoner, tables: Tables, lag: Lag) -> None:
     metrics.watch(
         Sources(
             state=reasoner.engine.statistics,

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path  # noqa: TC003 - dataclass fields are read at run time
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from streamreasoner import config_registry
+from streamreasoner import config_registry, durations
 from streamreasoner import config_values as values
 from streamreasoner.config_files import SECRET
 from streamreasoner.config_registry import URLS, RegistryConfig
@@ -121,12 +121,16 @@ class TimeConfig:
         max_ahead: How far an event time may move the frontier beyond the time at which Kafka
             appended the message, so that a wrong clock cannot expire everything.
         idle_advance: After this long without input, a tick with the present time on
-            `rules.control_topic` moves the frontier; 0 means no ticks.
+            `rules.control_topic` moves the frontier; 0 means no ticks. With a granularity ticks are
+            messages of the idle partitions of the input.
+        granularity: Length of the slots of event time that are evaluated one by one; default: each
+            batch is an epoch.
     """
 
     allowed_lateness: int = _key(values.duration(0, _YEAR), 0)
     max_ahead: int = _key(values.duration(0, _YEAR), 60_000)
     idle_advance: int = _key(values.duration(0, _YEAR), 10_000)
+    granularity: int | None = _key(values.duration(1, _YEAR), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -394,6 +398,7 @@ def parse(
         )
     if sections["schema_registry"] is not None:
         problems += config_registry.contradictions(sections["schema_registry"])
+    problems += _changes_of_slots(sections["time"], sections["rules"])
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
         raise ConfigError(f"{name} is not a valid configuration:\n{lines}")
@@ -549,6 +554,17 @@ def _without_registry(
                 f'schema_registry.url: missing for the topic "{topic}", whose format is {name}, '
                 f"it must be {URLS.allowed}"
             )
+
+
+def _changes_of_slots(time: TimeConfig | None, rules: RulesConfig | None) -> Iterator[str]:
+    """A control message belongs to a batch, and what a slot changes depends on none."""
+    if time is not None and time.granularity and rules is not None and rules.control_topic:
+        yield (
+            f'time.granularity: found "{durations.text(time.granularity)}" together with '
+            "rules.control_topic, allowed: one of the two. To change the program of slots, start "
+            "another pipeline with the new one: another state.directory, pipeline.app_id and "
+            "kafka.output_topic"
+        )
 
 
 def _login_and_encryption(kafka: KafkaConfig) -> Iterator[str]:

@@ -62,7 +62,7 @@ def commit_one(tables, epoch, *, trace=None, new_terms=(), changed=(), program=N
     """Commit an epoch, by default with one trace row."""
     rows = [trace_rows("triple", ((epoch, 1, 2), 0, 1))] if trace is None else trace
     added = (tables.terms_stored, terms(*new_terms))
-    tables.commit(record(epoch, program or PROGRAM), NOW, added, rows, changed, program)
+    tables.commit(record(epoch, program or PROGRAM), added, rows, [(NOW, changed)], program)
 
 
 def restored(tables, before):

@@ -41,10 +41,9 @@ def write(directory, epochs):
             known = tables.terms_stored
             tables.commit(
                 EpochRecord(epoch, {"input": {"0": [epoch, epoch + 1]}}, PROGRAM.hash),
-                datetime.now(UTC),
                 (known, term[known - epoch :]),
                 [rows("p", 0, epoch), rows("q", 1, epoch, epoch)],
-                [("p", [term], np.array([1], np.int8))],
+                [(datetime.now(UTC), [("p", [term], np.array([1], np.int8))])],
             )
             print(epoch, flush=True)  # noqa: T201
             tables.maintain_if_due()

@@ -77,10 +77,9 @@ class StoredReasoner:
         text = stored_text(reasoner.program)
         self.tables.commit(
             EpochRecord(epoch, {"in": {"0": [epoch, epoch + 1]}}, text.hash),
-            BEGINNING + timedelta(hours=epoch),
             (0, terms.terms(0, len(terms))),
             result.trace,
-            decode_changes(changes, terms),
+            [(BEGINNING + timedelta(hours=epoch), decode_changes(changes, terms))],
             None if program is None else text,
         )
         self.arities.append(dict(reasoner.program.arities))

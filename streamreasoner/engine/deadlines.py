@@ -56,6 +56,12 @@ class Deadlines:
         all_rows = np.concatenate(rows)
         return all_rows[all_rows[:, -1] <= time, :-1].astype(np.int32)
 
+    def earliest(self) -> int | None:
+        """The first deadline; None if there are no facts."""
+        if self.first is None:
+            return None
+        return int(min(part[:, -1].min() for part in self._slots[self.first]))
+
     def drop(self, time: int) -> None:
         """Remove the facts that `due` returns."""
         for number in self._until(time):

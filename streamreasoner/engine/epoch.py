@@ -91,12 +91,19 @@ class Engine:
         """Whether facts wait to expire; may be called from any thread."""
         return self._registers.pending
 
+    @property
+    def next_deadline(self) -> int | None:
+        """The first frontier at which a fact may expire, in milliseconds since 1970."""
+        return self._registers.next_deadline(self._backend)
+
     def apply(
         self,
         epoch: int,
         updates: Iterable[Updates],
         plan: ProgramPlan | None = None,
         frontier: int = NO_FRONTIER,
+        *,
+        more: bool = False,
     ) -> EpochResult:
         """Apply one epoch of input, in any order, and return what it changed.
 
@@ -106,6 +113,7 @@ class Engine:
             plan: The program from this epoch on, if it changes.
             frontier: The event time up to which input counts as complete, in milliseconds since
                 1970; a lower one than that of the epoch before leaves it as it is.
+            more: Whether more input of the same epoch follows, of a later frontier.
 
         Raises:
             EngineError: The epoch failed and was rolled back.
@@ -113,7 +121,7 @@ class Engine:
         frontier = max(self._frontier, frontier)
         admitted = self._admit(updates, frontier)
         program, iterations, changes = self._evaluate(admitted.updates, plan)
-        self._backend.commit(epoch)
+        self._backend.commit(epoch, more=more)
         self._registers.commit()
         self._plan, self._facts, self._frontier = program, (), frontier
         return EpochResult(

@@ -143,12 +143,14 @@ class Backend(Protocol):
         """What the epoch has changed so far."""
         ...
 
-    def commit(self, epoch: int) -> None:
+    def commit(self, epoch: int, *, more: bool = False) -> None:
         """Make the epoch's changes final.
 
         Args:
             epoch: Its logical time. A backend whose state outlives the process may already have it,
                 committed by a process that died before it could record so.
+            more: Whether more changes of the same epoch follow. What outlives the process has
+                all of them or none.
         """
         ...
 

@@ -117,6 +117,13 @@ class Registers:
             late, expired = late + step.late, expired + step.expired
         return Admitted(plain, late, expired)
 
+    def next_deadline(self, backend: Backend) -> int | None:
+        """The first time at which a register is due, in milliseconds since 1970; None for none."""
+        if not self._restored:
+            self._restore(backend)
+        first = (each.deadlines.earliest() for each in self._registers)
+        return min((time for time in first if time is not None), default=None)
+
     @property
     def pending(self) -> bool:
         """Whether there may be facts that expire."""

@@ -44,7 +44,7 @@ class Updates:
         others = (column for column in (self.times, self.order) if column is not None)
         _same_length(self.args, self.multiplicity, *others)
 
-    def take(self, rows: NDArray[np.bool_]) -> Updates:
+    def take(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Updates:
         """Some of the updates."""
         times, order = (
             None if column is None else column[rows] for column in (self.times, self.order)

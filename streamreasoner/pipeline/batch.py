@@ -42,10 +42,11 @@ if TYPE_CHECKING:
     from streamreasoner.io.kafka.sink import Sink
     from streamreasoner.io.kafka.topic_ids import TopicIds
     from streamreasoner.io.spark.offsets import Checkpoint
-    from streamreasoner.pipeline.evaluator import Evaluated
+    from streamreasoner.pipeline.evaluated import Evaluated
     from streamreasoner.pipeline.failing.last_resort import LastResort
     from streamreasoner.pipeline.observers import PipelineObserver
     from streamreasoner.pipeline.recovery import Resume
+    from streamreasoner.pipeline.slots.evaluator import SlotEvaluator
     from streamreasoner.rdf.dictionary import TermDictionary
     from streamreasoner.state.record import Offsets
     from streamreasoner.state.tables import Tables
@@ -75,7 +76,7 @@ class Parts:
     checkpoint: Checkpoint
     topics: TopicIds
     schemas: Schemas
-    evaluation: LastResort
+    evaluation: LastResort | SlotEvaluator
     dictionary: TermDictionary
     tables: Tables
     encoder: ChangeEncoder
@@ -160,6 +161,7 @@ class EpochRunner:
             evaluated.frontier,
             dict(parts.semantics),
             parts.encoder.layout,
+            evaluated.slots,
         )
         self._store(evaluated, record)
         self._publish(evaluated, record, batch, keep_alive)
@@ -199,11 +201,14 @@ class EpochRunner:
         with timed(parts.observer, "store"):
             parts.tables.commit(
                 record,
-                timestamps.instant(evaluated.ts),
                 (stored, parts.dictionary.terms(stored, len(parts.dictionary))),
-                evaluated.result.trace,
-                chain(evaluated.changes, evaluated.violations),
+                evaluated.trace,
+                (
+                    (timestamps.instant(each.ts), chain(each.changes, each.violations))
+                    for each in evaluated.moments
+                ),
                 evaluated.new_program,
+                evaluated.waiting,
             )
 
     def _publish(
@@ -242,14 +247,17 @@ class EpochRunner:
 
     def _publication(self, evaluated: Evaluated, record: EpochRecord) -> Publication:
         """What becomes visible with an epoch, for one attempt."""
-        encoder, ts, epoch = self._parts.encoder, evaluated.ts, record.epoch
+        encoder, constraints = self._parts.encoder, evaluated.constraints
         return Publication(
             changes=chain.from_iterable(
-                encoder.encode(changes, ts, epoch) for changes in evaluated.changes
+                encoder.encode(changes, each.ts, each.number)
+                for each in evaluated.moments
+                for changes in each.changes
             ),
             violations=chain.from_iterable(
-                encode_violations(changes, evaluated.constraints, ts, epoch)
-                for changes in evaluated.violations
+                encode_violations(changes, constraints, each.ts, each.number)
+                for each in evaluated.moments
+                for changes in each.violations
             ),
             dead_letters=evaluated.dead_letters(),
             marker=record,

@@ -6,7 +6,6 @@ epoch, so updates in the same batch are decoded and evaluated with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -14,82 +13,29 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamreasoner.engine.blocks import Blocks, filter_blocks
+from streamreasoner.engine.blocks import Blocks
 from streamreasoner.engine.registers import NO_FRONTIER
 from streamreasoner.errors import EngineError, ProgramError, StateFullError
 from streamreasoner.io.codec import encode
 from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.codec.envelope import append_milliseconds
 from streamreasoner.io.formats.rejected import Reason, Rejected
-from streamreasoner.io.kafka.dead_letter import dead_letters
 from streamreasoner.pipeline.attempts import Verdict
+from streamreasoner.pipeline.evaluated import Evaluated, Moment, Violations
 from streamreasoner.pipeline.in_effect import Decision, decide
 from streamreasoner.pipeline.observers import timed
 from streamreasoner.plan.lower.lowering import lower
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.engine.epoch import EpochResult
     from streamreasoner.io.codec.decode import Decoded
-    from streamreasoner.io.codec.encode import Message
     from streamreasoner.pipeline.in_effect import ProgramInEffect
     from streamreasoner.pipeline.observers import PipelineObserver
     from streamreasoner.pipeline.published import Published
-    from streamreasoner.program.constraints import Constraint
-    from streamreasoner.program.text import ProgramText
-    from streamreasoner.state.rows import DecodedChanges
 
 EVERYTHING = Verdict()
 """Leaves out nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluated:
-    """An evaluated epoch, not yet durable.
-
-    Attributes:
-        epoch: The epoch.
-        result: The engine's result.
-        changes: The changes to publish, decoded.
-        violations: Those of constraints, decoded.
-        constraints: The constraints of the programs before and from this epoch on.
-        ts: Its event time, milliseconds since 1970.
-        program: The program in effect from this epoch on.
-        before: The program before it.
-        frontier: The event time up to which facts have expired; None before the first.
-        applied: Number of control messages that were applied.
-        rejected_control: Number of control messages that were rejected.
-        rejections: Tables of messages with their rejected rows.
-    """
-
-    epoch: int
-    result: EpochResult
-    changes: Iterable[DecodedChanges]
-    violations: Iterable[DecodedChanges]
-    constraints: Mapping[str, Constraint]
-    ts: int
-    program: ProgramText
-    before: ProgramText
-    frontier: int | None
-    applied: int
-    rejected_control: int
-    rejections: tuple[tuple[pa.Table, Sequence[Rejected]], ...]
-
-    @property
-    def new_program(self) -> ProgramText | None:
-        """The program, if this epoch changed it."""
-        return None if self.program == self.before else self.program
-
-    @property
-    def rejected(self) -> tuple[Rejected, ...]:
-        """All rejected rows."""
-        return tuple(chain.from_iterable(rows for _, rows in self.rejections))
-
-    def dead_letters(self) -> Iterator[Message]:
-        """The rejected messages, control messages first."""
-        return chain.from_iterable(dead_letters(batch, rows) for batch, rows in self.rejections)
 
 
 class Evaluator:
@@ -128,9 +74,7 @@ class Evaluator:
         self._may_move = may_move
         # What expires is fixed for a state.
         self._expiring = tuple(each.pattern for each in lower(program.checked).expiries)
-        engine = reasoner.engine
-        self._violations = {name: len(engine.facts(name)) for name in program.checked.constraints}
-        observer.violations(self._violations)
+        self._violations = Violations(reasoner.engine, program.checked, observer)
 
     @property
     def program(self) -> ProgramInEffect:
@@ -179,13 +123,17 @@ class Evaluator:
         ]
         if decoded.event_time is not None:
             self._observer.event_time(decoded.event_time)
+        moment = Moment(
+            _event_time(decoded, control, decision),
+            epoch,
+            Blocks(partial(chain.from_iterable, changes)),
+            self._violations.of(result, constraints, program, self._reasoner.dictionary),
+        )
         return Evaluated(
             epoch=epoch,
-            result=result,
-            changes=Blocks(partial(chain.from_iterable, changes)),
-            violations=self._violated(result, constraints),
+            trace=result.trace,
+            moments=(moment,),
             constraints=constraints,
-            ts=_event_time(decoded, control, decision),
             program=decision.program.text,
             before=before.text,
             frontier=_recorded(result.frontier, decision.program),
@@ -251,23 +199,6 @@ class Evaluator:
             checked.constraints,
             self._expiring,
         )
-
-    def _violated(
-        self, result: EpochResult, constraints: Mapping[str, Constraint]
-    ) -> Iterable[DecodedChanges]:
-        """Violations to publish, which are counted."""
-        if not constraints:
-            return ()
-        changes = filter_blocks(result.closure, lambda each: each.predicate in constraints)
-        present = dict.fromkeys(self._program.checked.constraints, 0)
-        for each in changes:
-            if each.predicate in present:
-                present[each.predicate] += int(each.multiplicity.sum())
-        self._violations = {
-            name: self._violations.get(name, 0) + change for name, change in present.items()
-        }
-        self._observer.violations(self._violations)
-        return encode.decode_changes(changes, self._reasoner.dictionary)
 
 
 def _leave_out(

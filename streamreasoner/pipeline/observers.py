@@ -81,6 +81,10 @@ class PipelineObserver(Protocol):
         """The batch had *size* bytes; the next one has at most *limit* messages."""
         del size, limit
 
+    def slots_waiting(self, updates: int, late: int) -> None:
+        """So many updates wait for their slots, and so many of the batch came after theirs."""
+        del updates, late
+
     def batch_finished(self, epoch: int, seconds: float) -> None:
         """All durable steps of the batch are done."""
         del epoch, seconds

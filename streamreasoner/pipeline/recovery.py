@@ -16,6 +16,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamreasoner import durations
 from streamreasoner.errors import StateError
 from streamreasoner.io.spark.offsets import check_follows
 from streamreasoner.pipeline.in_effect import same_program
@@ -177,6 +178,30 @@ def check_semantics(tables: Tables, configured: Mapping[str, str]) -> None:
                 f"The state has read the topic {topic} as {before}, but input.semantics is {now} "
                 f"for it. Keep {before}, or send the updates to a new topic with {now}."
             )
+
+
+def check_granularity(tables: Tables, configured: int | None) -> None:
+    """Refuse a state whose epochs are of another kind.
+
+    Args:
+        tables: The tables.
+        configured: Length of the slots of event time in milliseconds, None for batches.
+
+    Raises:
+        StateError: The state has other slots, or none.
+    """
+    record = tables.last_record
+    before = None if record is None or record.slots is None else record.slots.granularity
+    if record is None or before == configured:
+        return
+    said, now = (
+        "not set" if each is None else f'"{durations.text(each)}"' for each in (before, configured)
+    )
+    raise StateError(
+        f"The state was begun with time.granularity {said}, and it is {now}. Keep it {said}: its "
+        "epochs were published by it. Or start from scratch with another state.directory, "
+        "pipeline.app_id and kafka.output_topic."
+    )
 
 
 def check_file(

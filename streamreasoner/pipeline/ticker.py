@@ -1,7 +1,9 @@
 """Ticks: time goes on without input. Invariant: only a message moves the frontier, never a clock.
 
-A tick is a control message with the present time. The epoch that reads it lets facts expire, and a
-replay of that epoch reads the same time.
+A tick is a message with the present time. The epoch that reads it lets facts expire, and a replay
+of that epoch reads the same time. Where a batch is an epoch, it is a control message. Where slots
+are, it is one of the partition whose watermark it raises: messages of another topic have no order
+with those of the partition, so which of them came after it would depend on how both were read.
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ import time
 from typing import TYPE_CHECKING
 
 from streamreasoner.errors import StreamReasonerError
-from streamreasoner.pipeline.control import write_tick
 from streamreasoner.pipeline.observers import PipelineObserver
 
 if TYPE_CHECKING:
@@ -22,16 +23,16 @@ _log = logging.getLogger(__name__)
 
 
 class Ticker(PipelineObserver):
-    """Sends a tick whenever there was no batch for some time and facts wait to expire.
+    """Sends a tick whenever there was no batch for some time and something waits for time.
 
     Args:
-        idle: Seconds without a batch.
-        is_awaited: Whether facts wait to expire; thread-safe.
-        send: Sends a control message.
+        idle: Seconds without a batch, or between two ticks if it is not told of batches.
+        is_awaited: Whether facts or updates wait for time; thread-safe.
+        send: Sends a tick, given the present time in milliseconds since 1970.
     """
 
     def __init__(
-        self, idle: float, is_awaited: Callable[[], bool], send: Callable[[bytes], object]
+        self, idle: float, is_awaited: Callable[[], bool], send: Callable[[int], object]
     ) -> None:
         self._idle = idle
         self._is_awaited = is_awaited
@@ -63,6 +64,6 @@ class Ticker(PipelineObserver):
             if not self._is_awaited():
                 continue
             try:
-                self._send(write_tick(time.time_ns() // 1_000_000))
+                self._send(time.time_ns() // 1_000_000)
             except StreamReasonerError as error:
-                _log.warning("No tick was sent, so facts expire later: %s", error)
+                _log.warning("No tick was sent, so event time stands still: %s", error)

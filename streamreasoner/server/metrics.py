@@ -138,6 +138,10 @@ class PrometheusObserver:
         self._frontier = self._gauge(
             "frontier_seconds", "Event time up to which facts have expired, since 1970."
         )
+        self._waiting = self._gauge("waiting_updates", "Updates that wait for their slots.")
+        self._late_updates = self._counter(
+            "late_updates", "Updates that came after their slots, and belong to later ones."
+        )
         for stage in STAGES:
             self._stages.labels(stage)
         for sign in ("+1", "-1"):
@@ -237,6 +241,11 @@ class PrometheusObserver:
         """The size of the batch in bytes, and of the next one in messages."""
         self._size.set(size)
         self._limit.set(limit)
+
+    def slots_waiting(self, updates: int, late: int) -> None:
+        """So many updates wait for their slots, and so many of the batch came after theirs."""
+        self._waiting.set(updates)
+        self._late_updates.inc(late)
 
     def batch_finished(self, epoch: int, seconds: float) -> None:
         """All durable steps of the batch are done."""

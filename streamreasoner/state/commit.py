@@ -1,14 +1,14 @@
-"""Durable step 1: append one epoch to four tables. Invariant: each table gets an epoch once.
+"""Durable step 1: append one epoch to all tables. Invariant: each table gets an epoch once.
 
 Delta has no transaction over several tables, so the appends run in parallel, each with the
 application's transaction version = epoch, and whether an epoch is complete is *derived*:
 
 - `trace` records every epoch, even one without rows. Its commit names the epoch before it
   (`previous`) and, for each other table, the last epoch with rows in that table (`latest`).
-- `terms`, `changes` and `programs` record only epochs that have rows for them: most epochs
+- `terms`, `changes`, `programs` and `waiting` record only epochs that have rows for them: most epochs
   need two commits, not four.
-- `trace` commits an epoch only after `terms` has: a replay may assign ids to computed terms in a
-  different order, so ids in `trace` without their terms would stand for different terms.
+- `trace` and `waiting` commit an epoch only after `terms` has: a replay may assign ids to computed
+  terms in a different order, so ids without their terms would stand for different terms.
 - An epoch is complete when `trace` and every table with rows of it have committed it. `version` is
   the last complete epoch.
 - A table that lacks an earlier epoch has lost the end of its log, and is refused.
@@ -33,7 +33,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.errors import StateError
-from streamreasoner.state import schemas
 from streamreasoner.state.delta import log
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.state.delta.held import HeldTable
     from streamreasoner.state.delta.table import Table
-    from streamreasoner.state.record import Offsets, TableRecord
+    from streamreasoner.state.record import EpochRecord, TableRecord
 
 
 def complete_version(
@@ -96,22 +95,23 @@ def check_epoch(epoch: int, version: int | None, incomplete: int | None) -> None
         raise ValueError(f"Epoch {epoch} is negative; version is {version}.")
 
 
-def check_replay(record: TableRecord, offsets: Offsets, frontier: int | None) -> None:
-    """Refuse a replay that read different input from the first attempt, or at another frontier.
+def check_replay(record: TableRecord, replayed: EpochRecord) -> None:
+    """Refuse a replay that read different input from the first attempt, or at another event time.
 
     Raises:
-        StateError: The offset ranges differ, or the frontiers.
+        StateError: The offset ranges differ, the frontiers or the watermarks.
     """
-    if record.offsets != offsets:
+    if record.offsets != replayed.offsets:
         raise StateError(
             f"Epoch {record.epoch} was committed with offsets {record.offsets}, but is replayed "
-            f"with {offsets}. The Spark checkpoint does not belong to this state: restore the "
-            "checkpoint, or delete the state and start from the beginning."
+            f"with {replayed.offsets}. The Spark checkpoint does not belong to this state: restore "
+            "the checkpoint, or delete the state and start from the beginning."
         )
-    if record.frontier != frontier:
+    if (record.frontier, record.slots) != (replayed.frontier, replayed.slots):
         raise StateError(
             f"Epoch {record.epoch} was committed with the frontier {record.frontier}, but its "
-            f"replay has {frontier}. Replay it with the [time] of the first attempt."
+            f"replay has {replayed.frontier}, or other watermarks. Replay it with the [time] of "
+            "the first attempt."
         )
 
 
@@ -163,4 +163,4 @@ def _is_ahead(table: Table, version: int | None) -> bool:
 
 
 def _positions(tables: Mapping[str, Table]) -> str:
-    return ", ".join(f"{name}: {tables[name].epoch}" for name in schemas.NAMES)
+    return ", ".join(f"{name}: {tables[name].epoch}" for name in tables)

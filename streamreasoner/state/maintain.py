@@ -25,7 +25,7 @@ from streamreasoner.errors import StateError
 from streamreasoner.state import consolidate, rows, schemas
 from streamreasoner.state.delta import datafile
 from streamreasoner.state.past.exactness import exact_from
-from streamreasoner.state.prune import prune
+from streamreasoner.state.prune import prune, prune_closed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,12 +75,13 @@ class Maintenance:
         self._bug: BaseException | None = None
         self._thread: threading.Thread | None = None
 
-    def start_if_due(self, commits: int, version: int) -> bool:
+    def start_if_due(self, commits: int, version: int, closed: int | None = None) -> bool:
         """Start a run if enough was written and no run is active.
 
         Args:
             commits: Epochs committed by this process.
             version: The last complete epoch.
+            closed: The frontier of the epoch before, which no start replays; None without one.
 
         Raises:
             Exception: The last run failed with it.
@@ -96,7 +97,9 @@ class Maintenance:
             return False
         self._commits_seen = commits
         self._files_seen += files
-        self._thread = threading.Thread(target=self._run, args=(version,), name="maintenance")
+        self._thread = threading.Thread(
+            target=self._run, args=(version, closed), name="maintenance"
+        )
         self._thread.start()
         return True
 
@@ -105,13 +108,15 @@ class Maintenance:
         if self._thread is not None:
             self._thread.join()
 
-    def _run(self, version: int) -> None:
+    def _run(self, version: int, closed: int | None) -> None:
         horizon = version - self._retention.trace_epochs
         for table in self._tables:
             try:
                 table.clean(self._retention)
                 if table.name == schemas.CHANGES:
                     self._prune(table, version)
+                elif table.name == schemas.WAITING and closed is not None:
+                    self.bytes_gained += prune_closed(table, closed)
                 if groups := mergeable(table.files()):
                     self.bytes_gained += merge(table, groups, horizon)
                     self.compactions += len(groups)

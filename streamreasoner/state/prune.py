@@ -1,8 +1,9 @@
-"""Deletion of old rows of `changes`. Invariant: an epoch has all of its rows, or none.
+"""Deletion of old rows of `changes` and `waiting`. Invariant: what is still asked for stays.
 
-Epochs are deleted from the oldest on, as long as their time is old enough: one of an epoch that is
-not old enough keeps all later ones. The commit that removes their files, and adds what remains of
-files that hold other epochs too, records up to where: it is durable or has not happened.
+Epochs of `changes` are deleted as a whole, from the oldest on, as long as their time is old enough:
+one of an epoch that is not old enough keeps all later ones. The commit that removes their files,
+and adds what remains of files that hold other epochs too, records up to where: it is durable or has
+not happened.
 """
 
 from __future__ import annotations
@@ -42,6 +43,22 @@ def prune(changes: Table, before: datetime, last: int) -> int:
     return (
         0 if until is None else without(changes, files, lambda rows: _kept(rows, until), until + 1)
     )
+
+
+def prune_closed(waiting: Table, frontier: int) -> int:
+    """Delete updates of slots that are closed.
+
+    Args:
+        waiting: The table `waiting`.
+        frontier: Of an epoch that no start replays.
+
+    Returns:
+        Bytes added, usually negative.
+
+    Raises:
+        StateError: A file is damaged, or another process has removed files.
+    """
+    return without(waiting, waiting.files(), lambda rows: pc.greater(rows["slot"], frontier))
 
 
 def without(

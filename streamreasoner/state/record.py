@@ -21,6 +21,19 @@ Offsets = dict[str, dict[str, list[int]]]
 """Input that an epoch read: topic -> partition -> [first, next]."""
 
 
+class SlotRecord(msgspec.Struct, frozen=True):
+    """How far event time has come, in a state whose epochs are slots of it.
+
+    Attributes:
+        granularity: Length of a slot, in milliseconds.
+        watermarks: Topic -> partition -> event time up to which it is complete, in milliseconds
+            since 1970; without partitions that have had no message yet.
+    """
+
+    granularity: int
+    watermarks: dict[str, dict[str, int]]
+
+
 class EpochRecord(
     msgspec.Struct, frozen=True, rename={"epoch": "batch", "program": "program_hash"}
 ):
@@ -37,6 +50,7 @@ class EpochRecord(
         input: Topic to the semantics of its updates, if they are no multiset.
         layout: If the output topic holds facts under keys, over how many partitions; None if it
             holds changes.
+        slots: How far event time has come; None if each batch is one epoch.
     """
 
     epoch: int
@@ -47,6 +61,7 @@ class EpochRecord(
     frontier: int | None = None
     input: dict[str, str] = {}
     layout: int | None = None
+    slots: SlotRecord | None = None
 
     @property
     def version(self) -> StateVersion:
@@ -79,6 +94,7 @@ class TableRecord(msgspec.Struct, frozen=True, rename={"new_program": "program"}
         new_program: Hash of the program that took effect in this epoch, None if it did not change.
         frontier: That of `EpochRecord`.
         input: That of `EpochRecord`.
+        slots: That of `EpochRecord`.
     """
 
     epoch: int
@@ -88,6 +104,7 @@ class TableRecord(msgspec.Struct, frozen=True, rename={"new_program": "program"}
     new_program: str | None
     frontier: int | None = None
     input: dict[str, str] = {}
+    slots: SlotRecord | None = None
 
     def to_json(self) -> str:
         """The record as JSON, a value in the commit's `commitInfo`."""
@@ -105,7 +122,7 @@ class TableRecord(msgspec.Struct, frozen=True, rename={"new_program": "program"}
 def _fields(record: EpochRecord | TableRecord) -> dict[str, object]:
     """The fields of a record, as earlier releases wrote them if it has none of the later ones."""
     fields: dict[str, object] = msgspec.to_builtins(record)
-    later: dict[str, object] = {"frontier": None, "input": {}, "layout": None}
+    later: dict[str, object] = {"frontier": None, "input": {}, "layout": None, "slots": None}
     return {name: value for name, value in fields.items() if later.get(name, ...) != value}
 
 

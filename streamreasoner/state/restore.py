@@ -157,6 +157,26 @@ def _sum(
     return [*keys, multiplicity]
 
 
+def waiting(table: Table | HeldTable, before: int, after: int) -> pa.Table:
+    """Updates of the epochs below `before` that wait for slots which end after a time.
+
+    Args:
+        table: The table `waiting`.
+        before: The epoch to stop before.
+        after: Milliseconds since 1970.
+
+    Raises:
+        StateError: A data file cannot be read.
+    """
+    schema = schemas.file_schema(schemas.WAITING, table.max_arity)
+    parts = [schema.empty_table()]
+    for file in table.files():
+        rows = table.read(file, schema.names).cast(schema)
+        mask = pc.and_(pc.less(rows["epoch"], before), pc.greater(rows["slot"], after))
+        parts.append(rows.filter(mask))
+    return pa.concat_tables(parts)
+
+
 def asserted(directory: Path, before: int) -> Iterator[Asserted]:
     """Predicate, canonical terms, multiplicity and time of assertions, including stated ones.
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     File = tuple[pa.Table, dict[str, str]]
     DecodedChanges = tuple[str, Sequence[pa.Array], NDArray[np.int8]]
+    DatedChanges = tuple[datetime, Iterable[DecodedChanges]]
 
 
 _FILE_ROWS = 1 << 22  # rows after which the next file begins
@@ -104,16 +105,14 @@ def trace_table(
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def change_files(
-    changes: Iterable[DecodedChanges], epoch: int, ts: datetime, max_arity: int
-) -> Iterator[File]:
+def change_files(changes: Iterable[DatedChanges], epoch: int, max_arity: int) -> Iterator[File]:
     """Rows of `changes` of one epoch, as files to append.
 
     Args:
-        changes: Blocks of one predicate each: its name, the decoded arguments (one string array
-            for each position) and multiplicities of +1 or -1.
+        changes: Times, each with a time zone, with the blocks of that time, of one predicate each:
+            its name, the decoded arguments (one string array for each position) and
+            multiplicities of +1 or -1.
         epoch: The epoch.
-        ts: Time of the epoch, with a time zone.
         max_arity: Number of argument columns of `trace`.
     """
     schema = schemas.file_schema(schemas.CHANGES, max_arity)
@@ -122,16 +121,15 @@ def change_files(
         rows = pa.concat_tables(parts)
         columns = [
             _constant(epoch, len(rows), schema.field("epoch").type),
-            _constant(ts, len(rows), schema.field("ts").type),
-            *(rows.column(name) for name in ("predicate", "args", "multiplicity")),
+            *(rows.column(name) for name in schema.names[1:]),
         ]
         return pa.Table.from_arrays(columns, names=schema.names).cast(schema), {}
 
     pending: list[pa.Table] = []
     count = 0
-    for part in changes:
+    for ts, part in ((ts, part) for ts, parts in changes for part in parts):
         if len(part[-1]):
-            pending.append(_change_columns(part))
+            pending.append(_change_columns(part, ts))
             count += len(part[-1])
             if count >= _FILE_ROWS:
                 yield file(pending)
@@ -147,10 +145,36 @@ def program_files(program: ProgramText, epoch: int) -> list[File]:
     return [(pa.table(columns, schema=schema), {})]
 
 
-def _change_columns(changes: DecodedChanges) -> pa.Table:
+def waiting_files(waiting: Iterable[pa.Table], epoch: int, max_arity: int) -> Iterator[File]:
+    """Rows of `waiting` of one epoch, as a file to append.
+
+    Args:
+        waiting: Tables with the columns of `waiting` but epoch, and arguments that are used only.
+        epoch: The epoch in which they came.
+        max_arity: Number of argument columns of `trace`.
+    """
+    schema = schemas.file_schema(schemas.WAITING, max_arity)
+    parts = [_waiting_columns(part, epoch, schema) for part in waiting if len(part)]
+    if parts:
+        yield pa.concat_tables(parts), {}
+
+
+def _waiting_columns(rows: pa.Table, epoch: int, schema: pa.Schema) -> pa.Table:
+    columns = {
+        field.name: rows.column(field.name)
+        if field.name in rows.column_names
+        else pa.nulls(len(rows), field.type)
+        for field in schema
+    }
+    columns["epoch"] = _constant(epoch, len(rows), pa.int64())
+    return pa.table(columns).cast(schema)
+
+
+def _change_columns(changes: DecodedChanges, ts: datetime) -> pa.Table:
     predicate, columns, multiplicity = changes
     return pa.table(
         {
+            "ts": _constant(ts, len(multiplicity), pa.timestamp("us", tz="UTC")),
             "predicate": _constant(predicate, len(multiplicity), pa.string()),
             "args": _lists(columns, len(multiplicity)),
             "multiplicity": pa.array(multiplicity, pa.int8()),

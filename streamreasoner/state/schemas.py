@@ -6,6 +6,10 @@
 | `trace`    | predicate, a0..a(n-1), iteration, epoch, multiplicity          | predicate |
 | `changes`  | epoch, ts, predicate, args (decoded), multiplicity (+1 or -1)  |           |
 | `programs` | epoch, hash, predicates (name/arity), text                     |           |
+| `waiting`  | predicate, a0..a(n-1), multiplicity, time, slot, topic,        |           |
+|            | partition, offset, part, epoch                                 |           |
+
+Only states whose epochs are slots of event time have `waiting`.
 
 n is the largest arity of the program that the state began with, at least 8. Columns that a
 predicate does not use are null, which takes no space, and a later program may use them.
@@ -26,7 +30,9 @@ TERMS: Final = "terms"
 TRACE: Final = "trace"
 CHANGES: Final = "changes"
 PROGRAMS: Final = "programs"
+WAITING: Final = "waiting"
 NAMES: Final[tuple[str, ...]] = (TERMS, TRACE, CHANGES, PROGRAMS)
+"""The tables that every state has."""
 LEAST_ARGUMENTS: Final = 8
 
 APP_ID: Final = "streamreasoner.applicationId"
@@ -82,6 +88,19 @@ def schema(name: str, max_arity: int) -> pa.Schema:
                 pa.field("hash", pa.string(), nullable=False),
                 pa.field("predicates", pa.list_(pa.string()), nullable=False),
                 pa.field("text", pa.string(), nullable=False),
+            ]
+        case "waiting":
+            fields = [
+                pa.field("predicate", pa.string(), nullable=False),
+                *(pa.field(column, pa.int64()) for column in arg_columns(max_arity)),
+                pa.field("multiplicity", pa.int64(), nullable=False),
+                pa.field("time", pa.int64()),
+                pa.field("slot", pa.int64(), nullable=False),
+                pa.field("topic", pa.string(), nullable=False),
+                pa.field("partition", pa.int32(), nullable=False),
+                pa.field("offset", pa.int64(), nullable=False),
+                pa.field("part", pa.int32(), nullable=False),
+                pa.field("epoch", pa.int64(), nullable=False),
             ]
         case _:
             raise ValueError(f"No table is called {name!r}; the tables are {NAMES}.")

@@ -21,7 +21,6 @@ from streamreasoner.state.record import TableRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from datetime import datetime
 
     import pyarrow as pa
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from streamreasoner.state.delta.retention import Retention
     from streamreasoner.state.programs import ProgramsByEpoch
     from streamreasoner.state.record import EpochRecord, Offsets
-    from streamreasoner.state.rows import DecodedChanges, File
+    from streamreasoner.state.rows import DatedChanges, File
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class StorageStatistics:
 
 
 class Tables:
-    """The tables `terms`, `trace`, `changes` and `programs` of one application.
+    """The tables of one application, see `schemas`.
 
     Used by one thread of one process. Open with `Tables.open`.
     """
@@ -69,6 +68,8 @@ class Tables:
             name: ThreadPoolExecutor(1, thread_name_prefix=f"write-{name}") for name in tables
         }
         self._commits = 0
+        # The frontier of the epoch before the last: of what came later, a start may replay some.
+        self._closed: int | None = None
 
     @classmethod
     def open(
@@ -79,6 +80,7 @@ class Tables:
         max_arity: int,
         *,
         create: bool = True,
+        waiting: bool = False,
         retention: Retention = DEFAULT,
     ) -> Tables:
         """Open the tables of an application, or create them for a new one.
@@ -89,6 +91,7 @@ class Tables:
             program: The initial program of a new state; ignored for an existing one.
             max_arity: Its largest arity; a new `trace` has at least this many argument columns.
             create: Whether to create tables if there are none.
+            waiting: Whether updates of the state wait for their slots of event time.
             retention: What maintenance retains.
 
         Raises:
@@ -96,18 +99,21 @@ class Tables:
                 another application owns them.
         """
         root = Path(directory)
-        missing = [name for name in schemas.NAMES if not log.exists(root / name)]
+        names = schemas.NAMES
+        if waiting or log.exists(root / schemas.WAITING):
+            names = (*names, schemas.WAITING)
+        missing = [name for name in names if not log.exists(root / name)]
         if missing and not create:
             raise StateError(f"{root} holds no state: {', '.join(missing)} do not exist.")
         width = max(schemas.LEAST_ARGUMENTS, max_arity)
         if schemas.TRACE not in missing:
             width = table.argument_columns(root / schemas.TRACE)
         identity = Identity(app_id, width)
-        if 0 < len(missing) < len(schemas.NAMES):
+        if 0 < len(missing) < len(names):
             _refuse_lost_tables(root, missing, identity)
         for name in missing:
             table.create(root / name, name, identity)
-        tables = {name: Table(root / name, name, identity) for name in schemas.NAMES}
+        tables = {name: Table(root / name, name, identity) for name in names}
         used = any(each.epoch is not None for each in tables.values())
         programs.begin(tables[schemas.PROGRAMS], program, used=used)
         return cls(root, tables, retention)
@@ -160,23 +166,23 @@ class Tables:
     def commit(  # noqa: PLR0917  # the order in which an epoch is made
         self,
         record: EpochRecord,
-        ts: datetime,
         terms: tuple[int, pa.LargeStringArray],
         trace: Iterable[TraceRows],
-        changes: Iterable[DecodedChanges],
+        changes: Iterable[DatedChanges],
         program: ProgramText | None = None,
+        waiting: Iterable[pa.Table] = (),
     ) -> None:
         """Durable step 1: append one epoch to all tables; returns when it is durable.
 
         Args:
             record: The record of an epoch that follows all others, or of the one that is being
                 replayed.
-            ts: Time of the epoch, with a time zone; a column of `changes`.
             terms: Id of the first term, and the terms from that id on. Terms that the table has
                 already are skipped.
             trace: Signed differences of the trace, with the engine's ids and iterations.
             changes: Decoded changes, see `rows.change_files`.
             program: The program from this epoch on, if it changes.
+            waiting: Updates that wait for their slots, see `rows.waiting_files`.
 
         Raises:
             StateError: The epoch does not follow the last one, another process writes to the
@@ -185,7 +191,7 @@ class Tables:
         epoch, new_hash = record.epoch, None if program is None else program.hash
         commit.check_epoch(epoch, self._version, self._incomplete)
         if self._record is not None and self._record.epoch == epoch:
-            commit.check_replay(self._record, record.offsets, record.frontier)
+            commit.check_replay(self._record, record)
             commit.check_program(epoch, self._record.new_program, new_hash)
         elif epoch in dict(self._programs):
             commit.check_program(epoch, dict(self._programs)[epoch].hash, new_hash)
@@ -195,28 +201,40 @@ class Tables:
         start, new_terms = self._new_terms(*terms)
         files = {
             schemas.TERMS: _unless_empty(rows.term_files(start, new_terms, epoch, arity)),
-            schemas.CHANGES: _unless_empty(rows.change_files(changes, epoch, ts, arity)),
+            schemas.CHANGES: _unless_empty(rows.change_files(changes, epoch, arity)),
             schemas.PROGRAMS: None if program is None else rows.program_files(program, epoch),
         }
+        if schemas.WAITING in self._tables:
+            files[schemas.WAITING] = _unless_empty(rows.waiting_files(waiting, epoch, arity))
         last_epochs = {
             name: epoch if new_files is not None else self._tables[name].epoch
             for name, new_files in files.items()
         }
         latest = {name: number for name, number in last_epochs.items() if number is not None}
         stored = TableRecord(
-            epoch, self._version, latest, record.offsets, new_hash, record.frontier, record.input
+            epoch,
+            self._version,
+            latest,
+            record.offsets,
+            new_hash,
+            record.frontier,
+            record.input,
+            record.slots,
         )
-        appended = {
-            name: self._writers[name].submit(self._tables[name].append, new_files, stored)
-            for name, new_files in files.items()
-            if new_files is not None
-        }
+        appended: dict[str, Future[int]] = {}
+        for name, new_files in files.items():
+            if new_files is not None:
+                # Ids in `waiting` need their terms, as those in `trace` do.
+                first = appended.get(schemas.TERMS) if name == schemas.WAITING else None
+                append = self._tables[name].append
+                appended[name] = self._writers[name].submit(append, new_files, stored, first)
         trace_files = rows.trace_files(trace, epoch, arity)
         trace_writer, to_trace = self._writers[schemas.TRACE], self._tables[schemas.TRACE]
         before = appended.get(schemas.TERMS)
         last = trace_writer.submit(to_trace.append, trace_files, stored, before)
         self._bytes += sum(_results([*appended.values(), last]))
         self._terms += len(new_terms)
+        self._closed = None if self._record is None else self._record.frontier
         self._version, self._incomplete, self._record = epoch, None, stored
         self._commits += 1
         if program is not None:
@@ -227,8 +245,8 @@ class Tables:
         record = self._record_of(epoch)
         return None if record is None else record.offsets
 
-    def frontier(self, epoch: int) -> int | None:
-        """The frontier that an epoch was committed with; None if there is none.
+    def record(self, epoch: int) -> TableRecord:
+        """What an epoch was committed with.
 
         Raises:
             StateError: The log no longer holds the epoch.
@@ -239,7 +257,7 @@ class Tables:
                 f"The log of {self.completing_table} no longer has the record of epoch {epoch}. "
                 f"{log.RESTORE}"
             )
-        return record.frontier
+        return record
 
     def _record_of(self, epoch: int) -> TableRecord | None:
         if self._record is not None and self._record.epoch == epoch:
@@ -262,6 +280,18 @@ class Tables:
         """
         return restore.restore_trace(self._tables[schemas.TRACE], before)
 
+    def waiting(self, before: int, after: int) -> pa.Table:
+        """The rows of `waiting` of the epochs below `before` with slots that end after a time.
+
+        Args:
+            before: The epoch to stop before.
+            after: Milliseconds since 1970.
+
+        Raises:
+            StateError: The table is damaged.
+        """
+        return restore.waiting(self._tables[schemas.WAITING], before, after)
+
     def maintain_if_due(self) -> bool:
         """Merge, checkpoint and clean up in the background if enough was written.
 
@@ -272,7 +302,7 @@ class Tables:
             Exception: The last run failed with it, and it is no error of the disk or the tables.
         """
         return self._version is not None and self._maintenance.start_if_due(
-            self._commits, self._version
+            self._commits, self._version, self._closed
         )
 
     def verify(self) -> None:

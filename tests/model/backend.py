@@ -110,7 +110,7 @@ class ModelBackend:
             self._trace_changes(),
         )
 
-    def commit(self, epoch):  # noqa: ARG002 - the state does not outlive the process
+    def commit(self, epoch, *, more=False):  # noqa: ARG002 - the state does not outlive the process
         """Copy the state."""
         self._committed, self._committed_program = self.state.copy(), self.program
 

@@ -172,7 +172,7 @@ class ColumnarBackend:
             ),
         )
 
-    def commit(self, epoch: int) -> None:  # noqa: ARG002 - the state does not outlive the process
+    def commit(self, epoch: int, *, more: bool = False) -> None:  # noqa: ARG002 - the state does not outlive the process
         """Make the epoch's changes final."""
         large = self._state.scalars[layout.JOURNALED_FACTS] > _LARGE_EPOCH
         journal.commit(self._table)

@@ -271,10 +271,10 @@ class SparkBackend:
         return self._outcome().changes()
 
     @files.explained
-    def commit(self, epoch: int) -> None:
+    def commit(self, epoch: int, *, more: bool = False) -> None:
         """Append the epoch to the state, unless a process that died has already done so."""
         outcome = self._outcome()
-        self._state.append(outcome.differences, epoch)
+        self._state.append(outcome.differences, epoch, more=more)
         if self._purpose is not None:
             self._progress.forget()
         if self._sizes is not None:

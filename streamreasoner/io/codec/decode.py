@@ -116,6 +116,25 @@ NO_LIMITS = InputOptions(max_message_bytes=_LONGEST, max_term_bytes=_LONGEST)
 """For messages that no pipeline reads."""
 
 
+def message_of(updates: Updates) -> NDArray[np.int64]:
+    """The row of the batch that each decoded update comes from, int64 of shape (n,)."""
+    assert updates.order is not None  # noqa: S101 - decoded ones have one
+    return updates.order >> _PARTS
+
+
+def in_place(
+    messages: NDArray[np.int64], parts: NDArray[np.int32] | NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Places in the input, as `Updates.order` has them, from messages and parts of messages."""
+    return (messages << _PARTS) + parts
+
+
+def part_of(updates: Updates) -> NDArray[np.int64]:
+    """The part of its message that each decoded update is, int64 of shape (n,)."""
+    assert updates.order is not None  # noqa: S101 - decoded ones have one
+    return updates.order & ((1 << _PARTS) - 1)
+
+
 class Codec:
     """Decodes batches for one program, or for none.
 
@@ -172,7 +191,7 @@ class Codec:
             good = _not_rejected(group.rows, rejected)
             if good.any():
                 rows, times = group.rows, group.times[good]
-                order = (rows.messages[good] << _PARTS) + rows.parts[good]
+                order = in_place(rows.messages[good], rows.parts[good])
                 taken = Updates(rows.predicate, ids[good], rows.diff[good], times, "", order)
                 updates += self._by_source(taken, rows.messages[good], batch, keyed)
                 latest = appended[rows.messages[good]] + self._options.max_ahead

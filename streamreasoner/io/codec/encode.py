@@ -240,6 +240,28 @@ def decode_changes(
     ]
 
 
+def in_text_order(changes: Iterable[DecodedChanges]) -> list[DecodedChanges]:
+    """The same changes, sorted by predicate and terms, so that their order does not depend on ids.
+
+    Returns:
+        One item for each predicate.
+    """
+    by_predicate: dict[str, list[pa.Table]] = {}
+    for predicate, columns, diff in changes:
+        names = [*map(str, range(len(columns))), "diff"]
+        rows = pa.Table.from_arrays([*columns, pa.array(diff)], names=names)
+        by_predicate.setdefault(predicate, []).append(rows)
+    found: list[DecodedChanges] = []
+    for predicate, parts in sorted(by_predicate.items()):
+        rows = pa.concat_tables(parts)
+        names = rows.column_names[:-1]
+        if names:
+            rows = rows.sort_by([(name, "ascending") for name in names])
+        columns = [rows[name].combine_chunks() for name in names]
+        found.append((predicate, columns, rows["diff"].to_numpy()))
+    return found
+
+
 def _headers(format_: Format, stamp: Stamp | None, diff: int | None) -> list[Header]:
     """What the values of messages do not say."""
     headers = [("content-type", format_.content_types[0].encode())]

@@ -39,18 +39,20 @@ _SCHEMA = pa.schema(
 )
 
 
-def reread(kafka: KafkaConfig, group: str, offsets: Offsets) -> pa.Table:
+def reread(kafka: KafkaConfig, group: str, offsets: Offsets, *, if_there: bool = False) -> pa.Table:
     """The committed messages of a range of offsets, with the columns of `source.COLUMNS`.
 
     Args:
         kafka: Cluster and options.
         group: Consumer group id; nothing is committed.
         offsets: topic -> partition -> [first, next].
+        if_there: Whether messages may have been deleted.
 
     Raises:
         BrokerError: Kafka does not answer or refuses.
     """
-    return pa.Table.from_pylist([_row(each) for each in _read(kafka, group, offsets)], _SCHEMA)
+    messages = _read(kafka, group, offsets, if_there=if_there)
+    return pa.Table.from_pylist([_row(each) for each in messages], _SCHEMA)
 
 
 def fitting(kafka: KafkaConfig, group: str, offsets: Offsets, max_bytes: int) -> int | None:
@@ -73,20 +75,31 @@ def fitting(kafka: KafkaConfig, group: str, offsets: Offsets, max_bytes: int) ->
     return None
 
 
-def _read(kafka: KafkaConfig, group: str, offsets: Offsets) -> Iterator[Message]:
+def _read(
+    kafka: KafkaConfig, group: str, offsets: Offsets, *, if_there: bool = False
+) -> Iterator[Message]:
     """The messages, one by one."""
     queue = {"queued_max_messages_kbytes": _QUEUE_KIB, "fetch_max_bytes": _QUEUE_KIB * 1024}
     consumer = reader(kafka, group, auto_offset_reset="error", **queue)
     try:
         for topic, partitions in offsets.items():
             for partition, (first, after) in partitions.items():
-                yield from _messages(kafka, consumer, topic, int(partition), first, after)
+                yield from _messages(
+                    kafka, consumer, topic, int(partition), first, after, if_there=if_there
+                )
     finally:
         consumer.close()
 
 
 def _messages(  # noqa: PLR0917 - a partition and its range
-    kafka: KafkaConfig, consumer: Consumer, topic: str, partition: int, first: int, after: int
+    kafka: KafkaConfig,
+    consumer: Consumer,
+    topic: str,
+    partition: int,
+    first: int,
+    after: int,
+    *,
+    if_there: bool,
 ) -> Iterator[Message]:
     if first == after:
         return
@@ -99,6 +112,8 @@ def _messages(  # noqa: PLR0917 - a partition and its range
         if error is not None:
             # Transaction markers fill the rest of the range.
             if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
+                return
+            if if_there and error.code() == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001
                 return
             raise BrokerError(f"Cannot read the topic {topic}: {error.str()}.")
         offset = message.offset()

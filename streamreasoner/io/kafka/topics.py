@@ -132,6 +132,24 @@ def produce_one(kafka: KafkaConfig, topic: str, value: bytes) -> int:
         return offset
 
 
+def send_to_partition(kafka: KafkaConfig, topic: str, partition: int, message: Message) -> int:
+    """Send one message to a partition; returns its offset.
+
+    Raises:
+        BrokerError: Kafka does not answer, lacks the topic or refuses the message.
+    """
+    with _producer(kafka, topic) as producer:
+        sent = producer.send(
+            topic,
+            key=message.key,
+            value=message.value,
+            headers=message.headers,
+            partition=partition,
+        )
+        offset: int = sent.get(ANSWER_SECONDS).offset
+        return offset
+
+
 @contextmanager
 def _producer(kafka: KafkaConfig, topic: str) -> Iterator[KafkaProducer]:
     with _explain_unreachable(kafka):

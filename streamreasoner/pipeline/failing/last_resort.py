@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from streamreasoner.pipeline.attempts import AttemptsFile
-    from streamreasoner.pipeline.evaluator import Evaluated, Evaluator
+    from streamreasoner.pipeline.evaluated import Evaluated
+    from streamreasoner.pipeline.evaluator import Evaluator
     from streamreasoner.state.record import Offsets
 
 _ENVIRONMENT = (
@@ -117,7 +118,7 @@ class LastResort:
                 self._file.forget()
                 if is_environmental(error):
                     raise
-                attempts = Attempts(epoch, offsets, (_describe(error),))
+                attempts = Attempts(epoch, offsets, (describe(error),))
                 _log.debug("Epoch %d fails.", epoch, exc_info=error)
             else:
                 self._file.forget()
@@ -225,7 +226,7 @@ class _Trials:
             if is_environmental(error):
                 self._file.write(Attempts(self._epoch, self._offsets, results, before))
                 raise
-            return _describe(error)
+            return describe(error)
         return None
 
 
@@ -252,7 +253,7 @@ def _report(epoch: int, verdict: Verdict, count: int) -> None:
         _log.warning("Epoch %d passes in parts. Evaluating it with all of its messages.", epoch)
 
 
-def _describe(error: Exception) -> str:
+def describe(error: Exception) -> str:
     """An error's message, with its type if it is not a user error."""
     text = str(error) if isinstance(error, StreamReasonerError) else repr(error)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -62,7 +62,7 @@ class Process:
             known=in_effect.known,
             known_constraints=in_effect.constraints,
         )
-        frontier = tables.frontier(before - 1) if before else None
+        frontier = tables.record(before - 1).frontier if before else None
         self.reasoner.engine.restore(
             tables.restore(before), before, NO_FRONTIER if frontier is None else frontier
         )
@@ -85,10 +85,9 @@ class Process:
                 evaluated.program.hash,
                 frontier=evaluated.frontier,
             ),
-            NOW,
             (0, terms.terms(0, len(terms))),
-            evaluated.result.trace,
-            evaluated.changes,
+            evaluated.trace,
+            [(NOW, evaluated.moments[0].changes)],
             evaluated.new_program,
         )
         return evaluated
@@ -109,7 +108,9 @@ def changed(evaluated, changes=None):
     """Published changes, or others, as a set of (predicate, args, sign)."""
     return {
         (predicate, args, int(sign))
-        for predicate, columns, signs in (evaluated.changes if changes is None else changes)
+        for predicate, columns, signs in (
+            evaluated.moments[0].changes if changes is None else changes
+        )
         for args, sign in zip(
             zip(*(column.to_pylist() for column in columns), strict=True), signs, strict=True
         )
@@ -405,19 +406,28 @@ def tick(ts):
     return json.dumps({"tick": APPENDED_MS + ts}).encode()
 
 
+class Results(PipelineObserver):
+    """Keeps the result of the last epoch."""
+
+    def epoch_evaluated(self, result):
+        """The engine has applied an epoch."""
+        self.last = result
+
+
 def test_a_tick_lets_facts_expire(tmp_path):
     """A tick is no change of the program; what is due at its time leaves in its epoch."""
-    running = process(tmp_path, PRESENCE)
+    results = Results()
+    running = process(tmp_path, PRESENCE, observer=results)
     assert changed(running.run(0, [seen(A, -60_000)])) == {("occupied", (B,), 1)}
     early = running.run(1, changes=[tick(-50_001)])
     assert (changed(early), early.applied, early.new_program) == (set(), 0, None)
 
     expired = running.run(2, changes=[tick(-50_000)])
     assert changed(expired) == {("occupied", (B,), -1)}
-    assert expired.ts == expired.frontier == APPENDED_MS - 50_000
-    assert (expired.result.expired, expired.result.late) == (1, 0)
+    assert expired.moments[0].ts == expired.frontier == APPENDED_MS - 50_000
+    assert (results.last.expired, results.last.late) == (1, 0)
     late = running.run(3, [seen(C, -60_000)])
-    assert (changed(late), late.result.late) == (set(), 1)
+    assert (changed(late), results.last.late) == (set(), 1)
     assert len(running.reasoner.engine.trace("seen").args) == 0
 
 
@@ -449,7 +459,7 @@ def test_expiry_is_replayed_as_it_was(tmp_path, before):
     for epoch in range(before, 4):
         evaluated = again.evaluate(epoch, batches[epoch])
         assert changed(evaluated) == expected[epoch]
-        assert evaluated.frontier == tables.frontier(epoch)
+        assert evaluated.frontier == tables.record(epoch).frontier
     for name, trace in traces.items():
         assert (
             again.reasoner.engine.trace(name).multiplicity.tolist() == trace.multiplicity.tolist()

@@ -9,7 +9,7 @@ import pytest
 
 from streamreasoner.errors import StateError
 from streamreasoner.state import commit, schemas
-from streamreasoner.state.record import TableRecord
+from streamreasoner.state.record import EpochRecord, TableRecord
 
 OTHERS = tuple(name for name in schemas.NAMES if name != schemas.TRACE)
 EARLIER = {schemas.TERMS: 3, schemas.CHANGES: 4, schemas.PROGRAMS: None}
@@ -67,11 +67,11 @@ def test_an_interrupted_epoch_is_replayed_first():
     with pytest.raises(StateError, match=r"Epoch 5 was interrupted.* before epoch 6"):
         commit.check_epoch(6, 4, 5)
 
-    commit.check_replay(record(5, ()), {}, None)
+    commit.check_replay(record(5, ()), EpochRecord(5, {}, "abc"))
     with pytest.raises(StateError, match="Epoch 5 was committed with offsets"):
-        commit.check_replay(record(5, ()), {"in": {"0": [1, 2]}}, None)
+        commit.check_replay(record(5, ()), EpochRecord(5, {"in": {"0": [1, 2]}}, "abc"))
     with pytest.raises(StateError, match=r"with the frontier None, but its replay has 7"):
-        commit.check_replay(record(5, ()), {}, 7)
+        commit.check_replay(record(5, ()), EpochRecord(5, {}, "abc", frontier=7))
 
     commit.check_program(5, "abc", "abc")
     with pytest.raises(StateError, match=r"with program abc, .* an unchanged program"):

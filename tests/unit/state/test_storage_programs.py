@@ -67,10 +67,9 @@ def test_an_epoch_that_changes_the_program_is_complete_in_all_tables(tmp_path, k
         assert tables.version() == (1 if all(kept) else 0)
         tables.commit(
             record(1, OTHER),
-            NOW,
             (0, terms("a")),
             [],
-            [changes("p", (("a",), 1))],
+            [(NOW, [changes("p", (("a",), 1))])],
             OTHER,
         )
         assert tables.version() == 1

@@ -32,7 +32,7 @@ def interrupted(*_):
 def commit_at(tables, epoch, time, rows=1):
     """Commit an epoch of a time, with rows in `changes`."""
     changed = [changes("p", *(((f"t{row}",), 1) for row in range(rows)))] if rows else []
-    tables.commit(record(epoch, PROGRAM), time, (tables.terms_stored, []), [], changed)
+    tables.commit(record(epoch, PROGRAM), (tables.terms_stored, []), [], [(time, changed)])
 
 
 @settings(max_examples=200 if THOROUGH else 6)

@@ -64,13 +64,12 @@ def test_an_epoch_survives_reopening(tmp_path):
     with open_tables(tmp_path) as tables:
         tables.commit(
             record(0),
-            NOW,
             (0, terms("a", "b", "c")),
             [
                 trace_rows("triple", ((0, 1, 2), 0, 2), ((0, 1, 1), 3, -1)),
                 trace_rows("edge", ((2, 0), 1, 5)),
             ],
-            [changes("triple", (("a", "b", "c"), 1))],
+            [(NOW, [changes("triple", (("a", "b", "c"), 1))])],
         )
 
     with open_tables(tmp_path, create=False) as tables:
@@ -155,10 +154,9 @@ def test_many_rows_are_several_files(tmp_path, monkeypatch):
     with open_tables(tmp_path) as tables:
         tables.commit(
             record(0),
-            NOW,
             (0, terms(*names)),
             Blocks(lambda: [trace_rows("p", ((i,), 0, 1)) for i in range(len(names))]),
-            Blocks(lambda: [changes("p", ((name,), 1)) for name in names]),
+            [(NOW, Blocks(lambda: [changes("p", ((name,), 1)) for name in names]))],
         )
         assert restored(tables, 1)[0] == {"p": {((i,), 0): 1 for i in range(len(names))}}
     for name, files in (("trace", 3), ("changes", 3)):
@@ -186,10 +184,9 @@ def test_replaying_a_complete_epoch_changes_nothing(tmp_path):
             for _ in range(2):
                 tables.commit(
                     record(0),
-                    NOW,
                     (0, terms("a")),
                     [trace_rows("p", ((0,), 0, 1))],
-                    [changes("p", (("a",), 1))],
+                    [(NOW, [changes("p", (("a",), 1))])],
                 )
 
     for name in ("terms", "trace", "changes"):
@@ -228,10 +225,9 @@ def test_a_crash_between_appends_is_completed_by_the_replay(tmp_path, written):
         ids = dictionary.encode(terms("b"))
         tables.commit(
             record(1),
-            NOW,
             (known, dictionary.terms(known, len(dictionary))),
             [trace_rows("p", ((int(ids[0]),), 0, 1))],
-            [changes("p", (("b",), 1))],
+            [(NOW, [changes("p", (("b",), 1))])],
         )
         assert tables.version() == 1
 
@@ -270,7 +266,7 @@ def test_a_replay_with_other_input_is_refused(tmp_path):
     with open_tables(tmp_path) as tables:
         commit_one(tables, 0)
         with pytest.raises(StateError, match="checkpoint does not belong"):
-            tables.commit(EpochRecord(0, offsets(7), PROGRAM.hash), NOW, (0, terms()), [], [])
+            tables.commit(EpochRecord(0, offsets(7), PROGRAM.hash), (0, terms()), [], [])
 
 
 def test_two_writers_do_not_both_write(tmp_path):
@@ -365,12 +361,12 @@ def test_tables_that_are_two_epochs_apart_are_refused(tmp_path):
 def test_terms_that_the_table_has_are_skipped(tmp_path):
     """Given terms may begin at any id; a gap is refused."""
     with open_tables(tmp_path) as tables:
-        tables.commit(record(0), NOW, (0, terms("a", "b")), [], [])
-        tables.commit(record(1), NOW, (0, terms("a", "b", "c")), [], [])
+        tables.commit(record(0), (0, terms("a", "b")), [], [])
+        tables.commit(record(1), (0, terms("a", "b", "c")), [], [])
         assert tables.terms_stored == 3
         assert restored(tables, 2)[1].terms(0, 3) == terms("a", "b", "c")
         with pytest.raises(StateError, match="begin at id 5"):
-            tables.commit(record(2), NOW, (5, terms("f")), [], [])
+            tables.commit(record(2), (5, terms("f")), [], [])
 
 
 def test_a_dictionary_that_is_not_empty_is_refused(tmp_path):

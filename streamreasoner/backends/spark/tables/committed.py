@@ -100,12 +100,14 @@ class CommittedState:
             parts.append(rows)
         return [part for part in parts if not part.empty]
 
-    def append(self, differences: Relation, epoch: int) -> None:
+    def append(self, differences: Relation, epoch: int, *, more: bool = False) -> None:
         """Add the differences of an epoch; a second time does nothing.
 
         Args:
             differences: Facts, iterations, differences of multiplicity and of transition.
             epoch: The epoch.
+            more: Whether more differences of the epoch follow: until then they stay in the driver,
+                because the table has all of an epoch or nothing.
 
         Raises:
             StateError: A process that died wrote the epoch with another program.
@@ -114,7 +116,9 @@ class CommittedState:
         recent = [self._runner.from_table(self._recent)] if self._recent is not None else []
         merged = self._runner.union((*recent, rows), (*self._columns, EPOCH))
         small = merged.table is not None and len(merged.table) <= RECENT
-        if small and not self._stored.needs(epoch) and epoch < self._written + EPOCHS:
+        if more:
+            self._recent = None if merged.empty else merged.arrow()
+        elif small and not self._stored.needs(epoch) and epoch < self._written + EPOCHS:
             self._recent = None if merged.empty else merged.table
         else:
             self._flush(merged, epoch)
