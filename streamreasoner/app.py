@@ -178,10 +178,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
             semantics=config.semantics,
         )
         runner = EpochRunner(parts, point)
-        lag = Lag(config.kafka, config.pipeline.app_id, lambda: runner.position)
-        stack.callback(lag.close)
-        if metrics is not None:
-            _watch(metrics, reasoner, tables, lag)
+        lag = _watch(config, metrics, reasoner, tables, runner, stack)
         stream = read_stream(
             starting.result().spark,
             config.kafka,
@@ -720,12 +717,24 @@ def _metrics(config: Config, stack: ExitStack) -> PrometheusObserver | None:
     return observer
 
 
-def _watch(metrics: PrometheusObserver, reasoner: Reasoner, tables: Tables, lag: Lag) -> None:
-    metrics.watch(
-        Sources(
-            state=reasoner.engine.statistics,
-            terms=reasoner.dictionary,
-            storage=tables.statistics,
-            lag=lag,
+def _watch(  # noqa: PLR0917 - what is watched, and where
+    config: Config,
+    metrics: PrometheusObserver | None,
+    reasoner: Reasoner,
+    tables: Tables,
+    runner: EpochRunner,
+    stack: ExitStack,
+) -> Lag:
+    """Show sizes and lag in the metrics, if there are any; returns what counts the latter."""
+    lag = Lag(config.kafka, config.pipeline.app_id, lambda: runner.position)
+    stack.callback(lag.close)
+    if metrics is not None:
+        metrics.watch(
+            Sources(
+                state=reasoner.engine.statistics,
+                terms=reasoner.dictionary,
+                storage=tables.statistics,
+                lag=lag,
+            )
         )
-    )
+    return lag

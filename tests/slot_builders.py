@@ -101,7 +101,7 @@ class Topics:
             (self.changes, publication.changes),
             (self.violations, publication.violations),
         ):
-            kept += (
+            kept.extend(
                 (part.partition, key, value, tuple(part.headers))
                 for part in parts
                 for key, value in zip(part.keys, part.values, strict=True)
@@ -141,7 +141,7 @@ class Stream:
     def __post_init__(self):
         self.topics = Topics()
         self.ends = [dict.fromkeys(self.logs, 0)]
-        self._plan(0, "sources/0/0", self.ends[0])
+        self._plan("sources/0/0", self.ends[0])
         self.process = None
 
     def table(self, first, after):
@@ -157,7 +157,7 @@ class Stream:
         """Read up to these offsets as a batch, in a process that dies at a step, if it does."""
         epoch = len(self.ends) - 1
         self.ends.append(ends)
-        self._plan(epoch, f"offsets/{epoch}", ends)
+        self._plan(f"offsets/{epoch}", ends)
         if crash is not None:
             process = self.process or Process(self)
             process.die_at(crash)
@@ -170,7 +170,7 @@ class Stream:
             self.process = Process(self)
         if self.process.runner.next == epoch:
             self._run(self.process, epoch)
-        self._plan(epoch, f"commits/{epoch}", None)
+        self._plan(f"commits/{epoch}", None)
 
     def restart(self):
         """End the process; the next batch begins another."""
@@ -184,13 +184,15 @@ class Stream:
         backwards = pa.array(range(len(batch))[::-1], pa.int64())
         process.runner.run(batch.take(backwards), epoch, lambda: None)
 
-    def _plan(self, epoch, name, ends):
+    def _plan(self, name, ends):
         path = self.directory / "checkpoint" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         text = {}
         for (topic, partition), end in (ends or {}).items():
             text.setdefault(topic, {})[str(partition)] = end
-        lines = [json.dumps(text)] if ends is None or "sources" in name else ["{}", json.dumps(text)]
+        lines = (
+            [json.dumps(text)] if ends is None or "sources" in name else ["{}", json.dumps(text)]
+        )
         path.write_text("\n".join(["v1", *lines]))
 
     def messages(self, offsets):

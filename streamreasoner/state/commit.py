@@ -5,8 +5,8 @@ application's transaction version = epoch, and whether an epoch is complete is *
 
 - `trace` records every epoch, even one without rows. Its commit names the epoch before it
   (`previous`) and, for each other table, the last epoch with rows in that table (`latest`).
-- `terms`, `changes`, `programs` and `waiting` record only epochs that have rows for them: most epochs
-  need two commits, not four.
+- `terms`, `changes`, `programs` and `waiting` record only epochs that have rows for them: most
+  epochs need two commits, not five.
 - `trace` and `waiting` commit an epoch only after `terms` has: a replay may assign ids to computed
   terms in a different order, so ids without their terms would stand for different terms.
 - An epoch is complete when `trace` and every table with rows of it have committed it. `version` is

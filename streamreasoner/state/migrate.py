@@ -37,7 +37,7 @@ def versions(directory: Path) -> dict[str, StateVersion]:
     """
     return {
         name: StateVersion.of_properties(_newest(directory / name).properties)
-        for name in schemas.NAMES
+        for name in schemas.names(directory)
         if log.exists(directory / name)
     }
 

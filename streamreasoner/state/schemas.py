@@ -25,6 +25,7 @@ from streamreasoner.state.version import StateVersion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 TERMS: Final = "terms"
 TRACE: Final = "trace"
@@ -45,6 +46,11 @@ NO_FOREIGN_CLEANUP: Final = {"delta.enableExpiredLogCleanup": "false"}
 
 NOTHING_SUMMED: Final = -1
 """What a table is exact from when all epochs are as they were written."""
+
+
+def names(directory: Path) -> tuple[str, ...]:
+    """The tables of a state that exists."""
+    return (*NAMES, *([WAITING] if (directory / WAITING / "_delta_log").is_dir() else []))
 
 
 def arg_columns(max_arity: int) -> tuple[str, ...]:

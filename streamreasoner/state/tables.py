@@ -99,9 +99,7 @@ class Tables:
                 another application owns them.
         """
         root = Path(directory)
-        names = schemas.NAMES
-        if waiting or log.exists(root / schemas.WAITING):
-            names = (*names, schemas.WAITING)
+        names = (*schemas.NAMES, schemas.WAITING) if waiting else schemas.names(root)
         missing = [name for name in names if not log.exists(root / name)]
         if missing and not create:
             raise StateError(f"{root} holds no state: {', '.join(missing)} do not exist.")

@@ -27,6 +27,7 @@ def rebuild(
     from streamreasoner.io.spark.offsets import Checkpoint
     from streamreasoner.pipeline.lock import StateLock
     from streamreasoner.state.migrate import adopt_format
+    from streamreasoner.state.waiting import check_none_waits
 
     state = load(config).state
     with closing(StateLock(state.directory)):
@@ -37,6 +38,7 @@ def rebuild(
                 f"{state.checkpoint_directory} has no finished batch, so there is nothing to "
                 "rebuild. Start with a new state directory and app_id."
             )
+        check_none_waits(state.tables, last, "A new state")
         facts = _write(state, last, into)
     print(
         f"Wrote {into / 'program.dl'} and {facts} facts to {into / 'facts.jsonl'}, as of "

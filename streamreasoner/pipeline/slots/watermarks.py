@@ -130,7 +130,8 @@ class Watermarks:
             np.maximum(each, timestamps.FIRST) // self.granularity for each in (times, marks)
         )
         self.late += int((slots < first_open).sum())
-        return (np.maximum(slots, first_open) + 1) * self.granularity
+        ends: NDArray[np.int64] = (np.maximum(slots, first_open) + 1) * self.granularity
+        return ends
 
     def _times(
         self, batch: pa.Table, decoded: Decoded

@@ -4,7 +4,7 @@
    from the trace, and delete it and other copies that are on this machine.
 2. Sum all of `trace` under its last epoch, so that rows of retracted facts vanish; from then on
    only the last epoch can be asked for.
-3. Delete rows of `changes`.
+3. Delete rows of `changes`, and those of `waiting`: none of them waits any more.
 4. Replace the text of terms that nothing uses by a placeholder. Ids are dense, so an id keeps a
    term; the placeholder is an IRI that nothing else has. If a producer sends this IRI, it has this
    id, which stands for nothing else.
@@ -89,6 +89,8 @@ def erase(
     yield Step(2, "summed trace", tuple(_files(trace) - present))
     present = _files(changes)
     delete_changes(state, request)
+    if (waiting := state.tables.get(schemas.WAITING)) is not None:
+        without(waiting, waiting.files(), lambda rows: pa.array([False] * len(rows)))
     yield Step(3, "deleted rows of changes", tuple(_files(changes) - present))
     present = _files(terms)
     gone = erase_terms(state, used)

@@ -17,6 +17,7 @@ from streamreasoner.state import commit, programs, restore, schemas
 from streamreasoner.state.delta import log, table
 from streamreasoner.state.delta.held import HeldTable
 from streamreasoner.state.delta.table import Identity, Table
+from streamreasoner.state.waiting import check_none_waits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -55,13 +56,14 @@ class StoppedState:
 
         Raises:
             StateError: They are damaged or another application's, have no epoch, or the next start
-                would replay an epoch.
+                would replay an epoch; or updates wait for their slots.
         """
         missing = [name for name in schemas.NAMES if not log.exists(directory / name)]
         if missing:
             raise StateError(f"{directory} holds no state: {', '.join(missing)} do not exist.")
         identity = Identity(app_id, table.argument_columns(directory / schemas.TRACE))
-        tables = {name: Table(directory / name, name, identity) for name in schemas.NAMES}
+        names = schemas.names(directory)
+        tables = {name: Table(directory / name, name, identity) for name in names}
         last = commit.complete_version(tables, commit.last_record(tables[schemas.TRACE]))
         incomplete = commit.incomplete_epoch(tables, last)
         if last is None and incomplete is None:
@@ -72,6 +74,7 @@ class StoppedState:
                 "next start replays from the state as it is. Start the pipeline, let it finish "
                 "that batch, stop it with SIGTERM, and try again."
             )
+        check_none_waits(directory, last, "An erasure")
         terms = restore.terms_by_id(HeldTable(directory / schemas.TERMS))
         return cls(directory, tables, last, terms)
 

@@ -56,8 +56,8 @@ class Past:
 
     def __init__(self, directory: Path) -> None:
         self._trace = HeldTable(directory / schemas.TRACE)
-        others = (schemas.TERMS, schemas.CHANGES, schemas.PROGRAMS)
         tables = {schemas.TRACE: self._trace}
+        others = (name for name in schemas.names(directory) if name != schemas.TRACE)
         tables |= {name: HeldTable(directory / name) for name in others}
         for table in tables.values():
             version = StateVersion.of_properties(table.snapshot().properties)
@@ -99,25 +99,42 @@ class Past:
         return tuple((first, program) for first, program in self._programs if first <= epoch)
 
     def times(self) -> dict[int, datetime]:
-        """The time of each epoch with rows in `changes`, by epoch, ascending."""
-        found: dict[int, datetime] = {}
+        """The time of each epoch with rows in `changes`, by epoch, ascending.
+
+        It is the last one of an epoch that closed several slots of event time.
+        """
+        return {epoch: last for epoch, (_, last) in self._spans().items()}
+
+    def _spans(self) -> dict[int, tuple[datetime, datetime]]:
+        """The first and the last time of each epoch with rows in `changes`, by epoch, ascending."""
+        found: dict[int, tuple[datetime, datetime]] = {}
         for file in self._changes.files():
             rows = (
                 self._changes.read(file, ["epoch", "ts"])
                 .group_by("epoch")
-                .aggregate([("ts", "max")])
+                .aggregate([("ts", "min"), ("ts", "max")])
             )
-            epochs, times = rows.column("epoch").to_pylist(), rows.column("ts_max").to_pylist()
-            found.update(zip(epochs, times, strict=True))
+            columns = (rows.column(name).to_pylist() for name in ("epoch", "ts_min", "ts_max"))
+            for epoch, first, last in zip(*columns, strict=True):
+                before = found.get(epoch, (first, last))
+                found[epoch] = min(first, before[0]), max(last, before[1])
         return {epoch: found[epoch] for epoch in sorted(found) if epoch <= self.last}
 
     def epoch_at(self, time: datetime) -> int:
         """The last epoch with rows in `changes` whose time is not after *time*.
 
         Raises:
-            StateError: There is none.
+            StateError: There is none, or the time is between slots that one epoch closed.
         """
-        times = self.times()
+        spans = self._spans()
+        times = {epoch: last for epoch, (_, last) in spans.items()}
+        for epoch, (first, last) in spans.items():
+            if first <= time < last:
+                raise StateError(
+                    f"One batch closed the slots of event time from {first.isoformat()} to "
+                    f"{last.isoformat()}, and the state is stored at its end only. Name an earlier "
+                    f"or later time, or epoch {epoch} for the end of the batch."
+                )
         earlier = [epoch for epoch, moment in times.items() if moment <= time]
         if earlier:
             return earlier[-1]

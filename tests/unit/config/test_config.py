@@ -331,3 +331,17 @@ def test_a_table_with_both_states_of_a_row_has_no_keys():
     [problem] = problems(input=given)
     assert problem.startswith('input.semantics: found "upsert" for the topic "in"')
     assert problem.endswith('allowed: "multiset" or "set" for it')
+
+
+def test_slots_are_long_enough_and_have_no_control_topic():
+    """A granularity is a duration of a millisecond at least, and the program does not change."""
+    assert parse().time.granularity is None
+    assert parse(time={"granularity": "PT0.5S"}).time.granularity == 500
+    for wrong in ("PT0S", "1s", 1000):
+        [problem] = problems(time={"granularity": wrong})
+        assert problem.startswith("time.granularity: found ")
+        assert problem.endswith('allowed: a duration from "PT0.001S" to "P365D"')
+    [problem] = problems(
+        time={"granularity": "PT1S"}, rules={"program": "rho-df", "control_topic": "control"}
+    )
+    assert problem.startswith('time.granularity: found "PT1S" together with rules.control_topic')
