@@ -27,7 +27,7 @@ def rebuild(
     from streamreasoner.io.spark.offsets import Checkpoint
     from streamreasoner.pipeline.lock import StateLock
     from streamreasoner.state.migrate import adopt_format
-    from streamreasoner.state.waiting import check_none_waits
+    from streamreasoner.state.past.waiting import check_none_waits
 
     state = load(config).state
     with closing(StateLock(state.directory)):

@@ -15,8 +15,8 @@ from streamreasoner.program import check_text
 from streamreasoner.state import schemas
 from streamreasoner.state.delta.table import Identity, Table
 from streamreasoner.state.past.epochs import Past
+from streamreasoner.state.past.waiting import check_none_waits
 from streamreasoner.state.prune import prune_closed
-from streamreasoner.state.waiting import check_none_waits
 
 COUNT = check_text(
     "@input edge/2 .\nn(?y) :- edge(_, ?y) .\nn(?m) :- n(?k), ?k < 200, ?m = ?k + 1 ."
