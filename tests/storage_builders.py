@@ -20,11 +20,20 @@ NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def open_tables(
-    directory, *, app=APP, program=PROGRAM, arity=3, create=True, trace_epochs=1000, **retained
+    directory,
+    *,
+    app=APP,
+    program=PROGRAM,
+    arity=3,
+    create=True,
+    waiting=False,
+    trace_epochs=1000,
+    **retained,
 ):
     """Tables of the test application."""
-    retention = Retention(trace_epochs=trace_epochs, **retained)
-    return Tables.open(directory, app, program, arity, create=create, retention=retention)
+    options = {"create": create, "waiting": waiting}
+    options["retention"] = Retention(trace_epochs=trace_epochs, **retained)
+    return Tables.open(directory, app, program, arity, **options)
 
 
 def trace_rows(predicate, *rows):

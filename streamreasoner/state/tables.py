@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from streamreasoner.errors import StateError
 from streamreasoner.state import commit, programs, restore, rows, schemas
-from streamreasoner.state.delta import log, table
+from streamreasoner.state.delta import log, snapshot, table
 from streamreasoner.state.delta.retention import DEFAULT
 from streamreasoner.state.delta.table import Identity, Table
 from streamreasoner.state.maintain import Maintenance
@@ -91,7 +91,7 @@ class Tables:
             program: The initial program of a new state; ignored for an existing one.
             max_arity: Its largest arity; a new `trace` has at least this many argument columns.
             create: Whether to create tables if there are none.
-            waiting: Whether updates of the state wait for their slots of event time.
+            waiting: Whether updates of a new state wait for their slots of event time.
             retention: What maintenance retains.
 
         Raises:
@@ -99,7 +99,9 @@ class Tables:
                 another application owns them.
         """
         root = Path(directory)
-        names = (*schemas.NAMES, schemas.WAITING) if waiting else schemas.names(root)
+        names = schemas.names(root)
+        if waiting and schemas.WAITING not in names and not _is_used(root, app_id):
+            names = (*names, schemas.WAITING)
         missing = [name for name in names if not log.exists(root / name)]
         if missing and not create:
             raise StateError(f"{root} holds no state: {', '.join(missing)} do not exist.")
@@ -286,8 +288,13 @@ class Tables:
             after: Milliseconds since 1970.
 
         Raises:
-            StateError: The table is damaged.
+            StateError: The table is damaged, or the state began without it.
         """
+        if schemas.WAITING not in self._tables:
+            raise StateError(
+                f"{self.directory} was begun without time.granularity. Leave it out, or start from "
+                "scratch with another state.directory, pipeline.app_id and kafka.output_topic."
+            )
         return restore.waiting(self._tables[schemas.WAITING], before, after)
 
     def maintain_if_due(self) -> bool:
@@ -353,6 +360,15 @@ def _results(futures: Sequence[Future[int]]) -> list[int]:
     if errors:
         raise errors[0]
     return [future.result() for future in futures]
+
+
+def _is_used(root: Path, app_id: str) -> bool:
+    """Whether any table has an epoch."""
+    return any(
+        snapshot.read(root / name).epoch(app_id) is not None
+        for name in schemas.NAMES
+        if log.exists(root / name)
+    )
 
 
 def _refuse_lost_tables(root: Path, missing: Sequence[str], identity: Identity) -> None:

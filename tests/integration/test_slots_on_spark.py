@@ -6,7 +6,7 @@ import itertools
 import tempfile
 
 from hypothesis import HealthCheck, Phase, given, settings
-from laws.test_slots import STREAMS, check
+from laws.test_slots import GRANULARITIES, check, streams
 from spark_backend import BUCKETS, MARKS
 from thorough import THOROUGH
 
@@ -37,12 +37,12 @@ def resumed(spark, place):
 
 
 @settings(
-    max_examples=20 if THOROUGH else 2,
+    max_examples=20 if THOROUGH else 1,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
 )
-@given(STREAMS)
+@given(streams(GRANULARITIES, 8) if THOROUGH else streams(GRANULARITIES[1:2], 2))
 def test_output_in_spark_is_that_in_memory(spark, arguments):
     """Also if each epoch is written to the table, which a process that died may be ahead with."""
     buffered = itertools.cycle((0, committed.RECENT))

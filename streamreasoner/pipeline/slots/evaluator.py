@@ -125,7 +125,8 @@ class SlotEvaluator:
                 moments.append(self._moment(result, ts, number))
                 trace += result.trace
             # Nothing is left to change until the frontier moves again.
-            engine.apply(epoch, (), frontier=watermarks.closed)
+            last = engine.apply(epoch, (), frontier=watermarks.closed)
+            self._observer.epoch_evaluated(last)
         if decoded.event_time is not None:
             self._observer.event_time(decoded.event_time)
         self._observer.slots_waiting(len(waiting), watermarks.late - late)

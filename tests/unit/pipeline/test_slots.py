@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from slot_builders import START, Process, Sent, Stream
+from storage_builders import commit_one, open_tables
 
 from streamreasoner.errors import MultiplicityOverflowError, StateError
 from streamreasoner.pipeline.recovery import check_granularity
@@ -156,6 +157,17 @@ def test_another_granularity_is_refused(tmp_path):
         check_granularity(tables, 2000)
     with pytest.raises(StateError, match=r'begun with time.granularity "PT1S", and it is not set'):
         check_granularity(tables, None)
+
+
+def test_a_state_of_batches_is_not_continued_in_slots(tmp_path):
+    """It has no table of what waits, and none is added."""
+    with open_tables(tmp_path) as tables:
+        commit_one(tables, 0)
+    with open_tables(tmp_path, waiting=True) as tables:
+        with pytest.raises(StateError, match=r'granularity not set, and it is "PT1S"'):
+            check_granularity(tables, 1000)
+        with pytest.raises(StateError, match=r"begun without time.granularity"):
+            tables.waiting(1, 0)
 
 
 def test_nothing_that_waits_is_erased_or_lost(tmp_path):

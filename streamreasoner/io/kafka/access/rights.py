@@ -103,7 +103,9 @@ def of_role(config: Config, role: Role) -> tuple[Right, ...]:
     match role:
         case Role.RUN:
             app_id = config.pipeline.app_id
-            topics = of_pipeline(kafka, control_topic)
+            topics = [*of_pipeline(kafka, control_topic)]
+            if config.time.granularity is not None and config.time.idle_advance > 0:
+                topics += (on_topic(WRITE, topic) for topic in kafka.input_topics)
             return (*topics, on_groups(app_id), on_transactions(app_id))
         case Role.PRODUCE:
             return tuple(on_topic(WRITE, topic) for topic in kafka.input_topics)
