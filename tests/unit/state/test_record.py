@@ -8,6 +8,7 @@ import pytest
 
 from streamreasoner.state.record import (
     EpochRecord,
+    SlotRecord,
     TableRecord,
     read_spark_note,
     write_spark_note,
@@ -50,6 +51,19 @@ def test_a_marker_of_a_topic_of_facts_has_its_partitions():
 
     assert record.to_marker() == MARKER.removesuffix(b"}") + b',"layout":3}'
     assert EpochRecord.from_marker(record.to_marker()) == record
+
+
+def test_records_of_slots_have_watermarks():
+    """They are all that slots of event time add, in a marker and in a table."""
+    slots = SlotRecord(1000, {"in": {"0": 7}})
+    added = '"slots": {"granularity": 1000, "watermarks": {"in": {"0": 7}}}}'
+    marker = EpochRecord(7, OFFSETS, "4ff5", 1, 2, slots=slots)
+    table = TableRecord(7, 5, {"terms": 3, "programs": 7}, OFFSETS, "4ff5", slots=slots)
+
+    assert marker.to_marker() == MARKER.removesuffix(b"}") + f", {added}".replace(" ", "").encode()
+    assert EpochRecord.from_marker(marker.to_marker()) == marker
+    assert table.to_json() == CHANGED_PROGRAM.removesuffix("}") + f", {added}"
+    assert TableRecord.from_json(table.to_json()) == table
 
 
 def test_a_marker_without_version_numbers_has_the_oldest():
