@@ -18,6 +18,8 @@ from streamreasoner.state import TERMS, TRACE
 
 pytestmark = MARKS
 
+ROWS_IN_DRIVER = itertools.cycle((0, committed.RECENT))
+
 
 def resumed(spark, place):
     """A factory of stores at one place, as a start in Spark makes them."""
@@ -45,9 +47,8 @@ def resumed(spark, place):
 @given(streams(GRANULARITIES, 8) if THOROUGH else streams(GRANULARITIES[1:2], 2))
 def test_output_in_spark_is_that_in_memory(spark, arguments):
     """Also if each epoch is written to the table, which a process that died may be ahead with."""
-    buffered = itertools.cycle((0, committed.RECENT))
     before = committed.RECENT
-    committed.RECENT = next(buffered)
+    committed.RECENT = next(ROWS_IN_DRIVER)
     try:
         with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
             check(one, other, arguments, resumed(spark, f"file:{other}/spark"))

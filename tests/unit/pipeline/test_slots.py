@@ -15,6 +15,9 @@ from streamreasoner.pipeline.slots.idle import KEY, IdlePartitions, tick
 from streamreasoner.program import check_text
 from streamreasoner.state import schemas
 from streamreasoner.state.delta.table import Identity, Table
+from streamreasoner.state.erasure.request import Request, used_ids
+from streamreasoner.state.erasure.steps import erase
+from streamreasoner.state.erasure.stopped import StoppedState
 from streamreasoner.state.past.epochs import Past
 from streamreasoner.state.past.waiting import check_none_waits
 from streamreasoner.state.prune import prune_closed
@@ -180,6 +183,24 @@ def test_nothing_that_waits_is_erased_or_lost(tmp_path):
     stream.restart()
 
     check_none_waits(tmp_path / "tables", 1, "An erasure")
+
+
+def test_what_was_retracted_is_erased_with_its_rows_of_closed_slots(tmp_path):
+    """No row of `waiting` keeps the id of a term; the state goes on afterwards."""
+    stream = Stream(tmp_path, EDGES, {**LOGS, OTHER: [*LOGS[OTHER], sent(10, A), clock(20)]})
+    stream.read({BAG: 4, OTHER: 0})
+    stream.read(ALL)
+    stream.restart()
+    state = StoppedState.open(tmp_path / "tables", "app", 1, 1)
+    request = Request(terms=(B,))
+    steps = [*erase(state, request, used_ids(state, request), [], tmp_path / "void")]
+
+    assert steps[3].terms == (B,)
+    table = Table(tmp_path / "tables" / schemas.WAITING, schemas.WAITING, Identity("app", 8))
+    assert table.files() == []
+    stream.logs[BAG].append(clock(20))
+    stream.read({BAG: 5, OTHER: 4})
+    assert len(facts(stream)) == 3
 
 
 def test_rows_of_closed_slots_are_deleted(tmp_path):
