@@ -31,3 +31,4 @@ def test_what_is_due_is_what_a_list_says(steps):
         model = [(fact, due) for fact, due in model if due > time]
         assert not len(queue.due(time))
         assert (queue.first is None) == (not model)
+        assert queue.earliest() == min((due for _, due in model), default=None)
