@@ -197,21 +197,21 @@ def test_violations_come_and_go_apart_from_changes(tmp_path):
     loop = "!loop(?x) :- path(?x, ?x) ."
     added = running.run(1, [fact("edge", B, A), fact("loop", A)], [control("add", loop)])
     assert changed(added) == {("path", args, 1) for args in ((B, A), (A, A), (B, B))}
-    assert changed(added, added.violations) == {("loop", (A,), 1), ("loop", (B,), 1)}
+    assert changed(added, added.moments[0].violations) == {("loop", (A,), 1), ("loop", (B,), 1)}
     assert letters(added) == [("updates", 1, "constraint")]
     assert added.constraints["loop"].message([A]) == f"loop({A})"
 
     again = Counts()
     running = process(tmp_path, before=2, observer=again)
     gone = running.run(2, [fact("edge", A, B, diff=-1), fact("edge", C, C)])
-    assert changed(gone, gone.violations) == {
+    assert changed(gone, gone.moments[0].violations) == {
         ("loop", (A,), -1),
         ("loop", (B,), -1),
         ("loop", (C,), 1),
     }
     removed = running.run(3, (), [control("remove", loop)])
     assert changed(removed) == set()
-    assert changed(removed, removed.violations) == {("loop", (C,), -1)}
+    assert changed(removed, removed.moments[0].violations) == {("loop", (C,), -1)}
     assert counts.seen == [{}, {"loop": 2}]
     assert again.seen == [{"loop": 2}, {"loop": 1}, {}]
 
@@ -306,10 +306,10 @@ def test_the_time_of_a_change_is_that_of_its_message(tmp_path):
     """An epoch of control messages alone has their Kafka timestamp; rejected ones are ignored."""
     running = process(tmp_path)
     add = control("add", "far(?x) :- path(?x, _) .")
-    assert running.run(0, [], [b"?"]).ts == 0
-    assert running.run(1, [], [add]).ts == APPENDED.timestamp() * 1000
+    assert running.run(0, [], [b"?"]).moments[0].ts == 0
+    assert running.run(1, [], [add]).moments[0].ts == APPENDED.timestamp() * 1000
     later = int(APPENDED.timestamp() * 1000) + 7
-    assert running.run(2, [fact("edge", A, B, ts=later)], [add]).ts == later
+    assert running.run(2, [fact("edge", A, B, ts=later)], [add]).moments[0].ts == later
 
 
 HISTORY = (
