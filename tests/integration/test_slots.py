@@ -6,8 +6,11 @@ import time
 
 from pipelines import committed, eventually, fact, net, new_case, parse_change, produce
 from spark_backend import MARKS
+from typer.testing import CliRunner
 
 from streamreasoner.app import pipeline
+from streamreasoner.cli import app
+from streamreasoner.io.kafka.offsets.positions import Position, last_published
 
 pytestmark = MARKS
 
@@ -60,6 +63,24 @@ def test_two_pipelines_publish_the_same_bytes(broker, tmp_path):
     )
     with pipeline(other.config):
         eventually(lambda: output(other), output(one))
+    for epoch in range(last_published(one.kafka, one.config.pipeline.app_id) + 1):
+        assert rebuilt(one, epoch) == meetings(one)[1]
+
+
+def rebuilt(case, epoch):
+    """What a reader has that begins with the snapshot of an epoch, in which slots were closed."""
+    facts, offsets = case.directory / "facts", case.directory / "offsets"
+    names = ["--at", str(epoch), "--output", str(facts), "--offsets", str(offsets)]
+    result = CliRunner().invoke(app, ["snapshot", "--config", str(case.file), *names])
+    assert result.exception is None, result.exception
+    starts = Position.read(offsets).of(case.kafka.output_topic)
+    lines = [line[:-1] + ',"epoch":0}' for line in facts.read_text().splitlines()]
+    later = [
+        message.value
+        for message in committed(case, case.kafka.output_topic)
+        if message.offset >= starts[message.partition]
+    ]
+    return net(map(parse_change, [*lines, *later]))
 
 
 def meetings(case):

@@ -188,10 +188,10 @@ def test_open_and_aborted_transactions_belong_to_their_epoch(broker, tmp_path):
     attempt(2, commit=False)
     assert last_published(case.kafka, app_id) == 1
     # The transaction of epoch 2 is open: the end of epoch 1 is known nevertheless.
-    ends = {epoch: after(case.kafka, app_id, epoch, 1).of(topic)[0] for epoch in (0, 1)}
+    ends = {epoch: after(case.kafka, app_id, epoch, 1, epoch).of(topic)[0] for epoch in (0, 1)}
     attempt(2)
     for epoch, end in ends.items():
-        assert after(case.kafka, app_id, epoch, 2).of(topic)[0] == end
+        assert after(case.kafka, app_id, epoch, 2, epoch).of(topic)[0] == end
     found = {}
     for message in committed(case, topic):
         found[int(dict(message.headers)["epoch"])] = message.offset
@@ -207,8 +207,8 @@ def test_open_and_aborted_transactions_belong_to_their_epoch(broker, tmp_path):
     admin.delete_records({TopicPartition(topic, 0): found[2]})
     admin.close()
     with pytest.raises(StateError, match=r"may have been deleted\. Take a snapshot of a later"):
-        after(case.kafka, app_id, 1, 2)
-    end = after(case.kafka, app_id, 2, 2)
+        after(case.kafka, app_id, 1, 2, 1)
+    end = after(case.kafka, app_id, 2, 2, 2)
     assert end.of(topic)[0] > found[2]
     old = tmp_path / "old.json"
     old.write_text(Position(app_id, 0, {topic: {"0": ends[0], "7": 0}}).to_json())

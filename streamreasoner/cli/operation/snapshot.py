@@ -75,7 +75,7 @@ def snapshot(
             f"Epoch {max(epoch, 0)} is not published yet; the last published one is "
             f"{'none' if published < 0 else published}. Repeat the command while the pipeline runs."
         )
-    position = after(kafka, app_id, epoch, published)
+    position = after(kafka, app_id, epoch, published, past.past.last_number(epoch))
     with _opened(output) as stream:
         closure = loaded.output.include == "all"
         count = _write(past, epoch, of_name(written), stream, closure=closure)

@@ -10,6 +10,7 @@ table says which (`Snapshot.exact_from`). `trace` answers for the end of an epoc
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +27,6 @@ from streamreasoner.state.version import StateVersion
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-    from datetime import datetime
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
     Row = tuple[int, datetime, int]
     Rows = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
+
+
+_1970 = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Past:
@@ -69,9 +72,11 @@ class Past:
                 f"The table {directory / schemas.PROGRAMS} lacks the program that the state began "
                 f"with. {log.RESTORE}"
             )
-        last = commit.complete_version(tables, commit.last_record(self._trace))
+        record = commit.last_record(self._trace)
+        last = commit.complete_version(tables, record)
         if last is None:
             raise StateError(f"{directory} has no complete epoch yet.")
+        self._slots = None if record is None else record.slots
         self.last = last
         first = exact_from(self._trace.snapshot(), schemas.TRACE, last)
         self.oldest, self.summed = max(first, 0), first >= 0
@@ -143,6 +148,27 @@ class Past:
             f"No epoch is known to be as old as {time.isoformat()}: the rows of "
             f"{self._changes.directory} {known}. Name an epoch instead."
         )
+
+    def last_number(self, epoch: int) -> int | None:
+        """The greatest `epoch` of the messages up to the end of an epoch; None if there are none.
+
+        It is the epoch itself, or the number of the last slot of event time that changed something.
+
+        Raises:
+            StateError: The changes that tell it are no longer retained.
+        """
+        if self._slots is None:
+            return epoch
+        times = [time for number, time in self.times().items() if number <= epoch]
+        if times:
+            return (times[-1] - _1970) // timedelta(milliseconds=self._slots.granularity)
+        if self.changes_from >= 0:
+            raise StateError(
+                f"The changes of epoch {epoch} are no longer retained, so that the last slot of "
+                "event time that it closed is not known. Name a later epoch, or raise "
+                "retention.changes."
+            )
+        return None
 
     def trace(self, epoch: int, predicates: Collection[str]) -> Iterator[TraceRows]:
         """The trace of some predicates at the end of an epoch, in blocks; see `restore_trace`.

@@ -96,7 +96,9 @@ def last_published(kafka: KafkaConfig, app_id: str) -> int:
     return last
 
 
-def after(kafka: KafkaConfig, app_id: str, epoch: int, published: int) -> Position:
+def after(
+    kafka: KafkaConfig, app_id: str, epoch: int, published: int, number: int | None
+) -> Position:
     """Where messages of epochs after one begin, in each partition of the output topic.
 
     Args:
@@ -104,12 +106,19 @@ def after(kafka: KafkaConfig, app_id: str, epoch: int, published: int) -> Positi
         app_id: The application.
         epoch: The epoch.
         published: An epoch whose marker was visible before; not below *epoch*.
+        number: The greatest `epoch` that messages up to there have, None if there are none.
 
     Raises:
-        StateError: Messages of later epochs may have been deleted.
+        StateError: Messages of later epochs may have been deleted, or their numbers do not ascend.
         BrokerError: Kafka does not answer, lacks the topic, or refuses.
     """
     topic, offsets = kafka.output_topic, {}
+    if number is not None and number < 0:
+        raise StateError(
+            f"At the end of epoch {epoch}, event time is before 1970, where the numbers of slots "
+            "do not tell what was published first. Name a later epoch."
+        )
+    last = -1 if number is None else number
     search = consumer_of(kafka, topic, Role.SNAPSHOT, from_beginning=True, **_SEARCHING)
     with search as consumer:
         partitions = sorted(consumer.assignment())
@@ -117,7 +126,7 @@ def after(kafka: KafkaConfig, app_id: str, epoch: int, published: int) -> Positi
         for partition in partitions:
             log = _Log(consumer, partition, app_id, end[partition])
             low = first[partition]
-            found = log.search(low, epoch)
+            found = log.search(low, last)
             if found == low > 0 and (epoch < published or log.next(low) is not None):
                 raise StateError(
                     f"The topic {topic} (kafka.output_topic) begins at offset {low} of partition "
