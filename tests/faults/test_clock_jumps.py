@@ -64,6 +64,7 @@ def wrong_clock(request, tmp_path, monkeypatch):
     return clock, "none"
 
 
+@pytest.mark.skipif(not THOROUGH, reason="a refusal alone; part of `make test-thorough`")
 def test_a_wrong_clock_is_named(broker, tmp_path, wrong_clock):
     """Topics with the times of producers refuse what the pipeline publishes, and it says why."""
     clock, point = wrong_clock

@@ -32,9 +32,6 @@ from streamreasoner.io.kafka.broker import Broker
 # its socket.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 OUTAGE_SECONDS = 60 if THOROUGH else 4
-ONLY_THOROUGH = pytest.mark.skipif(
-    not THOROUGH, reason="takes a minute or more; part of `make test-thorough`"
-)
 _ADVERTISED = "advertised.listeners=PLAINTEXT://127.0.0.1:{}\n"
 
 
@@ -73,16 +70,18 @@ def silent(broker, process):
         os.kill(broker.pid, signal.SIGCONT)
 
 
-OUTAGES = (restarted, silent, pytest.param(away, marks=ONLY_THOROUGH))
+OUTAGES = {"killed and silent": (restarted, silent)}
+if THOROUGH:
+    OUTAGES |= {"killed twice": (restarted,) * 2, "away": (away,) * 2, "silent": (silent,) * 2}
 
 
-def go_on(broker, case, outage, log):
+def go_on(broker, case, outages, log):
     """Input before, between and after two outages is evaluated once, with restarts if needed."""
     rng = random.Random(5)
     command = ["-m", "streamreasoner", "run", "--config", case.file]
     process, sent, exits = spawn(command, log), [], []
     try:
-        for number in range(3):
+        for outage in (*outages, None):
             now = list(random_edges(rng, 100))
             records = produce(case, (triple(*args, diff=diff) for args, diff in now))
             sent += now
@@ -98,7 +97,7 @@ def go_on(broker, case, outage, log):
 
             # Each reading makes a consumer, which takes more CPU time than the pipeline.
             eventually(behind, expected=False, every=1)
-            if number < 2:
+            if outage is not None:
                 outage(broker, process)
         assert terminate(process) in (0, 1)
     finally:
@@ -110,15 +109,15 @@ def go_on(broker, case, outage, log):
     assert net(output) == expected(sent)
 
 
-@pytest.mark.parametrize("outage", OUTAGES)
-def test_the_broker_is_out_twice(tmp_path, outage):
+@pytest.mark.parametrize("name", OUTAGES)
+def test_the_broker_is_out_twice(tmp_path, name):
     """All input is evaluated once, and no traceback is shown."""
     with Broker(tmp_path / "kafka") as broker, (tmp_path / "driver.log").open("ab") as log:
-        go_on(broker, new_case(broker, tmp_path / "case", RULES), outage, log)
+        go_on(broker, new_case(broker, tmp_path / "case", RULES), OUTAGES[name], log)
     assert "Traceback" not in (tmp_path / "driver.log").read_text()
 
 
-@ONLY_THOROUGH
+@pytest.mark.skipif(not THOROUGH, reason="takes minutes; part of `make test-thorough`")
 def test_connections_are_half_open(tmp_path):
     """Those of the pipeline carry nothing any more, while the broker answers new ones."""
     with (
@@ -127,6 +126,6 @@ def test_connections_are_half_open(tmp_path):
         (tmp_path / "driver.log").open("ab") as log,
     ):
         case = new_case(f"127.0.0.1:{proxy.port}", tmp_path / "case", RULES)
-        go_on(broker, case, lambda *_: proxy.drop(), log)
+        go_on(broker, case, (lambda *_: proxy.drop(),) * 2, log)
     assert proxy.dropped
     assert "Traceback" not in (tmp_path / "driver.log").read_text()

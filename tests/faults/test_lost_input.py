@@ -41,8 +41,22 @@ def refusal(case):
     return str(caught.value)
 
 
-def test_unread_input_that_was_deleted(case):
-    """Retention that is faster than the pipeline is named, with the topic."""
+def test_what_is_lost_is_not_passed_over(case, broker, tmp_path):
+    """Neither a new checkpoint nor another pipeline's continues the tables, nor later input."""
+    other = new_case(broker, tmp_path / "other", RULES, partitions=1)
+    with pipeline(other.config):
+        await_published(other, produce(other, edges(0, 5)))
+    own, kept = case.config.state.checkpoint_directory, tmp_path / "kept"
+    shutil.move(own, kept)
+    assert "do not belong together" in refusal(case)
+    shutil.rmtree(own, ignore_errors=True)
+    shutil.copytree(other.config.state.checkpoint_directory, own)
+    message = refusal(case)
+    assert str(own) in message
+    assert re.search("do not belong together|covers the offsets", message), message
+    shutil.rmtree(own)
+    shutil.move(kept, own)
+
     (topic,) = case.kafka.input_topics
     produce(case, edges(20, 40))
     admin = KafkaAdminClient(bootstrap_servers=case.kafka.bootstrap_servers)
@@ -53,17 +67,3 @@ def test_unread_input_that_was_deleted(case):
     assert "deleted before it was read" in message
     assert "retention.ms" in message
     assert len(net(changes(case))) == 20
-
-
-def test_a_checkpoint_that_is_gone_or_foreign(case, broker, tmp_path):
-    """Neither a new checkpoint nor that of another pipeline continues the tables."""
-    other = new_case(broker, tmp_path / "other", RULES, partitions=1)
-    with pipeline(other.config):
-        await_published(other, produce(other, edges(0, 5)))
-    own = case.config.state.checkpoint_directory
-    shutil.rmtree(own)
-    assert "do not belong together" in refusal(case)
-    shutil.copytree(other.config.state.checkpoint_directory, own)
-    message = refusal(case)
-    assert str(own) in message
-    assert re.search("do not belong together|covers the offsets", message), message

@@ -49,9 +49,8 @@ def refused(shapes):
 
 def test_a_prefix_that_rules_cannot_have_is_left_out():
     """Turtle has more names than the rule language, in which the program is stored."""
-    shapes = "@prefix a\u00b7: <http://example.org/> .\n" + SHAPES.replace(
-        "ex:name", "a\u00b7:name"
-    )
+    renamed = SHAPES.replace("ex:name", "a\u00b7:name")
+    shapes = f"@prefix a\u00b7: <http://example.org/> .\n{renamed}"
     program = canonical_program(checked(shapes), "again")
     assert program.hash == checked(SHAPES).hash
 
