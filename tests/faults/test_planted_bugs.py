@@ -113,12 +113,6 @@ BUGS = {
         "present",
         "tests/unit/state/test_storage_maintain.py",
     ),
-    "deleted input is passed over": Bug(
-        "io/spark/source.py",
-        '.option("failOnDataLoss", "true")',
-        '.option("failOnDataLoss", "false")',
-        "tests/faults/test_lost_input.py",
-    ),
     "the clock of a tick is believed": Bug(
         "pipeline/in_effect.py",
         "time = min(message.tick, int(times[row]) + max_ahead)",
