@@ -20,6 +20,7 @@ WORKERS := -n 3 --dist loadscope --no-loadscope-reorder
 THOROUGH_TESTS := tests/examples tests/faults tests/fuzz tests/laws $(wildcard tests/integration/test_*_on_spark.py) \
 	tests/integration/test_spark_backend.py tests/integration/test_spark_cluster.py \
 	tests/integration/test_kafka_errors.py tests/integration/test_spark_rules_change.py tests/programs tests/unit/backends \
+	tests/integration/test_bootstrap.py tests/integration/test_snapshot.py \
 	tests/integration/test_storage_crash.py tests/unit/state/test_past_damage.py \
 	tests/unit/state/test_storage_damage.py tests/unit/state/test_storage_maintain.py
 

@@ -29,6 +29,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "program_graphs": ("--scale", "0.01", "--procedures", "500"),
     "compare": ("--scale", "1", "--quick"),
     "spark": ("lubm", "sssp", "--scales", "1", "--edges", "2000"),
+    "bootstrap": ("--scale", "1", "--rounds", "1"),
     "throughput": ("--scale", "1", "--rounds", "1"),
     "pipeline": ("--scale", "1", "--rounds", "1", "--messages", "40"),
 }

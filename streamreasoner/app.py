@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -36,6 +37,7 @@ from streamreasoner.io.formats.schemas.connect import connect
 from streamreasoner.io.kafka.access import security
 from streamreasoner.io.kafka.claims import Claim, check_changes, check_claims
 from streamreasoner.io.kafka.lag import Lag
+from streamreasoner.io.kafka.offsets.starting import resolve
 from streamreasoner.io.kafka.progress_topic import ProgressTopic
 from streamreasoner.io.kafka.reread import fitting, reread
 from streamreasoner.io.kafka.sink import MOST_TRANSACTION_SECONDS, Sink
@@ -44,17 +46,26 @@ from streamreasoner.io.kafka.topic_ids import TopicIds
 from streamreasoner.io.kafka.topics import produce_one, send_to_partition
 from streamreasoner.io.spark import session
 from streamreasoner.io.spark.offsets import Checkpoint
+from streamreasoner.io.spark.planting import PlantedCheckpoint
 from streamreasoner.io.spark.query import Query
 from streamreasoner.io.spark.source import read_stream
 from streamreasoner.pipeline import recovery, warmup
 from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.pipeline.batch import EpochRunner, Parts
+from streamreasoner.pipeline.bootstrap.load import Load, check_request, read_sources
+from streamreasoner.pipeline.bootstrap.pieces import Pieces
+from streamreasoner.pipeline.bootstrap.record import Bootstrap, BootstrapFile, check_finished
 from streamreasoner.pipeline.control import write_tick
 from streamreasoner.pipeline.evaluator import Evaluator
 from streamreasoner.pipeline.failing.last_resort import LastResort
 from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
 from streamreasoner.pipeline.lock import StateLock
-from streamreasoner.pipeline.observers import Observers, RejectionLog, SizeMonitor
+from streamreasoner.pipeline.observers import (
+    Observers,
+    PipelineObserver,
+    RejectionLog,
+    SizeMonitor,
+)
 from streamreasoner.pipeline.pressure.limit import BatchLimit, default_max_bytes
 from streamreasoner.pipeline.published import Published
 from streamreasoner.pipeline.slots.evaluator import SlotEvaluator
@@ -78,7 +89,8 @@ if TYPE_CHECKING:
     from streamreasoner.config import Config
     from streamreasoner.engine.ports import Backend
     from streamreasoner.io.formats.records.record import Schemas
-    from streamreasoner.pipeline.observers import PipelineObserver
+    from streamreasoner.io.kafka.offsets.starting import Wanted
+    from streamreasoner.pipeline.bootstrap.record import Request
     from streamreasoner.pipeline.recovery import Resume
     from streamreasoner.plan.program_plan import ProgramPlan
     from streamreasoner.program.checked import CheckedProgram
@@ -159,12 +171,9 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
                 _batches(
                     config,
                     reasoner,
-                    in_effect,
+                    _evaluator(config, reasoner, in_effect, watcher, schemas, may_move=may_move),
                     tables,
                     checkpoint,
-                    watcher,
-                    schemas,
-                    may_move=may_move,
                 )
                 if progress is None
                 else _slots(config, reasoner, in_effect, watcher, schemas, progress)
@@ -255,6 +264,110 @@ def run(config: Config, observer: PipelineObserver | None = None) -> None:
             signal.signal(number, handler)
 
 
+def bootstrap(
+    config: Config, request: Request, wanted: Wanted, report: Callable[[Bootstrap, int], None]
+) -> Bootstrap:
+    """Load the facts of files into a new state, or go on with a load that was interrupted.
+
+    A state that outgrows memory moves to Spark.
+
+    Args:
+        config: The configuration.
+        request: What to load.
+        wanted: Where the input begins.
+        report: Called after each epoch, with the number of epochs that are done.
+
+    Raises:
+        StreamReasonerError: It is refused, or failed; nothing is lost, and it may run again.
+    """
+    while True:
+        try:
+            done = _bootstrap_once(config, request, wanted, report)
+        except StateFullError as error:
+            if config.pipeline.backend != "auto":
+                raise
+            _log.warning("%s Continuing in Spark.", error)
+        else:
+            if done.done:
+                return done
+        spark = replace(config.pipeline, backend=BackendKind.SPARK.value)
+        config = replace(config, pipeline=spark)
+
+
+def _bootstrap_once(
+    config: Config, request: Request, wanted: Wanted, report: Callable[[Bootstrap, int], None]
+) -> Bootstrap:
+    """Load epochs until all are done, or the state is too large for memory."""
+    with ExitStack() as stack:
+        now = time.time_ns() // 1_000_000
+        check_request(request, config, now)
+        program, topics = _program(config), _topics(config)
+        lock = _lock(config, stack)
+        _check_published(config, program, "")
+        file, pieces = BootstrapFile(config.state.directory), Pieces(config.state.pieces)
+        asked = file.interrupted(request)
+        if asked is None:
+            recovery.check_new(
+                config.state.tables, Checkpoint.read(config.state.checkpoint_directory)
+            )
+            starts = resolve(config.kafka, config.rules.control_topic, wanted)
+            digests, facts = read_sources(request, program, pieces, config.pipeline.max_term_bytes)
+            asked = Bootstrap(request, now, starts, digests, facts)
+            file.write(asked)
+        place = _place(config)
+        may_move = place is BackendKind.COLUMNAR and config.pipeline.backend == "auto"
+        starting = None
+        if place is BackendKind.SPARK:
+            session.check_java()
+            starting = _start_spark(config, place, lock, stack)
+        sink, encoder = _output(config, stack)
+        tables, checkpoint, in_effect, point = _recover(
+            config, program, topics, sink, stack, encoder.layout
+        )
+        store = (
+            _in_memory(tables, point)
+            if starting is None
+            else _in_spark(config, tables, point, starting.result())
+        )
+        reasoner = _restore(config, in_effect, tables, point, store, None)
+        schemas, observer = _schemas(config, stack), Observers()
+        evaluator = _evaluator(config, reasoner, in_effect, observer, schemas, may_move=may_move)
+        parts = Parts(
+            checkpoint=checkpoint,
+            topics=topics,
+            schemas=schemas,
+            evaluation=_batches(config, reasoner, evaluator, tables, checkpoint),
+            dictionary=reasoner.dictionary,
+            tables=tables,
+            encoder=encoder,
+            sink=sink,
+            marker=partial(_marker, config),
+            observer=observer,
+            semantics=config.semantics,
+        )
+        planted = PlantedCheckpoint(checkpoint.directory, asked.starts, asked.now)
+        if not checkpoint.begun:
+            planted.begin()
+        load = Load(
+            bootstrap=asked,
+            pieces=pieces,
+            runner=EpochRunner(parts, point),
+            evaluator=evaluator,
+            planted=planted,
+            dictionary=reasoner.dictionary,
+            source=asked.request.topic if asked.request.topic in config.semantics else "",
+        )
+        limit = Limit(config.pipeline.max_state_bytes)
+        for epoch in range(point.before, asked.epochs):
+            if may_move and limit.exceeded(reasoner.engine.statistics().capacity):
+                return asked
+            load.run(epoch)
+            report(asked, epoch + 1)
+        pieces.delete()
+        file.write(done := asked.finished())
+        return done
+
+
 def _run_once(config: Config, observer: PipelineObserver | None, running: list[Query]) -> bool:
     """Run a pipeline until its query ends; returns whether to continue in Spark."""
     try:
@@ -279,9 +392,8 @@ def _checked(
     session.check_java()
     program = _program(config)
     topics = _topics(config)
-    lock = StateLock(config.state.directory)
-    stack.callback(lock.close)
-    check_version(config.state.tables)
+    lock = _lock(config, stack)
+    check_finished(config.state)
     schemas = _schemas(config, stack)
     if not (config.state.tables / PROGRAMS).exists():
         _check_published(config, program, "")
@@ -294,6 +406,14 @@ def _program(config: Config) -> CheckedProgram:
     may_change = config.rules.control_topic is not None
     check_mappings(config.input.map.values(), program.arities, may_change=may_change)
     return program
+
+
+def _lock(config: Config, stack: ExitStack) -> StateLock:
+    """The lock on a state of this version."""
+    lock = StateLock(config.state.directory)
+    stack.callback(lock.close)
+    check_version(config.state.tables)
+    return lock
 
 
 def _topics(config: Config) -> TopicIds:
@@ -462,18 +582,16 @@ def _restore(  # noqa: PLR0917 - in the order of use
     return reasoner
 
 
-def _batches(  # noqa: PLR0917 - in the order of use
+def _evaluator(
     config: Config,
     reasoner: Reasoner,
     program: ProgramInEffect,
-    tables: Tables,
-    checkpoint: Checkpoint,
     observer: PipelineObserver,
     schemas: Schemas,
     *,
     may_move: bool,
-) -> LastResort:
-    evaluator = Evaluator(
+) -> Evaluator:
+    return Evaluator(
         reasoner,
         program,
         config.rules.control_topic,
@@ -483,6 +601,15 @@ def _batches(  # noqa: PLR0917 - in the order of use
         lateness=config.time.allowed_lateness,
         may_move=may_move,
     )
+
+
+def _batches(
+    config: Config,
+    reasoner: Reasoner,
+    evaluator: Evaluator,
+    tables: Tables,
+    checkpoint: Checkpoint,
+) -> LastResort:
     return LastResort(
         evaluator,
         AttemptsFile(config.state.directory / "attempts.json"),

@@ -158,6 +158,11 @@ class StateConfig:
         return self.directory / "spark-void"
 
     @property
+    def pieces(self) -> Path:
+        """The facts that a bootstrap has yet to load."""
+        return self.directory / "bootstrap"
+
+    @property
     def topics(self) -> Path:
         """The record of the topics that the state belongs to."""
         return self.directory / "topics.json"

@@ -24,6 +24,7 @@ from streamreasoner.cli.offline.explain_plan import explain_plan
 from streamreasoner.cli.offline.materialize import materialize
 from streamreasoner.cli.offline.shell import shell
 from streamreasoner.cli.operation import rules
+from streamreasoner.cli.operation.bootstrap import bootstrap
 from streamreasoner.cli.operation.demo import demo
 from streamreasoner.cli.operation.diff import diff
 from streamreasoner.cli.operation.history import history
@@ -41,6 +42,7 @@ _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFB
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 app.command()(demo)
 app.command()(run)
+app.command()(bootstrap)
 app.command()(migrate)
 app.command()(rebuild)
 app.command()(state)

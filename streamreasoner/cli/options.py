@@ -37,7 +37,7 @@ Facts = Annotated[
     typer.Argument(
         help="Files of facts: .nt, .ttl (triples), .nq, .trig, .jsonld (quads), .csv (the"
         " predicate is the file's name) or .rdfp (additions and deletions of triples and quads);"
-        " each may be compressed as .gz or .xz."
+        " each may be compressed as .gz or .xz. Also .parquet, and folders of Delta tables."
     ),
 ]
 HeaderLine = Annotated[bool, typer.Option("--header", help="CSV files begin with a header line.")]

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from streamreasoner.io.codec.encode import ChangeEncoder
     from streamreasoner.io.formats.records.record import Schemas
@@ -152,6 +153,34 @@ class EpochRunner:
         evaluated = parts.evaluation.evaluate(batch, epoch, current, before_trial)
         parts.schemas.keep()
         confirm_topics()
+        self._finish(evaluated, current, append_milliseconds(batch), keep_alive)
+
+    def load(self, epoch: int, evaluate: Callable[[], Evaluated]) -> None:
+        """Run an epoch of a bootstrap, which has a range without messages, through all steps.
+
+        Args:
+            epoch: The epoch, which is planned.
+            evaluate: Evaluates it.
+
+        Raises:
+            StreamReasonerError: It failed; the process must exit and may be restarted.
+        """
+        confirm_topics = self._parts.topics.ask()
+        current = self._following_range(epoch)
+        evaluated = evaluate()
+        confirm_topics()
+        # Nothing watches how long it takes.
+        self._finish(evaluated, current, np.empty(0, np.int64), lambda: None)
+
+    def _finish(
+        self,
+        evaluated: Evaluated,
+        current: Offsets,
+        appended: NDArray[np.int64],
+        keep_alive: Callable[[], None],
+    ) -> None:
+        """The durable steps of an evaluated epoch, whose messages have these times."""
+        parts, epoch = self._parts, evaluated.epoch
         record = EpochRecord(
             epoch,
             current,
@@ -164,7 +193,7 @@ class EpochRunner:
             evaluated.slots,
         )
         self._store(evaluated, record)
-        self._publish(evaluated, record, batch, keep_alive)
+        self._publish(evaluated, record, appended, keep_alive)
         # 3. Return: Spark writes its commit log and plans the next batch.
         self._previous, self._next = current, epoch + 1
         if evaluated.new_program is not None:
@@ -188,10 +217,14 @@ class EpochRunner:
 
     def _checked_range(self, batch: pa.Table, epoch: int) -> Offsets:
         """The range of a batch; checks that it follows the one before and holds every row."""
+        current = self._following_range(epoch)
+        offsets.check_within(epoch, batch, current)
+        return current
+
+    def _following_range(self, epoch: int) -> Offsets:
         current = self.range(epoch)
         if self._previous is not None:
             offsets.check_follows(epoch, self._previous, current)
-        offsets.check_within(epoch, batch, current)
         return current
 
     def _store(self, evaluated: Evaluated, record: EpochRecord) -> None:
@@ -215,7 +248,7 @@ class EpochRunner:
         self,
         evaluated: Evaluated,
         record: EpochRecord,
-        batch: pa.Table,
+        appended: NDArray[np.int64],
         keep_alive: Callable[[], None],
     ) -> None:
         """Durable step 2: one transaction, skipped if the marker records it as committed."""
@@ -238,7 +271,7 @@ class EpochRunner:
         self._published = epoch
         if evaluated.applied or evaluated.rejected_control:
             parts.observer.control_messages(evaluated.applied, evaluated.rejected_control)
-        latencies = time.time() - append_milliseconds(batch).astype(np.float64) / 1000
+        latencies = time.time() - appended.astype(np.float64) / 1000
         parts.observer.published(
             published,
             Counter(rejected.reason.value for rejected in evaluated.rejected),

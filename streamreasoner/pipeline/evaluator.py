@@ -27,8 +27,11 @@ from streamreasoner.pipeline.observers import timed
 from streamreasoner.plan.lower.lowering import lower
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.engine.epoch import EpochResult
+    from streamreasoner.engine.updates import Updates
     from streamreasoner.io.codec.decode import Decoded
     from streamreasoner.pipeline.in_effect import ProgramInEffect
     from streamreasoner.pipeline.observers import PipelineObserver
@@ -144,6 +147,52 @@ class Evaluator:
                 (messages, decoded.rejected),
                 (left_out, rejected),
             ),
+        )
+
+    def load(
+        self,
+        updates: Iterable[Updates],
+        epoch: int,
+        ts: int,
+        clock: int | None,
+        *,
+        publish: bool,
+    ) -> Evaluated:
+        """Evaluate an epoch of a bootstrap, which has no messages.
+
+        Args:
+            updates: Its input.
+            epoch: The epoch.
+            ts: Its event time, milliseconds since 1970.
+            clock: The same if it moves the frontier, else None.
+            publish: Whether its changes are published.
+
+        Raises:
+            EngineError: The epoch failed.
+        """
+        program, constraints = self._program, self._program.checked.constraints
+        with timed(self._observer, "evaluate"):
+            frontier = self._frontier(clock)
+            result = self._reasoner.engine.apply(epoch, updates, frontier=frontier)
+        self._observer.epoch_evaluated(result)
+        changes = self._published.changes(result, program.checked, program.checked)
+        dictionary = self._reasoner.dictionary
+        violations = self._violations.of(result, constraints, program.checked, dictionary)
+        moment = Moment(
+            ts,
+            epoch,
+            encode.decode_changes(changes, dictionary) if publish else (),
+            violations if publish else (),
+        )
+        return Evaluated(
+            epoch=epoch,
+            trace=result.trace,
+            moments=(moment,),
+            constraints=constraints,
+            program=program.text,
+            before=program.text,
+            frontier=_recorded(result.frontier, program),
+            rejections=(),
         )
 
     def rehearse(self, program: ProgramInEffect, messages: pa.Table) -> None:

@@ -20,15 +20,16 @@ from streamreasoner import durations
 from streamreasoner.errors import StateError
 from streamreasoner.io.spark.offsets import check_follows
 from streamreasoner.pipeline.in_effect import same_program
+from streamreasoner.state.tables import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from streamreasoner.io.spark.offsets import Checkpoint
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.program.text import ProgramText
     from streamreasoner.state.record import EpochRecord, Offsets
-    from streamreasoner.state.tables import Tables
 
     Programs = tuple[tuple[int, ProgramText], ...]
 
@@ -150,6 +151,24 @@ def is_published(marker: EpochRecord | None, record: EpochRecord) -> bool:
         "another process with this pipeline.app_id has published meanwhile. Only one may run. Stop "
         "the other, or set another app_id here."
     )
+
+
+def check_new(tables: Path, checkpoint: Checkpoint) -> None:
+    """Refuse to load into a state that has read input.
+
+    Args:
+        tables: Directory of the tables, which need not exist.
+        checkpoint: Spark's checkpoint.
+
+    Raises:
+        StateError: It has an epoch, or Spark has chosen where its input begins.
+    """
+    if checkpoint.begun or checkpoint.planned >= 0 or any(Tables.rows(tables)):
+        raise StateError(
+            f"There is a state already ({tables.parent}), and a first load begins one. Send the "
+            "facts to an input topic (streamreasoner produce), or start from scratch with another "
+            "state.directory, pipeline.app_id and kafka.output_topic."
+        )
 
 
 def programs_before(tables: Tables, checkpoint: Checkpoint) -> Programs:

@@ -163,4 +163,5 @@ def main():
     app.run(load(config), observer)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -59,12 +59,14 @@ def purge(
     of `changes` uses are erased in any case. Exits with 1 if the search at the end finds a term.
     """
     from streamreasoner.config import load
+    from streamreasoner.pipeline.bootstrap.record import check_finished
     from streamreasoner.pipeline.lock import StateLock
 
     loaded = load(config)
     remaining = 0
     try:
         with closing(StateLock(loaded.state.directory)):
+            check_finished(loaded.state)
             for line in _erase(loaded, term or (), fact or (), older_than):
                 remaining += line["line"] == "remains"
                 print(_text(line) if format_ is Lines.TEXT else json.dumps(line))

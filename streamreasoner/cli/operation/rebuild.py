@@ -25,12 +25,14 @@ def rebuild(
     """
     from streamreasoner.config import load
     from streamreasoner.io.spark.offsets import Checkpoint
+    from streamreasoner.pipeline.bootstrap.record import check_finished
     from streamreasoner.pipeline.lock import StateLock
     from streamreasoner.state.migrate import adopt_format
     from streamreasoner.state.past.waiting import check_none_waits
 
     state = load(config).state
     with closing(StateLock(state.directory)):
+        check_finished(state)
         adopt_format(state.tables)
         last = Checkpoint.read(state.checkpoint_directory).committed
         if last < 0:

@@ -10,7 +10,9 @@ The suffix selects the format of a file:
 - `.csv`: RFC 4180, without a header line unless there is said to be one; the file name up to its
   first dot is the predicate, each record a fact, each cell an argument;
 - `.rdfp`: RDF Patch, whose additions and deletions are updates of triples and quads; all others
-  assert each fact once.
+  assert each fact once;
+- `.parquet`, and folders with a `_delta_log`: Parquet and Delta, with the columns `s`, `p`, `o`,
+  and `g` for the graph, in N-Triples syntax.
 
 A further suffix `.gz` or `.xz` means compressed. Blank node labels are kept as written, so the same
 label in two files is the same node; nodes without a label get random ones.
@@ -51,13 +53,15 @@ JSON_LINES = Format(
     ("application/jsonl", "application/x-ndjson", "application/jsonlines"),
     f"{_HERE}.json_lines",
 )
+PARQUET = Format("parquet", (".parquet",), (), f"{_HERE}.columns.parquet")
+DELTA = Format("delta", (), (), f"{_HERE}.columns.delta")
 JSON_ROWS = Format("json-rows", (), (), f"{_HERE}.rows.json_rows")
 DEBEZIUM = Format("debezium", (), (), f"{_HERE}.rows.debezium", tombstones=True)
 AVRO = Format("avro", (), (), f"{_HERE}.rows.avro")
 PROTOBUF = Format("protobuf", (), (), f"{_HERE}.rows.protobuf")
 DEBEZIUM_AVRO = Format("debezium-avro", (), (), f"{_HERE}.rows.debezium_avro", tombstones=True)
 
-DOCUMENTS = (NTRIPLES, NQUADS, TURTLE, TRIG, JSON_LD, CSV, RDF_PATCH)
+DOCUMENTS = (NTRIPLES, NQUADS, TURTLE, TRIG, JSON_LD, CSV, RDF_PATCH, PARQUET, DELTA)
 """Formats of documents of facts."""
 MESSAGES = (
     *(JSON, JSON_LINES, NTRIPLES, NQUADS, RDF_PATCH, TURTLE, TRIG, JSON_LD),
@@ -70,7 +74,9 @@ _COMPRESSED = (".gz", ".xz")
 
 
 def of_suffix(path: Path) -> Format | None:
-    """The format of a file by its name."""
+    """The format of a file by its name, or of a folder that is a Delta table."""
+    if (path / "_delta_log").is_dir():
+        return DELTA
     suffix = (path.with_suffix("") if path.suffix in _COMPRESSED else path).suffix
     return next((each for each in _ALL if suffix in each.suffixes), None)
 
@@ -119,6 +125,8 @@ def load(
     format_ = of_suffix(Path(path))
     if format_ not in DOCUMENTS:
         known = ", ".join(suffix for each in DOCUMENTS for suffix in each.suffixes)
+        if Path(path).is_dir():
+            raise DataError(f"{path}: is a folder without a Delta table; name the files in it.")
         raise DataError(
             f"{path}: the suffix is not that of a known format; use {known},"
             f" optionally followed by {' or '.join(_COMPRESSED)}."

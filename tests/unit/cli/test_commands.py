@@ -13,6 +13,7 @@ from streamreasoner.errors import StreamReasonerError
 COMMANDS = {
     "demo": ("streamreasoner.cli.operation.demo", "--duration missing"),
     "run": ("streamreasoner.cli.operation.run", "--config missing.toml"),
+    "bootstrap": ("streamreasoner.cli.operation.bootstrap", "a.nt --config missing.toml"),
     "migrate": ("streamreasoner.cli.operation.migrate", "--config missing.toml"),
     "rebuild": ("streamreasoner.cli.operation.rebuild", "--config missing.toml --into new"),
     "state": ("streamreasoner.cli.operation.state", "--config missing.toml"),
