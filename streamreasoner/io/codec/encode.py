@@ -141,6 +141,9 @@ class ChangeEncoder:
             return
         else:
             keys, encode = columns[0], encode_updates
+        if self.partitions == 1:
+            yield from encode(format_, predicate, columns, diff, stamp, 0)
+            return
         # All changes of a key stay in one partition: readers see them in order. That of a message
         # with a key is chosen here too, so it stays the same if partitions are added.
         partitions = partitions_of(keys, self.partitions)
@@ -179,11 +182,11 @@ def encode_updates(  # noqa: PLR0917 - in the order of use
     if writer.most == 1:
         keys = _bytes(columns[0]) if columns else [None] * len(texts)
         headers = _headers(format_, stamp, None)
-        yield Outgoing(keys, [*writer.messages(_bytes(texts))], headers, len(texts), partition)
+        yield Outgoing(keys, [*writer.messages(texts)], headers, len(texts), partition)
         return
     for sign in [None] if writer.signed else np.unique(diff).tolist():
         some = texts if sign is None else texts.filter(pa.array(diff == sign))
-        values = [*writer.messages(_bytes(some))]
+        values = [*writer.messages(some)]
         headers = _headers(format_, stamp, sign)
         yield Outgoing([None] * len(values), values, headers, len(some), partition)
 
@@ -216,8 +219,8 @@ def encode_facts(  # noqa: PLR0917 - in the order of use
         yield Outgoing(gone, nothing, _headers(format_, stamp, None), len(gone), partition)
     come = pa.array(diff > 0)
     some = [column.filter(come) for column in columns]
-    texts = _bytes(alone.texts(predicate, some, diff[diff > 0], stamp))
-    if texts:
+    texts = alone.texts(predicate, some, diff[diff > 0], stamp)
+    if len(texts):
         headers = _headers(format_, stamp, None if alone.signed else 1)
         values = [*alone.messages(texts)]
         yield Outgoing(_bytes(keys.filter(come)), values, headers, len(values), partition)

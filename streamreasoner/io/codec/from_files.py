@@ -94,7 +94,7 @@ def _of_updates(source: Path, sending: Sending) -> Iterator[Message]:
         lines = ((number, line) for number, line in stripped if line)
         while block := list(islice(lines, MOST_UPDATES)):
             if format_ in {JSON, JSON_LINES}:
-                texts = [line for _, line in block]
+                texts = pa.array([line for _, line in block], pa.large_binary())
                 for value in message_writer(format_).messages(texts):
                     yield Message(value, None, headers)
             else:

@@ -95,8 +95,8 @@ class Lines:
         # As the messages have them, not by predicate.
         places = [each.order for each in decoded.updates if each.order is not None]
         order = np.argsort(np.concatenate([np.empty(0, np.int64), *places]), kind="stable")
-        written = writer.messages([lines[index] for index in order])
-        return [value.removesuffix(b"\n") for value in written], decoded.rejected
+        ordered = pa.array([lines[index] for index in order], pa.large_binary())
+        return [value.removesuffix(b"\n") for value in writer.messages(ordered)], decoded.rejected
 
 
 def _explicit(message: Received) -> Received:

@@ -89,18 +89,28 @@ class Writer:
             return np.asarray(is_rdf(columns).to_numpy(zero_copy_only=False), dtype=np.bool_)
         return np.full(count, self.predicates is None)
 
-    def messages(self, texts: Sequence[bytes]) -> Iterator[bytes]:
-        """Join texts to messages within the limits; a longer text is a message by itself."""
-        empty = len(self.opening) + len(self.closing)
-        start, size = 0, empty
-        for index, text in enumerate(texts):
-            added = len(text) + len(self.between)
-            if index > start and (index - start == self.most or size + added > MOST_BYTES):
-                yield self._message(texts[start:index])
-                start, size = index, empty
-            size += added
-        if start < len(texts):
-            yield self._message(texts[start:])
+    def messages(self, texts: pa.Array) -> Iterator[bytes]:
+        """Join texts to messages within the limits; a longer text is a message by itself.
+
+        Args:
+            texts: large_string or large_binary, of shape (n,).
+        """
+        if not len(texts):
+            return
+        nothing, between = (pa.scalar(each, pa.large_binary()) for each in (b"", self.between))
+        # One text after another, each with its separator: a message is a slice of the buffer.
+        joined = pc.binary_join_element_wise(texts.cast(pa.large_binary()), nothing, between)
+        _, offsets, data = joined.buffers()
+        ends = np.frombuffer(offsets, np.int64, len(joined) + 1, 8 * joined.offset)
+        content = memoryview(data)
+        room = MOST_BYTES - len(self.opening) - len(self.closing)
+        start = 0
+        while start < len(joined):
+            fitting = int(np.searchsorted(ends, ends[start] + room, side="right")) - 1
+            stop = max(start + 1, min(fitting, start + self.most))
+            inner = content[ends[start] : ends[stop] - len(self.between)]
+            yield b"".join((self.opening, inner, self.closing))
+            start = stop
 
     def document(self, blocks: Iterable[Sequence[bytes]]) -> Iterator[bytes]:
         """Join texts, which come in blocks, to one document of any length; gives it in pieces."""
@@ -111,9 +121,6 @@ class Writer:
             any_ = True
         if any_ or self.opening:
             yield self.closing or b"\n"
-
-    def _message(self, texts: Sequence[bytes]) -> bytes:
-        return self.opening + self.between.join(texts) + self.closing
 
 
 def is_rdf(columns: Sequence[pa.Array]) -> pa.Array:
