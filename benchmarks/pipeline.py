@@ -40,6 +40,7 @@ from streamreasoner.io.kafka.broker import Broker
 from streamreasoner.io.kafka.topics import create_topics
 from streamreasoner.pipeline.observers import PipelineObserver
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.system.allocator import keep_freed_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -88,6 +89,8 @@ class EventLog(PipelineObserver):
 
 def main() -> int:
     """Measure, print the tables, and fail if a claim does not hold."""
+    # As `streamreasoner run` does; a child inherits what it sets for Arrow.
+    keep_freed_memory()
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--scale", type=int, default=10, choices=(1, 10, 50))
     arguments.add_argument("--rounds", type=int, default=3)

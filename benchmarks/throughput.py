@@ -28,6 +28,7 @@ from streamreasoner.io.codec.from_files import Sending, messages_of
 from streamreasoner.io.formats.registry import of_name
 from streamreasoner.io.kafka.broker import Broker
 from streamreasoner.io.kafka.topics import create_topics, produce
+from streamreasoner.system.allocator import keep_freed_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +40,8 @@ HALF = 0.5  # the claim
 
 def main() -> int:
     """Measure, print the table, and fail if the claim does not hold."""
+    # The pipelines inherit what it sets for Arrow.
+    keep_freed_memory()
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--scale", type=int, default=10, choices=(1, 10, 50))
     arguments.add_argument("--rounds", type=int, default=2)

@@ -7,6 +7,10 @@ from streamreasoner.cli.options import ConfigFile  # noqa: TC001 - typer reads i
 
 def run(config: ConfigFile) -> None:
     """Run a pipeline until SIGTERM or SIGINT; the current batch is finished first."""
+    from streamreasoner.system.allocator import keep_freed_memory
+
+    keep_freed_memory()
+
     from streamreasoner import app
     from streamreasoner.cli.logs import configure_logging
     from streamreasoner.config import load

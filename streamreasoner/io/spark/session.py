@@ -57,7 +57,8 @@ _FLAGS = (
 
 # Compiler and collector compete with the driver for few cores, so use cheap ones. The optimizing
 # compiler pays off only where Spark joins, not where it just passes messages on.
-_LOCAL_FLAGS = ("-XX:+UseSerialGC",)
+# A batch is copied a dozen times on its way to Python, so half of the heap is for what dies young.
+_LOCAL_FLAGS = ("-XX:+UseSerialGC", "-XX:NewRatio=1")
 _FLAGS_WITHOUT_DELTA = ("-XX:TieredStopAtLevel=1",)
 
 _NAME_BITS = 60
@@ -69,6 +70,8 @@ _LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     # Executors elsewhere need not have this package when they start their first worker.
     "spark.python.daemon.module": "streamreasoner.io.spark.worker_daemon",
+    # Larger results pass through the block manager and a socket of the same process.
+    "spark.task.maxDirectResultSize": "100m",
 }
 
 MOST_COLLECTED = "spark.driver.maxResultSize"
@@ -259,17 +262,19 @@ def _launch(
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     master = options.get("spark.master", "local[2]")
+    memory = options.get("spark.driver.memory", "1g")
     flags = [*_FLAGS]
     if _local(master):
         flags += _LOCAL_FLAGS
         if not _with_delta(options):
-            flags += _FLAGS_WITHOUT_DELTA
+            # A heap that grows promotes what dies young, and each promotion touches new pages.
+            flags += (*_FLAGS_WITHOUT_DELTA, f"-Xms{memory}")
     settings = {
         "spark.local.dir": str(temporary),
         "spark.master": master,
         "spark.app.name": app_id,
         "spark.jars.packages": f"{CONNECTOR},{LOCAL_FILES}",
-        "spark.driver.memory": "1g",
+        "spark.driver.memory": memory,
         "spark.driver.extraJavaOptions": " ".join((*flags, f'"-Djava.io.tmpdir={temporary}"')),
         **_defaults(master),
         **options,
