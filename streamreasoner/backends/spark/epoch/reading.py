@@ -86,7 +86,9 @@ class StateReader:
         present = self.runner.query(
             sql.present(self.program.fact), rows=self._rows(predicate, wanted)
         )
-        return args_of(self.runner.fetch(present), arity)
+        # What is read may hold facts of other keys.
+        found = args_of(self.runner.fetch(present), arity)
+        return found[np.isin(found[:, 0], keys)]
 
     def select(self, predicate: str, bound: Mapping[int, int], iteration: int) -> Selection:
         """The facts of a predicate with these ids at these positions, as of an iteration."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 from unit.backends.spark.in_driver import CHANGES, FEW, MANY, HeldState, Steps
@@ -53,6 +54,18 @@ def test_a_selection_has_the_facts_with_the_bound_ids(changes, fact, positions):
     asked += [(each, {}, LAST_ITERATION) for each in STEPS.program.plan.arities]
     for query in asked:
         assert _columns(found.select(*query)) == _columns(STEPS.model.select(*query))
+
+
+@FEW
+@given(MANY)
+def test_members_are_the_present_facts_with_the_keys(changes):
+    """Facts that begin with another id are not among them, wherever they are held."""
+    found = reader(changes)
+    for predicate in ("e", "p"):
+        first = np.unique(STEPS.model.facts(predicate)[:, 0])
+        for keys in (first, first[:1]):
+            expected = STEPS.model.members(predicate, keys)
+            assert _sorted(found.members(predicate, keys)) == _sorted(expected)
 
 
 def _columns(selection):
