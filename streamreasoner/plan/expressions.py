@@ -77,6 +77,7 @@ class Extension:
         self.relation = relation
         self._names = Names(equations)
         self._done: set[str] = set()
+        self._computed: dict[tuple[str, tuple[Operand, ...]], Column] = {}
 
     @property
     def pending(self) -> list[Equation]:
@@ -91,6 +92,10 @@ class Extension:
         first = self._names.operand(expression) == Column(equation.column)
         function, parts = application(expression) if first else (COPY, (expression,))
         arguments = tuple(self.operand(part) for part in parts)
+        # Different expressions may apply a function to the same columns.
+        known = self._computed.setdefault((function, arguments), Column(equation.column))
+        if known != Column(equation.column) and function != COPY:
+            function, arguments = COPY, (known,)
         computation = Computation(equation.column, function, arguments)
         self.relation = Extend(self.relation, computation)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from oracle.arithmetic import numeral
 from unit.plan.bags import rows
@@ -74,6 +74,13 @@ def test_a_column_that_exists_is_compared(expression, present):
 
 @SOME
 @given(EQUATIONS)
+@example(
+    (
+        Equation("v", UnaryMinus(Variable("y", NOWHERE), NOWHERE)),
+        Equation("#0", UnaryMinus(Variable("v", NOWHERE), NOWHERE)),
+        Equation("w", UnaryMinus(UnaryMinus(Variable("y", NOWHERE), NOWHERE), NOWHERE)),
+    )
+)
 def test_nothing_is_computed_twice(equations):
     """No two columns apply a function to the same operands: the second is a copy."""
     computations = [
