@@ -16,6 +16,7 @@ from streamreasoner.engine.registers import NO_FRONTIER
 from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.codec.encode import ChangeEncoder
 from streamreasoner.io.formats.reading.timestamps import iso
+from streamreasoner.io.formats.records.record import NO_SCHEMAS
 from streamreasoner.io.spark.offsets import Checkpoint, in_order
 from streamreasoner.pipeline.batch import EpochRunner, Parts
 from streamreasoner.pipeline.in_effect import ProgramInEffect, stored_text
@@ -255,11 +256,13 @@ class Process:
         self.parts = Parts(
             checkpoint=plan,
             topics=stream.topics,
+            schemas=NO_SCHEMAS,
             evaluation=evaluator,
             dictionary=self.reasoner.dictionary,
             tables=self.tables,
             encoder=stream.encoder,
             sink=stream.topics,
+            marker=lambda: stream.topics.marker,
             observer=Observers(),
             semantics={"set": "set", "keyed": "upsert"},
         )

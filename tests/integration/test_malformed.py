@@ -97,8 +97,9 @@ MALFORMED = {
 }
 
 
-OF_KEYS = {Reason.NO_KEY, Reason.RETRACTION, Reason.EXPIRING}
-"""Reasons for messages of topics with keys, which are tested with the codec of their messages."""
+ELSEWHERE = {Reason.NO_KEY, Reason.RETRACTION, Reason.EXPIRING, Reason.UNKNOWN_SCHEMA}
+"""Reasons for messages of topics with keys, which are tested with the codec of their messages, and
+of those with a schema registry, which are tested with one."""
 TOO_LATE = (253_402_300_800_000, 2**62)
 """Kafka timestamps in the year 10000, and beyond Spark's range."""
 
@@ -158,4 +159,4 @@ def test_malformed_input_goes_to_the_dead_letter_topic(broker, tmp_path):
         assert letter.value == value
         assert letter.key == message_key
         assert letter.headers[: len(headers_sent)] == headers_sent
-    assert {reason for _, reason in MALFORMED.values()} == set(Reason) - CONTROL_REASONS - OF_KEYS
+    assert {reason for _, reason in MALFORMED.values()} == set(Reason) - CONTROL_REASONS - ELSEWHERE
