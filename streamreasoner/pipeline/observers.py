@@ -82,7 +82,7 @@ class PipelineObserver(Protocol):
         del size, limit
 
     def slots_waiting(self, updates: int, late: int) -> None:
-        """So many updates wait for their slots, and so many of the batch came after theirs."""
+        """*updates* wait for their slots; *late* ones of the batch came after theirs."""
         del updates, late
 
     def batch_finished(self, epoch: int, seconds: float) -> None:

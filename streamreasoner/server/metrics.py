@@ -243,7 +243,7 @@ class PrometheusObserver:
         self._limit.set(limit)
 
     def slots_waiting(self, updates: int, late: int) -> None:
-        """So many updates wait for their slots, and so many of the batch came after theirs."""
+        """*updates* wait for their slots; *late* ones of the batch came after theirs."""
         self._waiting.set(updates)
         self._late_updates.inc(late)
 

@@ -103,7 +103,7 @@ class BatchObserver(Protocol):
         """A stage has taken this long."""
 
     def paced(self, size: int, limit: int) -> None:
-        """The batch had this many bytes, and the next one has at most so many messages."""
+        """The batch had *size* bytes, and the next one has at most *limit* messages."""
 
     def batch_finished(self, epoch: int, seconds: float) -> None:
         """The batch is done."""

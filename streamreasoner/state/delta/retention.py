@@ -73,7 +73,7 @@ def delete_files(
         directory: Directory of the table.
         snapshot: Its newest snapshot.
         retention: What to retain.
-        abandoned: Files that nobody is about to commit, if the snapshot has never had them.
+        abandoned: Files that no process is about to commit, if the snapshot has never had them.
     """
     old = time.time() - retention.versions
     used = {unquote(path) for path in snapshot.added}

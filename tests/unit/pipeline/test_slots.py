@@ -79,7 +79,7 @@ def test_an_update_whose_slot_is_over_belongs_to_the_first_open_one(tmp_path):
 
 
 def test_a_time_from_the_future_waits_no_longer_than_its_message(tmp_path):
-    """It counts as five seconds after its message, so that a wrong clock holds nothing for ever."""
+    """It counts as five seconds after its message, so that a wrong clock holds nothing forever."""
     future = Sent((("edge", (A, B), 1, START + 10**9),), START)
     stream = Stream(tmp_path, EDGES, {BAG: [future, clock(9)]})
     stream.read({BAG: 2})
