@@ -21,7 +21,7 @@ ACCEPTED = "+"
 
 
 _ONE_OF = 20
-"""One of so many accepted inputs is mutated further."""
+"""One accepted input in this many is mutated further."""
 
 
 class Target(Protocol):

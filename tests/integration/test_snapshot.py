@@ -63,7 +63,7 @@ def snapshot(case, number, *arguments):
 
 
 def printed(case, count, *arguments):
-    """The changes that `consume` prints of so many messages."""
+    """The changes that `consume` prints of the first *count* messages."""
     if not count:
         return []
     found = invoke(case, "consume", "--format", "json", "--count", count, *arguments)

@@ -31,7 +31,7 @@ BAG, OTHER = ("bag", 0), ("bag", 1)
 
 
 def sent(second, y, diff=1):
-    """An edge from A, so many seconds after the start."""
+    """An edge from A, at a number of seconds after the start."""
     time = START + int(second * 1000)
     return Sent((("edge", (A, y), diff, time),), time)
 
