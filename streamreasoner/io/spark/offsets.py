@@ -8,16 +8,19 @@ Spark writes `offsets/N` before it runs batch N and `commits/N` after it.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 import pyarrow.compute as pc
 
 from streamreasoner.errors import StateError
 from streamreasoner.system import disk
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     import pyarrow as pa
@@ -116,6 +119,32 @@ def range_of(starts: Ends, ends: Ends) -> Offsets:
     }
 
 
+def parts(offsets: Offsets) -> Iterator[tuple[str, str, int, int]]:
+    """Topic, partition, first offset and the one after the last, of each partition."""
+    for topic, partitions in offsets.items():
+        for partition, (first, after) in partitions.items():
+            yield topic, partition, first, after
+
+
+def following(current: Offsets, latest: Ends, messages: int) -> Offsets:
+    """A range that has the next batch: as Spark does, it divides a limit in proportion to backlogs.
+
+    Args:
+        current: The range of the current batch.
+        latest: Where the partitions end.
+        messages: Most messages in the next batch, but for one in each partition.
+    """
+    backlogs = [
+        (topic, partition, after, max(0, latest.get(topic, {}).get(partition, after) - after))
+        for topic, partition, _, after in parts(current)
+    ]
+    share = min(1.0, messages / max(1, sum(backlog for *_, backlog in backlogs)))
+    found: Offsets = {}
+    for topic, partition, after, backlog in backlogs:
+        found.setdefault(topic, {})[partition] = [after, after + math.ceil(backlog * share)]
+    return found
+
+
 def check_follows(epoch: int, previous: Offsets, current: Offsets) -> None:
     """Refuse a range that leaves a gap after, or overlaps, that of the epoch before.
 
@@ -159,7 +188,10 @@ def check_within(epoch: int, batch: pa.Table, current: Offsets) -> None:
 def in_order(batch: pa.Table) -> pa.Table:
     """Rows by topic, partition and offset, the same order in every replay."""
     keys = [("topic", "ascending"), ("partition", "ascending"), ("offset", "ascending")]
-    return batch.take(pc.sort_indices(batch, sort_keys=keys))
+    order = pc.sort_indices(batch, sort_keys=keys)
+    if np.array_equal(order, np.arange(len(batch))):
+        return batch
+    return batch.take(order)
 
 
 def _last(log: Path) -> int:

@@ -25,6 +25,7 @@ from streamreasoner.errors import (
 )
 from streamreasoner.io.spark import session
 from streamreasoner.io.spark.offsets import Checkpoint
+from streamreasoner.io.spark.read_ahead import ReadAhead
 from streamreasoner.io.spark.read_limit import ReadLimit
 from streamreasoner.io.spark.watchdog import Watchdog
 
@@ -89,6 +90,10 @@ class Pace(Protocol):
     def messages(self) -> int:
         """Most messages in the next batch."""
 
+    @property
+    def is_steady(self) -> bool:
+        """Whether the batches no longer grow."""
+
     def after(self, messages: int, size: int, seconds: float) -> Self:
         """The pace after a batch of this many messages, bytes and seconds."""
 
@@ -141,6 +146,7 @@ class Query:
         self._watchdog = Watchdog(batch_timeout)
         self._pace = pace
         self._limit = ReadLimit(stream.sparkSession, pace.messages)
+        self._ahead = ReadAhead(stream.sparkSession)
         self._batch = threading.Lock()
         self._wake = threading.Event()
         self._stopping = False
@@ -203,6 +209,7 @@ class Query:
             ) from error
         finally:
             self._watchdog.close()
+            self._ahead.close()
 
     def _on_batch(self, frame: DataFrame, epoch: int) -> None:
         with self._batch:
@@ -226,16 +233,29 @@ class Query:
         batch = self._read(frame, epoch)
         self._observer.batch_started(epoch, len(batch))
         self._observer.stage("read", time.perf_counter() - start)
+        # A batch that was read ahead has kept its limit.
+        self._set_limit()
+        if self._query is not None and self._pace.is_steady:
+            self._ahead.begin(self._query, self._runner.range(epoch), self._limit.messages)
         self._runner.run(batch, epoch, keep_alive)
         seconds = time.perf_counter() - start
         self._pace = self._pace.after(len(batch), batch.nbytes, seconds)
-        # The first batch may end before Spark has returned the query.
-        if self._query is not None:
-            self._limit.set(self._query, self._pace.messages)
+        self._set_limit()
         self._observer.paced(batch.nbytes, self._limit.messages)
         self._observer.batch_finished(epoch, seconds)
 
+    def _set_limit(self) -> None:
+        """Set the limit of the next batch, unless that is read already."""
+        # The first batch may end before Spark has returned the query.
+        if self._query is not None and not self._ahead.is_reading:
+            self._limit.set(self._query, self._pace.messages)
+
     def _read(self, frame: DataFrame, epoch: int) -> pa.Table:
+        if self._ahead.is_reading:
+            batch = self._ahead.take(self._runner.range(epoch))
+            if batch is not None:
+                _log.debug("Batch %d was read ahead.", epoch)
+                return batch
         try:
             return frame.toArrow()
         except (Py4JError, PySparkException) as error:

@@ -35,6 +35,7 @@ class BatchLimit:
         target: Seconds that a batch should take.
         first: Messages in the first batch; slowness alone never lowers the limit below it.
         messages: Most messages in the next batch.
+        is_steady: Whether the batches no longer grow: the last one had more than half as many.
     """
 
     most: int
@@ -42,6 +43,7 @@ class BatchLimit:
     target: float
     first: int
     messages: int
+    is_steady: bool = False
 
     @classmethod
     def start(cls, most: int, max_bytes: int, target: float, message_bytes: int) -> BatchLimit:
@@ -78,7 +80,8 @@ class BatchLimit:
             limit = max(self.messages, in_time)
         if size > 0:
             limit = min(limit, messages * self.max_bytes / size)
-        return replace(self, messages=max(1, min(self.most, int(limit))))
+        following = max(1, min(self.most, int(limit)))
+        return replace(self, messages=following, is_steady=following < 2 * messages)
 
 
 def default_max_bytes() -> int:

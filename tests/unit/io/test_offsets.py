@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import math
+
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streamreasoner.errors import StateError
 from streamreasoner.io.spark.offsets import (
     Checkpoint,
     check_follows,
     check_within,
+    following,
     in_order,
+    parts,
     range_of,
 )
+
+COUNTS = st.integers(0, 1_000)
 
 
 def test_a_new_partition_begins_at_zero():
@@ -68,3 +76,34 @@ def test_a_withdrawn_batch_is_not_planned(tmp_path):
     withdrawn = planned.withdraw()
     assert withdrawn == Checkpoint.read(tmp_path)
     assert (withdrawn.replayed, withdrawn.next) == (None, 1)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from("abc"), st.dictionaries(st.sampled_from("012"), COUNTS), min_size=1
+    ),
+    st.integers(1, 200),
+)
+def test_the_next_batch_is_within_its_range(backlogs, limit):
+    """As Spark's source divides a limit; a range has no more than one message each beyond it."""
+    current = {topic: {key: [3, 7] for key in found} for topic, found in backlogs.items()}
+    latest = {
+        topic: {partition: 7 + size for partition, size in found.items()}
+        for topic, found in backlogs.items()
+    }
+    total = sum(size for found in backlogs.values() for size in found.values())
+    read = {(topic, part): ends for topic, part, *ends in parts(following(current, latest, limit))}
+    for (topic, partition), (first, after) in read.items():
+        size = backlogs[topic][partition]
+        # KafkaMicroBatchStream.rateLimit
+        prorate = limit * (size / total) if total else 0
+        planned = min(size, math.ceil(prorate) if prorate < 1 else math.floor(prorate))
+        assert first == 7
+        assert planned <= after - first <= size
+    assert sum(after - first for first, after in read.values()) <= limit + len(read)
+
+
+def test_what_the_source_does_not_know_is_no_backlog():
+    """A partition that it has not seen, and one that it has seen shorter."""
+    current = {"a": {"0": [0, 5], "1": [0, 5]}}
+    assert following(current, {"a": {"1": 3}}, 10) == {"a": {"0": [5, 5], "1": [5, 5]}}

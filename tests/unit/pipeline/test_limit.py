@@ -45,6 +45,14 @@ def test_bounds_hold_after_every_batch(limit, batches, last):
     assert after.messages == 1 or after.messages * size <= messages * limit.max_bytes
 
 
+@given(LIMITS, BATCHES, COUNTS, SIZES, SECONDS)
+def test_batches_are_steady_once_they_do_not_double(limit, batches, messages, size, seconds):
+    """At a start they are not, nor while a batch is far from its limit, as without a backlog."""
+    assert not limit.is_steady
+    after = follow(limit, batches).after(messages, size, seconds)
+    assert after.is_steady == (after.messages < 2 * messages)
+
+
 @given(LIMITS, BATCHES)
 def test_no_messages_tell_nothing(limit, batches):
     """An empty batch changes nothing, however long it took."""

@@ -1,0 +1,108 @@
+"""A backlog is read ahead: each batch has the messages that Spark planned, and all is exact."""
+
+from __future__ import annotations
+
+import logging
+import random
+import uuid
+
+import pytest
+from graphs import RULES, expected, random_edges
+from pipelines import await_published, changes, net, new_case, no_change_twice, produce, triple
+from spark_backend import MARKS
+
+from streamreasoner import app
+from streamreasoner.pipeline.observers import PipelineObserver
+
+pytestmark = MARKS
+
+LIMIT = 30
+BACKLOG, BURST = 600, 400
+BURST_EPOCH = 6
+
+
+class Batches(PipelineObserver):
+    """Records the messages of each batch, and calls a function while the next one is read."""
+
+    def __init__(self, during=lambda _: None):
+        self.rows, self.during = [], during
+
+    def batch_started(self, epoch, rows):
+        """Record the batch."""
+        del epoch
+        self.rows.append(rows)
+
+    def stage(self, name, seconds):
+        """Call the function with the epoch."""
+        del seconds
+        if name == "evaluate":
+            self.during(len(self.rows) - 1)
+
+
+@pytest.fixture
+def case(broker, tmp_path):
+    """Two topics of two partitions each, read in batches of equal size."""
+    topics = [f"in-{uuid.uuid4().hex}" for _ in range(2)]
+    return new_case(
+        broker,
+        tmp_path,
+        RULES,
+        kafka={"input_topics": topics},
+        pipeline={"max_offsets_per_trigger": LIMIT},
+    )
+
+
+@pytest.fixture
+def ahead(caplog):
+    """How many batches were read ahead until now."""
+    caplog.set_level(logging.DEBUG, "streamreasoner.io.spark")
+    return lambda: sum("was read ahead" in message for message in caplog.messages)
+
+
+def messages(edges):
+    """Updates as messages."""
+    return (triple(*args, diff=diff) for args, diff in edges)
+
+
+def test_a_backlog_is_read_ahead(case, ahead):
+    """All batches but the first and the last ones, with as many messages as they may have."""
+    edges = list(random_edges(random.Random(1), BACKLOG))
+    records = produce(case, messages(edges))
+    batches = Batches()
+    with app.pipeline(case.config, batches):
+        await_published(case, records)
+    assert sum(batches.rows) == BACKLOG
+    assert max(batches.rows) <= LIMIT
+    assert ahead() >= len(batches.rows) - 4
+    output = changes(case)
+    assert no_change_twice(output)
+    assert net(output) == expected(edges)
+
+
+def test_a_backlog_that_grows_is_read_ahead(case, ahead, caplog):
+    """A plan that moves a little is covered by what was read; one that moves far is not taken."""
+    rng = random.Random(2)
+    first, other = case.kafka.input_topics
+    edges = list(random_edges(rng, BACKLOG))
+    records = produce(case, messages(edges))
+    at_burst = []
+
+    def during(epoch):
+        is_burst = epoch == BURST_EPOCH
+        more = list(random_edges(rng, BURST if is_burst else 1))
+        # The share of a topic that was empty becomes half of the next batch.
+        records.extend(produce(case, messages(more), other if is_burst else first))
+        edges.extend(more)
+        if is_burst:
+            at_burst.append(ahead())
+
+    batches = Batches(during)
+    with app.pipeline(case.config, batches):
+        await_published(case, records[:BACKLOG])
+        await_published(case, records[:])
+    assert max(batches.rows) <= LIMIT
+    assert 0 < at_burst[0] < ahead()
+    assert f"Batch {BURST_EPOCH + 1} was read ahead." not in caplog.messages
+    output = changes(case)
+    assert no_change_twice(output)
+    assert net(output) == expected(edges)
