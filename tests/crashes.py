@@ -9,7 +9,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from graphs import expected, random_edges
+from graphs import changing_edges, expected
 from pipelines import (
     DEADLINE_SECONDS,
     await_publication,
@@ -49,12 +49,12 @@ def kill_at_random(case, kills):
     A stop finishes the batch: the published offsets then equal those committed by Spark.
     """
     rng = random.Random(3)
-    sent, records, done = [], [], threading.Event()
+    present, sent, records, done = set(), [], [], threading.Event()
 
     def load():
         with producing(case) as send:
             while not done.wait(0.1):
-                now = list(random_edges(rng, 20))
+                now = list(changing_edges(rng, 20, present))
                 records.extend(send(triple(*args, diff=diff) for args, diff in now))
                 sent.extend(now)
 
@@ -81,6 +81,8 @@ def kill_at_random(case, kills):
     output = changes(case)
     assert no_change_twice(output)
     assert net(output) == expected(sent)
+    # Most of what was derived went again.
+    assert len(output) > 2 * len(net(output))
 
 
 def _ends(ranges):

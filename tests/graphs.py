@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 
 import oracle
 
@@ -15,11 +16,33 @@ RULES = """
 """
 
 
+NODES = 6
+FEW = 6
+"""Edges of a graph that is neither empty nor complete."""
+
+
 def random_edges(rng, count):
     """Updates (arguments of a triple, diff), asserted more often than retracted."""
     for _ in range(count):
-        a, b = (f"<http://example.org/n{rng.randrange(6)}>" for _ in range(2))
+        a, b = (f"<http://example.org/n{rng.randrange(NODES)}>" for _ in range(2))
         yield (a, "<http://example.org/next>", b), rng.choice((1, 1, 1, -1, -1))
+
+
+def changing_edges(rng, count, present):
+    """Updates (arguments of a triple, diff) that keep few edges, so that most change the closure.
+
+    Args:
+        rng: The source of randomness.
+        count: How many.
+        present: The edges that are there; changed.
+    """
+    every = set(product(range(NODES), repeat=2))
+    for _ in range(count):
+        retracts = rng.random() * 2 * FEW < len(present)
+        edge = rng.choice(sorted(present if retracts else every - present))
+        present ^= {edge}
+        a, b = (f"<http://example.org/n{node}>" for node in edge)
+        yield (a, "<http://example.org/next>", b), -1 if retracts else 1
 
 
 def expected(sent, rules=RULES):
