@@ -25,6 +25,7 @@ from streamreasoner.engine.registers import NO_FRONTIER
 from streamreasoner.errors import (
     BatchTooLargeError,
     ConfigError,
+    SparkDiedError,
     StateError,
     StateFullError,
 )
@@ -48,7 +49,7 @@ from streamreasoner.io.spark import session
 from streamreasoner.io.spark.offsets import Checkpoint
 from streamreasoner.io.spark.planting import PlantedCheckpoint
 from streamreasoner.io.spark.query import Query
-from streamreasoner.io.spark.source import read_stream
+from streamreasoner.io.spark.source import MAX_POLL_RECORDS, MOST_POLLED, read_stream
 from streamreasoner.pipeline import recovery, warmup
 from streamreasoner.pipeline.attempts import AttemptsFile
 from streamreasoner.pipeline.batch import EpochRunner, Parts
@@ -99,6 +100,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 # How many times `max_batch_bytes` a batch may have, if its messages are longer than those before.
 _TOLERANCE = 4
+# What partitions keep of their last poll has as many bytes as a batch, if there are this many.
+_POLLS_IN_MEMORY = 4
 _CHANGE_PROGRAM = (
     ' The state has this program; with "json", change it while the pipeline runs: streamreasoner '
     "rules replace FILE --config CONFIG."
@@ -254,6 +257,18 @@ def run(config: Config, observer: PipelineObserver | None = None) -> None:
                 if stopping:
                     return
                 _log.warning("%s", error)
+                continue
+            except SparkDiedError:
+                careful = _careful(config)
+                if stopping or careful is None or session.submitted():
+                    raise
+                _log.warning(
+                    "Spark's Java process has died; nothing is lost. Starting it again, to take at "
+                    "most %s messages of a partition at a time, in case more did not fit its "
+                    "memory. The next start takes more again.",
+                    careful.kafka.consumer_options[MAX_POLL_RECORDS],
+                )
+                config = careful
                 continue
             if stopping or not outgrown:
                 return
@@ -741,6 +756,16 @@ def _plan(
         epoch,
     )
     return checkpoint.withdraw(), limit.at_most(most)
+
+
+def _careful(config: Config) -> Config | None:
+    """The same, reading so few messages at a time that the longest fit; None if it does already."""
+    options, pipeline = config.kafka.consumer_options, config.pipeline
+    fit = max(1, _max_batch_bytes(config) // pipeline.max_message_bytes // _POLLS_IN_MEMORY)
+    if fit >= int(options.get(MAX_POLL_RECORDS, MOST_POLLED)):
+        return None
+    options = {**options, MAX_POLL_RECORDS: str(fit)}
+    return replace(config, kafka=replace(config.kafka, consumer_options=options))
 
 
 def _max_batch_bytes(config: Config) -> int:

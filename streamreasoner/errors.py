@@ -91,6 +91,10 @@ class EnvironmentSetupError(StreamReasonerError):
     """Java, a port, a lock or a directory that the run needs is not available."""
 
 
+class SparkDiedError(StreamReasonerError):
+    """Spark's Java process has ended; a start continues where it was."""
+
+
 class BrokerError(StreamReasonerError):
     """Kafka cannot be reached, lacks a topic or refuses a transaction."""
 

@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from streamreasoner.errors import (
     BatchTooLargeError,
     BrokerError,
-    EnvironmentSetupError,
+    SparkDiedError,
     StateError,
     StreamReasonerError,
 )
@@ -202,7 +202,7 @@ class Query:
             # A batch that Spark delivered still uses tables and sink: wait for it.
             with self._batch:
                 self._stopping = True
-            raise EnvironmentSetupError(
+            raise SparkDiedError(
                 "Spark's Java process has died: it crashed, was killed or ran out of memory. "
                 "Nothing is lost. Restart the process; if it recurs, see spark.log in the "
                 "state directory."

@@ -156,6 +156,8 @@ class RunningSession:
             self._gateway.shutdown()
         # PySpark would reuse this closed gateway for the next session of the process.
         SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
+        # A context whose JVM has died cannot be stopped.
+        SparkContext._active_spark_context = None  # noqa: SLF001
         process: subprocess.Popen[bytes] = self._gateway.proc
         if process.stdin is not None:
             process.stdin.close()

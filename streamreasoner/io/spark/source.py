@@ -11,14 +11,23 @@ if TYPE_CHECKING:
 
     from streamreasoner.config import KafkaConfig
 
+MOST_POLLED = 200
+"""Messages that a task takes from Kafka's client at a time.
+
+The client bounds what it fetches before it is decompressed: 1 MiB of a partition may be a thousand
+times as much. Spark asks for the ends of a partition at each poll, so fewer cost time.
+"""
+MAX_POLL_RECORDS = "max.poll.records"
+
 _PATIENCE_MS = 600_000
 _CLIENT = {
     "isolation.level": "read_committed",
     # How long a broker holds an empty fetch, 500 by default: a lower bound on latency.
     "fetch.max.wait.ms": "5",
-    # Spark fetches the end of the partition after each poll, so polls should be few and large.
-    "max.poll.records": "10000",
-    "max.partition.fetch.bytes": str(4 * 1024 * 1024),
+    MAX_POLL_RECORDS: str(MOST_POLLED),
+    # A connection that carries nothing any more is given up then; a request waits for it until its
+    # own timeout otherwise, the next one below.
+    "connections.max.idle.ms": "60000",
     # How long the query waits for a broker that is away, three times; then it ends.
     "default.api.timeout.ms": str(_PATIENCE_MS),
 }
