@@ -79,7 +79,8 @@ class Buffer:
             rows = self.rows.get((topic, partition), self.empty)
             count = int(np.searchsorted(rows.column("offset").to_numpy(), after))
             taken.append(rows.slice(0, count))
-            rest[topic, partition] = rows.slice(count)
+            # A copy: a slice would keep the whole table in memory.
+            rest[topic, partition] = rows.take(np.arange(count, len(rows)))
         return pa.concat_tables(taken), Buffer(behind, rest, self.empty)
 
     def _bounds(self, topic: str, partition: str, first: int) -> list[int]:

@@ -25,8 +25,8 @@ _CLIENT = {
     # How long a broker holds an empty fetch, 500 by default: a lower bound on latency.
     "fetch.max.wait.ms": "5",
     MAX_POLL_RECORDS: str(MOST_POLLED),
-    # The admin client waits for an answer up to the timeout below, even on a connection that carries
-    # nothing any more. Its own requests for metadata find that out, half a minute after this age.
+    # The admin client waits for an answer up to the timeout below, even on a half-open connection.
+    # Its requests for metadata find that out: they are made at this age, and have 30 seconds.
     "metadata.max.age.ms": "60000",
     # How long the query waits for a broker that is away, three times; then it ends.
     "default.api.timeout.ms": str(_PATIENCE_MS),
