@@ -89,6 +89,12 @@ BUGS = {
         "restore.restore_trace(self._tables[schemas.TRACE], before - 1)",
         "tests/faults/test_kill_at_random.py",
     ),
+    "the last epoch is lost with its JVM": Bug(
+        "state/tables.py",
+        "restore.restore_trace(self._tables[schemas.TRACE], before)",
+        "restore.restore_trace(self._tables[schemas.TRACE], before - 1)",
+        "tests/faults/test_kill_with_jvm.py",
+    ),
     "a stale state fences the running process": Bug(
         "pipeline/recovery.py",
         "    published, stored = _published(marker), _stored(tables)\n    if not",
@@ -123,7 +129,7 @@ BUGS = {
         "io/spark/buffer.py",
         "if start != first or end < after:",
         "if start != first:",
-        "tests/integration/test_read_ahead.py",
+        "tests/unit/io/test_buffer.py",
     ),
     "a hostile message is read with its neighbours": Bug(
         "io/codec/decode.py",
