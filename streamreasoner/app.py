@@ -100,7 +100,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 # How many times `max_batch_bytes` a batch may have, if its messages are longer than those before.
 _TOLERANCE = 4
-# What so many partitions keep of their last polls, while it is read, fits as a batch does.
+# In memory, the polls of this many partitions take no more than a batch.
 _POLLS_IN_MEMORY = 4
 _CHANGE_PROGRAM = (
     ' The state has this program; with "json", change it while the pipeline runs: streamreasoner '

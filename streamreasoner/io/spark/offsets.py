@@ -151,16 +151,15 @@ def check_follows(epoch: int, previous: Offsets, current: Offsets) -> None:
     Raises:
         StateError: Names topic, partition, offsets and the remedy.
     """
-    for topic, partitions in previous.items():
-        for partition, (_, end) in partitions.items():
-            start = current.get(topic, {}).get(partition, [None])[0]
-            if start != end:
-                raise StateError(
-                    f"Epoch {epoch} begins at offset {start} of partition {partition} of topic "
-                    f"{topic}, but epoch {epoch - 1} ended at {end}. The checkpoint does not "
-                    "belong to these tables. Restore both from one backup, or delete both and "
-                    "start from scratch."
-                )
+    for topic, partition, _, end in parts(previous):
+        start = current.get(topic, {}).get(partition, [None])[0]
+        if start != end:
+            raise StateError(
+                f"Epoch {epoch} begins at offset {start} of partition {partition} of topic "
+                f"{topic}, but epoch {epoch - 1} ended at {end}. The checkpoint does not "
+                "belong to these tables. Restore both from one backup, or delete both and "
+                "start from scratch."
+            )
 
 
 def check_within(epoch: int, batch: pa.Table, current: Offsets) -> None:

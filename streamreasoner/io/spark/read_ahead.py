@@ -1,6 +1,6 @@
 """Reads the next batch of a backlog while the current one is evaluated, stored and published.
 
-Invariant: a batch has the messages that Spark planned for it, whoever read them, and when.
+Invariant: a batch has exactly the messages that Spark planned for it, read ahead or not.
 
 Spark plans a batch after the one before is committed. While there is a backlog, its limit decides
 where the next batch ends, so that is known before, but for the growth of the backlog, which shifts
