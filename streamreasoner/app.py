@@ -82,6 +82,7 @@ from streamreasoner.server.metrics import PrometheusObserver, Sources
 from streamreasoner.state import PROGRAMS, TERMS, TRACE, Tables, check_version
 from streamreasoner.state.delta.retention import Retention
 from streamreasoner.system import jvm
+from streamreasoner.system.garbage import loaded_objects_are_kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -386,7 +387,7 @@ def _bootstrap_once(
 def _run_once(config: Config, observer: PipelineObserver | None, running: list[Query]) -> bool:
     """Run a pipeline until its query ends; returns whether to continue in Spark."""
     try:
-        with pipeline(config, observer) as started:
+        with pipeline(config, observer) as started, loaded_objects_are_kept():
             running.append(started.query)
             started.query.wait()
     except StateFullError as error:

@@ -60,6 +60,8 @@ _FLAGS = (
 # A batch is copied a dozen times on its way to Python, so half of the heap is for what dies young.
 _LOCAL_FLAGS = ("-XX:+UseSerialGC", "-XX:NewRatio=1")
 _FLAGS_WITHOUT_DELTA = ("-XX:TieredStopAtLevel=1",)
+# Generating and compiling code for rows that are only copied takes more than interpreting them.
+_SETTINGS_WITHOUT_DELTA = {"spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 _NAME_BITS = 60
 _FILE_SYSTEM = "spark.hadoop.fs.file.impl"
@@ -239,7 +241,7 @@ def _join(app_id: str, options: Mapping[str, str]) -> RunningSession:
     ]
     if late:
         _log.warning("Under spark-submit these spark.options have no effect: %s.", ", ".join(late))
-    settings = {"spark.app.name": app_id, **_defaults(conf.get("spark.master", ""))}
+    settings = {"spark.app.name": app_id, **_defaults(conf.get("spark.master", ""), options)}
     for name, value in {**settings, **options}.items():
         if not _FIXED_AT_LAUNCH.fullmatch(name):
             conf.setIfMissing(name, value)
@@ -278,7 +280,7 @@ def _launch(
         "spark.jars.packages": f"{CONNECTOR},{LOCAL_FILES}",
         "spark.driver.memory": memory,
         "spark.driver.extraJavaOptions": " ".join((*flags, f'"-Djava.io.tmpdir={temporary}"')),
-        **_defaults(master),
+        **_defaults(master, options),
         **options,
     }
     how = launch.directly(java, settings, temporary) if _local(master) else None
@@ -309,9 +311,10 @@ def _with_delta(options: Mapping[str, str]) -> bool:
     return "spark.sql.extensions" in options
 
 
-def _defaults(master: str) -> dict[str, str]:
+def _defaults(master: str, options: Mapping[str, str]) -> dict[str, str]:
     """The settings chosen here; remote executors must be able to reach the driver."""
-    return {**_TUNING, **(_LOCAL if _local(master) else {})}
+    local = _LOCAL if _local(master) else {}
+    return _TUNING | local | ({} if _with_delta(options) else _SETTINGS_WITHOUT_DELTA)
 
 
 def _check_classes(spark: SparkSession, options: Mapping[str, str]) -> None:

@@ -1,12 +1,13 @@
-"""Garbage collection is off while a function runs, and as it was afterwards."""
+"""The collector is off while a function runs, or leaves out what exists; then it is as before."""
 
 from __future__ import annotations
 
 import gc
+import weakref
 
 import pytest
 
-from streamreasoner.system.garbage import without_collections
+from streamreasoner.system.garbage import loaded_objects_are_kept, without_collections
 
 
 @without_collections
@@ -34,3 +35,26 @@ def test_the_previous_state_is_restored(enabled):
     assert divide(6, 3, inner=divide) == ((2, False), False)
     assert gc.isenabled() is enabled
     assert divide.__name__ == "divide"
+
+
+class Cycle:
+    """An object that only a collection frees."""
+
+    def __init__(self):
+        self.own = self
+
+
+def test_loaded_objects_are_left_out_for_a_time():
+    """What was garbage is freed before; what becomes garbage, if it is younger, or at the end."""
+    garbage, loaded = weakref.ref(Cycle()), Cycle()
+    old = weakref.ref(loaded)
+    with loaded_objects_are_kept():
+        assert garbage() is None
+        del loaded
+        young = weakref.ref(Cycle())
+        gc.collect()
+        assert young() is None
+        assert old() is not None
+    gc.collect()
+    assert old() is None
+    assert gc.get_freeze_count() == 0
