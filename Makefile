@@ -47,7 +47,7 @@ test: java $(DEV_STAMP) ## Run all tests on real Kafka, Spark and Delta (ARGS="-
 test-thorough: java $(DEV_STAMP) ## Run laws and crashes at length, for hours (ARGS="-k name" for some)
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest $(WORKERS) --timeout=0 $(THOROUGH_TESTS) $(ARGS)
 
-fuzz: $(DEV_STAMP) ## Search for inputs that go wrong (TARGET=messages RUNS=100000 ARGS="--guided")
+fuzz: $(DEV_STAMP) ## Search for inputs that go wrong (TARGET=messages RUNS=100000)
 	$(BIN)/python tests/fuzz/run.py $(TARGET) --runs $(RUNS) $(ARGS)
 
 check: format-check lint types imports docstrings house ## Run every static check

@@ -9,17 +9,27 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import atheris
 
-sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
-_COMPILED = [
-    "streamreasoner.native",
-    "streamreasoner.rdf.kernels",
-    "streamreasoner.values.kernels",
-    "streamreasoner.backends",
-]
-with atheris.instrument_imports(include=["streamreasoner"], exclude=_COMPILED):
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(_ROOT), str(_ROOT / "tests")]
+_COMPILED = ("native", "rdf/kernels", "values/kernels", "backends")
+
+
+def modules(packages: Iterable[str]) -> list[str]:
+    """The names of all modules in some packages of the package; Atheris takes no patterns."""
+    files = (path for name in packages for path in (_ROOT / "streamreasoner" / name).rglob("*.py"))
+    names = (path.relative_to(_ROOT).with_suffix("").parts for path in files)
+    return [".".join(parts).removesuffix(".__init__") for parts in names]
+
+
+with atheris.instrument_imports(include=["streamreasoner"], exclude=modules(_COMPILED)):
+    from fuzz.target import checked
     from fuzz.targets import TARGETS, crashers
 
 _SECONDS = 10
@@ -31,6 +41,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("target", choices=TARGETS)
     arguments.add_argument("--runs", type=int, default=100_000, help="how many inputs")
+    arguments.add_argument("--limit", type=float, default=1.0, help="processor seconds of an input")
     options = arguments.parse_args()
     target = TARGETS[options.target]()
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
@@ -42,7 +53,8 @@ def main() -> None:
         words.write_text("".join(f'"{token}"\n' for token in hexadecimal))
         flags = [f"-runs={options.runs}", f"-dict={words}", f"-timeout={_SECONDS}", "-max_len=4096"]
         atheris.Setup(
-            [sys.argv[0], *flags, str(corpus)], lambda data: target.check([data]) and None
+            [sys.argv[0], *flags, str(corpus)],
+            lambda data: checked(target, [data], options.limit) and None,
         )
         atheris.Fuzz()
 
