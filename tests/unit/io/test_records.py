@@ -442,3 +442,12 @@ def test_a_record_with_more_or_less():
     ):
         with pytest.raises(RejectedError, match=said):
             avro_schema(schema).decode(payload)
+
+
+def test_a_record_that_ends_too_early_is_rejected_with_the_same_words_each_time():
+    """They are part of a dead letter, and a batch that runs again writes the same."""
+    schema = avro_schema(record("R", ("a", "boolean")))
+    with pytest.raises(RejectedError) as caught:
+        schema.decode(b"")
+    said = "After 0 bytes of its record, the value is malformed: cannot read boolean."
+    assert caught.value.detail == said

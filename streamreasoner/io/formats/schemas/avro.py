@@ -88,7 +88,9 @@ class AvroSchema:
         try:
             content = schemaless_reader(stream, self._parsed, None)
         except _MALFORMED as error:
-            detail = f"After {stream.tell()} bytes of its record, the value is malformed: {error}."
+            # The library names what it reads from, by an address that differs each time.
+            why = str(error).partition(" from <")[0]
+            detail = f"After {stream.tell()} bytes of its record, the value is malformed: {why}."
             reason = Reason.MALFORMED_DOCUMENT
             raise RejectedError(reason, detail) from None
         if stream.tell() != len(payload):
