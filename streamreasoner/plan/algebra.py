@@ -188,9 +188,14 @@ class Project:
         )
 
     @property
+    def body(self) -> tuple[object, ...]:
+        """All that determines the rows; unlike the tree, it does not nest, and can be hashed."""
+        return self.patterns, self.negated, self.conditions
+
+    @property
     def parts(self) -> tuple[object, ...]:
-        """All that determines the facts; unlike the tree, it does not nest, and can be hashed."""
-        return self.head, self.patterns, self.negated, self.conditions
+        """All that determines the facts, like `body`."""
+        return self.head, *self.body
 
 
 @dataclass(frozen=True, slots=True)

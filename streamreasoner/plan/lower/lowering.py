@@ -19,7 +19,14 @@ from streamreasoner.plan.lower.aggregation import express, lattice, reductions
 from streamreasoner.plan.lower.steps import STEPS, incomplete_expression
 from streamreasoner.plan.operands import Pattern, Value
 from streamreasoner.plan.order.left_deep import left_deep
-from streamreasoner.plan.program_plan import Expiry, Lattice, ProgramPlan, RulePlan, StratumPlan
+from streamreasoner.plan.program_plan import (
+    DeltaPlan,
+    Expiry,
+    Lattice,
+    ProgramPlan,
+    RulePlan,
+    StratumPlan,
+)
 from streamreasoner.plan.rewrite import REWRITES
 
 if TYPE_CHECKING:
@@ -44,6 +51,7 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
     lattices: list[Lattice] = []
     hidden: dict[str, int] = {}
     strata: list[StratumPlan] = []
+    bodies = _Bodies()
     for stratum in checked.strata:
         trees = {index: lowered(checked.rules[index]) for index in stratum}
         heads = {index: checked.rules[index].head for index in stratum}
@@ -63,10 +71,10 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
         lattices += [lattice(heads[i], trees[i].head) for i in stratum if is_lattice(heads[i])]
         lattices += made.lattices
         strata += [
-            _stratum(projections, ()),
-            _stratum(made.matches, ()),
-            _stratum((), made.results),
-            _stratum((*plain, *made.heads), made.final),
+            _stratum(projections, (), bodies),
+            _stratum(made.matches, (), bodies),
+            _stratum((), made.results, bodies),
+            _stratum((*plain, *made.heads), made.final, bodies),
         ]
     expiries = tuple(map(_expiry, checked.expiries))
     for expiry in expiries:
@@ -118,8 +126,22 @@ def _expiry(declared: ast.Expires) -> Expiry:
     return Expiry(Pattern(atom.predicate, tuple(arguments)), declared.after, declared.every)
 
 
-def _stratum(rules: Iterable[SourcedTree], reduced: Iterable[Reduction]) -> StratumPlan:
-    planned = (
-        RulePlan(tree, tuple(map(left_deep, differentiate(tree))), source) for tree, source in rules
-    )
-    return StratumPlan(tuple(planned), tuple(reduced))
+def _stratum(
+    rules: Iterable[SourcedTree], reduced: Iterable[Reduction], bodies: _Bodies
+) -> StratumPlan:
+    planned = tuple(RulePlan(tree, bodies.plans(tree), source) for tree, source in rules)
+    return StratumPlan(planned, tuple(reduced))
+
+
+class _Bodies:
+    """The delta plans of bodies: the rules that a rule with several heads stands for share them."""
+
+    def __init__(self) -> None:
+        self._plans: dict[object, list[DeltaPlan]] = {}
+
+    def plans(self, tree: Project) -> tuple[DeltaPlan, ...]:
+        """The delta plans of a rule."""
+        if tree.body not in self._plans:
+            self._plans[tree.body] = [left_deep(delta) for delta in differentiate(tree)]
+        inputs = (plan.tree.input for plan in self._plans[tree.body])
+        return tuple(DeltaPlan(Project(rows, tree.head)) for rows in inputs)

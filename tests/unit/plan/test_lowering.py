@@ -26,7 +26,7 @@ from streamreasoner.plan.algebra import (
     walk,
 )
 from streamreasoner.plan.delta.differentiate import differentiate
-from streamreasoner.plan.lower.lowering import lowered, stages
+from streamreasoner.plan.lower.lowering import lower, lowered, stages
 from streamreasoner.plan.operands import COPY, Column, Comparison, Computation, Same
 from streamreasoner.plan.order.left_deep import left_deep
 from streamreasoner.program import check_text
@@ -169,3 +169,18 @@ def test_integers_are_what_folding_makes():
 
     assert last.patterns[0].constants == ((1, numeral(3)),)
     assert last.conditions == ()
+
+
+def test_rules_that_share_a_body_are_planned_as_if_they_did_not():
+    """Whatever the heads keep of the columns."""
+    heads = ("h(?x)", "i(?x, ?z)", "j(?z, ?x, 2)", "k(?x, count(?y))")
+    body = "a(?x, ?y), b(?y, ?z), not c(?z), ?z != ?x"
+    plans = lower(check_text(f"{', '.join(heads)} :- {body} .\n")).strata
+    separate = lower(check_text("".join(f"{head} :- {body} .\n" for head in heads))).strata
+
+    assert plans == separate
+    for rule in (rule for stratum in plans for rule in stratum.rules):
+        assert {plan.head for plan in rule.plans} == {rule.tree.head}
+        assert [plan.tree for plan in rule.plans] == [
+            left_deep(delta).tree for delta in differentiate(rule.tree)
+        ]
