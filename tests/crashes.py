@@ -39,7 +39,7 @@ def die_at(case, point, epoch):
 def run_to_the_end(case, records):
     """Start a pipeline by the command, wait until all input is published, stop it: exit code 0."""
     with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
-        await_published(case, records)
+        await_published(case, records, process)
         assert terminate(process) == 0
 
 

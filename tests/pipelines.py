@@ -26,7 +26,7 @@ from spark_jvm import stop_context
 from streamreasoner.config import parse
 from streamreasoner.io.kafka.topics import create_topics
 
-DEADLINE_SECONDS = 300
+DEADLINE_SECONDS = int(os.environ.get("TEST_DEADLINE_SECONDS", "300"))
 """The most that a busy machine needs; a passing test does not wait that long."""
 
 
@@ -276,8 +276,8 @@ def _ends(marker, topic):
     return {int(partition): end for partition, (_, end) in ranges.items()}
 
 
-def await_published(case, sent):
-    """Wait until every sent message is in a published epoch."""
+def await_published(case, sent, process=None):
+    """Wait until every sent message is in a published epoch; the process, if given, must go on."""
     ends = {}
     for record in sent:
         place = record.topic, record.partition
@@ -289,6 +289,7 @@ def await_published(case, sent):
     with reader(case, case.kafka.progress_topic) as consumer:
         while behind:
             assert time.monotonic() < deadline, behind
+            assert process is None or process.poll() is None, behind
             for records in consumer.poll(timeout_ms=1000).values():
                 for marker in _markers(case, records)[-1:]:
                     done = {

@@ -39,7 +39,7 @@ def test_the_driver_starts_spark_again_once(broker, spark_environment, tmp_path)
         await_publication(case, driver)
         kill_java(driver)
         records += produce(case, messages[20:40])
-        await_published(case, records)
+        await_published(case, records, driver)
         kill_java(driver)
         code = driver.wait(DEADLINE_SECONDS)
     text = log.read_text()
@@ -54,7 +54,7 @@ def test_the_driver_starts_spark_again_once(broker, spark_environment, tmp_path)
     records += produce(case, messages[40:])
     with joined(spark_environment), log.open("ab") as output:
         driver = spawn(run, output)
-        await_published(case, records)
+        await_published(case, records, driver)
 
         assert terminate(driver) == 0
     output = changes(case)
@@ -87,7 +87,7 @@ def test_messages_that_do_not_fit_memory_decompressed_are_read_in_small_parts(br
     log = tmp_path / "driver.log"
     with log.open("wb") as output:
         driver = spawn(["-m", "streamreasoner", "run", "--config", case.file], output)
-        await_published(case, records)
+        await_published(case, records, driver)
 
         assert terminate(driver) == 0
     assert log.read_text().count(AGAIN) == 1

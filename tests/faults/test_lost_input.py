@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import shutil
+import threading
 
 import pytest
 from kafka import KafkaAdminClient, TopicPartition
-from pipelines import await_published, changes, fact, net, new_case, produce
+from pipelines import DEADLINE_SECONDS, await_published, changes, fact, net, new_case, produce
 from spark_backend import MARKS
 
 from streamreasoner.app import pipeline
@@ -32,11 +33,21 @@ def case(broker, tmp_path):
     return found
 
 
+def wait(query):
+    """Wait until a query ends, or stop it at the deadline."""
+    give_up = threading.Timer(DEADLINE_SECONDS, query.stop)
+    give_up.start()
+    try:
+        query.wait()
+    finally:
+        give_up.cancel()
+
+
 def refusal(case):
     """The message of a start that is refused, or of a pipeline that ends by itself."""
     before = changes(case)
     with pytest.raises(StreamReasonerError) as caught, pipeline(case.config) as started:
-        started.query.wait()
+        wait(started.query)
     assert changes(case) == before
     return str(caught.value)
 

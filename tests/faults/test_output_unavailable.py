@@ -74,9 +74,10 @@ def running(case):
 
 
 def random_input(case, seed, count=100):
-    """Produce random edges; returns them and their records."""
+    """Produce random edges in one message, so one epoch has all; returns them and its record."""
     edges = list(random_edges(random.Random(seed), count))
-    return edges, produce(case, (triple(*args, diff=diff) for args, diff in edges))
+    updates = b",".join(triple(*args, diff=diff) for args, diff in edges)
+    return edges, produce(case, [b"[%b]" % updates])
 
 
 def test_the_broker_is_away_when_an_epoch_is_published(tmp_path, caplog):

@@ -24,12 +24,14 @@ class Bug:
         right: A text that occurs once in it.
         wrong: What the bug has in its place.
         suite: The test that must fail.
+        profile: In this profile.
     """
 
     module: str
     right: str
     wrong: str
     suite: str
+    profile: str = "ci"
 
 
 BUGS = {
@@ -137,6 +139,74 @@ BUGS = {
         "            good = np.ones(len(group.rows.messages), np.bool_)",
         "tests/fuzz/test_fuzz.py",
     ),
+    "a replayed epoch begins with its own program": Bug(
+        "pipeline/recovery.py",
+        "return _until(tables.programs, checkpoint.committed)",
+        "return tables.programs",
+        "tests/faults/test_kill_in_a_change.py",
+    ),
+    "a verdict is forgotten": Bug(
+        "pipeline/attempts.py",
+        "            self.forget()\n        return self._content\n",
+        "            self.forget()\n        return None\n",
+        "tests/faults/test_kill_in_a_search.py",
+    ),
+    "Spark's state lacks the last epoch": Bug(
+        "app.py",
+        "resumed.resume(config.state.tables / TRACE, point.before)",
+        "resumed.resume(config.state.tables / TRACE, point.before - 1)",
+        "tests/faults/test_kill_on_spark.py",
+    ),
+    "Spark is not started again": Bug(
+        "app.py",
+        "if stopping or careful is None or session.submitted():",
+        "if True:",
+        "tests/faults/test_kill_spark.py",
+    ),
+    "a broker that is away for a second ends the pipeline": Bug(
+        "io/spark/source.py",
+        "_PATIENCE_MS = 600_000",
+        "_PATIENCE_MS = 1_000",
+        "tests/faults/test_kill_broker.py",
+    ),
+    "an epoch that could not be published passes for published": Bug(
+        "pipeline/batch.py",
+        "            return parts.sink.publish(self._publication(evaluated, record))\n",
+        "            return 0\n",
+        "tests/faults/test_output_unavailable.py",
+    ),
+    "a batch that does not fit is an error": Bug(
+        "io/spark/query.py",
+        "            if _TOO_LARGE in str(error):",
+        "            if False:",
+        "tests/integration/test_backpressure.py",
+    ),
+    "lost input is passed over": Bug(
+        "io/spark/source.py",
+        '.option("failOnDataLoss", "true")',
+        '.option("failOnDataLoss", "false")',
+        "tests/faults/test_lost_input.py",
+    ),
+    "a damaged checkpoint ends with a traceback": Bug(
+        "io/spark/offsets.py",
+        "    except (OSError, ValueError) as error:\n        raise _damage(path, error) from None\n"
+        "    if (",
+        "    except OSError as error:\n        raise _damage(path, error) from None\n    if (",
+        "tests/unit/state/test_storage_damage.py",
+    ),
+    "an epoch is acknowledged before it is stored": Bug(
+        "state/tables.py",
+        "self._bytes += sum(_results([*appended.values(), last]))",
+        "self._bytes += 0",
+        "tests/integration/test_storage_crash.py",
+    ),
+    "a trial that ended a process passes": Bug(
+        "pipeline/failing/last_resort.py",
+        "            result = _ENDED\n",
+        "            result = None\n",
+        "tests/faults/test_endless_evaluation.py",
+        "thorough",
+    ),
 }
 CHOSEN = BUGS if THOROUGH else ["directories are not flushed"]
 
@@ -157,7 +227,13 @@ def test_a_planted_bug_is_found(name, tmp_path):
     result = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", bug.suite],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(tmp_path), "HYPOTHESIS_PROFILE": "ci"},
+        env=os.environ
+        | {
+            "PYTHONPATH": str(tmp_path),
+            "HYPOTHESIS_PROFILE": bug.profile,
+            # A suite that waits for what a bug prevents gives up soon.
+            "TEST_DEADLINE_SECONDS": "60",
+        },
         capture_output=True,
         text=True,
         check=False,

@@ -51,7 +51,9 @@ def main() -> None:
             (corpus / f"seed-{number}").write_bytes(data)
         hexadecimal = ("".join(f"\\x{byte:02x}" for byte in token) for token in target.tokens)
         words.write_text("".join(f'"{token}"\n' for token in hexadecimal))
-        flags = [f"-runs={options.runs}", f"-dict={words}", f"-timeout={_SECONDS}", "-max_len=4096"]
+        # What is recorded for the search grows; the package itself is not watched by it.
+        limits = [f"-runs={options.runs}", f"-timeout={_SECONDS}", "-rss_limit_mb=0"]
+        flags = [*limits, f"-dict={words}", "-max_len=4096"]
         atheris.Setup(
             [sys.argv[0], *flags, str(corpus)],
             lambda data: checked(target, [data], options.limit) and None,

@@ -90,7 +90,7 @@ def test_a_batch_that_does_not_fit_is_planned_anew(broker, tmp_path):
     # Batches of 10, 40 and 160 short messages; then as many as 640 may follow.
     records = produce(case, [*padded(400, 60), *padded(300, 100_000, 400)])
     with running(["-m", "streamreasoner", "run", "--config", case.file], case) as process:
-        await_published(case, records)
+        await_published(case, records, process)
         assert terminate(process) == 0
     log = (tmp_path / "driver.log").read_text()
     cut = log.count("does not fit memory")
