@@ -23,6 +23,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "startup": ("--rounds", "1", "--commands-only"),
     "encoding": ("--scale", "1"),
     "decoding": ("--scale", "1"),
+    "python_api": ("--rounds", "1"),
     "kernel": ("--scale", "1"),
     "growth": ("--scales", "1", "--largest", "10000"),
     "graphs": ("--edges", "50000", "--updates", "200"),

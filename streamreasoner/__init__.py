@@ -9,9 +9,19 @@ from streamreasoner.errors import StreamReasonerError
 
 if TYPE_CHECKING:
     from streamreasoner.api.reasoner import Reasoner
-    from streamreasoner.api.updates import Diff, Update, Violation
+    from streamreasoner.api.results import Diff, Facts, Trace
+    from streamreasoner.api.updates import Update, Violation
 
-__all__ = ["Diff", "Reasoner", "StreamReasonerError", "Update", "Violation", "__version__"]
+__all__ = [
+    "Diff",
+    "Facts",
+    "Reasoner",
+    "StreamReasonerError",
+    "Trace",
+    "Update",
+    "Violation",
+    "__version__",
+]
 
 __version__ = "0.1.0"
 

@@ -35,6 +35,12 @@ _COMMON_INSTANT = re.compile(
     r"(?!0000)\d{4}-\d\d-\d\d(?:T(?!24)\d\d:\d\d:\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)?"
 )
 _CONVERTED_CHARACTERS = 1000
+# What these match is its own canonical form.
+_COMMON_IRI = re.compile(r"[a-z]+://[A-Za-z0-9.-]+(?:/[A-Za-z0-9_.~-]*)*(?:#[A-Za-z0-9_.~/-]*)?")
+_COMMON_INTEGER = re.compile(rf'"(0|-?[1-9][0-9]{{0,17}})"\^\^<{re.escape(XSD_INTEGER)}>')
+_COMMON_TEXT = re.compile(r"[ !#-\[\]-~]*")
+_COMMON_PLAIN = re.compile(rf'"({_COMMON_TEXT.pattern})"')
+_INT64 = 1 << 63
 
 
 def to_ntriples(value: object) -> str:
@@ -43,6 +49,8 @@ def to_ntriples(value: object) -> str:
     Raises:
         TermError: The node is not a valid RDF term, or the value has no RDF form.
     """
+    if (common := _common(value)) is not None:
+        return common
     match value:
         case rdflib.URIRef():
             return canonical(f"<{value}>")
@@ -59,7 +67,22 @@ def to_ntriples(value: object) -> str:
             return terms.to_ntriples(value)
 
 
-def from_ntriples(text: str) -> PythonTerm:
+def _common(value: object) -> str | None:
+    """The same for the commonest terms, which takes a tenth of the time; None for any other."""
+    match value:
+        case int() if type(value) is int and -_INT64 <= value < _INT64:
+            return f'"{value}"^^<{XSD_INTEGER}>'
+        case rdflib.URIRef() if _COMMON_IRI.fullmatch(value):
+            return f"<{value}>"
+        case rdflib.Literal(language=None, datatype=None) if _COMMON_TEXT.fullmatch(value):
+            return f'"{value}"'
+        case str() if type(value) is str and _COMMON_TEXT.fullmatch(value):
+            return f'"{value}"'
+        case _:
+            return None
+
+
+def from_ntriples(text: str) -> PythonTerm:  # noqa: PLR0911  (one per kind of term)
     """Inverse of `to_ntriples`: `to_ntriples(from_ntriples(t)) == canonical(t)`.
 
     Plain literals, integers, decimals, doubles and booleans become Python values if the value maps
@@ -69,6 +92,10 @@ def from_ntriples(text: str) -> PythonTerm:
     Raises:
         TermError: `text` is not a term.
     """
+    if (plain := _COMMON_PLAIN.fullmatch(text)) is not None:
+        return plain[1]
+    if (integer := _COMMON_INTEGER.fullmatch(text)) is not None:
+        return int(integer[1])
     term = parse(text)
     if term.kind is TermKind.IRI:
         return rdflib.URIRef(term.value)

@@ -1,7 +1,7 @@
 """The reasoner as a Python object.
 
-Invariant: updates and results are rdflib terms or Python values, except in `take`, `read`, `adopt`
-and `rehearse`, which work on ids.
+Invariant: updates and results are rdflib terms, Python values or tables of texts, except in `take`,
+`read`, `adopt` and `rehearse`, which work on ids.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import chain, groupby
 from types import MappingProxyType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from streamreasoner.api.nodes import from_ntriples, to_ntriples
+from streamreasoner.api.arrow_input import updates_of
+from streamreasoner.api.nodes import to_ntriples
+from streamreasoner.api.results import Diff, Facts, Trace, violations
 from streamreasoner.api.updates import (
-    Diff,
     Update,
     Violation,
     check_asserted,
@@ -29,7 +30,7 @@ from streamreasoner.api.updates import (
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.engine.epoch import DEFAULT_RECURSION_LIMIT, Engine, EpochResult
 from streamreasoner.engine.registers import NO_FRONTIER, Registers
-from streamreasoner.engine.updates import Updates
+from streamreasoner.engine.updates import Changes, Updates
 from streamreasoner.errors import EngineError, ProgramError
 from streamreasoner.io.formats.registry import load
 from streamreasoner.lang.ast import TRIPLE, Constant
@@ -44,12 +45,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from streamreasoner.api.nodes import PythonTerm
     from streamreasoner.api.updates import Time
     from streamreasoner.engine.ports import Backend
-    from streamreasoner.engine.updates import Changes
     from streamreasoner.explain import Explanation, Limits
     from streamreasoner.lang.ast import Atom
     from streamreasoner.plan.program_plan import InputSources, ProgramPlan
@@ -152,10 +150,28 @@ class Reasoner:
             DataError: An update is not a valid fact of the program; the message has its index.
             EngineError: The epoch failed and was rolled back.
         """
-        encoded = list(self._encode(updates))
-        times = [int(each.times.max()) for each in encoded if each.times is not None]
-        frontier = max(times) - self._lateness if times else NO_FRONTIER
-        return self._diff(self.take(encoded, frontier))
+        return self._apply(list(self._encode(updates)))
+
+    def apply_arrow(self, table: object, predicate: str = TRIPLE) -> Diff:
+        """Apply one epoch of updates from a table, without a Python object for each term.
+
+        Args:
+            table: A `pyarrow.Table`, or whatever hands one over (polars, pandas, DuckDB). Terms are
+                texts in N-Triples syntax in the columns that `Facts.to_arrow` has: `s`, `p` and `o`
+                of triples, and `g` of quads; else `a0`, `a1`, and so on. It may have the column
+                `multiplicity` of integers, which are 1 otherwise, and `ts` of event times, as
+                milliseconds since 1970 or timestamps with a time zone.
+            predicate: The predicate of its facts.
+
+        Raises:
+            DataError: A column is missing, unknown or of another type, or a row is no valid fact;
+                the message has its number.
+            EngineError: The epoch failed and was rolled back.
+        """
+        check_predicate(predicate, None, self.program.arities)
+        check_asserted(predicate, self.program.constraints, "")
+        arity = self.program.arities[predicate]
+        return self._apply([updates_of(table, predicate, arity, self.dictionary)])
 
     def advance(self, to: Time) -> Diff:
         """Move the frontier to a time, as one epoch without other input.
@@ -312,34 +328,26 @@ class Reasoner:
             plan, facts = self._change_to(program)
             self.engine.rehearse(chain(facts, updates), plan, frontier)
 
-    def facts(self, predicate: str = TRIPLE) -> list[tuple[PythonTerm, ...]]:
+    def facts(self, predicate: str = TRIPLE) -> Facts:
         """The present facts of a predicate, asserted and derived, each once, in any order.
 
         In a set, facts with the terms 1, 1.0 and true would be one: Python's values are equal.
         """
         check_predicate(predicate, None, self.program.arities)
-        return list(self._decode(self.engine.facts(predicate)))
+        return Facts(predicate, self.engine.facts(predicate), self.dictionary)
 
     def violations(self) -> list[Violation]:
         """The present violations of all constraints, in any order."""
         return [
-            Violation(name, args, text)
+            violation
             for name, constraint in self.program.constraints.items()
-            for args, text in self._violations(constraint, self.engine.facts(name))
+            for violation in violations(constraint, self._present(name), self.dictionary)
         ]
 
-    def trace(self, predicate: str = TRIPLE) -> list[tuple[tuple[PythonTerm, ...], int, int]]:
+    def trace(self, predicate: str = TRIPLE) -> Trace:
         """Every (arguments, iteration, multiplicity) of a predicate, in any order."""
         check_predicate(predicate, None, self.program.arities)
-        rows = self.engine.trace(predicate)
-        return list(
-            zip(
-                self._decode(rows.args),
-                rows.iteration.tolist(),
-                rows.multiplicity.tolist(),
-                strict=True,
-            )
-        )
+        return Trace(self.engine.trace(predicate), self.dictionary)
 
     def explain(self, fact: str, *args: PythonTerm, limits: Limits | None = None) -> Explanation:
         """Why a fact is present, or what is missing for it.
@@ -383,36 +391,26 @@ class Reasoner:
         ]
         return plan, facts
 
+    def _apply(self, updates: Sequence[Updates]) -> Diff:
+        times = [int(each.times.max()) for each in updates if each.times is not None]
+        frontier = max(times) - self._lateness if times else NO_FRONTIER
+        return self._diff(self.take(updates, frontier))
+
     def _diff(self, result: EpochResult, before: Mapping[str, Constraint] = NO_CONSTRAINTS) -> Diff:
-        constraints = {**before, **self.program.constraints}
         return Diff(
             result.epoch,
-            tuple(update for changes in result.closure for update in self._updates(changes)),
-            tuple(update for changes in result.derived for update in self._updates(changes)),
             result.iterations,
             None if result.frontier == NO_FRONTIER else result.frontier,
-            tuple(
-                Violation(changes.predicate, args, text, sign)
-                for changes in result.closure
-                if changes.predicate in constraints
-                for (args, text), sign in zip(
-                    self._violations(constraints[changes.predicate], changes.args),
-                    changes.multiplicity.tolist(),
-                    strict=True,
-                )
-            ),
+            self._known,
+            tuple(result.closure),
+            tuple(result.derived),
+            {**before, **self.program.constraints},
+            self.dictionary,
         )
 
-    def _violations(
-        self, constraint: Constraint, args: NDArray[np.int32]
-    ) -> Iterator[tuple[tuple[PythonTerm, ...], str]]:
-        """Arguments and text of violations."""
-        texts = (self.dictionary.decode(row).to_pylist() for row in args)
-        return zip(self._decode(args), map(constraint.message, texts), strict=True)
-
-    def _updates(self, changes: Changes) -> Iterator[Update]:
-        rows = zip(self._decode(changes.args), changes.multiplicity.tolist(), strict=True)
-        return (Update(changes.predicate, args, multiplicity) for args, multiplicity in rows)
+    def _present(self, predicate: str) -> Changes:
+        args = self.engine.facts(predicate)
+        return Changes(predicate, args, np.ones(len(args), np.int8))
 
     def _encode(self, updates: Iterable[Update]) -> Iterator[Updates]:
         # Encode runs of one predicate, so that terms get ids in the order of the input.
@@ -442,13 +440,6 @@ class Reasoner:
             self.dictionary.encode(terms).reshape(len(facts), len(facts[0])),
             np.array(multiplicities or [1] * len(facts), dtype=np.int64),
         )
-
-    def _decode(self, args: NDArray[np.int32]) -> list[tuple[PythonTerm, ...]]:
-        distinct, positions = np.unique(args, return_inverse=True)
-        texts = self.dictionary.decode(distinct).to_pylist()
-        terms = [from_ntriples(text) for text in texts]
-        rows = cast("list[list[int]]", positions.reshape(args.shape).tolist())
-        return [tuple(terms[i] for i in row) for row in rows]
 
 
 OTHER_EXPIRIES = (

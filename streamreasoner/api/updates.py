@@ -1,4 +1,4 @@
-"""What a reasoner takes and returns: updates and differences.
+"""What a reasoner takes: updates of facts.
 
 Invariant: an update that was checked is a fact of the program, of canonical terms.
 """
@@ -76,38 +76,6 @@ class Violation:
     args: tuple[PythonTerm, ...]
     message: str
     multiplicity: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Diff:
-    """What one epoch changed.
-
-    Attributes:
-        epoch: Logical time of the epoch, counted from 0.
-        changes: Facts that became present (+1) or absent (-1), asserted and derived alike.
-        derived: The same for the derived facts: those present without being asserted.
-        iterations: Iterations that the epoch touched, summed over strata.
-        frontier: The event time up to which facts have expired, in milliseconds since 1970; None
-            before the first.
-        violations: Those of `changes` that are violations, with their texts.
-    """
-
-    epoch: int
-    changes: tuple[Update, ...]
-    derived: tuple[Update, ...]
-    iterations: int
-    frontier: int | None = None
-    violations: tuple[Violation, ...] = ()
-
-    @property
-    def present(self) -> tuple[Update, ...]:
-        """The facts that became present."""
-        return tuple(change for change in self.changes if change.multiplicity > 0)
-
-    @property
-    def absent(self) -> tuple[Update, ...]:
-        """The facts that became absent."""
-        return tuple(change for change in self.changes if change.multiplicity < 0)
 
 
 def checked(

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from streamreasoner.api.reasoner import Reasoner
-    from streamreasoner.api.updates import Diff
+    from streamreasoner.api.results import Diff
     from streamreasoner.query.facts import Fact
     from streamreasoner.shell.command import Command
 

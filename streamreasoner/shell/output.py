@@ -19,7 +19,8 @@ from streamreasoner.query.facts import Fact, sort_key
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from streamreasoner.api.updates import Diff, Update
+    from streamreasoner.api.results import Diff
+    from streamreasoner.api.updates import Update
     from streamreasoner.engine.epoch import EpochResult
 
 

@@ -8,7 +8,16 @@ import sys
 
 import streamreasoner
 
-PUBLIC = ["Diff", "Reasoner", "StreamReasonerError", "Update", "Violation", "__version__"]
+PUBLIC = [
+    "Diff",
+    "Facts",
+    "Reasoner",
+    "StreamReasonerError",
+    "Trace",
+    "Update",
+    "Violation",
+    "__version__",
+]
 
 PRINT_LOADED = """
 import json, sys

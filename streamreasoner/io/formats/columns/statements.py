@@ -58,34 +58,55 @@ def facts_of(rows: pa.Table, dictionary: Dictionary, name: str, first: int) -> I
     ids = np.empty((len(rows), rows.num_columns), np.int32)
     is_triple = np.ones(len(rows), np.bool_)
     for position, column in enumerate(rows.column_names):
-        texts = _texts(rows.column(column), f"{name}: the column {column}")
+        texts = texts_of(rows.column(column), f"{name}: the column {column}")
         ids[:, position] = dictionary.encode_validated(texts)
         wrong = ids[:, position] < 0
         if column == GRAPH:
             is_triple = texts.is_null().to_numpy()
             wrong &= ~is_triple
         for row in np.flatnonzero(wrong)[:1].tolist():
-            reason = _reason(texts[row].as_py())
+            reason = not_a_term(texts[row].as_py())
             raise DataError(f"{name}: row {first + row}: the {_ROLES[column]}: {reason}")
-    _check(ids, is_triple, dictionary, f"{name}: row ", first)
+    check_roles(ids, is_triple, dictionary, f"{name}: row ", first)
     for predicate, chosen, arity in ((TRIPLE, is_triple, 3), (QUAD, ~is_triple, 4)):
         if chosen.any():
             yield Facts(predicate, ids[chosen, :arity])
 
 
-def _texts(column: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
+def texts_of(column: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
+    """A column as texts.
+
+    Raises:
+        DataError: It has another type; begins with *what*.
+    """
+    text = pa.large_string()
     try:
-        return column.cast(pa.large_string())
+        if pa.types.is_dictionary(column.type):
+            # Arrow does not cast all kinds of texts out of a dictionary.
+            parts = [each.dictionary.cast(text).take(each.indices) for each in column.chunks]
+            return pa.chunked_array(parts, text)
+        return column.cast(text)
     except pa.ArrowException:
         raise DataError(
             f"{what} has the type {column.type}; terms are texts in N-Triples syntax."
         ) from None
 
 
-def _check(
+def check_roles(
     ids: np.ndarray, is_triple: np.ndarray, dictionary: Dictionary, where: str, first: int
 ) -> None:
-    """Check that terms are where RDF allows them."""
+    """Check that terms are where RDF allows them.
+
+    Args:
+        ids: Term ids of shape (n, 3), or (n, 4) with quads.
+        is_triple: Which rows are triples.
+        dictionary: Has the terms.
+        where: Begins the message, before the number of the row.
+        first: Number of the first row.
+
+    Raises:
+        DataError: A row is no triple or quad.
+    """
     checks = [
         (dictionary.is_literal(ids[:, 0]), "the subject is a literal"),
         (~dictionary.is_iri(ids[:, 1]), "the predicate is not an IRI"),
@@ -99,7 +120,8 @@ def _check(
             raise DataError(f"{where}{first + row}: {what}.")
 
 
-def _reason(text: str | None) -> str:
+def not_a_term(text: str | None) -> str:
+    """Why a text is no term."""
     if text is None:
         return "it is null; only the graph may be."
     try:

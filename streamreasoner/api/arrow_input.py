@@ -1,0 +1,117 @@
+"""Updates from tables of Arrow. Invariant: a table is taken as a whole, or refused with a row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamreasoner.api.tables import MULTIPLICITY, argument_names
+from streamreasoner.engine.updates import Updates
+from streamreasoner.errors import DataError
+from streamreasoner.io.formats.columns.statements import check_roles, not_a_term, texts_of
+from streamreasoner.io.formats.reading import timestamps
+from streamreasoner.lang.ast import QUAD, TRIPLE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from streamreasoner.rdf.dictionary import TermDictionary
+
+_TIME = "ts"
+
+
+def updates_of(table: object, predicate: str, arity: int, dictionary: TermDictionary) -> Updates:
+    """The updates of a table; see `Reasoner.apply_arrow`.
+
+    Args:
+        table: A table, or whatever hands one over through Arrow's C stream interface.
+        predicate: The predicate of its facts.
+        arity: How many arguments it has.
+        dictionary: Encodes the terms.
+
+    Raises:
+        DataError: A column is missing, unknown or of another type, or a row is no valid fact.
+    """
+    rows = _table(table)
+    names = argument_names(predicate, arity)
+    _check_columns(rows, predicate, names)
+    local = dictionary.local
+    args = np.empty((len(rows), arity), np.int32)
+    for position, name in enumerate(names):
+        texts = texts_of(rows.column(name), f"The column {name}")
+        args[:, position] = local.encode_validated(texts)
+        for row in np.flatnonzero(args[:, position] < 0)[:1].tolist():
+            raise DataError(f"Row {row}, column {name}: {not_a_term(texts[row].as_py())}")
+    if predicate in {TRIPLE, QUAD}:
+        check_roles(args, np.full(len(args), predicate == TRIPLE), local, "Row ", 0)
+    return Updates(predicate, dictionary.resolve(args), _multiplicities(rows), _times(rows))
+
+
+def _table(table: object) -> pa.Table:
+    if isinstance(table, pa.Table):
+        return table
+    try:
+        return pa.table(table)
+    except (TypeError, ValueError, pa.ArrowException):
+        raise DataError(
+            f"Expected an Arrow table, got {type(table).__name__}. Give a pyarrow.Table, or a data "
+            "frame that hands one over."
+        ) from None
+
+
+def _check_columns(rows: pa.Table, predicate: str, names: tuple[str, ...]) -> None:
+    """Check that each column is there once, and no other."""
+    has, optional = rows.column_names, (MULTIPLICITY, _TIME)
+    wrong = [f"has no column {name}" for name in names if name not in has]
+    wrong += [f"has a column {name}" for name in has if name not in {*names, *optional}]
+    wrong += [f"has two columns {name}" for name in dict.fromkeys(has) if has.count(name) > 1]
+    if wrong:
+        raise DataError(
+            f"The table {wrong[0]}; its columns are {', '.join(has) or 'none'}. Facts of "
+            f"'{predicate}' have the columns {', '.join(names)}, with terms in N-Triples syntax, "
+            f"and may have {' and '.join(optional)}."
+        )
+
+
+def _multiplicities(rows: pa.Table) -> NDArray[np.int64]:
+    if MULTIPLICITY not in rows.column_names:
+        return np.ones(len(rows), np.int64)
+    column = rows.column(MULTIPLICITY)
+    if not pa.types.is_integer(column.type):
+        raise DataError(f"The column {MULTIPLICITY} has the type {column.type}, not integers.")
+    try:
+        numbers = column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        raise DataError(f"The column {MULTIPLICITY} has a number beyond 64 bits.") from None
+    wrong = pc.fill_null(pc.equal(numbers, 0), fill_value=True).to_numpy()
+    for row in np.flatnonzero(wrong)[:1].tolist():
+        shown = numbers[row].as_py()
+        raise DataError(
+            f"Row {row}, column {MULTIPLICITY}: it must be a non-zero integer, not {shown}."
+        )
+    return np.asarray(numbers, np.int64)
+
+
+def _times(rows: pa.Table) -> NDArray[np.int64] | None:
+    if _TIME not in rows.column_names:
+        return None
+    column = rows.column(_TIME)
+    kind = column.type
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        column = column.cast(pa.timestamp("ms", kind.tz), safe=False).cast(pa.int64())
+    elif not pa.types.is_integer(kind):
+        raise DataError(
+            f"The column {_TIME} has the type {kind}. Give milliseconds since 1970 as integers, or "
+            "timestamps with a time zone."
+        )
+    times = column.cast(pa.int64())
+    inside = pc.and_(
+        pc.greater_equal(times, timestamps.FIRST), pc.less_equal(times, timestamps.LAST)
+    )
+    for row in np.flatnonzero(~pc.fill_null(inside, fill_value=False).to_numpy())[:1].tolist():
+        shown = times[row].as_py()
+        raise DataError(f"Row {row}, column {_TIME}: {shown} is no time in the years 1 to 9999.")
+    return np.asarray(times, np.int64)

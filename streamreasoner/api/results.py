@@ -1,0 +1,257 @@
+"""What a reasoner returns: facts, traces and differences. Invariant: decoded when they are read.
+
+A result keeps the term ids, and decodes them at first use, so that an epoch whose difference is not
+read, or read as a table, creates no Python object for a term.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+
+import numpy as np
+
+from streamreasoner.api import tables
+from streamreasoner.api.nodes import from_ntriples
+from streamreasoner.api.tables import ITERATION, MULTIPLICITY
+from streamreasoner.api.updates import Update, Violation, check_predicate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from streamreasoner.api.nodes import PythonTerm
+    from streamreasoner.engine.updates import Changes, TraceRows
+    from streamreasoner.program.constraints import Constraint
+    from streamreasoner.rdf.dictionary import TermDictionary
+
+    Fact = tuple[PythonTerm, ...]
+
+Row = TypeVar("Row")
+
+
+def decoded(args: NDArray[np.int32], dictionary: TermDictionary) -> list[Fact]:
+    """Rows of term ids as Python terms."""
+    distinct, positions = np.unique(args, return_inverse=True)
+    terms = [from_ntriples(text) for text in dictionary.decode(distinct).to_pylist()]
+    rows = cast("list[list[int]]", positions.reshape(args.shape).tolist())
+    return [tuple([terms[i] for i in row]) for row in rows]
+
+
+class _Rows(Sequence[Row]):
+    """Rows of one predicate; equal to any sequence of the same rows.
+
+    Args:
+        table: Makes the table.
+        rows: Decodes the rows.
+        count: How many there are.
+    """
+
+    def __init__(
+        self, table: Callable[[], pa.Table], rows: Callable[[], list[Row]], count: int
+    ) -> None:
+        self._table = table
+        self._decode = rows
+        self._count = count
+
+    @cached_property
+    def _rows(self) -> list[Row]:
+        return self._decode()
+
+    def to_arrow(self) -> pa.Table:
+        """As an Arrow table; see `api.tables` for the columns of terms."""
+        return self._table()
+
+    def to_pandas(self) -> Any:
+        """As a `pandas.DataFrame`, with the columns of `to_arrow`.
+
+        Raises:
+            EnvironmentSetupError: pandas is not installed.
+        """
+        return tables.to_pandas(self.to_arrow())
+
+    def to_polars(self) -> Any:
+        """As a `polars.DataFrame`, with the columns of `to_arrow`.
+
+        Raises:
+            EnvironmentSetupError: polars is not installed.
+        """
+        return tables.to_polars(self.to_arrow())
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        return self._rows[index]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or isinstance(other, str):
+            return NotImplemented
+        return self._rows == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return tables.shown(self, len(self))
+
+
+class Facts(_Rows["Fact"]):
+    """The facts of a predicate: a sequence of tuples of Python terms, in any order.
+
+    Args:
+        predicate: The predicate.
+        args: Term ids, int32 of shape (n, arity).
+        dictionary: Has the terms.
+    """
+
+    def __init__(self, predicate: str, args: NDArray[np.int32], dictionary: TermDictionary) -> None:
+        super().__init__(
+            lambda: tables.facts_table(predicate, args, dictionary),
+            lambda: decoded(args, dictionary),
+            len(args),
+        )
+
+
+class Trace(_Rows["tuple[Fact, int, int]"]):
+    """A trace: a sequence of (arguments, iteration, multiplicity), in any order.
+
+    Args:
+        rows: The rows of one predicate.
+        dictionary: Has the terms.
+    """
+
+    def __init__(self, rows: TraceRows, dictionary: TermDictionary) -> None:
+        others = {ITERATION: rows.iteration, MULTIPLICITY: rows.multiplicity}
+        super().__init__(
+            lambda: tables.facts_table(rows.predicate, rows.args, dictionary, **others),
+            lambda: list(
+                zip(
+                    decoded(rows.args, dictionary),
+                    rows.iteration.tolist(),
+                    rows.multiplicity.tolist(),
+                    strict=True,
+                )
+            ),
+            len(rows.args),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Diff:
+    """What one epoch changed.
+
+    Attributes:
+        epoch: Logical time of the epoch, counted from 0.
+        iterations: Iterations that the epoch touched, summed over strata.
+        frontier: The event time up to which facts have expired, in milliseconds since 1970; None
+            before the first.
+    """
+
+    epoch: int
+    iterations: int
+    frontier: int | None
+    _arities: Mapping[str, int] = field(repr=False)
+    _closure: tuple[Changes, ...] = field(repr=False)
+    _derived: tuple[Changes, ...] = field(repr=False)
+    _constraints: Mapping[str, Constraint] = field(repr=False)
+    _dictionary: TermDictionary = field(repr=False)
+
+    @cached_property
+    def changes(self) -> tuple[Update, ...]:
+        """Facts that became present (+1) or absent (-1), asserted and derived alike."""
+        return self._updates(self._closure)
+
+    @cached_property
+    def derived(self) -> tuple[Update, ...]:
+        """The same for the derived facts: those present without being asserted."""
+        return self._updates(self._derived)
+
+    @property
+    def present(self) -> tuple[Update, ...]:
+        """The facts that became present."""
+        return tuple(change for change in self.changes if change.multiplicity > 0)
+
+    @property
+    def absent(self) -> tuple[Update, ...]:
+        """The facts that became absent."""
+        return tuple(change for change in self.changes if change.multiplicity < 0)
+
+    @cached_property
+    def violations(self) -> tuple[Violation, ...]:
+        """Those of `changes` that are violations, with their texts."""
+        return tuple(
+            violation
+            for changes in self._closure
+            if changes.predicate in self._constraints
+            for violation in violations(
+                self._constraints[changes.predicate], changes, self._dictionary
+            )
+        )
+
+    def to_arrow(self, predicate: str | None = None) -> pa.Table:
+        """The changes as an Arrow table.
+
+        Args:
+            predicate: If given, only its facts, with a column for each argument; see `api.tables`.
+                Otherwise those of all predicates, with the columns `predicate` and `args`, a list.
+                `multiplicity` is +1 or -1 (int8).
+
+        Raises:
+            DataError: The program has no such predicate.
+        """
+        if predicate is None:
+            return tables.changes_table(self._closure, self._dictionary)
+        check_predicate(predicate, None, self._arities)
+        found = [changes for changes in self._closure if changes.predicate == predicate]
+        none = np.empty((0, self._arities[predicate]), np.int32)
+        args = np.concatenate([none, *(changes.args for changes in found)])
+        signs = np.concatenate([np.empty(0, np.int8), *(each.multiplicity for each in found)])
+        return tables.facts_table(predicate, args, self._dictionary, **{MULTIPLICITY: signs})
+
+    def to_pandas(self, predicate: str | None = None) -> Any:
+        """As a `pandas.DataFrame`; see `to_arrow`.
+
+        Raises:
+            EnvironmentSetupError: pandas is not installed.
+        """
+        return tables.to_pandas(self.to_arrow(predicate))
+
+    def to_polars(self, predicate: str | None = None) -> Any:
+        """As a `polars.DataFrame`; see `to_arrow`.
+
+        Raises:
+            EnvironmentSetupError: polars is not installed.
+        """
+        return tables.to_polars(self.to_arrow(predicate))
+
+    def _updates(self, parts: tuple[Changes, ...]) -> tuple[Update, ...]:
+        return tuple(
+            Update(changes.predicate, args, multiplicity)
+            for changes in parts
+            for args, multiplicity in zip(
+                decoded(changes.args, self._dictionary),
+                changes.multiplicity.tolist(),
+                strict=True,
+            )
+        )
+
+
+def violations(
+    constraint: Constraint, changes: Changes, dictionary: TermDictionary
+) -> Iterator[Violation]:
+    """The violations among facts of a constraint."""
+    signs = changes.multiplicity.tolist()
+    for ids, args, sign in zip(changes.args, decoded(changes.args, dictionary), signs, strict=True):
+        text = constraint.message(dictionary.decode(ids).to_pylist())
+        yield Violation(changes.predicate, args, text, sign)
