@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from streamreasoner.api import html
 from streamreasoner.api.arrow_input import updates_of
 from streamreasoner.api.nodes import to_ntriples
 from streamreasoner.api.results import Diff, Facts, Trace, violations
@@ -371,6 +372,14 @@ class Reasoner:
             check_predicate(fact, len(args), self.program.arities)
             target = Fact(fact, tuple(to_ntriples(term) for term in args))
         return explain(self.program, self.engine, self.dictionary, target, limits or Limits())
+
+    def _repr_html_(self) -> str:
+        statistics = self.engine.statistics()
+        derived = statistics.present - statistics.asserted
+        return html.paragraph(
+            f"Reasoner with {len(self.program.rules):,} rules, after {self._epoch:,} epochs: "
+            f"{statistics.present:,} facts, {derived:,} of them inferred."
+        )
 
     def _change_to(self, program: CheckedProgram) -> tuple[ProgramPlan, list[Updates]]:
         """The plan of another program, and the updates of stated facts."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 import numpy as np
 
-from streamreasoner.api import tables
+from streamreasoner.api import html, tables
 from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.tables import ITERATION, MULTIPLICITY
 from streamreasoner.api.updates import Update, Violation, check_predicate
@@ -81,6 +81,9 @@ class _Rows(Sequence[Row]):
             EnvironmentSetupError: polars is not installed.
         """
         return tables.to_polars(self.to_arrow())
+
+    def _repr_html_(self) -> str:
+        return _html(self.to_arrow())
 
     def __len__(self) -> int:
         return self._count
@@ -235,6 +238,10 @@ class Diff:
         """
         return tables.to_polars(self.to_arrow(predicate))
 
+    def _repr_html_(self) -> str:
+        totals = f"Epoch {self.epoch}: {sum(len(each.args) for each in self._closure):,} changes."
+        return html.paragraph(totals) + _html(self.to_arrow())
+
     def _updates(self, parts: tuple[Changes, ...]) -> tuple[Update, ...]:
         return tuple(
             Update(changes.predicate, args, multiplicity)
@@ -245,6 +252,17 @@ class Diff:
                 strict=True,
             )
         )
+
+
+def _html(table: pa.Table) -> str:
+    """The first rows of a table, for a notebook."""
+    first = table.slice(0, html.SHOWN).to_pylist()
+    rows = ([_cell(value) for value in row.values()] for row in first)
+    return html.table(table.column_names, rows, len(table))
+
+
+def _cell(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def violations(

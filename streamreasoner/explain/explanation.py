@@ -12,6 +12,7 @@ from streamreasoner.explain.prove import ProofSearch
 from streamreasoner.explain.render.document import absence_json, proof_json
 from streamreasoner.explain.render.dot import absence_dot, proof_dot
 from streamreasoner.explain.render.prefixed import ExplanationPrinter
+from streamreasoner.explain.render.svg import absence_svg, proof_svg
 from streamreasoner.explain.render.tree import absence_text, proof_text
 from streamreasoner.explain.rule_groups import Rules
 from streamreasoner.explain.store import FactIndex
@@ -63,6 +64,15 @@ class Explanation:
         if isinstance(self.content, Proof):
             return proof_dot(self.content, self.printer)
         return absence_dot(self.content, self.printer)
+
+    def svg(self) -> str:
+        """A picture for web pages and notebooks, in the colours around it."""
+        if isinstance(self.content, Proof):
+            return proof_svg(self.content, self.printer)
+        return absence_svg(self.content, self.printer)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
 
 
 def explain(

@@ -26,6 +26,7 @@ class Rendering(Enum):
     TEXT = "text"
     JSON = "json"
     DOT = "dot"
+    SVG = "svg"
 
 
 def explain(
@@ -47,7 +48,8 @@ def explain(
     ] = None,
     header: HeaderLine = False,
     format_: Annotated[
-        Rendering, typer.Option("--format", help="Text tree, JSON document, or Graphviz graph.")
+        Rendering,
+        typer.Option("--format", help="Text tree, JSON document, Graphviz graph or picture."),
     ] = Rendering.TEXT,
     depth: Annotated[
         int | None, typer.Option(min=0, help="Most steps from the fact to any other.")
@@ -86,6 +88,8 @@ def explain(
             text = explanation.json()
         case Rendering.DOT:
             text = explanation.dot()
+        case Rendering.SVG:
+            text = f"{explanation.svg()}\n"
     print(text, end="")
 
 

@@ -15,7 +15,7 @@ from streamreasoner.explain.proof import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from streamreasoner.explain.proof import Absence, Attempt, Failure, Proof, ProofStep
     from streamreasoner.explain.render.prefixed import ExplanationPrinter
@@ -37,41 +37,78 @@ class _Branch:
     children: tuple[_Branch | int, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class TreeRow:
+    """A node of a tree in the order of reading, with what draws its place.
+
+    Attributes:
+        line: Its text.
+        notes: Lines below it, before its children.
+        more: For the node's ancestor below the root, and so on down to the node itself, whether
+            siblings follow; empty for the root.
+        has_children: Whether nodes below it follow.
+    """
+
+    line: str
+    notes: tuple[str, ...]
+    more: tuple[bool, ...]
+    has_children: bool
+
+
 def proof_text(proof: Proof, printer: ExplanationPrinter) -> str:
     """The proof as a tree: below each fact its rule, and below the rule its premises."""
-    return _draw(0, proof.steps, printer)
+    return "".join(map(_drawn, proof_tree(proof, printer)))
 
 
 def absence_text(absence: Absence, printer: ExplanationPrinter) -> str:
     """The fact, then for each rule its longest partial match and what is missing."""
+    first, *attempts = absence_trees(absence, printer)
+    parts = ["".join(map(_drawn, tree)) for tree in attempts]
+    return "\n".join(["".join(f"{row.line}\n" for row in first), *parts])
+
+
+def proof_tree(proof: Proof, printer: ExplanationPrinter) -> Iterator[TreeRow]:
+    """The rows of the tree of `proof_text`."""
+    return _rows(0, proof.steps, printer)
+
+
+def absence_trees(absence: Absence, printer: ExplanationPrinter) -> list[list[TreeRow]]:
+    """The rows of what `absence_text` says: first the fact, then a tree for each rule."""
     lines = [f"{printer.fact(absence.fact)} is absent: {_reason(absence, printer)}."]
     if absence.close and not absence.attempts and absence.beaten_by is None:
         lines.append(f"Close to it: {_listed(absence.close, printer)}.")
-    for attempt in absence.attempts:
-        lines += ["", _draw(_attempt(attempt, printer), (), printer).rstrip("\n")]
-    return "\n".join(lines) + "\n"
+    attempts = (_attempt(attempt, printer) for attempt in absence.attempts)
+    return [
+        [TreeRow(line, (), (), has_children=False) for line in lines],
+        *([*_rows(attempt, (), printer)] for attempt in attempts),
+    ]
 
 
-def _draw(root: _Branch | int, steps: Sequence[ProofStep], printer: ExplanationPrinter) -> str:
-    lines: list[str] = []
+def _drawn(row: TreeRow) -> str:
+    """A row and its notes as lines of text."""
+    above = "".join("│   " if more else "    " for more in row.more[:-1])
+    first = below = above
+    if row.more:
+        first += "├── " if row.more[-1] else "└── "
+        below += "│   " if row.more[-1] else "    "
+    bar = "│" if row.has_children else " "
+    lines = [first + row.line, *(f"{below}{bar} {note}" for note in row.notes)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _rows(
+    root: _Branch | int, steps: Sequence[ProofStep], printer: ExplanationPrinter
+) -> Iterator[TreeRow]:
     drawn: set[int] = set()
-    # (branch, indentation of its line, indentation of the lines below it)
-    stack: list[tuple[_Branch | int, str, str]] = [(root, "", "")]
+    stack: list[tuple[_Branch | int, tuple[bool, ...]]] = [(root, ())]
     while stack:
-        item, first, below = stack.pop()
+        item, more = stack.pop()
         branch = item if isinstance(item, _Branch) else _step(item, steps, drawn, printer)
-        lines.append(first + branch.line)
-        lines += [f"{below}{'│' if branch.children else ' '} {note}" for note in branch.notes]
+        yield TreeRow(branch.line, branch.notes, more, bool(branch.children))
         last = len(branch.children) - 1
         stack += [
-            (
-                child,
-                f"{below}{'└' if at == last else '├'}── ",
-                f"{below}{'    ' if at == last else '│   '}",
-            )
-            for at, child in reversed([*enumerate(branch.children)])
+            (child, (*more, at < last)) for at, child in reversed([*enumerate(branch.children)])
         ]
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _step(

@@ -243,3 +243,20 @@ def test_times_expire_facts(unit):
 
     assert found.frontier == expected.frontier
     assert one.facts("here") == other.facts("here") == [(ids[1],)]
+
+
+def test_results_in_a_notebook():
+    """Tables of the first rows, in which a term is text and no markup."""
+    reasoner = Reasoner.from_rules(PATHS)
+    diff = reasoner.apply([Update("edge", ("<b>", n)) for n in range(30)])
+    nested = diff._repr_html_()
+
+    assert "Epoch 0: 60 changes." in nested
+    assert "60 rows, of which the first 20 are shown." in nested
+    assert "&lt;b&gt;" in nested
+    assert "<b>" not in nested
+    table = reasoner.facts("path")._repr_html_()
+    assert table.startswith("<table><tr><th>a0</th><th>a1</th></tr><tr><td>")
+    assert table.count("<tr>") == 21
+    assert reasoner.trace("path")._repr_html_().count("<th>") == 4
+    assert "2 rules, after 1 epochs: 60 facts, 30 of them inferred" in reasoner._repr_html_()

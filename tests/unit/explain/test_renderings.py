@@ -1,9 +1,10 @@
-"""JSON and DOT: as docs/explain.md describes them, and valid for any text."""
+"""JSON, DOT and SVG: as docs/explain.md describes them, and valid for any text."""
 
 from __future__ import annotations
 
 import json
 import re
+from xml.etree import ElementTree as ET
 
 from streamreasoner import Reasoner, Update
 
@@ -94,3 +95,20 @@ def test_graphs_are_dot():
         nodes = {line.split()[0] for line in statements if " [label=" in line}
         ends = {end for line in statements for end in re.findall(r"^  (\w+) -> (\w+)", line)}
         assert {end for pair in ends for end in pair} <= nodes
+
+
+def test_a_picture_has_the_lines_of_the_text():
+    """In their order, each below and beside the others, for proofs and for what is missing."""
+    reasoner = started()
+    reasoner.apply([Update("q", ("\x01<&\u20ac\u3042",))])
+    for fact in ("most(30)", "many(3)", 'p("b", 2)', 'p("d", 1)', 's("stated")'):
+        explanation = reasoner.explain(fact)
+        picture = ET.fromstring(explanation._repr_svg_())  # noqa: S314 - our own
+        texts = picture.findall("{*}text")
+        lines = [re.sub(r"^[│├└─ ]+", "", line) for line in explanation.text().splitlines()]
+        places = [float(each.get("y")) for each in texts]
+
+        assert [each.text.strip() for each in texts] == [line.strip() for line in lines if line]
+        assert places == sorted({*places})
+        assert max(places) < float(picture.get("height"))
+        assert fact.split("(")[0] in picture.find("{*}title").text
