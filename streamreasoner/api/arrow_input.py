@@ -44,7 +44,9 @@ def updates_of(table: object, predicate: str, arity: int, dictionary: TermDictio
         texts = texts_of(rows.column(name), f"The column {name}")
         args[:, position] = local.encode_validated(texts)
         for row in np.flatnonzero(args[:, position] < 0)[:1].tolist():
-            raise DataError(f"Row {row}, column {name}: {not_a_term(texts[row].as_py())}")
+            text = texts[row].as_py()
+            reason = "it is null." if text is None else not_a_term(text)
+            raise DataError(f"Row {row}, column {name}: {reason}")
     if predicate in {TRIPLE, QUAD}:
         check_roles(args, np.full(len(args), predicate == TRIPLE), local, "Row ", 0)
     return Updates(predicate, dictionary.resolve(args), _multiplicities(rows), _times(rows))

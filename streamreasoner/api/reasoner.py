@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from streamreasoner.api import html
+from streamreasoner.api import shown
 from streamreasoner.api.arrow_input import updates_of
 from streamreasoner.api.nodes import to_ntriples
 from streamreasoner.api.results import Diff, Facts, Trace, violations
@@ -376,7 +376,7 @@ class Reasoner:
     def _repr_html_(self) -> str:
         statistics = self.engine.statistics()
         derived = statistics.present - statistics.asserted
-        return html.paragraph(
+        return shown.html_paragraph(
             f"Reasoner with {len(self.program.rules):,} rules, after {self._epoch:,} epochs: "
             f"{statistics.present:,} facts, {derived:,} of them inferred."
         )

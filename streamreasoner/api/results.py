@@ -6,65 +6,53 @@ read, or read as a table, creates no Python object for a term.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
-from streamreasoner.api import html, tables
+from streamreasoner.api import shown, tables
 from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.tables import ITERATION, MULTIPLICITY
 from streamreasoner.api.updates import Update, Violation, check_predicate
+from streamreasoner.engine.updates import Changes, TraceRows
+from streamreasoner.query.facts import decode_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
+    from typing import Self
 
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from streamreasoner.api.nodes import PythonTerm
-    from streamreasoner.engine.updates import Changes, TraceRows
     from streamreasoner.program.constraints import Constraint
     from streamreasoner.rdf.dictionary import TermDictionary
-
-    Fact = tuple[PythonTerm, ...]
 
 Row = TypeVar("Row")
 
 
-def decoded(args: NDArray[np.int32], dictionary: TermDictionary) -> list[Fact]:
-    """Rows of term ids as Python terms."""
-    distinct, positions = np.unique(args, return_inverse=True)
-    terms = [from_ntriples(text) for text in dictionary.decode(distinct).to_pylist()]
-    rows = cast("list[list[int]]", positions.reshape(args.shape).tolist())
-    return [tuple([terms[i] for i in row]) for row in rows]
+class _Rows(Sequence[Row], ABC):
+    """Rows of one predicate; equal to any sequence of the same rows."""
 
+    @abstractmethod
+    def _first(self, count: int) -> Self:
+        """At most so many of the rows."""
 
-class _Rows(Sequence[Row]):
-    """Rows of one predicate; equal to any sequence of the same rows.
+    @abstractmethod
+    def _decoded(self) -> list[Row]:
+        """All rows."""
 
-    Args:
-        table: Makes the table.
-        rows: Decodes the rows.
-        count: How many there are.
-    """
-
-    def __init__(
-        self, table: Callable[[], pa.Table], rows: Callable[[], list[Row]], count: int
-    ) -> None:
-        self._table = table
-        self._decode = rows
-        self._count = count
+    @abstractmethod
+    def to_arrow(self) -> pa.Table:
+        """As an Arrow table; see `api.tables` for the columns of terms."""
 
     @cached_property
     def _rows(self) -> list[Row]:
-        return self._decode()
-
-    def to_arrow(self) -> pa.Table:
-        """As an Arrow table; see `api.tables` for the columns of terms."""
-        return self._table()
+        return self._decoded()
 
     def to_pandas(self) -> Any:
         """As a `pandas.DataFrame`, with the columns of `to_arrow`.
@@ -81,12 +69,6 @@ class _Rows(Sequence[Row]):
             EnvironmentSetupError: polars is not installed.
         """
         return tables.to_polars(self.to_arrow())
-
-    def _repr_html_(self) -> str:
-        return _html(self.to_arrow())
-
-    def __len__(self) -> int:
-        return self._count
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows)
@@ -106,10 +88,13 @@ class _Rows(Sequence[Row]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return tables.shown(self, len(self))
+        return shown.text(self._first(shown.ROWS), len(self))
+
+    def _repr_html_(self) -> str:
+        return shown.html_table(self._first(shown.ROWS).to_arrow(), len(self))
 
 
-class Facts(_Rows["Fact"]):
+class Facts(_Rows["tuple[PythonTerm, ...]"]):
     """The facts of a predicate: a sequence of tuples of Python terms, in any order.
 
     Args:
@@ -119,14 +104,25 @@ class Facts(_Rows["Fact"]):
     """
 
     def __init__(self, predicate: str, args: NDArray[np.int32], dictionary: TermDictionary) -> None:
-        super().__init__(
-            lambda: tables.facts_table(predicate, args, dictionary),
-            lambda: decoded(args, dictionary),
-            len(args),
-        )
+        self._predicate = predicate
+        self._args = args
+        self._dictionary = dictionary
+
+    def __len__(self) -> int:
+        return len(self._args)
+
+    def to_arrow(self) -> pa.Table:
+        """As an Arrow table, with the columns that `api.tables` names."""
+        return tables.facts_table(self._predicate, self._args, self._dictionary)
+
+    def _first(self, count: int) -> Facts:
+        return Facts(self._predicate, self._args[:count], self._dictionary)
+
+    def _decoded(self) -> list[tuple[PythonTerm, ...]]:
+        return decode_rows(self._args, self._dictionary, from_ntriples)
 
 
-class Trace(_Rows["tuple[Fact, int, int]"]):
+class Trace(_Rows["tuple[tuple[PythonTerm, ...], int, int]"]):
     """A trace: a sequence of (arguments, iteration, multiplicity), in any order.
 
     Args:
@@ -135,18 +131,34 @@ class Trace(_Rows["tuple[Fact, int, int]"]):
     """
 
     def __init__(self, rows: TraceRows, dictionary: TermDictionary) -> None:
+        self._trace = rows
+        self._dictionary = dictionary
+
+    def __len__(self) -> int:
+        return len(self._trace.args)
+
+    def to_arrow(self) -> pa.Table:
+        """As an Arrow table: the columns that `api.tables` names, `iteration`, `multiplicity`."""
+        rows = self._trace
         others = {ITERATION: rows.iteration, MULTIPLICITY: rows.multiplicity}
-        super().__init__(
-            lambda: tables.facts_table(rows.predicate, rows.args, dictionary, **others),
-            lambda: list(
-                zip(
-                    decoded(rows.args, dictionary),
-                    rows.iteration.tolist(),
-                    rows.multiplicity.tolist(),
-                    strict=True,
-                )
-            ),
-            len(rows.args),
+        return tables.facts_table(rows.predicate, rows.args, self._dictionary, **others)
+
+    def _first(self, count: int) -> Trace:
+        rows = self._trace
+        first = TraceRows(
+            rows.predicate, rows.args[:count], rows.iteration[:count], rows.multiplicity[:count]
+        )
+        return Trace(first, self._dictionary)
+
+    def _decoded(self) -> list[tuple[tuple[PythonTerm, ...], int, int]]:
+        rows = self._trace
+        return list(
+            zip(
+                decode_rows(rows.args, self._dictionary, from_ntriples),
+                rows.iteration.tolist(),
+                rows.multiplicity.tolist(),
+                strict=True,
+            )
         )
 
 
@@ -239,37 +251,32 @@ class Diff:
         return tables.to_polars(self.to_arrow(predicate))
 
     def _repr_html_(self) -> str:
-        totals = f"Epoch {self.epoch}: {sum(len(each.args) for each in self._closure):,} changes."
-        return html.paragraph(totals) + _html(self.to_arrow())
+        count = sum(len(each.args) for each in self._closure)
+        first = [
+            Changes(each.predicate, each.args[: shown.ROWS], each.multiplicity[: shown.ROWS])
+            for each in self._closure
+        ]
+        table = tables.changes_table(first, self._dictionary)
+        totals = shown.html_paragraph(f"Epoch {self.epoch}: {count:,} changes.")
+        return totals + shown.html_table(table, count)
 
     def _updates(self, parts: tuple[Changes, ...]) -> tuple[Update, ...]:
         return tuple(
             Update(changes.predicate, args, multiplicity)
             for changes in parts
             for args, multiplicity in zip(
-                decoded(changes.args, self._dictionary),
+                decode_rows(changes.args, self._dictionary, from_ntriples),
                 changes.multiplicity.tolist(),
                 strict=True,
             )
         )
 
 
-def _html(table: pa.Table) -> str:
-    """The first rows of a table, for a notebook."""
-    first = table.slice(0, html.SHOWN).to_pylist()
-    rows = ([_cell(value) for value in row.values()] for row in first)
-    return html.table(table.column_names, rows, len(table))
-
-
-def _cell(value: object) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
 def violations(
     constraint: Constraint, changes: Changes, dictionary: TermDictionary
 ) -> Iterator[Violation]:
     """The violations among facts of a constraint."""
-    signs = changes.multiplicity.tolist()
-    for ids, args, sign in zip(changes.args, decoded(changes.args, dictionary), signs, strict=True):
+    rows, signs = decode_rows(changes.args, dictionary, from_ntriples), changes.multiplicity
+    for ids, args, sign in zip(changes.args, rows, signs.tolist(), strict=True):
         text = constraint.message(dictionary.decode(ids).to_pylist())
         yield Violation(changes.predicate, args, text, sign)

@@ -14,17 +14,19 @@ import numpy as np
 import pyarrow as pa
 
 from streamreasoner.errors import EnvironmentSetupError
+from streamreasoner.io.formats.columns.statements import GRAPH, REQUIRED
 from streamreasoner.lang.ast import QUAD, TRIPLE
+from streamreasoner.state.schemas import arg_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from streamreasoner.engine.updates import Changes
     from streamreasoner.rdf.dictionary import TermDictionary
 
-_STATEMENTS = {TRIPLE: ("s", "p", "o"), QUAD: ("s", "p", "o", "g")}
+_STATEMENTS = {TRIPLE: REQUIRED, QUAD: (*REQUIRED, GRAPH)}
 PREDICATE, ARGUMENTS, MULTIPLICITY, ITERATION = "predicate", "args", "multiplicity", "iteration"
 """Columns beside those of terms."""
 
@@ -34,7 +36,7 @@ def argument_names(predicate: str, arity: int) -> tuple[str, ...]:
 
     Those of any other predicate are `a0`, `a1`, and so on, as in the table `trace`.
     """
-    return _STATEMENTS.get(predicate, tuple(f"a{position}" for position in range(arity)))
+    return _STATEMENTS.get(predicate) or arg_columns(arity)
 
 
 def facts_table(
@@ -124,10 +126,3 @@ def _require(name: str) -> Any:
         raise EnvironmentSetupError(
             f"{name} is not installed. Install it (pip install {name}), or use to_arrow()."
         ) from None
-
-
-def shown(rows: Iterable[object], count: int, limit: int = 20) -> str:
-    """The text of a sequence for a person: its first rows, and how many there are."""
-    first = [repr(row) for row, _ in zip(rows, range(limit), strict=False)]
-    more = [f"… {count:,} in all"] if count > limit else []
-    return f"[{', '.join(first + more)}]"

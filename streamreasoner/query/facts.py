@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -16,10 +16,14 @@ from streamreasoner.lang.ast import Constant, Variable
 from streamreasoner.values.order import order_key
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from streamreasoner.lang.ast import Term
+
+T = TypeVar("T")
 
 _CACHED_KEYS = 1 << 16
 _key_of_term = lru_cache(maxsize=_CACHED_KEYS)(order_key)
@@ -60,10 +64,23 @@ def sort_key(fact: Fact) -> tuple[str, tuple[bytes, ...]]:
 
 def decode_facts(predicate: str, args: NDArray[np.int32], dictionary: Terms) -> list[Fact]:
     """Facts of rows of term ids, in the same order."""
+    return [Fact(predicate, row) for row in decode_rows(args, dictionary, str)]
+
+
+def decode_rows(
+    args: NDArray[np.int32], dictionary: Terms, convert: Callable[[str], T]
+) -> list[tuple[T, ...]]:
+    """Rows of term ids as rows of terms, in the same order; each distinct term is converted once.
+
+    Args:
+        args: The rows.
+        dictionary: Has the terms.
+        convert: Makes what stands for a term.
+    """
     distinct, positions = np.unique(args, return_inverse=True)
-    terms = cast("list[str]", dictionary.decode(distinct).to_pylist())
+    terms = [convert(text) for text in dictionary.decode(distinct).to_pylist()]
     rows = cast("list[list[int]]", positions.reshape(args.shape).tolist())
-    return [Fact(predicate, tuple(terms[i] for i in row)) for row in rows]
+    return [tuple([terms[i] for i in row]) for row in rows]
 
 
 def in_order(args: NDArray[np.int32], dictionary: Terms) -> NDArray[np.int32]:

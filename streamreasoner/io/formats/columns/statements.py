@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from streamreasoner.rdf.dictionary import Dictionary
 
 GRAPH = "g"
-_REQUIRED = ("s", "p", "o")
+REQUIRED = ("s", "p", "o")
 _ROLES = {"s": "subject", "p": "predicate", "o": "object", GRAPH: "graph"}
 ROWS = 1 << 16
 """Rows in memory at a time."""
@@ -34,13 +34,13 @@ def columns_of(names: Collection[str], name: str) -> list[str]:
     Raises:
         DataError: One is missing.
     """
-    missing = [each for each in _REQUIRED if each not in names]
+    missing = [each for each in REQUIRED if each not in names]
     if missing:
         raise DataError(
             f"{name}: has no column {' and '.join(missing)}; its columns are {', '.join(names)}. "
             "Facts are in the columns s, p and o, and g for the graph, in N-Triples syntax."
         )
-    return [*_REQUIRED, *((GRAPH,) if GRAPH in names else ())]
+    return [*REQUIRED, *((GRAPH,) if GRAPH in names else ())]
 
 
 def facts_of(rows: pa.Table, dictionary: Dictionary, name: str, first: int) -> Iterator[Facts]:
@@ -65,7 +65,8 @@ def facts_of(rows: pa.Table, dictionary: Dictionary, name: str, first: int) -> I
             is_triple = texts.is_null().to_numpy()
             wrong &= ~is_triple
         for row in np.flatnonzero(wrong)[:1].tolist():
-            reason = not_a_term(texts[row].as_py())
+            text = texts[row].as_py()
+            reason = "it is null; only the graph may be." if text is None else not_a_term(text)
             raise DataError(f"{name}: row {first + row}: the {_ROLES[column]}: {reason}")
     check_roles(ids, is_triple, dictionary, f"{name}: row ", first)
     for predicate, chosen, arity in ((TRIPLE, is_triple, 3), (QUAD, ~is_triple, 4)):
@@ -120,10 +121,8 @@ def check_roles(
             raise DataError(f"{where}{first + row}: {what}.")
 
 
-def not_a_term(text: str | None) -> str:
+def not_a_term(text: str) -> str:
     """Why a text is no term."""
-    if text is None:
-        return "it is null; only the graph may be."
     try:
         canonical(text)
     except TermError as error:

@@ -1,0 +1,49 @@
+"""Results in consoles and notebooks. Invariant: in HTML, a term is text, never markup."""
+
+from __future__ import annotations
+
+from html import escape
+from itertools import islice
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pyarrow as pa
+
+ROWS = 20
+"""Most rows that are shown."""
+
+
+def text(rows: Iterable[object], count: int) -> str:
+    """The first rows as a list, and how many there are.
+
+    Args:
+        rows: The rows, at least the first ones.
+        count: How many there are.
+    """
+    more = [f"… {count:,} in all"] if count > ROWS else []
+    return f"[{', '.join([*map(repr, islice(rows, ROWS)), *more])}]"
+
+
+def html_table(table: pa.Table, count: int) -> str:
+    """The first rows as a table, and how many there are.
+
+    Args:
+        table: The rows, at least the first ones.
+        count: How many there are.
+    """
+    lines = [_row("th", table.column_names)]
+    lines += [_row("td", row.values()) for row in table.slice(0, ROWS).to_pylist()]
+    more = f"{count:,} rows, of which the first {ROWS} are shown."
+    return f"<table>{''.join(lines)}</table>" + (html_paragraph(more) if count > ROWS else "")
+
+
+def html_paragraph(said: str) -> str:
+    """A text."""
+    return f"<p>{escape(said)}</p>"
+
+
+def _row(cell: str, values: Iterable[object]) -> str:
+    texts = (" ".join(map(str, each)) if isinstance(each, list) else str(each) for each in values)
+    return f"<tr>{''.join(f'<{cell}>{escape(each)}</{cell}>' for each in texts)}</tr>"
