@@ -84,17 +84,14 @@ def _multiplicities(rows: pa.Table) -> NDArray[np.int64]:
     column = rows.column(MULTIPLICITY)
     if not pa.types.is_integer(column.type):
         raise DataError(f"The column {MULTIPLICITY} has the type {column.type}, not integers.")
-    try:
-        numbers = column.cast(pa.int64())
-    except pa.ArrowInvalid:
-        raise DataError(f"The column {MULTIPLICITY} has a number beyond 64 bits.") from None
-    wrong = pc.fill_null(pc.equal(numbers, 0), fill_value=True).to_numpy()
-    for row in np.flatnonzero(wrong)[:1].tolist():
-        shown = numbers[row].as_py()
+    numbers = _cast(column, pa.int64(), MULTIPLICITY)
+    multiplicities = numbers.fill_null(0).to_numpy()
+    for row in np.flatnonzero(multiplicities == 0)[:1].tolist():
         raise DataError(
-            f"Row {row}, column {MULTIPLICITY}: it must be a non-zero integer, not {shown}."
+            f"Row {row}, column {MULTIPLICITY}: it must be a non-zero integer, not"
+            f" {numbers[row].as_py()}."
         )
-    return np.asarray(numbers, np.int64)
+    return np.asarray(multiplicities, np.int64)
 
 
 def _times(rows: pa.Table) -> NDArray[np.int64] | None:
@@ -103,17 +100,24 @@ def _times(rows: pa.Table) -> NDArray[np.int64] | None:
     column = rows.column(_TIME)
     kind = column.type
     if pa.types.is_timestamp(kind) and kind.tz is not None:
-        column = column.cast(pa.timestamp("ms", kind.tz), safe=False).cast(pa.int64())
+        column = pc.floor_temporal(column, unit="millisecond")
+        column = _cast(column, pa.timestamp("ms", kind.tz), _TIME)
     elif not pa.types.is_integer(kind):
         raise DataError(
             f"The column {_TIME} has the type {kind}. Give milliseconds since 1970 as integers, or "
             "timestamps with a time zone."
         )
-    times = column.cast(pa.int64())
-    inside = pc.and_(
-        pc.greater_equal(times, timestamps.FIRST), pc.less_equal(times, timestamps.LAST)
-    )
-    for row in np.flatnonzero(~pc.fill_null(inside, fill_value=False).to_numpy())[:1].tolist():
-        shown = times[row].as_py()
-        raise DataError(f"Row {row}, column {_TIME}: {shown} is no time in the years 1 to 9999.")
-    return np.asarray(times, np.int64)
+    numbers = _cast(column, pa.int64(), _TIME)
+    times = timestamps.in_range(numbers.fill_null(timestamps.INVALID).to_numpy())
+    for row in np.flatnonzero(times == timestamps.INVALID)[:1].tolist():
+        raise DataError(
+            f"Row {row}, column {_TIME}: {numbers[row].as_py()} is no time in the years 1 to 9999."
+        )
+    return times
+
+
+def _cast(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.ChunkedArray:
+    try:
+        return column.cast(kind)
+    except pa.ArrowInvalid:
+        raise DataError(f"The column {name} has a number beyond 64 bits.") from None

@@ -192,6 +192,18 @@ REFUSED = {
         {"a0": A, "a1": A, "ts": pa.array([0], pa.timestamp("ms"))},
         r"The column ts has the type timestamp\[ms\].*with a time zone",
     ),
+    "a time of 64 bits": (
+        {"a0": A, "a1": A, "ts": pa.array([2**63], pa.uint64())},
+        "The column ts has a number beyond 64 bits",
+    ),
+    "a time of more than 64 bits": (
+        {"a0": A, "a1": A, "ts": pa.array([2**62], pa.timestamp("s", "UTC"))},
+        "The column ts has a number beyond 64 bits",
+    ),
+    "no time": (
+        {"a0": A, "a1": A, "ts": pa.array([None], pa.int64())},
+        "column ts: None is no time",
+    ),
     "a late time": ({"a0": A, "a1": A, "ts": [1 << 60]}, "Row 0, column ts: .* is no time"),
 }
 
@@ -217,6 +229,17 @@ def test_statements_have_their_terms_in_place():
         reasoner.apply_arrow(pa.table({"a0": A}), "late")
     with pytest.raises(DataError, match="has no predicate 'other'"):
         reasoner.apply_arrow(table, "other")
+
+
+def test_times_before_1970_are_cut_as_those_of_updates_are():
+    """To the millisecond before, not to the one nearer to 1970."""
+    moment = datetime(1969, 12, 31, 23, 59, 59, 999_999, UTC)
+    rules = '@expires seen(_) after "PT10S" .'
+    one, other = Reasoner.from_rules(rules), Reasoner.from_rules(rules)
+    table = pa.table({"a0": A, "ts": pa.array([moment], pa.timestamp("us", "UTC"))})
+    expected = one.apply([Update("seen", (URIRef("a:a"),), ts=moment)])
+
+    assert other.apply_arrow(table, "seen").frontier == expected.frontier == -1
 
 
 @pytest.mark.parametrize("unit", ["ms", "us", None])
