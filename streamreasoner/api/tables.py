@@ -16,7 +16,6 @@ import pyarrow as pa
 from streamreasoner.errors import EnvironmentSetupError
 from streamreasoner.io.formats.columns.statements import GRAPH, REQUIRED
 from streamreasoner.lang.ast import QUAD, TRIPLE
-from streamreasoner.state.schemas import arg_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +35,8 @@ def argument_names(predicate: str, arity: int) -> tuple[str, ...]:
 
     Those of any other predicate are `a0`, `a1`, and so on, as in the table `trace`.
     """
-    return _STATEMENTS.get(predicate) or arg_columns(arity)
+    # Not by `state.schemas`: a reasoner without a stored state does not import what reads one.
+    return _STATEMENTS.get(predicate, tuple(f"a{position}" for position in range(arity)))
 
 
 def facts_table(

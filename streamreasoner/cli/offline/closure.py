@@ -14,7 +14,6 @@ from streamreasoner.io.formats.registry import message_writer
 from streamreasoner.io.formats.writing.writer import is_rdf
 from streamreasoner.lang.ast import QUAD, TRIPLE
 from streamreasoner.query.facts import in_order
-from streamreasoner.state.schemas import arg_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,7 +150,8 @@ def _write_rows(
     *,
     header: bool,
 ) -> None:
-    names = [*arg_columns(facts.shape[1]), *(_NUMBERS if numbers else [])]
+    names = [f"a{i}" for i in range(facts.shape[1])]
+    names += _NUMBERS if numbers else []
     if not names:
         # A fact without arguments is a line without cells.
         path.write_text("\n" * len(facts), encoding="utf-8")
