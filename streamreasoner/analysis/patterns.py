@@ -27,12 +27,14 @@ _HINTS = (
 
 
 def invalid_patterns(program: Program) -> Iterator[Diagnostic]:
-    """Report constant patterns of `matches` that are not regular expressions."""
+    """Report constant patterns that are not regular expressions."""
     for rule in program.rules:
-        for literal in rule.body:
+        for literal in (*rule.heads, *rule.body):
             for node in walk(literal):
                 match node:
-                    case Call("matches", (_, Constant(term) as constant)) if term.startswith('"'):
+                    case Call("matches" | "replace", (_, Constant(term) as constant, *_)) if (
+                        term.startswith('"')
+                    ):
                         yield from _check(plain_value(constant), constant, program.text)
                     case _:
                         pass

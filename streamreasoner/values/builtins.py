@@ -10,7 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from streamreasoner.values import comparison, numbers, strings, term_functions
+from streamreasoner.values import comparison, numbers
+from streamreasoner.values.datatypes import spaces
+from streamreasoner.values.functions import (
+    conversions,
+    hashes,
+    instants,
+    integers,
+    strings,
+    terms,
+)
 from streamreasoner.values.kinds import (
     ANYTHING,
     INTEGERS,
@@ -94,6 +103,12 @@ def _aggregate(parameter: Kinds, returns: Kinds) -> Signature:
 
 
 _TRUTH: Kinds = frozenset({Kind.BOOLEAN})
+_DECIMALS: Kinds = frozenset({Kind.DECIMAL})
+_DOUBLES: Kinds = frozenset({Kind.DOUBLE})
+_EXACT: Kinds = INTEGERS | _DECIMALS
+_CONVERTIBLE: Kinds = NUMBERS | TEXTS | _TRUTH
+_INSTANTS: Kinds = frozenset({Kind.INSTANT})
+_DURATIONS: Kinds = frozenset({Kind.OTHER})
 
 _OPERATORS: Mapping[str, Callable[..., str | None]] = {
     "+": numbers.add,
@@ -114,12 +129,52 @@ FUNCTIONS: Mapping[str, Builtin[str | None]] = {
     "substring": Builtin((TEXTS, INTEGERS, INTEGERS), TEXTS, 2, 3, strings.substring),
     "lower": _exactly((TEXTS,), TEXTS, strings.lower),
     "upper": _exactly((TEXTS,), TEXTS, strings.upper),
-    "to_string": _exactly((LITERALS,), STRINGS, term_functions.to_string),
-    "to_number": _exactly((NUMBERS | TEXTS,), NUMBERS, term_functions.to_number),
-    "str": _exactly((IRIS | LITERALS,), STRINGS, term_functions.to_text),
-    "datatype": _exactly((LITERALS,), IRIS, term_functions.datatype),
-    "lang": _exactly((LITERALS,), STRINGS, term_functions.language),
-    "skolem": _at_least(1, ANYTHING, frozenset({Kind.BLANK_NODE}), term_functions.skolem),
+    "to_string": _exactly((LITERALS,), STRINGS, terms.to_string),
+    "to_number": _exactly((NUMBERS | TEXTS,), NUMBERS, terms.to_number),
+    "str": _exactly((IRIS | LITERALS,), STRINGS, terms.to_text),
+    "datatype": _exactly((LITERALS,), IRIS, terms.datatype),
+    "lang": _exactly((LITERALS,), STRINGS, terms.language),
+    "strbefore": _exactly((TEXTS, TEXTS), TEXTS, strings.before),
+    "strafter": _exactly((TEXTS, TEXTS), TEXTS, strings.after),
+    "replace": _exactly((TEXTS, TEXTS, TEXTS), TEXTS, strings.replace),
+    "encode_for_uri": _exactly((TEXTS,), STRINGS, strings.encode_for_uri),
+    "md5": _exactly((STRINGS,), STRINGS, hashes.md5),
+    "sha1": _exactly((STRINGS,), STRINGS, hashes.sha1),
+    "sha256": _exactly((STRINGS,), STRINGS, hashes.sha256),
+    "sha384": _exactly((STRINGS,), STRINGS, hashes.sha384),
+    "sha512": _exactly((STRINGS,), STRINGS, hashes.sha512),
+    "floor": _exactly((NUMBERS,), NUMBERS, conversions.floor),
+    "ceil": _exactly((NUMBERS,), NUMBERS, conversions.ceil),
+    "round": _exactly((NUMBERS,), NUMBERS, conversions.nearest),
+    "quotient": _exactly((NUMBERS, NUMBERS), INTEGERS, integers.quotient),
+    "bit_and": _exactly((INTEGERS, INTEGERS), INTEGERS, integers.bit_and),
+    "bit_or": _exactly((INTEGERS, INTEGERS), INTEGERS, integers.bit_or),
+    "bit_xor": _exactly((INTEGERS, INTEGERS), INTEGERS, integers.bit_xor),
+    "bit_not": _exactly((INTEGERS,), INTEGERS, integers.bit_not),
+    "shift_left": _exactly((INTEGERS, INTEGERS), INTEGERS, integers.shift_left),
+    "shift_right": _exactly((INTEGERS, INTEGERS), INTEGERS, integers.shift_right),
+    "to_integer": _exactly((_CONVERTIBLE,), INTEGERS, conversions.to_integer),
+    "to_decimal": _exactly((_CONVERTIBLE,), _DECIMALS, conversions.to_decimal),
+    "to_double": _exactly((_CONVERTIBLE,), _DOUBLES, conversions.to_double),
+    "to_boolean": _exactly((_CONVERTIBLE,), _TRUTH, conversions.to_boolean),
+    "year": _exactly((_INSTANTS,), INTEGERS, instants.year),
+    "month": _exactly((_INSTANTS,), INTEGERS, instants.month),
+    "day": _exactly((_INSTANTS,), INTEGERS, instants.day),
+    "hours": _exactly((_INSTANTS,), INTEGERS, instants.hours),
+    "minutes": _exactly((_INSTANTS,), INTEGERS, instants.minutes),
+    "seconds": _exactly((_INSTANTS,), _DECIMALS, instants.seconds),
+    "timezone": _exactly((_INSTANTS,), _DURATIONS, instants.timezone),
+    "tz": _exactly((_INSTANTS,), STRINGS, instants.zone),
+    "add_duration": _exactly((_INSTANTS, _DURATIONS), _INSTANTS, instants.add_duration),
+    "subtract_duration": _exactly((_INSTANTS, _DURATIONS), _INSTANTS, instants.subtract_duration),
+    "duration_between": _exactly((_INSTANTS, _INSTANTS), _DURATIONS, instants.duration_between),
+    "to_seconds": _exactly((_DURATIONS,), _DECIMALS, instants.to_seconds),
+    "to_duration": _exactly((_EXACT,), _DURATIONS, instants.to_duration),
+    "iri": _exactly((STRINGS | IRIS,), IRIS, terms.iri),
+    "strdt": _exactly((STRINGS, IRIS), LITERALS, terms.with_datatype),
+    "strlang": _exactly((STRINGS, STRINGS), TEXTS, terms.with_language),
+    "canonical": _exactly((ANYTHING,), ANYTHING, spaces.canonical),
+    "skolem": _at_least(1, ANYTHING, frozenset({Kind.BLANK_NODE}), terms.skolem),
 }
 """Built-ins that are values in an expression."""
 
@@ -128,16 +183,19 @@ TESTS: Mapping[str, Builtin[bool | None]] = {
     "starts_with": _exactly((TEXTS, TEXTS), _TRUTH, strings.starts_with),
     "ends_with": _exactly((TEXTS, TEXTS), _TRUTH, strings.ends_with),
     "matches": _exactly((TEXTS, TEXTS), _TRUTH, strings.matches),
-    "is_iri": _exactly((ANYTHING,), _TRUTH, term_functions.is_iri),
-    "is_blank": _exactly((ANYTHING,), _TRUTH, term_functions.is_blank),
-    "is_literal": _exactly((ANYTHING,), _TRUTH, term_functions.is_literal),
-    "is_string": _exactly((ANYTHING,), _TRUTH, term_functions.is_string),
-    "is_number": _exactly((ANYTHING,), _TRUTH, term_functions.is_number),
-    "is_integer": _exactly((ANYTHING,), _TRUTH, term_functions.is_integer),
-    "is_decimal": _exactly((ANYTHING,), _TRUTH, term_functions.is_decimal),
-    "is_double": _exactly((ANYTHING,), _TRUTH, term_functions.is_double),
-    "is_boolean": _exactly((ANYTHING,), _TRUTH, term_functions.is_boolean),
-    "is_instant": _exactly((ANYTHING,), _TRUTH, term_functions.is_instant),
+    "langmatches": _exactly((STRINGS, STRINGS), _TRUTH, terms.language_matches),
+    "same_term": _exactly((ANYTHING, ANYTHING), _TRUTH, terms.same_term),
+    "in_datatype": _exactly((LITERALS, IRIS), _TRUTH, spaces.in_datatype),
+    "is_iri": _exactly((ANYTHING,), _TRUTH, terms.is_iri),
+    "is_blank": _exactly((ANYTHING,), _TRUTH, terms.is_blank),
+    "is_literal": _exactly((ANYTHING,), _TRUTH, terms.is_literal),
+    "is_string": _exactly((ANYTHING,), _TRUTH, terms.is_string),
+    "is_number": _exactly((ANYTHING,), _TRUTH, terms.is_number),
+    "is_integer": _exactly((ANYTHING,), _TRUTH, terms.is_integer),
+    "is_decimal": _exactly((ANYTHING,), _TRUTH, terms.is_decimal),
+    "is_double": _exactly((ANYTHING,), _TRUTH, terms.is_double),
+    "is_boolean": _exactly((ANYTHING,), _TRUTH, terms.is_boolean),
+    "is_instant": _exactly((ANYTHING,), _TRUTH, terms.is_instant),
 }
 """Built-ins that are literals of a body."""
 

@@ -100,6 +100,18 @@ def exact_term(units: int, *, integer: bool) -> str | None:
     return f'"{sign}{whole}{digits}"^^<{XSD_DECIMAL}>'
 
 
+def exact(kind: Type, units: int) -> str:
+    """Canonical xsd:integer or xsd:decimal of a number of units of 1e-18.
+
+    Raises:
+        OutOfRangeError: Its whole part does not fit into 64 bits.
+    """
+    term = exact_term(units, integer=kind is Type.INTEGER)
+    if term is None:
+        raise OutOfRangeError
+    return term
+
+
 def rounded(numerator: int, denominator: int) -> int:
     """A fraction rounded half-even to an integer; `denominator` is not 0."""
     if denominator < 0:
@@ -116,7 +128,7 @@ def add(left: str, right: str) -> str | None:
         return None
     if (kind := max(a.type, b.type)) is Type.DOUBLE:
         return to_ntriples(a.double + b.double)
-    return _exact(kind, a.units + b.units)
+    return exact(kind, a.units + b.units)
 
 
 def subtract(left: str, right: str) -> str | None:
@@ -126,7 +138,7 @@ def subtract(left: str, right: str) -> str | None:
         return None
     if (kind := max(a.type, b.type)) is Type.DOUBLE:
         return to_ntriples(a.double - b.double)
-    return _exact(kind, a.units - b.units)
+    return exact(kind, a.units - b.units)
 
 
 def multiply(left: str, right: str) -> str | None:
@@ -136,7 +148,7 @@ def multiply(left: str, right: str) -> str | None:
         return None
     if (kind := max(a.type, b.type)) is Type.DOUBLE:
         return to_ntriples(a.double * b.double)
-    return _exact(kind, rounded(a.units * b.units, UNITS))
+    return exact(kind, rounded(a.units * b.units, UNITS))
 
 
 def divide(left: str, right: str) -> str | None:
@@ -148,7 +160,7 @@ def divide(left: str, right: str) -> str | None:
         return to_ntriples(_divide(a.double, b.double))
     if b.units == 0:
         return None
-    return _exact(Type.DECIMAL, rounded(a.units * UNITS, b.units))
+    return exact(Type.DECIMAL, rounded(a.units * UNITS, b.units))
 
 
 def remainder(left: str, right: str) -> str | None:
@@ -178,7 +190,7 @@ def power(left: str, right: str) -> str | None:
         exponent = 2 - exponent % 2 if exponent > 0 else 0
     elif exponent > _INT64_BITS:
         raise OutOfRangeError
-    return _exact(Type.INTEGER, base**exponent * UNITS)
+    return exact(Type.INTEGER, base**exponent * UNITS)
 
 
 def negate(operand: str) -> str | None:
@@ -188,7 +200,7 @@ def negate(operand: str) -> str | None:
         return None
     if a.type is Type.DOUBLE:
         return to_ntriples(-a.double)
-    return _exact(a.type, -a.units)
+    return exact(a.type, -a.units)
 
 
 def absolute(operand: str) -> str | None:
@@ -198,14 +210,7 @@ def absolute(operand: str) -> str | None:
         return None
     if a.type is Type.DOUBLE:
         return to_ntriples(abs(a.double))
-    return _exact(a.type, abs(a.units))
-
-
-def _exact(kind: Type, units: int) -> str:
-    term = exact_term(units, integer=kind is Type.INTEGER)
-    if term is None:
-        raise OutOfRangeError
-    return term
+    return exact(a.type, abs(a.units))
 
 
 def _divide(left: float, right: float) -> float:

@@ -24,9 +24,10 @@ from streamreasoner.rdf.vocabulary import (
     XSD_INTEGER_RANGES,
     XSD_STRING,
 )
+from streamreasoner.values.calendar import days
 
 FRACTION_DIGITS = 18
-UNITS = 10**FRACTION_DIGITS
+UNITS: int = 10**FRACTION_DIGITS
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))")
@@ -37,8 +38,6 @@ _TIME = r"T(?:([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])(?:\.([0-9]+))?|(24):0
 _DATE = re.compile(rf"{_DAY}{_TIMEZONE}?")
 _DATE_TIME = re.compile(rf"{_DAY}{_TIME}{_TIMEZONE}?")
 _INT64 = range(-(1 << 63), 1 << 63)
-_MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-_FEBRUARY = 2
 
 
 class ValueKind(IntEnum):
@@ -170,10 +169,10 @@ def _instant(lexical: str, datatype: str) -> TypedValue:
         if datatype == XSD_DATE_TIME_STAMP and zone is None:
             return NO_VALUE
     digits = (decimals or "").rstrip("0")
-    days = _days(int(year), int(month), int(day))
-    if days is None or len(digits) > FRACTION_DIGITS:
+    since = days(int(year), int(month), int(day))
+    if since is None or len(digits) > FRACTION_DIGITS:
         return NO_VALUE
-    seconds = ((days * 24 + int(hour)) * 60 + int(minute)) * 60 + int(second)
+    seconds = ((since * 24 + int(hour)) * 60 + int(minute)) * 60 + int(second)
     return TypedValue(
         ValueKind.INSTANT, seconds - _offset(zone), int(digits.ljust(FRACTION_DIGITS, "0") or "0")
     )
@@ -185,17 +184,3 @@ def _offset(zone: str | None) -> int:
         return 0
     offset = int(zone[1:3]) * 3600 + int(zone[4:6]) * 60
     return -offset if zone[0] == "-" else offset
-
-
-def _days(year: int, month: int, day: int) -> int | None:
-    """Days since 1970-01-01 in the proleptic Gregorian calendar; None for an invalid date.
-
-    Source: Howard Hinnant, chrono-Compatible Low-Level Date Algorithms, days_from_civil.
-    """
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    if day > _MONTH_DAYS[month - 1] + (leap and month == _FEBRUARY):
-        return None
-    shifted = year - (month <= _FEBRUARY)
-    era, of_era = divmod(shifted, 400)
-    of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-    return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468

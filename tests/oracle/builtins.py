@@ -8,6 +8,7 @@ from datetime import datetime
 
 import re2
 
+from oracle import more_builtins
 from oracle.arithmetic import arithmetic, numeral
 from oracle.terms import (
     BOOLEANS,
@@ -167,6 +168,7 @@ FUNCTIONS = {
     "datatype": of_literal(lambda lexical, language, datatype: f"<{datatype}>"),  # noqa: ARG005
     "lang": of_literal(lambda lexical, language, datatype: string(language or "")),  # noqa: ARG005
     "skolem": skolem,
+    **more_builtins.FUNCTIONS,
 }
 TESTS = {
     "contains": of_texts(lambda text, part: part in text),
@@ -186,4 +188,5 @@ TESTS = {
         and literal(term)[0] in BOOLEANS
     ),
     "is_instant": lambda term: isinstance(value(term), datetime),
+    **more_builtins.TESTS,
 }  # fmt: skip

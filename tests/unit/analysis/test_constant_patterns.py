@@ -39,6 +39,13 @@ def test_a_pattern_is_reported_iff_it_does_not_compile(pattern, place):
         assert item.span.column == item.span.start - program.text.index("\n")
 
 
+def test_the_pattern_of_a_replacement_is_checked_too():
+    """In the body and in the head."""
+    program = parse('p(replace(?x, "(", "")) :- e(?x), ?x != replace(?x, "[", "") .')
+
+    assert [item.code for item in invalid_patterns(program)] == ["SR243", "SR243"]
+
+
 @pytest.mark.parametrize("literal", ["matches(?x, ?y)", "contains(?x, '(')", "matches(?x, 5)"])
 def test_only_constant_patterns_are_checked(literal):
     """A pattern from data has no value if it is invalid; another argument is no pattern."""

@@ -9,7 +9,7 @@ import pytest
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.pipeline.warmup import prepare
 from streamreasoner.program import check_text
-from streamreasoner.values import strings
+from streamreasoner.values.functions import strings
 
 PROGRAMS = {
     "one without rules": "",

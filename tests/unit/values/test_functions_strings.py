@@ -10,8 +10,9 @@ from strategies import DOMAIN
 
 from streamreasoner.api.nodes import from_ntriples, to_ntriples
 from streamreasoner.rdf.terms import canonical
-from streamreasoner.values import builtins, strings
+from streamreasoner.values import builtins
 from streamreasoner.values.builtins import apply
+from streamreasoner.values.functions import strings
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 ONE, TWO, THREE = (f'"{i}"^^<{XSD}integer>' for i in (1, 2, 3))

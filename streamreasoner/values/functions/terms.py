@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from hashlib import sha256
 
-from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.errors import TermError
+from streamreasoner.rdf.terms import parse, to_ntriples
 from streamreasoner.rdf.vocabulary import (
+    RDF_DIR_LANG_STRING,
     RDF_LANG_STRING,
     XSD_BOOLEAN,
     XSD_DATE,
@@ -17,6 +19,7 @@ from streamreasoner.rdf.vocabulary import (
     XSD_FLOAT,
     XSD_INTEGER,
     XSD_INTEGER_RANGES,
+    XSD_STRING,
 )
 from streamreasoner.values.literal import canonical, literal, string
 from streamreasoner.values.numbers import NUMERIC, number
@@ -25,6 +28,7 @@ from streamreasoner.values.valuation import ValueKind, value
 SKOLEM_DEPTH = 16
 """Maximum nesting of skolem terms, so that rules that create nodes terminate."""
 
+_LANGUAGE = re.compile(r"[a-zA-Z]{1,8}(?:-[a-zA-Z0-9]{1,8})*")
 _SKOLEM = re.compile(r"_:sk([1-9][0-9]*)\.[0-9a-f]{32}")
 _HEX_DIGITS = 32
 _DEPTH_DIGITS = 3
@@ -79,6 +83,61 @@ def language(term: str) -> str | None:
     """Language tag of a literal, the empty string if it has none."""
     parsed = literal(term)
     return None if parsed is None else canonical(parsed.language or "")
+
+
+def iri(term: str) -> str | None:
+    """The IRI of a text, if it is absolute and valid; an IRI as it is (SPARQL 1.1, 17.4.2.8)."""
+    if is_iri(term):
+        return term
+    text = literal(term)
+    if text is None or text.datatype != XSD_STRING or "\\" in text.lexical:
+        return None
+    try:
+        return str(parse(f"<{text.lexical}>"))
+    except TermError:
+        return None
+
+
+def with_datatype(text: str, name: str) -> str | None:
+    """The literal of a string without a language and a datatype (SPARQL 1.1, 17.4.2.10).
+
+    It may be ill-typed. No value for a datatype of strings with a language.
+    """
+    parsed = literal(text)
+    if parsed is None or parsed.datatype != XSD_STRING or not is_iri(name):
+        return None
+    if name[1:-1] in (RDF_LANG_STRING, RDF_DIR_LANG_STRING):
+        return None
+    plain = canonical(parsed.lexical)
+    return plain if name[1:-1] == XSD_STRING else f"{plain}^^{name}"
+
+
+def with_language(text: str, tag: str) -> str | None:
+    """The string with a language of one without and a language tag (SPARQL 1.1, 17.4.2.11)."""
+    parsed, name = literal(text), literal(tag)
+    if parsed is None or name is None or {parsed.datatype, name.datatype} != {XSD_STRING}:
+        return None
+    if _LANGUAGE.fullmatch(name.lexical) is None:
+        return None
+    return canonical(parsed.lexical, name.lexical.lower())
+
+
+def language_matches(tag: str, wanted: str) -> bool | None:
+    """Whether a language tag is in a range: `*` for any, or the first parts of the tag.
+
+    Source: SPARQL 1.1, section 17.4.3.12; RFC 4647, section 3.3.1, basic filtering.
+    """
+    found, asked = literal(tag), literal(wanted)
+    if found is None or asked is None or {found.datatype, asked.datatype} != {XSD_STRING}:
+        return None
+    if asked.lexical == "*":
+        return found.lexical != ""
+    return f"{found.lexical}-".lower().startswith(f"{asked.lexical}-".lower())
+
+
+def same_term(left: str, right: str) -> bool:
+    """Whether two terms are one, not merely equal as values (SPARQL 1.1, section 17.4.1.8)."""
+    return left == right
 
 
 def skolem(*arguments: str) -> str | None:

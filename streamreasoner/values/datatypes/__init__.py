@@ -1,0 +1,1 @@
+"""Datatypes: their lexical forms, and their values. Invariant: nothing here raises."""

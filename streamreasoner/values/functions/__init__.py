@@ -1,0 +1,1 @@
+"""Functions of terms, by what they are about. Invariant: a function has no value, or a term."""
