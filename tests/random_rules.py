@@ -101,15 +101,19 @@ _TEXTUAL = (
     'concat({a}, "x")', "concat({a}, {c})", "str({a})", "substring({a}, 2)", "lower({a})",
     "substring({a}, 1, 1)", "upper({a})", "to_string({a})", "lang({a})",
 )  # fmt: skip
-_ANY = ("min({a}, {b})", "datatype({a})", "max({a}, {c})", "skolem({a}, {c})", "skolem({a})")
-_EXPRESSIONS = tuple(each for three in zip(_NUMERIC, _TEXTUAL * 2, _ANY * 3) for each in three)  # noqa: B905
+_ANY = (
+    "min({a}, {b})", "datatype({a})", "max({a}, {c})", "skolem({a}, {c})", "skolem({a})",
+    "coalesce({a} + 1, length({a}), {c})", "if(({a} < 2 | not is_number({a} * 2)), {c}, {a})",
+)  # fmt: skip
+_EXPRESSIONS = tuple(each for three in zip(_NUMERIC, _TEXTUAL * 2, _ANY * 2) for each in three)  # noqa: B905
 _NO_NUMBERS = (*_TEXTUAL, "datatype({a})", "skolem({a}, {c})", "skolem({a})")
 # In a rule that may feed itself values must not grow without end: each has a bound.
 _BOUNDED = (
     ("{a} + 1", "{a} < 3"), ("{a} % 2", None), ("min({a}, {b})", None), ("str({a})", None),
     ("length({a})", None), ("{a} + 1.5", "{a} <= 2"), ("upper({a})", None), ("abs({a})", None),
     ('concat({a}, "x")', "length({a}) < 3"), ("max({a}, {c})", None), ("datatype({a})", None),
-    ("skolem({a})", "not is_blank({a})"), ("to_number({a})", None), ("substring({a}, 2)", None),
+    ("skolem({a})", "not is_blank({a})"), ("if({a} < 2, {a} + 1, {c})", None),
+    ("to_number({a})", None), ("substring({a}, 2)", None),
 )  # fmt: skip
 _TESTS = (
     "is_iri({a})", "is_number({a})", 'contains({a}, "x")', "is_literal({a})", "is_string({a})",

@@ -23,7 +23,7 @@ from streamreasoner.values.numbers import Type, number
 from streamreasoner.values.valuation import ValueKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 PLACES: Mapping[str, Mapping[int, Kinds]] = {ast.TRIPLE: {1: IRIS}, ast.QUAD: {1: IRIS, 3: NODES}}
@@ -53,7 +53,9 @@ def kinds_of_variables(rule: ast.Rule) -> dict[str, Kinds]:
     return known
 
 
-def kinds_of(expression: ast.Expression, known: Mapping[str, Kinds]) -> Kinds:  # noqa: PLR0911
+def kinds_of(  # noqa: C901, PLR0911 - one case each
+    expression: ast.Expression, known: Mapping[str, Kinds]
+) -> Kinds:
     """Return the possible kinds of an expression, given those of its variables."""
     match expression:
         case ast.Constant(term):
@@ -69,14 +71,22 @@ def kinds_of(expression: ast.Expression, known: Mapping[str, Kinds]) -> Kinds:  
         case ast.Call("abs", (operand,)):
             return _numbers(operand, known)
         case ast.Call("min" | "max", arguments) if arguments:
-            kinds = frozenset(kind for argument in arguments for kind in kinds_of(argument, known))
-            return (kinds & ORDERED) or ORDERED
+            return (_any(arguments, known) & ORDERED) or ORDERED
+        case ast.Call("coalesce", arguments) if arguments:
+            return _any(arguments, known)
+        case ast.Conditional(_, then, otherwise):
+            return _any((then, otherwise), known)
         case ast.Call(name, _):
             return FUNCTIONS[name].returns if name in FUNCTIONS else ANYTHING
         case ast.Aggregate(name, _):
             return AGGREGATES[name].returns if name in AGGREGATES else ANYTHING
         case _:
             assert_never(expression)
+
+
+def _any(expressions: Iterable[ast.Expression], known: Mapping[str, Kinds]) -> Kinds:
+    """Return the kinds that one of several expressions can have."""
+    return frozenset(kind for each in expressions for kind in kinds_of(each, known))
 
 
 def kind_of(term: str) -> Kind:

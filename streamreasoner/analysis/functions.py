@@ -5,7 +5,15 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.ast import Aggregate, Atom, Call, Disjunction, Negation, children, walk
+from streamreasoner.lang.ast import (
+    Aggregate,
+    Atom,
+    Call,
+    Conditional,
+    Disjunction,
+    Negation,
+    children,
+)
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.values.builtins import AGGREGATES, FUNCTIONS, MAX_ARGUMENTS, NAMES, TESTS
 
@@ -42,8 +50,11 @@ def _literal(literal: Literal) -> Iterator[Diagnostic]:
 
 
 def _expression(expression: Expression, *, aggregates: bool) -> Iterator[Diagnostic]:
-    for node in walk(expression):
+    for node in _expressions(expression):
         match node:
+            case Conditional(condition):
+                for literal in condition:
+                    yield from _literal(literal)
             case Call(name, arguments):
                 yield from _call(node, name, len(arguments))
             case Aggregate(name, arguments, distinct=distinct):
@@ -64,6 +75,16 @@ def _expression(expression: Expression, *, aggregates: bool) -> Iterator[Diagnos
                     yield from _count(node, AGGREGATES[name], len(arguments))
             case _:
                 pass
+
+
+def _expressions(expression: Expression) -> Iterator[Expression]:
+    """Yield an expression and those in it, in textual order, without those of conditions."""
+    yield expression
+    below = children(expression)
+    if isinstance(expression, Conditional):
+        below = (expression.then, expression.otherwise)
+    for child in below:
+        yield from _expressions(child)  # type: ignore[arg-type]
 
 
 def _call(call: Call, name: str, count: int) -> Iterator[Diagnostic]:

@@ -114,9 +114,10 @@ class _Types:
                 message = f"arithmetic with {self._describe(operand)}, which is not a number"
                 yield Diagnostic("SR241", message, operand.span, hint)
         match node:
-            case ast.BinaryOperation("/" | "%" as operator, _, ast.Constant(term) as divisor):
+            case ast.BinaryOperation("/" | "%" as operator, left, ast.Constant(term) as divisor):
                 value = number(term)
-                if value is not None and self._kinds(divisor) != {Kind.DOUBLE} and not value.units:
+                exact = all(self._kinds(side) != {Kind.DOUBLE} for side in (left, divisor))
+                if value is not None and exact and not value.units:
                     message = f"`{operator}` by zero has no value"
                     hint = "exact numbers cannot be divided by zero; doubles can: 0e0"
                     yield Diagnostic("SR245", message, divisor.span, hint)

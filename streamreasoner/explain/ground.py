@@ -10,7 +10,7 @@ from streamreasoner.lang import ast
 from streamreasoner.lang.binding import is_bound
 from streamreasoner.plan.expressions import application
 from streamreasoner.query.facts import Fact
-from streamreasoner.values.builtins import apply
+from streamreasoner.values.formula import compute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -44,7 +44,7 @@ def value(expression: ast.Expression, bindings: Bindings) -> str | None:
         case _:
             function, arguments = application(expression)
             terms = values(arguments, bindings)
-            return None if terms is None else apply(function, terms)
+            return None if terms is None else compute(function, terms)
 
 
 def values(expressions: Iterable[ast.Expression], bindings: Bindings) -> tuple[str, ...] | None:
@@ -112,7 +112,7 @@ def _valued(literal: _Node, bindings: Bindings) -> _Node:
     return _changed(literal, change)
 
 
-def _changed(node: _Node, change: Callable[[Any], Any]) -> _Node:
+def _changed(node: _Node, change: Callable[[Any], Any]) -> _Node:  # noqa: PLR0911
     """A node with other nodes directly below."""
     match node:
         case ast.BinaryOperation(_, left, right) | ast.Comparison(left, _, right):
@@ -121,6 +121,14 @@ def _changed(node: _Node, change: Callable[[Any], Any]) -> _Node:
             return replace(node, operand=change(inner))
         case ast.Call(_, arguments) | ast.Atom(_, arguments) | ast.Aggregate(_, arguments):
             return replace(node, arguments=tuple(map(change, arguments)))
+        case ast.Conditional(condition, then, otherwise):
+            conditions = tuple(map(change, condition))
+            sides = change(then), change(otherwise)
+            return replace(node, condition=conditions, then=sides[0], otherwise=sides[1])
+        case ast.Disjunction(alternatives):
+            return replace(
+                node, alternatives=tuple(tuple(map(change, each)) for each in alternatives)
+            )
         case ast.Negation(atom):
             return replace(node, atom=change(atom))
         case _:

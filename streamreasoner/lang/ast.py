@@ -106,6 +106,16 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Conditional:
+    """`if(condition, then, otherwise)`; the condition is a conjunction without atoms."""
+
+    condition: tuple[Literal, ...]
+    then: Expression
+    otherwise: Expression
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate:
     """An aggregate over the group of the other head arguments, e.g. `count(distinct ?y)`."""
 
@@ -166,7 +176,7 @@ class Disjunction:
 
 
 Term: TypeAlias = Constant | Variable | Wildcard
-Expression: TypeAlias = Term | BinaryOperation | UnaryMinus | Call | Aggregate
+Expression: TypeAlias = Term | BinaryOperation | UnaryMinus | Call | Conditional | Aggregate
 Literal: TypeAlias = Atom | Negation | Comparison | Disjunction | Call
 
 
@@ -319,7 +329,7 @@ def messages(programs: Iterable[Program]) -> Iterator[Message]:
         yield from (item for item in program.directives if isinstance(item, Message))
 
 
-def children(node: Expression | Literal) -> tuple[Expression | Literal, ...]:
+def children(node: Expression | Literal) -> tuple[Expression | Literal, ...]:  # noqa: PLR0911
     """Return the nodes directly below `node`, in textual order."""
     match node:
         case Constant() | Variable() | Wildcard():
@@ -330,6 +340,8 @@ def children(node: Expression | Literal) -> tuple[Expression | Literal, ...]:
             return (operand,)
         case Call(_, arguments) | Aggregate(_, arguments) | Atom(_, arguments):
             return arguments
+        case Conditional(condition, then, otherwise):
+            return (*condition, then, otherwise)
         case Negation(atom):
             return (atom,)
         case Disjunction(alternatives):

@@ -149,6 +149,22 @@ class Builder:
         name, arguments = children
         return _Application(str(name), arguments, span, distinct=True)
 
+    def conditional(self, span: ast.Span, children: list[_Item]) -> ast.Conditional:
+        """Read `if(?x < 1, ?x, 1)`; no fact can satisfy the condition."""
+        condition, then, otherwise = children
+        literals = self._literals((condition,))
+        for literal in literals:
+            for node in ast.walk(literal):
+                if isinstance(node, ast.Atom):
+                    self._report(
+                        "SR107",
+                        f"atom '{node.predicate}' in the condition of an `if`",
+                        node.span,
+                        "a condition is made of comparisons and tests; write two alternatives:"
+                        " `(a(?x), ?y = 1 | not a(?x), ?y = 2)`",
+                    )
+        return ast.Conditional(literals, self._expression(then), self._expression(otherwise), span)
+
     def triple(self, span: ast.Span, children: list[_Item | ast.Span]) -> ast.Atom:
         """Read `[?s, ?p, ?o]`, `[?s, a, ?o]` or `[?s, ?p, ?o, ?g]`."""
         arguments: list[ast.Expression] = []

@@ -127,6 +127,10 @@ def print_expression(
             text = f"-{print_expression(operand, prefixes, _SIGN)}"
         case ast.Call():
             return print_call(expression, prefixes)
+        case ast.Conditional(condition, then, otherwise):
+            tested = _conjunction(condition, prefixes)
+            tested = f"({tested})" if len(condition) > 1 else tested
+            return f"if({tested}, {_arguments((then, otherwise), prefixes)})"
         case ast.Aggregate(name, arguments, distinct=distinct):
             return f"{name}({'distinct ' if distinct else ''}{_arguments(arguments, prefixes)})"
         case _:

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, assert_never
 
 from streamreasoner.lang import ast
 from streamreasoner.plan.algebra import Equation, Extend, PlanError, Relation
+from streamreasoner.plan.formulas import COALESCE, formula
 from streamreasoner.plan.operands import COPY, NEGATE, Column, Computation, Operand, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from streamreasoner.values.formula import Function
 
 
 class Names:
@@ -33,7 +36,7 @@ class Names:
                 return Column(name)
             case ast.Constant(term):
                 return Value(term)
-            case ast.BinaryOperation() | ast.UnaryMinus() | ast.Call():
+            case ast.BinaryOperation() | ast.UnaryMinus() | ast.Call() | ast.Conditional():
                 return self._column(expression)
             case ast.Wildcard() | ast.Aggregate():
                 raise PlanError(f"{expression} has no value.")
@@ -77,7 +80,7 @@ class Extension:
         self.relation = relation
         self._names = Names(equations)
         self._done: set[str] = set()
-        self._computed: dict[tuple[str, tuple[Operand, ...]], Column] = {}
+        self._computed: dict[tuple[Function, tuple[Operand, ...]], Column] = {}
 
     @property
     def pending(self) -> list[Equation]:
@@ -108,9 +111,13 @@ class Extension:
         return operand
 
 
-def application(expression: ast.Expression) -> tuple[str, tuple[ast.Expression, ...]]:
+def application(expression: ast.Expression) -> tuple[Function, tuple[ast.Expression, ...]]:
     """The function of an expression, and what it is applied to."""
     match expression:
+        case ast.Call(function) if function == COALESCE:
+            return formula(expression)
+        case ast.Conditional():
+            return formula(expression)
         case ast.BinaryOperation(operator, left, right):
             return operator, (left, right)
         case ast.UnaryMinus(operand):

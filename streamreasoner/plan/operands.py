@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from streamreasoner.values.comparison import Operator
+    from streamreasoner.values.formula import Function
 
 COPY = "copy"
 """The identity built-in, for `?x = ?y` where nothing else binds ?x."""
@@ -112,7 +113,7 @@ class Computation:
     """
 
     column: str
-    function: str
+    function: Function
     arguments: tuple[Operand, ...]
 
     @property

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 from streamreasoner.plan.operands import COPY, Comparison, Test, Value
 from streamreasoner.values import builtins
 from streamreasoner.values.comparison import compare
+from streamreasoner.values.formula import compute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +42,7 @@ def value(computation: Computation, terms: Mapping[str, str]) -> str | None:
     operands = [term(operand, terms) for operand in computation.arguments]
     if computation.function == COPY:
         return operands[0]
-    return builtins.apply(computation.function, operands)
+    return compute(computation.function, operands)
 
 
 def holds(condition: Comparison | Test, terms: Mapping[str, str]) -> bool:

@@ -173,6 +173,7 @@ FUNCTIONS: Mapping[str, Builtin[str | None]] = {
     "iri": _exactly((STRINGS | IRIS,), IRIS, terms.iri),
     "strdt": _exactly((STRINGS, IRIS), LITERALS, terms.with_datatype),
     "strlang": _exactly((STRINGS, STRINGS), TEXTS, terms.with_language),
+    "coalesce": _at_least(1, ANYTHING, ANYTHING, terms.first),
     "canonical": _exactly((ANYTHING,), ANYTHING, spaces.canonical),
     "skolem": _at_least(1, ANYTHING, frozenset({Kind.BLANK_NODE}), terms.skolem),
 }

@@ -9,7 +9,9 @@ from streamreasoner.lang.ast import (
     BinaryOperation,
     Call,
     Comparison,
+    Conditional,
     Constant,
+    Disjunction,
     Negation,
     UnaryMinus,
     Variable,
@@ -17,7 +19,7 @@ from streamreasoner.lang.ast import (
 )
 
 
-def term(expression, bindings):
+def term(expression, bindings):  # noqa: PLR0911
     """The canonical term of an expression, or of what is aggregated; None if it has no value."""
     match expression:
         case Constant(text):
@@ -28,10 +30,38 @@ def term(expression, bindings):
             return arithmetic("-", [term(operand, bindings)])
         case BinaryOperation(operator, left, right):
             return arithmetic(operator, [term(left, bindings), term(right, bindings)])
+        case Call("coalesce", arguments):
+            values = (term(argument, bindings) for argument in arguments)
+            return next((each for each in values if each is not None), None)
+        case Conditional(condition, then, otherwise):
+            truth = conjunction(condition, bindings)
+            return None if truth is None else term(then if truth else otherwise, bindings)
         case Call(function, arguments):
             return call(function, [term(argument, bindings) for argument in arguments])
         case Aggregate(_, (operand,)):
             return term(operand, bindings)
+
+
+def conjunction(literals, bindings):
+    """The truth of the conditions of an `if`: False if one is, else None if one has no value."""
+    found = {truth(each, bindings) for each in literals}
+    return False if False in found else None if None in found else True
+
+
+def truth(literal, bindings):
+    """The truth of a condition of an `if`: True, False or None."""
+    match literal:
+        case Comparison(left, operator, right):
+            terms = term(left, bindings), term(right, bindings)
+            return None if None in terms else compare(terms[0], operator, terms[1])
+        case Call(function, arguments):
+            return test(function, [term(each, bindings) for each in arguments])
+        case Negation(inner):
+            found = truth(inner, bindings)
+            return None if found is None else not found
+        case Disjunction(alternatives):
+            found = {conjunction(each, bindings) for each in alternatives}
+            return True if True in found else None if None in found else False
 
 
 def assigned(rule, bindings):

@@ -462,6 +462,7 @@ FUNCTIONS = {
     "strdt": strdt,
     "strlang": strlang,
     "canonical": canonical,
+    "coalesce": lambda first, *_: first,
 }
 TESTS = {
     "langmatches": langmatches,

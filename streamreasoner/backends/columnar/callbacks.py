@@ -6,6 +6,7 @@ Invariant: an exception never propagates through a kernel; it is stored until th
 from __future__ import annotations
 
 import ctypes
+from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakMethod
 
@@ -15,6 +16,7 @@ from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.plan.operands import COPY, NEGATE
 from streamreasoner.values import builtins
 from streamreasoner.values.builtins import FUNCTIONS, MAX_ARGUMENTS, TESTS
+from streamreasoner.values.formula import compute
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.rdf.dictionary import Dictionary
+    from streamreasoner.values.formula import Function
     from streamreasoner.values.value_columns import Values
 
 T = TypeVar("T")
@@ -33,6 +36,18 @@ NAMES = (
 )  # fmt: skip
 CODES = {name: code for code, name in enumerate(NAMES)}
 _FIRST_TEST = len(NAMES) - len(TESTS)
+_free_codes = count(len(NAMES))
+_codes: dict[Function, int] = {}
+_formulas: dict[int, Function] = {}
+
+
+def code_of(function: Function) -> int:
+    """The code of a built-in, or of a formula, which has one from now on."""
+    if isinstance(function, str):
+        return CODES[function]
+    code = _codes.setdefault(function, next(_free_codes))
+    _formulas[code] = function
+    return code
 
 
 def weakly(method: Callable[..., T]) -> Callable[..., T]:
@@ -84,6 +99,8 @@ class Builtins:
                     self._overflowed()
                 return self._intern(term)
             terms = self._dictionary.decode(self.arguments[:argument]).to_pylist()
+            if (formula := _formulas.get(code)) is not None:
+                return self._intern(compute(formula, terms, self._overflowed))
             if code >= _FIRST_TEST:
                 holds = builtins.test(NAMES[code], terms)
                 return layout.NO_VALUE if holds is None else int(holds)

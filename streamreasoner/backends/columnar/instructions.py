@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.columnar.callbacks import CODES
+from streamreasoner.backends.columnar.callbacks import code_of
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.errors import ProgramError
 from streamreasoner.plan.algebra import Age, Arrangement
@@ -130,7 +130,7 @@ class Instructions:
                 start = (layout.COMPARE, _SATISFYING[operator], 0)
                 arguments: tuple[Operand, ...] = (left_operand, right_operand)
             case Test(function, arguments, negated):
-                start = (layout.HOLDS, CODES[function], int(not negated))
+                start = (layout.HOLDS, code_of(function), int(not negated))
         return left.with_condition(self._condition(start, arguments, left.slots))
 
     def extend(self, computation: Computation, left: Fragment) -> Fragment:
@@ -138,7 +138,7 @@ class Instructions:
         slots = dict(left.slots)
         kind = layout.MATCH if computation.column in slots else layout.COMPUTE
         slot = slots.setdefault(computation.column, len(slots))
-        start = (kind, CODES[computation.function], slot)
+        start = (kind, code_of(computation.function), slot)
         condition = self._condition(start, computation.arguments, left.slots)
         return replace(left.with_condition(condition), slots=slots)
 

@@ -13,12 +13,11 @@ from streamreasoner.lang.ast import NOWHERE, Constant, bracketed
 from streamreasoner.lang.constants import RDF_TYPE
 from streamreasoner.lang.printer import print_expression, print_literal
 from streamreasoner.plan import algebra, operands
+from streamreasoner.plan.print.formulas import INFIX, FormulaText
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-
-_INFIX = frozenset({"+", "-", "*", "/", "%", "**"})
 _INDENT = "  "
 
 
@@ -123,14 +122,17 @@ class Text:
         """A new column and its value, or the required value of an existing column."""
         arguments = [self.operand(argument) for argument in computation.arguments]
         match computation.function:
-            case operator if operator in _INFIX:
+            case operator if operator in INFIX:
                 value = f" {operator} ".join(arguments)
             case function if function == operands.NEGATE:
                 value = f"-{arguments[0]}"
             case function if function == operands.COPY:
                 value = arguments[0]
-            case function:
+            case str() as function:
                 value = f"{function}({', '.join(arguments)})"
+            case formula:
+                text = FormulaText(arguments, lambda term: self.operand(operands.Value(term)))
+                value = text.formula(formula)
         return f"{self.column(computation.column)} {'==' if checks else ':='} {value}"
 
     def _node(self, node: algebra.Relation) -> str:  # noqa: PLR0911 - one case each

@@ -140,6 +140,11 @@ def same_term(left: str, right: str) -> bool:
     return left == right
 
 
+def first(*terms: str) -> str:
+    """The first term: `coalesce` where all have a value."""
+    return terms[0]
+
+
 def skolem(*arguments: str) -> str | None:
     """The blank node `_:sk<depth>.<hash>` for these terms; None if nested too deeply.
 

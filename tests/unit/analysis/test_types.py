@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from oracle import holds
 from oracle.expressions import term
@@ -234,6 +234,7 @@ RULES = (
     st.lists(st.sampled_from(DOMAIN), min_size=3, max_size=3, unique=True),
     st.lists(st.sampled_from(RULES), min_size=1, max_size=6),
 )
+@example([f'"2.5E0"^^<{XSD}double>', f'"0"^^<{XSD}integer>', '"x"'], ["p({} / {}) :- e(1) ."])
 def test_what_is_reported_never_matches(terms, forms):
     """An expression of different constants that is refused has no value, a condition is not met."""
     program = parse("\n".join(form.format(*terms) for form in forms))

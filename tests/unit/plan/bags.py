@@ -17,6 +17,7 @@ from oracle.expressions import term
 from streamreasoner.lang.ast import Aggregate, Variable, variables
 from streamreasoner.plan import algebra as ra
 from streamreasoner.plan.operands import Column, Comparison, Same, Test, Value
+from streamreasoner.values.formula import compute
 
 OPERATORS = {"+", "-", "*", "/", "%", "**"}
 
@@ -161,7 +162,11 @@ def _computed(row, computation):
         case operator if operator in OPERATORS:
             return arithmetic.arithmetic(operator, operands)
         case function:
-            return call(function, operands)
+            return (
+                call(function, operands)
+                if isinstance(function, str)
+                else compute(function, operands)
+            )
 
 
 def _satisfies(row, condition):

@@ -34,6 +34,7 @@ from streamreasoner.plan.algebra import Arrangement
 from streamreasoner.plan.operands import COPY, Column, Comparison, Test, Value
 from streamreasoner.values import builtins
 from streamreasoner.values.comparison import compare
+from streamreasoner.values.formula import compute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from streamreasoner.backends.spark.tables.committed import CommittedState
     from streamreasoner.plan.algebra import Age, Delta, Scan
     from streamreasoner.plan.operands import Computation, Operand, Pattern
+    from streamreasoner.values.formula import Function
 
 
 _TEXT = "text"
@@ -344,8 +346,8 @@ def holds(condition: Comparison | Test) -> Callable[..., bool]:
     return lambda left, right: accepts(compare(left, right))
 
 
-def value_of(function: str, overflowed: Callable[[], object]) -> Callable[..., str | None]:
+def value_of(function: Function, overflowed: Callable[[], object]) -> Callable[..., str | None]:
     """A function of canonical terms that computes a value, and calls *overflowed* on overflow."""
     if function == COPY:
         return lambda term: term
-    return lambda *terms: builtins.apply(function, terms, overflowed)
+    return lambda *terms: compute(function, terms, overflowed)
