@@ -58,6 +58,8 @@ CATALOGUE = {
     "SR250": "The pattern of an @expires has constants and wildcards only.",
     "SR251": "A fact matches at most one @expires.",
     "SR252": "A fact that the program states does not expire.",
+    "SR260": "A query is SPARQL 1.1.",
+    "SR261": "A query uses the part of SPARQL that rules can keep up to date.",
     "SR301": "No predicate depends on its own negation.",
     "SR302": "No predicate depends on itself through an aggregate, except a min or max on its own.",
     "SR501": "A variable that occurs only once constrains nothing.",

@@ -1,0 +1,489 @@
+"""rdflib's parse tree to the algebra (sections 18.2.2 to 18.2.5). Invariant: nothing is dropped."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
+
+import rdflib
+from pyparsing import ParseResults
+
+from streamreasoner.errors import TermError
+from streamreasoner.lang.ast import Constant, Variable
+from streamreasoner.rdf import terms
+from streamreasoner.sparql.algebra import (
+    Aggregation,
+    Alternative,
+    Apply,
+    BasicGraphPattern,
+    Exists,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Inverse,
+    Join,
+    LeftJoin,
+    Minus,
+    Negated,
+    Order,
+    Query,
+    Repeat,
+    Select,
+    Sequence,
+    Service,
+    TriplePattern,
+    Union,
+    Values,
+    in_scope,
+    mentioned,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from streamreasoner.lang.ast import Span
+    from streamreasoner.sparql.algebra import Expression, Path, Pattern, Term
+    from streamreasoner.sparql.places import QueryPlaces
+
+_FORMS = {
+    "SelectQuery": "SELECT",
+    "ConstructQuery": "CONSTRUCT",
+    "AskQuery": "ASK",
+    "DescribeQuery": "DESCRIBE",
+}
+_EMPTY = BasicGraphPattern(())
+_ARGUMENTS = (
+    "arg",
+    "arg1",
+    "arg2",
+    "arg3",
+    "text",
+    "start",
+    "length",
+    "pattern",
+    "replacement",
+    "flags",
+)
+
+
+class TreeReader:
+    """Reads the parse tree of one query.
+
+    Args:
+        places: Finds its words.
+    """
+
+    def __init__(self, places: QueryPlaces) -> None:
+        self._places = places
+        self._prefixes: dict[str, str] = {}
+        self._base = ""
+        self._blank: dict[rdflib.BNode, str] = {}
+        self._invented = 0
+        self._aggregations: list[tuple[Variable, Aggregation]] | None = None
+
+    def query(self, prologue: Iterable[Any], body: Any) -> Query:
+        """Read a query; raises a ProgramError for what cannot be read."""
+        for declaration in prologue:
+            iri = urljoin(self._base, str(declaration.iri))
+            if declaration.name == "Base":
+                self._base = iri
+            else:
+                self._prefixes[str(declaration.prefix or "")] = iri
+        form = _FORMS[body.name]
+        select = self._select(body, form)
+        template = self._triples(body.template or ())
+        if form == "CONSTRUCT" and body.template is None and body.where is not None:
+            template = self._triples(part for block in body.where.part for part in block.triples)
+        dataset = self._places.first("FROM") if body.datasetClause else None
+        return Query(
+            form,
+            select,
+            tuple(template),
+            frozenset(self._blank.values()),
+            dataset,
+            tuple(self._prefixes.items()),
+        )
+
+    def _select(self, node: Any, form: str = "SELECT") -> Select:
+        """A query or sub-query: grouping, HAVING, VALUES, expressions, in this order."""
+        span = self._places.next(form)
+        outer, self._aggregations = self._aggregations, []
+        projection = [
+            (
+                self._variable(each.var or each.evar),
+                self._expression(each.expr) if each.evar else None,
+            )
+            for each in node.projection or ()
+        ]
+        where = self._group(node.where) if node.where is not None else _EMPTY
+        keys: list[Variable] = []
+        for condition in node.groupby.condition if node.groupby else ():
+            where, key = self._key(where, condition)
+            keys.append(key)
+        having = [self._expression(each) for each in (node.having.condition if node.having else ())]
+        conditions = [
+            Order(self._expression(each.expr), str(each.order or "").upper() == "DESC")
+            for each in (node.orderby.condition if node.orderby else ())
+        ]
+        results, self._aggregations = self._aggregations, outer
+        pattern: Pattern = where
+        if results or node.groupby:
+            place = self._places.next("GROUP") if node.groupby else results[0][1].span
+            self._only_keys(
+                keys, results, projection, [*having, *(each.expression for each in conditions)]
+            )
+            pattern = Group(where, tuple(keys), tuple(results), place)
+        for condition in having:
+            pattern = Filter(condition, pattern)
+        if node.valuesClause is not None:
+            pattern = self._join(pattern, self._values(node.valuesClause))
+        for variable, expression in projection:
+            if expression is not None:
+                pattern = self._extend(pattern, variable, expression)
+        variables = (
+            [variable for variable, _ in projection] if projection else self._star(node, pattern)
+        )
+        limits = node.limitoffset
+        offset = 0 if limits is None or limits.offset is None else int(limits.offset)
+        limit = None if limits is None or limits.limit is None else int(limits.limit)
+        return Select(
+            pattern,
+            tuple({each.name: each for each in variables}.values()),
+            str(node.modifier or "").upper(),
+            tuple(conditions),
+            offset,
+            limit,
+            span,
+            self._places.first("ORDER" if node.orderby else "OFFSET" if limit is None else "LIMIT"),
+        )
+
+    def _star(self, node: Any, pattern: Pattern) -> list[Variable]:
+        if node.groupby is not None:
+            raise self._places.refusal(
+                "SR260",
+                "SELECT * has no GROUP BY",
+                self._places.first("GROUP"),
+                "name the variables",
+            )
+        return [
+            each
+            for name, each in in_scope(pattern).items()
+            if name not in set(self._blank.values())
+        ]
+
+    def _key(self, where: Pattern, condition: Any) -> tuple[Pattern, Variable]:
+        if isinstance(condition, rdflib.Variable):
+            return where, self._variable(condition)
+        named = getattr(condition, "name", "") == "GroupAs"
+        expression = self._expression(condition.expr if named else condition)
+        if named and condition.var is not None:
+            variable = self._variable(condition.var)
+        elif isinstance(expression, Variable):
+            return where, expression
+        else:
+            variable = self._new("key", expression.span)
+        return Extend(where, variable, expression), variable
+
+    def _only_keys(
+        self,
+        keys: Collection[Variable],
+        results: Collection[tuple[Variable, Aggregation]],
+        projection: Iterable[tuple[Variable, Expression | None]],
+        others: Iterable[Expression],
+    ) -> None:
+        """A grouped query has no other variables than keys and what its expressions name."""
+        known = {each.name for each in keys} | {each.name for each, _ in results}
+        for variable, expression in projection:
+            self._known(variable if expression is None else expression, known)
+            known.add(variable.name)
+        for expression in others:
+            self._known(expression, known)
+
+    def _known(self, expression: Expression, known: set[str]) -> None:
+        for name in sorted(mentioned(expression) - known):
+            raise self._places.refusal(
+                "SR260",
+                f"?{name} is neither grouped nor aggregated",
+                self._places.first(f"?{name}"),
+                f"add `GROUP BY ?{name}`, or aggregate it: `(MIN(?{name}) AS ?least)`",
+            )
+
+    def _group(self, node: Any) -> Pattern:
+        """A group graph pattern (section 18.2.2.6): its filters are about all of it."""
+        pattern, condition = self._parts(node)
+        return pattern if condition is None else Filter(condition, pattern)
+
+    def _parts(self, node: Any) -> tuple[Pattern, Expression | None]:
+        """A group graph pattern without its filters, and their conjunction."""
+        if node.name == "SubSelect":
+            return self._select(node), None
+        pattern: Pattern = _EMPTY
+        condition: Expression | None = None
+        for part in node.part or ():
+            if part.name == "Filter":
+                other = self._expression(part.expr)
+                condition = (
+                    other if condition is None else Apply("&&", (condition, other), _span(other))
+                )
+            else:
+                pattern = self._with_part(pattern, part)
+        return pattern, condition
+
+    def _with_part(self, pattern: Pattern, part: Any) -> Pattern:  # noqa: PLR0911 - one for each
+        """A group with one more part, which is no filter."""
+        match part.name:
+            case "TriplesBlock":
+                block = BasicGraphPattern(tuple(self._triples(part.triples)))
+                return self._join(pattern, block)
+            case "OptionalGraphPattern":
+                span = self._places.next("OPTIONAL")
+                right, condition = self._parts(part.graph)
+                return LeftJoin(pattern, right, condition, span)
+            case "MinusGraphPattern":
+                span = self._places.next("MINUS")
+                return Minus(pattern, self._group(part.graph), span)
+            case "GroupOrUnionGraphPattern":
+                return self._join(pattern, reduce(Union, map(self._group, part.graph)))
+            case "GraphGraphPattern":
+                span = self._places.next("GRAPH")
+                name = self._term(part.term)
+                return self._join(pattern, Graph(name, self._group(part.graph), span))
+            case "InlineData":
+                return self._join(pattern, self._values(part))
+            case "Bind":
+                expression = self._expression(part.expr)
+                return self._extend(pattern, self._variable(part.var), expression)
+            case _:
+                service = Service(self._term(part.term), self._places.next("SERVICE"))
+                return self._join(pattern, service)
+
+    def _extend(self, pattern: Pattern, variable: Variable, expression: Expression) -> Extend:
+        if variable.name in in_scope(pattern):
+            message = f"?{variable.name} is bound already"
+            hint = "give the value of the expression a name of its own"
+            raise self._places.refusal("SR260", message, variable.span, hint)
+        return Extend(pattern, variable, expression)
+
+    def _join(self, left: Pattern, right: Pattern) -> Pattern:
+        """A join; adjacent triple patterns are one basic graph pattern."""
+        match left, right:
+            case BasicGraphPattern(first), BasicGraphPattern(second):
+                return BasicGraphPattern(first + second)
+            case BasicGraphPattern(()), _:
+                return right
+            case Join(before, BasicGraphPattern(first)), BasicGraphPattern(second):
+                return Join(before, BasicGraphPattern(first + second))
+            case _:
+                return Join(left, right)
+
+    def _values(self, node: Any) -> Values:
+        span = self._places.next("VALUES")
+        variables = tuple(self._variable(each) for each in node.var or ())
+        rows = []
+        for value in node.value or ():
+            row = _listed(value) if variables else []
+            if len(row) != len(variables):
+                message = f"a row of VALUES has {len(row)} values for {len(variables)} variables"
+                raise self._places.refusal("SR260", message, span)
+            rows.append(tuple(None if _is_word(each) else self._constant(each) for each in row))
+        return Values(variables, tuple(rows), span)
+
+    def _triples(self, blocks: Iterable[Any]) -> list[TriplePattern]:
+        found = []
+        for block in blocks:
+            parts = list(block)
+            for start in range(0, len(parts), 3):
+                subject, predicate, value = parts[start : start + 3]
+                found.append(
+                    TriplePattern(self._term(subject), self._path(predicate), self._term(value))
+                )
+        return found
+
+    def _path(self, node: Any) -> Path | Variable:
+        if isinstance(node, rdflib.Variable):
+            return self._variable(node)
+        match getattr(node, "name", None):
+            case "PathAlternative":
+                paths = tuple(self._step(each) for each in node.part)
+                return paths[0] if len(paths) == 1 else Alternative(paths)
+            case _:
+                return self._step(node)
+
+    def _step(self, node: Any) -> Path:  # noqa: PLR0911 - one for each kind
+        match getattr(node, "name", None):
+            case "PathAlternative":
+                found = self._path(node)
+                assert not isinstance(found, Variable)  # noqa: S101 - a path has no variables
+                return found
+            case "PathSequence":
+                steps = tuple(self._step(each) for each in node.part)
+                return steps[0] if len(steps) == 1 else Sequence(steps)
+            case "PathElt":
+                path = self._step(node.part)
+                match node.mod:
+                    case None:
+                        return path
+                    case "?":
+                        return Repeat(path, 0, many=False)
+                    case modifier:
+                        return Repeat(path, int(modifier == "+"), many=True)
+            case "PathEltOrInverse":
+                return Inverse(self._step(node.part))
+            case "PathNegatedPropertySet":
+                return Negated(tuple(self._negated(each) for each in node.part or ()))
+            case "DistinctPath":
+                span = self._places.first("DISTINCT")
+                raise self._places.refusal("SR260", "a path has no DISTINCT", span)
+            case _:
+                return self._constant(node)
+
+    def _negated(self, node: Any) -> Constant:
+        if getattr(node, "name", None) == "InversePath":
+            raise self._places.refusal(
+                "SR261",
+                "an inverse predicate in a negated property set is not supported",
+                self._places.at(0),
+                "write `^(!(…))` for the inverse ones, and `|` between them and the others",
+            )
+        return self._constant(node)
+
+    def _expression(self, node: Any) -> Expression:  # noqa: C901, PLR0911 - one for each
+        name = getattr(node, "name", None)
+        match name:
+            case "ConditionalOrExpression" | "ConditionalAndExpression":
+                operator = "||" if name == "ConditionalOrExpression" else "&&"
+                value = self._expression(node.expr)
+                for other in node.other or ():
+                    right = self._expression(other)
+                    value = Apply(operator, (value, right), _span(value))
+                return value
+            case "RelationalExpression":
+                return self._relation(node)
+            case "AdditiveExpression" | "MultiplicativeExpression":
+                value = self._expression(node.expr)
+                for operator, other in zip(node.op or (), node.other or (), strict=True):
+                    value = Apply(str(operator), (value, self._expression(other)), _span(value))
+                return value
+            case "UnaryNot" | "UnaryMinus" | "UnaryPlus":
+                value = self._expression(node.expr)
+                operator = {"UnaryNot": "!", "UnaryMinus": "negate", "UnaryPlus": "plus"}[name]
+                return Apply(operator, (value,), _span(value))
+            case "Builtin_EXISTS" | "Builtin_NOTEXISTS":
+                span = self._places.next("EXISTS")
+                exists = Exists(self._group(node.graph), span)
+                return exists if name == "Builtin_EXISTS" else Apply("!", (exists,), span)
+            case "Function":
+                return self._function(node)
+            case str() if name.startswith("Aggregate_"):
+                return self._aggregate(node)
+            case str() if name.startswith("Builtin_"):
+                function = name.removeprefix("Builtin_").upper()
+                span = self._places.next(function)
+                arguments = [
+                    argument for key in _ARGUMENTS if key in node for argument in _listed(node[key])
+                ]
+                return Apply(function, tuple(map(self._expression, arguments)), span)
+            case _:
+                return self._term(node)
+
+    def _relation(self, node: Any) -> Expression:
+        value = self._expression(node.expr)
+        if node.op is None:
+            return value
+        operator = " ".join(str(node.op).upper().split())
+        if operator not in {"IN", "NOT IN"}:
+            return Apply(operator, (value, self._expression(node.other)), _span(value))
+        span = self._places.next("IN")
+        listed = tuple(self._expression(each) for each in _listed(node.other))
+        found = Apply("in", (value, *listed), span)
+        return found if operator == "IN" else Apply("!", (found,), span)
+
+    def _function(self, node: Any) -> Expression:
+        iri = self._constant(node.iri)
+        arguments = tuple(self._expression(each) for each in node.expr or ())
+        if node.distinct:
+            span = self._places.first("DISTINCT")
+            raise self._places.refusal("SR260", "a function has no DISTINCT", span)
+        return Apply(iri.term, arguments, iri.span)
+
+    def _aggregate(self, node: Any) -> Variable:
+        name = node.name.removeprefix("Aggregate_").upper()
+        function = "GROUP_CONCAT" if name == "GROUPCONCAT" else name
+        span = self._places.next(function)
+        if self._aggregations is None:
+            raise self._places.refusal(
+                "SR260", f"{function} is allowed in SELECT and HAVING only", span
+            )
+        kept, self._aggregations = self._aggregations, None
+        expression = None if _is_word(node.vars) else self._expression(node.vars)
+        self._aggregations = kept
+        separator = " " if node.separator is None else str(node.separator)
+        aggregation = Aggregation(function, expression, bool(node.distinct), separator, span)
+        variable = self._new(function.lower(), span)
+        kept.append((variable, aggregation))
+        return variable
+
+    def _new(self, kind: str, span: Span) -> Variable:
+        """A variable that the query cannot name."""
+        self._invented += 1
+        return Variable(f"{kind}.{self._invented}", span)
+
+    def _variable(self, node: rdflib.Variable) -> Variable:
+        return Variable(str(node), self._places.first(f"?{node}"))
+
+    def _term(self, node: Any) -> Term:
+        match node:
+            case rdflib.Variable():
+                return self._variable(node)
+            case rdflib.BNode():
+                name = self._blank.setdefault(node, f"blank.{len(self._blank) + 1}")
+                return Variable(name, self._places.at(0))
+            case _:
+                return self._constant(node)
+
+    def _constant(self, node: Any) -> Constant:
+        """A term in canonical N-Triples; literals keep their lexical form."""
+        span = self._places.at(0)
+        if getattr(node, "name", None) == "pname":
+            prefix = str(node.prefix or "")
+            span = self._places.next(f"{prefix}:")
+            if prefix not in self._prefixes:
+                hint = f"write `PREFIX {prefix}: <…>` before the query"
+                raise self._places.refusal(
+                    "SR260", f"prefix `{prefix}:` is not declared", span, hint
+                )
+            text = f"<{self._prefixes[prefix]}{node.localname or ''}>"
+        elif getattr(node, "name", None) == "literal":
+            text = terms.quoted(str(node.string))
+            if node.lang:
+                text += f"@{node.lang}"
+            elif node.datatype is not None:
+                text += f"^^{self._constant(node.datatype).term}"
+        elif isinstance(node, rdflib.URIRef):
+            text = f"<{urljoin(self._base, str(node)) if self._base else node}>"
+        else:
+            text = terms.quoted(str(node))
+            if node.datatype is not None:
+                text += f"^^<{node.datatype}>"
+        try:
+            return Constant(terms.canonical(text), span)
+        except TermError as error:
+            raise self._places.refusal("SR260", str(error), span) from None
+
+
+def _is_word(value: Any) -> bool:
+    """Whether it is a word of the syntax, UNDEF or *; terms of rdflib are texts as well."""
+    return isinstance(value, str) and not isinstance(value, rdflib.term.Identifier)
+
+
+def _listed(value: Any) -> list[Any]:
+    """The members of an expression list; one expression as itself."""
+    if isinstance(value, ParseResults | list):
+        return list(value)
+    return [] if value == rdflib.RDF.nil else [value]
+
+
+def _span(expression: Expression) -> Span:
+    return expression.span
