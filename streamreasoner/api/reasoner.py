@@ -37,7 +37,7 @@ from streamreasoner.io.formats.registry import load
 from streamreasoner.lang.ast import TRIPLE, Constant
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.plan.program_plan import NO_SOURCES
-from streamreasoner.program.edit import with_rules, without_rules
+from streamreasoner.program.edit import with_query, with_rules, without_query, without_rules
 from streamreasoner.program.load import load_program
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.values.value_columns import Values
@@ -267,6 +267,36 @@ class Reasoner:
             EngineError: The epoch failed and was rolled back, with the change of the program.
         """
         return self.change_program(without_rules(self.program, _text(rules), source))
+
+    def add_query(self, name: str, text: str) -> Diff:
+        """Keep the answers of a query in SPARQL up to date, from one epoch without other input on.
+
+        The answers of SELECT are facts of the predicate *name*, with the variables as arguments;
+        those of CONSTRUCT are triples.
+
+        Args:
+            name: The predicate, which the program does not have.
+            text: The query.
+
+        Raises:
+            ProgramError: The query is invalid or not supported; nothing has changed.
+            EngineError: The epoch failed and was rolled back, with the change of the program.
+        """
+        return self.change_program(with_query(self.program, name, _text(text), f"<query {name}>"))
+
+    def remove_query(self, name: str, text: str) -> Diff:
+        """Remove a query that was added, as one epoch without other input.
+
+        Args:
+            name: Its predicate.
+            text: The query.
+
+        Raises:
+            ProgramError: The query is invalid, or the program does not have it.
+            EngineError: The epoch failed and was rolled back, with the change of the program.
+        """
+        source = f"<query {name}>"
+        return self.change_program(without_query(self.program, name, _text(text), source))
 
     def change_program(self, program: CheckedProgram) -> Diff:
         """Switch to another program, as one epoch without other input.

@@ -263,6 +263,15 @@ class Import:
 
 
 @dataclass(frozen=True, slots=True)
+class Query:
+    """`@query late "late.rq" .`: the answers of a query in SPARQL are facts of a predicate."""
+
+    predicate: str
+    file: str
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Expires:
     """`@expires [_, ex:in, _] after "PT10M" every "PT1M" .`: facts that leave by themselves.
 
@@ -288,7 +297,7 @@ class Message:
 
 
 Declaration: TypeAlias = Input | Output | Hidden
-Directive: TypeAlias = Prefix | Base | Declaration | Import | Expires | Message
+Directive: TypeAlias = Prefix | Base | Declaration | Import | Query | Expires | Message
 
 
 @dataclass(frozen=True, slots=True)

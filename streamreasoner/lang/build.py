@@ -77,6 +77,13 @@ class Builder:
         name = self._constants.literal(children[0], "", span)
         return None if name.term == UNREADABLE else ast.Import(plain_value(name), span)
 
+    def query(self, span: ast.Span, children: list[str]) -> ast.Query | None:
+        """Read `@query late "late.rq" .`."""
+        file = self._constants.literal(children[1], "", span)
+        if file.term == UNREADABLE:
+            return None
+        return ast.Query(str(children[0]), plain_value(file), span)
+
     def expires(self, span: ast.Span, children: list[Any]) -> ast.Expires | None:
         """Read `@expires edge(_, _) after "PT10M" every "PT1M" .`."""
         pattern, *texts = children

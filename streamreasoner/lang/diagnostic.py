@@ -21,8 +21,8 @@ CATALOGUE = {
     "SR102": "The text ends inside a statement, for example because its dot is missing.",
     "SR103": "A string or an IRI has no closing quotation mark or angle bracket.",
     "SR104": "A constant is not a valid RDF term.",
-    "SR105": "The directives are @prefix, @base, @input, @output, @hidden, @import, @expires and "
-    "@message.",
+    "SR105": "The directives are @prefix, @base, @input, @output, @hidden, @import, @query, "
+    "@expires and @message.",
     "SR106": "A relative IRI needs a @base before it.",
     "SR107": "An expression stands where a literal is expected, or vice versa.",
     "SR108": "Expressions and groups are nested at most 100 deep.",
@@ -60,6 +60,7 @@ CATALOGUE = {
     "SR252": "A fact that the program states does not expire.",
     "SR260": "A query is SPARQL 1.1.",
     "SR261": "A query uses the part of SPARQL that rules can keep up to date.",
+    "SR262": "Answers of a query have a predicate of their own.",
     "SR301": "No predicate depends on its own negation.",
     "SR302": "No predicate depends on itself through an aggregate, except a min or max on its own.",
     "SR501": "A variable that occurs only once constrains nothing.",

@@ -38,7 +38,9 @@ def print_program(program: ast.Program) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def print_directive(directive: ast.Directive, prefixes: Mapping[str, str] | None = None) -> str:
+def print_directive(  # noqa: PLR0911 - one for each directive
+    directive: ast.Directive, prefixes: Mapping[str, str] | None = None
+) -> str:
     """Print a directive, with its dot; without prefixes, IRIs are printed in full."""
     match directive:
         case ast.Prefix(name, iri):
@@ -49,6 +51,8 @@ def print_directive(directive: ast.Directive, prefixes: Mapping[str, str] | None
             return f"@{type(directive).__name__.lower()} {_signatures(signatures)} ."
         case ast.Import(name):
             return f"@import {to_ntriples(name)} ."
+        case ast.Query(predicate, file):
+            return f"@query {predicate} {to_ntriples(file)} ."
         case ast.Expires(pattern, after, every):
             rounded = f' every "{durations.text(every)}"' if every > 1 else ""
             return (

@@ -47,7 +47,10 @@ _HINTS = (
     (re.compile(r"\|\|"), "a disjunction is written `(a(?x) | b(?x))`"),
     (
         re.compile(r"@[A-Za-z]*"),
-        "directives are @prefix, @base, @input, @output, @hidden, @import, @expires and @message",
+        (
+            "directives are @prefix, @base, @input, @output, @hidden, @import, @query, @expires "
+            "and @message"
+        ),
     ),
     (re.compile(r"\{|\}"), "triples are written `[?s, ?p, ?o]`"),
     (re.compile(r":-"), "end the rule before this one with a dot"),

@@ -7,6 +7,8 @@ A tick is input like any other, so that a replay sees the clock of the first att
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from difflib import get_close_matches
 from enum import Enum
 from typing import Annotated, Any
@@ -20,6 +22,7 @@ from streamreasoner.rdf.terms import holds_nul
 
 # `<name>` is reserved for rulesets among the texts of a program.
 _SOURCE = r"^[^<>\x00-\x1f]*$"
+_NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
 _MAX_CHARACTERS = 200
 
 
@@ -32,12 +35,14 @@ class Operation(Enum):
 
 
 class ControlMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`{"operation": ..., "rules": ..., "source": ...}`.
+    """`{"operation": ..., "rules": ..., "source": ..., "query": ...}`.
 
     Attributes:
         operation: Whether to add the rules, remove them, or make them the whole program.
         rules: A text in the rule language, with its own prefixes.
         source: Name of the text in diagnostics.
+        query: The predicate of the answers if the rules are those of a query; it is added only if
+            the program does not have the predicate.
     """
 
     operation: Operation
@@ -45,6 +50,7 @@ class ControlMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Annotated[
         str, msgspec.Meta(min_length=1, max_length=_MAX_CHARACTERS, pattern=_SOURCE)
     ] = "control message"
+    query: Annotated[str, msgspec.Meta(max_length=_MAX_CHARACTERS, pattern=_NAME)] | None = None
 
 
 class Tick(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,13 +89,14 @@ def read_control(value: bytes) -> ControlMessage | Tick:
     return message
 
 
-def write_control(operation: Operation, rules: str, source: str) -> bytes:
+def write_control(operation: Operation, rules: str, source: str, query: str | None = None) -> bytes:
     """The value of a control message, without the source if that is not a valid name."""
+    message = ControlMessage(operation, rules, query=query)
     fields = {"operation": operation.value, "rules": rules, "source": source}
-    try:
-        return msgspec.json.encode(msgspec.convert(fields, ControlMessage))
-    except msgspec.ValidationError:
-        return msgspec.json.encode(ControlMessage(operation, rules))
+    with suppress(msgspec.ValidationError):
+        message = msgspec.convert({**fields, "query": query}, ControlMessage)
+    written = msgspec.to_builtins(message)
+    return msgspec.json.encode({key: each for key, each in written.items() if each is not None})
 
 
 def write_tick(time: int) -> bytes:
@@ -126,6 +133,8 @@ def _rejection(fields: dict[str, Any]) -> RejectedError:
     for name, value in fields.items():
         if not isinstance(value, str):
             return wrong_type(name, value, "a string")
+    if "query" in fields and re.fullmatch(_NAME, fields["query"]) is None:
+        return wrong_type("query", fields["query"], "the name of a predicate")
     operations = [operation.value for operation in Operation]
     if fields["operation"] not in operations:
         close = get_close_matches(fields["operation"], operations, 1)

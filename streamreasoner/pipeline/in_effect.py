@@ -18,12 +18,12 @@ from streamreasoner.io.codec.envelope import append_milliseconds, check_values, 
 from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.io.formats.registry import JSON
 from streamreasoner.io.formats.rejected import Reason, Rejected, RejectedError, in_order
-from streamreasoner.lang.ast import Import
+from streamreasoner.lang.ast import Import, Query
 from streamreasoner.lang.parser import read
 from streamreasoner.pipeline.control import Operation, Tick, read_control
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.program.checked import check_text
-from streamreasoner.program.edit import canonical_program, with_rules, without_rules
+from streamreasoner.program.edit import canonical_program, why_taken, with_rules, without_rules
 from streamreasoner.program.text import ProgramText, canonical_text
 
 if TYPE_CHECKING:
@@ -88,6 +88,10 @@ class ProgramInEffect:
             RejectedError: The message is rejected; includes the diagnostics.
         """
         _check_imports(message)
+        if message.query is not None and message.operation is Operation.ADD:
+            why = why_taken(self.checked, message.query)
+            if why is not None:
+                raise RejectedError(Reason.RULES_REFUSED, why)
         try:
             checked = canonical_program(self._changed(message), SOURCE)
             text = stored_text(checked)
@@ -213,11 +217,16 @@ def decide(
 
 def why_files_are_refused(rules: str, source: str) -> str | None:
     """Why a text that imports files cannot be a control message; None if it imports none."""
-    names = [
-        directive.name
-        for directive in read(rules, source).program.directives
-        if isinstance(directive, Import) and directive.name not in rulesets.names()
-    ]
+    names = []
+    for directive in read(rules, source).program.directives:
+        if isinstance(directive, Query):
+            return (
+                f'The rules name the query "{directive.file}", which a message cannot include. Add '
+                f"it by itself: `streamreasoner rules add FILE.rq --name {directive.predicate}`; "
+                "`streamreasoner rules replace` sends a whole program."
+            )
+        if isinstance(directive, Import) and directive.name not in rulesets.names():
+            names.append(directive.name)
     if not names:
         return None
     return (

@@ -37,7 +37,7 @@ from streamreasoner.program.constraint_checks import (
 )
 from streamreasoner.program.constraints import Constraint, constraints
 from streamreasoner.program.imports import with_imports
-from streamreasoner.program.sources import read_source
+from streamreasoner.program.sources import read_query, read_source
 from streamreasoner.program.text import common_prefixes
 from streamreasoner.system.garbage import without_collections
 
@@ -160,12 +160,21 @@ def check_text(text: str, source: str = "<rules>") -> CheckedProgram:
 
 
 def check_source(text: str, source: str) -> CheckedProgram:
-    """Check the text of a file: shapes if its name ends in `.ttl`, else rules; see `check_text`.
+    """Check the text of a file: shapes, a query or rules, as its name ends; see `check_text`.
 
     Raises:
         ProgramError: With a diagnostic for every mistake.
     """
     return _check(read_source(text, source))
+
+
+def check_query(text: str, source: str, name: str) -> CheckedProgram:
+    """Check a query in SPARQL, whose answers are facts of the predicate *name*.
+
+    Raises:
+        ProgramError: With a diagnostic for every mistake.
+    """
+    return _check(read_query(text, source, name))
 
 
 def check_all(programs: Sequence[Program], added: ParsedText | None = None) -> CheckedProgram:

@@ -1,8 +1,8 @@
 """The files a program is made of. Invariant: each file is read once, however often it is imported.
 
 An import names a packaged ruleset, or a path relative to the importing file. Cyclic imports are
-fine: a program is the set of rules of its files, in any order. Errors are described in words, never
-by an errno.
+fine: a program is the set of rules of its files, in any order. A query is read for each predicate
+that its answers have. Errors are described in words, never by an errno.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 from streamreasoner import rulesets
 from streamreasoner.lang import limits
-from streamreasoner.lang.ast import Import
+from streamreasoner.lang.ast import Atom, Import, Query, walk
 from streamreasoner.lang.diagnostic import Diagnostic
-from streamreasoner.program.sources import read_source
+from streamreasoner.program.sources import read_query, read_source
 
 if TYPE_CHECKING:
+    from streamreasoner.lang.ast import Program
     from streamreasoner.lang.parser import ParsedText
 
 
@@ -31,32 +32,81 @@ def with_imports(main: ParsedText) -> tuple[ParsedText, ...]:
     seen = {_key(main.program.source)}
     queue = deque([main])
     readings = []
+    queries: list[tuple[Query, ParsedText]] = []
     while queue:
         reading = queue.popleft()
         failures = []
         for directive in reading.program.directives:
-            if not isinstance(directive, Import):
+            if not isinstance(directive, Import | Query):
                 continue
-            source = _source(directive.name, reading.program.source)
-            if _key(source) in seen:
+            source, key = _source(directive, reading.program.source)
+            if key in seen:
                 continue
             try:
-                text = _text(directive.name, source)
+                text = _text(directive, source)
             except (OSError, ValueError) as error:
                 failures.append(_failure(directive, source, error))
+                continue
+            seen.add(key)
+            if isinstance(directive, Query):
+                answers = read_query(text, source, directive.predicate)
+                queries.append((directive, answers))
+                queue.append(answers)
             else:
-                seen.add(_key(source))
                 queue.append(read_source(text, source))
         if failures:
             diagnostics = (*reading.diagnostics, *failures)
             reading = replace(reading, diagnostics=diagnostics, complete=False)
         readings.append(reading)
+    taken = [_taken(query, answers, readings) for query, answers in queries]
+    if problems := [each for each in taken if each is not None]:
+        readings[0] = replace(readings[0], diagnostics=(*readings[0].diagnostics, *problems))
     return tuple(readings)
 
 
-def _source(name: str, importer: str) -> str:
-    """Return the name of an imported text in diagnostics: a path, or a ruleset in brackets."""
-    return f"<{name}>" if name in rulesets.names() else str(Path(importer).parent / name)
+def _taken(query: Query, answers: ParsedText, readings: list[ParsedText]) -> Diagnostic | None:
+    """Report a query whose answers, or parts of it, would be mixed with other facts."""
+    for other in readings:
+        if other.program is answers.program:
+            continue
+        derived = {head.predicate for rule in other.program.rules for head in rule.heads}
+        parts = [name for name in used_predicates(other.program) if name != query.predicate]
+        for name in (*derived, *parts):
+            if is_of_query(name, query.predicate):
+                return Diagnostic(
+                    "SR262",
+                    f"'{name}' of the query is a predicate of other rules in "
+                    f"{other.program.source}, too",
+                    query.span,
+                    "give the query another name",
+                )
+    return None
+
+
+def is_of_query(name: str, query: str) -> bool:
+    """Whether a predicate has the answers of a query, or is one of its parts."""
+    return name == query or name.startswith(f"{query}__")
+
+
+def used_predicates(program: Program) -> dict[str, None]:
+    """The predicates of a program's rules, in textual order."""
+    return {
+        atom.predicate: None
+        for rule in program.rules
+        for literal in (*rule.heads, *rule.body)
+        for atom in walk(literal)
+        if isinstance(atom, Atom)
+    }
+
+
+def _source(directive: Import | Query, importer: str) -> tuple[str, str]:
+    """The name of a text in diagnostics, and what tells it apart: a path, a ruleset in brackets."""
+    if isinstance(directive, Query):
+        source = str(Path(importer).parent / directive.file)
+        return source, f"{directive.predicate}:{_key(source)}"
+    name = directive.name
+    source = f"<{name}>" if name in rulesets.names() else str(Path(importer).parent / name)
+    return source, _key(source)
 
 
 def _key(source: str) -> str:
@@ -67,13 +117,17 @@ def _key(source: str) -> str:
         return source
 
 
-def _text(name: str, source: str) -> str:
-    return rulesets.text(name) if name in rulesets.names() else read_file(Path(source))
+def _text(directive: Import | Query, source: str) -> str:
+    is_ruleset = isinstance(directive, Import) and directive.name in rulesets.names()
+    return rulesets.text(source[1:-1]) if is_ruleset else read_file(Path(source))
 
 
-def _failure(directive: Import, source: str, error: OSError | ValueError) -> Diagnostic:
+def _failure(directive: Import | Query, source: str, error: OSError | ValueError) -> Diagnostic:
     if not isinstance(error, FileNotFoundError):
         return Diagnostic("SR222", f"file '{source}' {reason(error)}", directive.span)
+    if isinstance(directive, Query):
+        hint = "a path is relative to the file that names it"
+        return Diagnostic("SR222", f"there is no file '{source}'", directive.span, hint)
     known = rulesets.names()
     message = f"there is no file '{source}'"
     if not Path(directive.name).suffix:

@@ -10,7 +10,7 @@ from streamreasoner import rulesets
 from streamreasoner.errors import ProgramError
 from streamreasoner.program.checked import check_source, check_text
 from streamreasoner.program.imports import read_file, reason
-from streamreasoner.program.sources import SHAPES
+from streamreasoner.program.sources import SUFFIXES
 
 if TYPE_CHECKING:
     from streamreasoner.program.checked import CheckedProgram
@@ -24,7 +24,8 @@ def load_program(rules: str | Path) -> CheckedProgram:
     Args:
         rules: A path, the name of a packaged ruleset such as `rho-df`, or the text itself. A str
             is text if it is empty or contains white space, a parenthesis or a bracket; otherwise
-            it is a ruleset if one has this name, otherwise a path. A file of shapes ends in `.ttl`.
+            it is a ruleset if one has this name, otherwise a path. Files of shapes end in
+            `.ttl`, those of a query in `.rq`.
 
     Raises:
         ProgramError: The rules have mistakes, or there is no such file or ruleset.
@@ -36,14 +37,14 @@ def load_program(rules: str | Path) -> CheckedProgram:
     if rules in rulesets.names():
         return check_text(rulesets.text(rules), f"{rules}.dl")
     path = Path(rules)
-    if path.suffix not in {".dl", SHAPES} and not path.exists() and len(path.parts) == 1:
+    if path.suffix not in SUFFIXES and not path.exists() and len(path.parts) == 1:
         raise ProgramError(_unknown(rules))
     return check_source(read_rules(path), rules)
 
 
 def _text_or_path(rules: str) -> CheckedProgram:
     """Load a str with blanks or parentheses; text on one line never ends like a path."""
-    if "\n" not in rules and rules.endswith((".dl", SHAPES)):
+    if "\n" not in rules and rules.endswith(SUFFIXES):
         return check_source(read_rules(Path(rules)), rules)
     return check_text(rules)
 

@@ -1,7 +1,13 @@
-"""Texts of programs by their names. Invariant: a name that ends in `.ttl` is one of shapes."""
+"""Texts of programs by their names. Invariant: the end of a name tells what its text is.
+
+A name that ends in `.ttl` is one of shapes, one that ends in `.rq` that of a query, any other one
+of rules.
+"""
 
 from __future__ import annotations
 
+import re
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from streamreasoner.lang.parser import read
@@ -12,12 +18,30 @@ if TYPE_CHECKING:
 SHAPES = ".ttl"
 """Suffix of files of shapes."""
 
+QUERY = ".rq"
+"""Suffix of files of queries."""
+
+SUFFIXES = (".dl", SHAPES, QUERY)
+"""What names of files of a program end in."""
+
 
 def read_source(text: str, source: str) -> ParsedText:
-    """Read a text of rules, or one of shapes as the rules that they stand for."""
-    if not source.endswith(SHAPES):
-        return read(text, source)
-    # Most programs import no shapes, so they do not import how these are read.
-    from streamreasoner.shapes.compile import compile_shapes  # noqa: PLC0415
+    """Read a text of rules, or one of shapes or a query as the rules that they stand for."""
+    # Most programs have neither, so they do not import how these are read.
+    if source.endswith(SHAPES):
+        from streamreasoner.shapes.compile import compile_shapes  # noqa: PLC0415
 
-    return compile_shapes(text, source)
+        return compile_shapes(text, source)
+    return read_query(text, source) if source.endswith(QUERY) else read(text, source)
+
+
+def read_query(text: str, source: str, name: str | None = None) -> ParsedText:
+    """Read a query as rules whose answers are facts of a predicate, by default that of the file."""
+    from streamreasoner.sparql.compile import compile_query  # noqa: PLC0415
+
+    return compile_query(text, source, name_of_query(source) if name is None else name)
+
+
+def name_of_query(source: str) -> str:
+    """The predicate of a query in a file: the name of the file, `_` for what no name has."""
+    return re.sub(r"[^A-Za-z0-9_]", "_", PurePath(source).stem)

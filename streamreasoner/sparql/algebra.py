@@ -274,6 +274,10 @@ class Query:
         blank_nodes: The names of variables that stand for blank nodes of patterns; a blank node of
             the template is a variable of this name, too.
         dataset: Where FROM stands; None if there is none.
+        default_graphs: The graphs of FROM.
+        named_graphs: The graphs of FROM NAMED.
+        described: The IRIs of DESCRIBE; its variables are those of `select`.
+        base: The IRI that relative ones are resolved against; empty if there is none.
         prefixes: Prefix name to IRI.
     """
 
@@ -282,6 +286,10 @@ class Query:
     template: tuple[TriplePattern, ...]
     blank_nodes: frozenset[str]
     dataset: Span | None
+    default_graphs: tuple[Constant, ...]
+    named_graphs: tuple[Constant, ...]
+    described: tuple[Constant, ...]
+    base: str
     prefixes: tuple[tuple[str, str], ...]
 
 

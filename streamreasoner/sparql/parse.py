@@ -13,8 +13,8 @@ import rdflib
 from pyparsing import ParseBaseException
 from rdflib.plugins.sparql.parser import parseQuery
 
-from streamreasoner.sparql.places import QueryPlaces
-from streamreasoner.sparql.tree import TreeReader
+from streamreasoner.sparql.reading.places import QueryPlaces
+from streamreasoner.sparql.reading.tree import TreeReader
 
 if TYPE_CHECKING:
     from streamreasoner.sparql.algebra import Query
@@ -41,7 +41,7 @@ def parse_query(text: str, source: str = "<query>") -> Query:
         span = places.at(error.loc)
         found = places.token(span)[:_SHOWN]
         at_end = error.loc >= len(text.rstrip())
-        message = "the query ends here" if at_end else f"found `{found}`, which cannot stand here"
+        message = "the query ends here" if at_end else f"this is not SPARQL from `{found}` on"
         raise places.refusal("SR260", message, span, _HINT) from None
     except RecursionError:
         message = "the query is nested too deeply"

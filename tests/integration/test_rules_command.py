@@ -77,6 +77,18 @@ def test_rules_are_sent_unchanged(case, operation, rules):
     )
 
 
+def test_a_query_is_sent_as_its_rules(case):
+    """With the name of its answers, by which the pipeline knows that it is new."""
+    (case.directory / "mine.rq").write_text("SELECT ?x { ?x <http://e/p> ?y }")
+    for operation, options, name in (("add", [], "mine"), ("remove", ["--name", "other"], "other")):
+        arguments = ["rules", operation, str(case.directory / "mine.rq"), *options]
+        assert "Sent to" in CliRunner().invoke(app, [*arguments, "--config", str(case.file)]).output
+        *_, last = committed(case, case.config.rules.control_topic)
+        message = read_control(last.value)
+        assert (message.operation.value, message.query) == (operation, name)
+        assert message.rules == f"{name}(?x) :- [?x, <http://e/p>, _] .\n"
+
+
 def test_a_whole_program_is_sent_with_its_imports(case):
     """The command replaces imports of files by their rules."""
     rules = "p(2) .\nr(?unused) :- p(?unused), q(?once, 1) ."

@@ -61,13 +61,15 @@ def test_the_package_imports_no_library():
 
 
 def test_a_first_epoch_loads_what_it_runs():
-    """Neither explanations, nor formats, nor what numba needs to compile: kernels are cached."""
+    """Neither explanations, formats, queries, nor what numba needs to compile: it is cached."""
     code = """
 from streamreasoner import Reasoner, Update
 Reasoner.from_rules("q(?x) :- p(?x) .").apply([Update("p", ("a",))])
 """
     formats = (f"streamreasoner.io.formats.{name}" for name in ("csv", "json", "lines", "turtle"))
-    names = ("scipy.linalg", "numba.np.linalg", "streamreasoner.explain", "msgspec", *formats)
+    queries = ("streamreasoner.sparql", "rdflib.plugins.sparql.parser", "pyparsing")
+    compiling = ("scipy.linalg", "numba.np.linalg")
+    names = (*compiling, *queries, "streamreasoner.explain", "msgspec", *formats)
     imported(code)
     assert imported(code, *names)[0] == []
 

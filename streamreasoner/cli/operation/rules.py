@@ -24,6 +24,10 @@ _NEEDS_WHOLE_PROGRAM = frozenset({"SR211"})
 
 app = typer.Typer(help="The program of a running pipeline.", no_args_is_help=True)
 
+_Name = Annotated[
+    str | None,
+    typer.Option(help="Of a query: the predicate of its answers; by default that of its file."),
+]
 _Wait = Annotated[
     bool,
     typer.Option("--wait", help="Wait until the change is in effect; fail if it is rejected."),
@@ -38,19 +42,24 @@ def rules() -> None:
 
 @app.command()
 def add(
-    file: Annotated[Path, typer.Argument(help="A file of rules, facts and directives.")],
+    file: Annotated[Path, typer.Argument(help="A file of rules (.dl), or a query (.rq).")],
     config: ConfigFile,
     *,
+    name: _Name = None,
     wait: _Wait = False,
     timeout: _Timeout = _TIMEOUT_SECONDS,
 ) -> None:
-    """Add the rules of a file to the program."""
+    """Add the rules of a file to the program, or those of a query in SPARQL."""
     from streamreasoner.config import load
     from streamreasoner.pipeline.control import Operation
     from streamreasoner.program.checked import check_text
     from streamreasoner.program.load import read_rules
+    from streamreasoner.program.sources import QUERY
 
     text = read_rules(file)
+    if file.suffix == QUERY or name is not None:
+        _send_query(load(config), Operation.ADD, text, file, name, timeout if wait else None)
+        return
     try:
         check_text(text, str(file))
     except ProgramError as error:
@@ -63,9 +72,10 @@ def add(
 
 @app.command()
 def remove(
-    file: Annotated[Path, typer.Argument(help="A file of rules and facts of the program.")],
+    file: Annotated[Path, typer.Argument(help="A file of rules of the program, or a query.")],
     config: ConfigFile,
     *,
+    name: _Name = None,
     wait: _Wait = False,
     timeout: _Timeout = _TIMEOUT_SECONDS,
 ) -> None:
@@ -74,8 +84,12 @@ def remove(
     from streamreasoner.lang.parser import parse
     from streamreasoner.pipeline.control import Operation
     from streamreasoner.program.load import read_rules
+    from streamreasoner.program.sources import QUERY
 
     text = read_rules(file)
+    if file.suffix == QUERY or name is not None:
+        _send_query(load(config), Operation.REMOVE, text, file, name, timeout if wait else None)
+        return
     parse(text, str(file))
     _send(load(config), Operation.REMOVE, text, file, timeout if wait else None)
 
@@ -115,8 +129,31 @@ def show(config: ConfigFile) -> None:
     print(program.text, end="")
 
 
-def _send(
-    config: Config, operation: Operation, text: str, file: Path, wait_seconds: float | None
+def _send_query(  # noqa: PLR0917 - what _send takes, and the name
+    config: Config,
+    operation: Operation,
+    text: str,
+    file: Path,
+    name: str | None,
+    wait_seconds: float | None,
+) -> None:
+    """Send the rules of a query, by which its answers are kept up to date."""
+    from streamreasoner.program.checked import check_query
+    from streamreasoner.program.sources import name_of_query
+    from streamreasoner.program.text import canonical_text
+
+    name = name_of_query(file.name) if name is None else name
+    rules = canonical_text(check_query(text, str(file), name).programs)
+    _send(config, operation, rules, file, wait_seconds, name)
+
+
+def _send(  # noqa: PLR0917 - a change, and how it is sent
+    config: Config,
+    operation: Operation,
+    text: str,
+    file: Path,
+    wait_seconds: float | None,
+    query: str | None = None,
 ) -> None:
     """Send a control message; with *wait_seconds*, wait that long for the outcome."""
     from streamreasoner.io.kafka.topics import produce_one
@@ -132,7 +169,7 @@ def _send(
     refusal = why_files_are_refused(text, str(file))
     if refusal is not None:
         raise ProgramError(refusal)
-    value = write_control(operation, text, file.name)
+    value = write_control(operation, text, file.name, query)
     # Rules hold terms, so a control message may be as long as a term.
     limit = config.pipeline.max_term_bytes
     if len(value) > limit:

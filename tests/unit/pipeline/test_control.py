@@ -87,6 +87,17 @@ REFUSED = {
         Reason.IMPORT_OF_A_FILE,
         "other.dl",
     ),
+    "file of a query": (
+        control("add", '@query late "late.rq" .'),
+        Reason.IMPORT_OF_A_FILE,
+        "rules add FILE.rq --name late",
+    ),
+    "a query of a known name": (
+        control("add", "path(?x, ?y) :- edge(?x, ?y) .", query="path"),
+        Reason.RULES_REFUSED,
+        "has the predicate 'path' already",
+    ),
+    "no name of a query": (control("add", "p(1) .", query="a b"), Reason.WRONG_TYPE, "query is"),
     "other expiries": (
         control("add", '@expires edge/2 after "PT1H" .'),
         Reason.OTHER_EXPIRIES,
@@ -129,6 +140,20 @@ def test_hidden_predicates_need_columns_too():
     values = f"r({wide(3)}) :- q({wide(3)}), not s({wide(3)}, 1, _) . "
     refused = reason(control("add", values), current)
     assert refused.reason is Reason.TOO_MANY_ARGUMENTS
+
+
+def test_a_query_is_added_once_and_removed():
+    """The same message twice would count every match twice."""
+    rules = (
+        "@hidden far__n1/2 . far__n1(?x, count(?y)) :- path(?x, ?y) . far(?x) :- far__n1(?x, _) ."
+    )
+    add, remove = (control(each, rules, query="far") for each in ("add", "remove"))
+    before = in_effect()
+    decision = decide(before, messages(control=[add, add, remove, add, remove]), 10_000, 0)
+
+    assert decision.applied == (0, 2, 3, 4)
+    assert [each.reason for each in decision.rejected] == [Reason.RULES_REFUSED]
+    assert decision.program.text == before.text
 
 
 def test_messages_are_applied_in_order():

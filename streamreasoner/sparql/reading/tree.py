@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin
 
 import rdflib
 from pyparsing import ParseResults
 
-from streamreasoner.errors import TermError
-from streamreasoner.lang.ast import Constant, Variable
-from streamreasoner.rdf import terms
+from streamreasoner.lang.ast import Span, Variable
 from streamreasoner.sparql.algebra import (
     Aggregation,
-    Alternative,
     Apply,
     BasicGraphPattern,
     Exists,
@@ -22,30 +19,25 @@ from streamreasoner.sparql.algebra import (
     Filter,
     Graph,
     Group,
-    Inverse,
     Join,
     LeftJoin,
     Minus,
-    Negated,
     Order,
     Query,
-    Repeat,
     Select,
-    Sequence,
     Service,
-    TriplePattern,
     Union,
     Values,
     in_scope,
     mentioned,
 )
+from streamreasoner.sparql.reading.terms import TermReader
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from streamreasoner.lang.ast import Span
-    from streamreasoner.sparql.algebra import Expression, Path, Pattern, Term
-    from streamreasoner.sparql.places import QueryPlaces
+    from streamreasoner.sparql.algebra import Expression, Pattern
+    from streamreasoner.sparql.reading.places import QueryPlaces
 
 _FORMS = {
     "SelectQuery": "SELECT",
@@ -68,7 +60,7 @@ _ARGUMENTS = (
 )
 
 
-class TreeReader:
+class TreeReader(TermReader):
     """Reads the parse tree of one query.
 
     Args:
@@ -76,40 +68,56 @@ class TreeReader:
     """
 
     def __init__(self, places: QueryPlaces) -> None:
-        self._places = places
-        self._prefixes: dict[str, str] = {}
-        self._base = ""
-        self._blank: dict[rdflib.BNode, str] = {}
-        self._invented = 0
+        super().__init__(places)
         self._aggregations: list[tuple[Variable, Aggregation]] | None = None
 
     def query(self, prologue: Iterable[Any], body: Any) -> Query:
         """Read a query; raises a ProgramError for what cannot be read."""
-        for declaration in prologue:
-            iri = urljoin(self._base, str(declaration.iri))
-            if declaration.name == "Base":
-                self._base = iri
-            else:
-                self._prefixes[str(declaration.prefix or "")] = iri
+        self._declare(prologue)
         form = _FORMS[body.name]
         select = self._select(body, form)
         template = self._triples(body.template or ())
         if form == "CONSTRUCT" and body.template is None and body.where is not None:
             template = self._triples(part for block in body.where.part for part in block.triples)
+        self._blank_nodes(select, set())
         dataset = self._places.first("FROM") if body.datasetClause else None
+        clauses = body.datasetClause or ()
+        named = [node for node in (body.var or ()) if not isinstance(node, rdflib.Variable)]
         return Query(
             form,
             select,
             tuple(template),
             frozenset(self._blank.values()),
             dataset,
+            tuple(self._constant(each.default) for each in clauses if each.default is not None),
+            tuple(self._constant(each.named) for each in clauses if each.named is not None),
+            tuple(self._constant(node) for node in named if form == "DESCRIBE"),
+            self._base,
             tuple(self._prefixes.items()),
         )
+
+    def _blank_nodes(self, node: object, seen: set[str]) -> None:
+        """Refuse a label in two basic graph patterns (section 4.1.4)."""
+        if isinstance(node, BasicGraphPattern):
+            names = {each for each in in_scope(node) if each in self._blank.values()}
+            for label, name in self._blank.items():
+                if name in seen & names:
+                    message = f"the blank node _:{label} is in two graph patterns"
+                    hint = "write a variable instead"
+                    raise self._places.refusal("SR260", message, self._places.at(0), hint)
+            seen |= names
+        elif isinstance(node, tuple):
+            for each in node:
+                self._blank_nodes(each, seen)
+        elif is_dataclass(node) and not isinstance(node, Span):
+            for each in fields(node):
+                self._blank_nodes(getattr(node, each.name), seen)
 
     def _select(self, node: Any, form: str = "SELECT") -> Select:
         """A query or sub-query: grouping, HAVING, VALUES, expressions, in this order."""
         span = self._places.next(form)
-        outer, self._aggregations = self._aggregations, []
+        outer, results = self._aggregations, list[tuple[Variable, Aggregation]]()
+        self._aggregations = results
         projection = [
             (
                 self._variable(each.var or each.evar),
@@ -117,17 +125,19 @@ class TreeReader:
             )
             for each in node.projection or ()
         ]
+        self._aggregations = None
         where = self._group(node.where) if node.where is not None else _EMPTY
         keys: list[Variable] = []
         for condition in node.groupby.condition if node.groupby else ():
             where, key = self._key(where, condition)
             keys.append(key)
+        self._aggregations = results
         having = [self._expression(each) for each in (node.having.condition if node.having else ())]
         conditions = [
             Order(self._expression(each.expr), str(each.order or "").upper() == "DESC")
             for each in (node.orderby.condition if node.orderby else ())
         ]
-        results, self._aggregations = self._aggregations, outer
+        self._aggregations = outer
         pattern: Pattern = where
         if results or node.groupby:
             place = self._places.next("GROUP") if node.groupby else results[0][1].span
@@ -290,65 +300,6 @@ class TreeReader:
             rows.append(tuple(None if _is_word(each) else self._constant(each) for each in row))
         return Values(variables, tuple(rows), span)
 
-    def _triples(self, blocks: Iterable[Any]) -> list[TriplePattern]:
-        found = []
-        for block in blocks:
-            parts = list(block)
-            for start in range(0, len(parts), 3):
-                subject, predicate, value = parts[start : start + 3]
-                found.append(
-                    TriplePattern(self._term(subject), self._path(predicate), self._term(value))
-                )
-        return found
-
-    def _path(self, node: Any) -> Path | Variable:
-        if isinstance(node, rdflib.Variable):
-            return self._variable(node)
-        match getattr(node, "name", None):
-            case "PathAlternative":
-                paths = tuple(self._step(each) for each in node.part)
-                return paths[0] if len(paths) == 1 else Alternative(paths)
-            case _:
-                return self._step(node)
-
-    def _step(self, node: Any) -> Path:  # noqa: PLR0911 - one for each kind
-        match getattr(node, "name", None):
-            case "PathAlternative":
-                found = self._path(node)
-                assert not isinstance(found, Variable)  # noqa: S101 - a path has no variables
-                return found
-            case "PathSequence":
-                steps = tuple(self._step(each) for each in node.part)
-                return steps[0] if len(steps) == 1 else Sequence(steps)
-            case "PathElt":
-                path = self._step(node.part)
-                match node.mod:
-                    case None:
-                        return path
-                    case "?":
-                        return Repeat(path, 0, many=False)
-                    case modifier:
-                        return Repeat(path, int(modifier == "+"), many=True)
-            case "PathEltOrInverse":
-                return Inverse(self._step(node.part))
-            case "PathNegatedPropertySet":
-                return Negated(tuple(self._negated(each) for each in node.part or ()))
-            case "DistinctPath":
-                span = self._places.first("DISTINCT")
-                raise self._places.refusal("SR260", "a path has no DISTINCT", span)
-            case _:
-                return self._constant(node)
-
-    def _negated(self, node: Any) -> Constant:
-        if getattr(node, "name", None) == "InversePath":
-            raise self._places.refusal(
-                "SR261",
-                "an inverse predicate in a negated property set is not supported",
-                self._places.at(0),
-                "write `^(!(…))` for the inverse ones, and `|` between them and the others",
-            )
-        return self._constant(node)
-
     def _expression(self, node: Any) -> Expression:  # noqa: C901, PLR0911 - one for each
         name = getattr(node, "name", None)
         match name:
@@ -424,53 +375,6 @@ class TreeReader:
         variable = self._new(function.lower(), span)
         kept.append((variable, aggregation))
         return variable
-
-    def _new(self, kind: str, span: Span) -> Variable:
-        """A variable that the query cannot name."""
-        self._invented += 1
-        return Variable(f"{kind}.{self._invented}", span)
-
-    def _variable(self, node: rdflib.Variable) -> Variable:
-        return Variable(str(node), self._places.first(f"?{node}"))
-
-    def _term(self, node: Any) -> Term:
-        match node:
-            case rdflib.Variable():
-                return self._variable(node)
-            case rdflib.BNode():
-                name = self._blank.setdefault(node, f"blank.{len(self._blank) + 1}")
-                return Variable(name, self._places.at(0))
-            case _:
-                return self._constant(node)
-
-    def _constant(self, node: Any) -> Constant:
-        """A term in canonical N-Triples; literals keep their lexical form."""
-        span = self._places.at(0)
-        if getattr(node, "name", None) == "pname":
-            prefix = str(node.prefix or "")
-            span = self._places.next(f"{prefix}:")
-            if prefix not in self._prefixes:
-                hint = f"write `PREFIX {prefix}: <…>` before the query"
-                raise self._places.refusal(
-                    "SR260", f"prefix `{prefix}:` is not declared", span, hint
-                )
-            text = f"<{self._prefixes[prefix]}{node.localname or ''}>"
-        elif getattr(node, "name", None) == "literal":
-            text = terms.quoted(str(node.string))
-            if node.lang:
-                text += f"@{node.lang}"
-            elif node.datatype is not None:
-                text += f"^^{self._constant(node.datatype).term}"
-        elif isinstance(node, rdflib.URIRef):
-            text = f"<{urljoin(self._base, str(node)) if self._base else node}>"
-        else:
-            text = terms.quoted(str(node))
-            if node.datatype is not None:
-                text += f"^^<{node.datatype}>"
-        try:
-            return Constant(terms.canonical(text), span)
-        except TermError as error:
-            raise self._places.refusal("SR260", str(error), span) from None
 
 
 def _is_word(value: Any) -> bool:

@@ -1,0 +1,218 @@
+"""A query to a program of rules. Invariant: the facts of its predicate are its answers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from streamreasoner.errors import ProgramError
+from streamreasoner.lang.ast import (
+    ARITIES,
+    NOWHERE,
+    TRIPLE,
+    Atom,
+    Call,
+    Constant,
+    Hidden,
+    Negation,
+    PredicateIndicator,
+    Prefix,
+    Program,
+    Span,
+    Variable,
+)
+from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.lang.parser import ParsedText
+from streamreasoner.lang.places import Places
+from streamreasoner.lang.printer import PREFIX_NAME
+from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.sparql.algebra import in_scope
+from streamreasoner.sparql.parse import parse_query
+from streamreasoner.sparql.rules.paths import triple
+from streamreasoner.sparql.rules.patterns import Patterns, check_order
+from streamreasoner.sparql.rules.rulebook import Rulebook, UnsupportedError
+from streamreasoner.values.builtins import TESTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from streamreasoner.lang.ast import Directive, Expression, Literal, Rule
+    from streamreasoner.sparql.algebra import Query, TriplePattern
+    from streamreasoner.sparql.rules.bodies import Body
+
+_Node = TypeVar("_Node")
+_NAME = re.compile("[A-Za-z][A-Za-z0-9_]*")
+
+
+def compile_query(text: str, source: str, name: str) -> ParsedText:
+    """Read a query in SPARQL as rules that derive its answers.
+
+    The answers of SELECT are facts of a predicate with the variables as arguments, `UNBOUND` for
+    one that is unbound; ASK has a predicate without arguments; CONSTRUCT derives triples.
+
+    Args:
+        text: The query.
+        source: Name of the text in diagnostics.
+        name: The predicate of its answers.
+    """
+    beginning = Places(source, text).span(0, 1)
+    try:
+        query = parse_query(text, source)
+        rules = _rules(query, name, beginning)
+    except ProgramError as error:
+        return _refused(text, source, cast("tuple[Diagnostic, ...]", error.diagnostics))
+    except UnsupportedError as error:
+        span = beginning if error.span == NOWHERE else error.span
+        return _refused(text, source, (Diagnostic("SR261", str(error), span, error.hint),))
+    directives: list[Directive] = [
+        Prefix(prefix, iri, beginning)
+        for prefix, iri in query.prefixes
+        if PREFIX_NAME.fullmatch(prefix)
+    ]
+    helpers = {
+        head.predicate: len(head.arguments)
+        for rule in rules
+        for head in rule.heads
+        if head.predicate.startswith(f"{name}__")
+    }
+    if helpers:
+        named = (PredicateIndicator(each, arity, beginning) for each, arity in helpers.items())
+        directives.append(Hidden(tuple(named), beginning))
+    placed = tuple(_placed(rule, query.select.span) for rule in rules)
+    return ParsedText(Program(source, text, tuple(directives), placed), (), complete=True)
+
+
+def _refused(text: str, source: str, problems: tuple[Diagnostic, ...]) -> ParsedText:
+    return ParsedText(Program(source, text, (), ()), problems, complete=False)
+
+
+def _rules(query: Query, name: str, beginning: Span) -> list[Rule]:
+    if _NAME.fullmatch(name) is None or name in TESTS or name in ARITIES:
+        raise UnsupportedError(
+            f"the answers cannot be facts of a predicate '{name}'",
+            beginning,
+            "a predicate has ASCII letters, digits and `_`, and begins with a letter",
+        )
+    if query.dataset is not None:
+        raise UnsupportedError(
+            "FROM names graphs that are loaded once",
+            query.dataset,
+            "the default graph is that of the facts; write `GRAPH <name> { … }` for another one",
+        )
+    check_order(query.select)
+    book = Rulebook(name, sorted(_all_names(query)))
+    patterns = Patterns(book)
+    match query.form:
+        case "SELECT" | "ASK":
+            columns = [] if query.form == "ASK" else query.select.variables
+            for body in patterns.bodies(query.select.pattern):
+                arguments = [body.argument(book.variable(each.name)) for each in columns]
+                book.derive(name, arguments, body.literals)
+        case "CONSTRUCT":
+            _Construct(query, name, book).write(patterns.bodies(query.select.pattern))
+        case _:
+            raise UnsupportedError(
+                "DESCRIBE leaves open what its answers are",
+                query.select.span,
+                "write a CONSTRUCT with the triples that you need",
+            )
+    answers = TRIPLE if query.form == "CONSTRUCT" else name
+    if not any(head.predicate == answers for rule in book.rules for head in rule.heads):
+        raise UnsupportedError("the query has no answer, whatever the data", query.select.span)
+    return book.rules
+
+
+def _all_names(query: Query) -> set[str]:
+    """Every variable that the query names, in any of its parts."""
+    found: set[str] = set()
+
+    def visit(node: object) -> None:
+        if isinstance(node, Variable):
+            found.add(node.name)
+        elif isinstance(node, tuple):
+            for each in node:
+                visit(each)
+        elif is_dataclass(node):
+            for each in fields(node):
+                visit(getattr(node, each.name))
+
+    visit((query.select, query.template))
+    return found
+
+
+class _Construct:
+    """Writes the triples of a template."""
+
+    def __init__(self, query: Query, name: str, book: Rulebook) -> None:
+        self._query, self._name, self._book = query, name, book
+        self._scope = [
+            book.variable(each)
+            for each in in_scope(query.select.pattern)
+            if each not in query.blank_nodes
+        ]
+
+    def write(self, bodies: Sequence[Body]) -> None:
+        """Add a rule for each body and triple; a triple that is none is left out (section 16.2)."""
+        for body in bodies:
+            for pattern in self._query.template:
+                terms = (pattern.subject, pattern.predicate, pattern.object)
+                names = [
+                    self._book.variable(each.name)
+                    for each in terms
+                    if isinstance(each, Variable) and each.name not in self._query.blank_nodes
+                ]
+                for part in body.split(names):
+                    if all(name in part.bound for name in names):
+                        self._triple(pattern, part)
+
+    def _triple(self, pattern: TriplePattern, part: Body) -> None:
+        subject, predicate, value = (
+            self._argument(each, part)
+            for each in (pattern.subject, pattern.predicate, pattern.object)
+        )
+        if isinstance(subject, Constant) and subject.term.startswith('"'):
+            return
+        tests: list[Literal] = []
+        if isinstance(subject, Variable) and not _stands(part, subject.name, 0):
+            tests.append(Negation(Call("is_literal", (subject,), NOWHERE), NOWHERE))
+        if isinstance(predicate, Variable) and not _stands(part, predicate.name, 1):
+            tests.append(Call("is_iri", (predicate,), NOWHERE))
+        head = triple(subject, predicate, value, None)
+        self._book.add((head,), (*part.literals, *tests))
+
+    def _argument(self, term: object, body: Body) -> Expression:
+        if isinstance(term, Variable) and term.name in self._query.blank_nodes:
+            label = Constant(to_ntriples(f"{self._name}.{term.name}"), NOWHERE)
+            return Call("skolem", (label, *map(body.argument, self._scope)), NOWHERE)
+        if isinstance(term, Variable):
+            return Variable(self._book.variable(term.name), term.span)
+        assert isinstance(term, Constant)  # noqa: S101 - a template has no paths
+        return term
+
+
+def _stands(body: Body, name: str, position: int) -> bool:
+    """Whether a variable stands at a position of a triple, so that it can stand there."""
+    return any(
+        isinstance(literal, Atom)
+        and literal.predicate in ARITIES
+        and literal.arguments[position] == Variable(name, NOWHERE)
+        for literal in body.literals
+    )
+
+
+def _placed(node: _Node, span: Span) -> _Node:
+    """A node with a span in place of those that are nowhere, and all below it."""
+
+    def placed(value: object) -> object:
+        if isinstance(value, Span):
+            return span if value is NOWHERE else value
+        if isinstance(value, tuple):
+            return tuple(map(placed, value))
+        if is_dataclass(value) and not isinstance(value, type):
+            return replace(
+                value, **{each.name: placed(getattr(value, each.name)) for each in fields(value)}
+            )
+        return value
+
+    return cast("_Node", placed(node))

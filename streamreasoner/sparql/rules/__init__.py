@@ -1,0 +1,1 @@
+"""How an algebra becomes rules. Invariant: every module writes rules, none reads a text."""

@@ -1,0 +1,408 @@
+"""Expressions as literals and values. Invariant: an error is neither true nor false.
+
+A condition is a list of conjunctions that hold if it is true, and another list that hold if it is
+false (section 17.2); if it has an error, none of either holds. So `!`, `&&` and `||` need no third
+value: `a || b` is true if `a` or `b` is, whatever the other one is.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, TypeAlias
+
+from streamreasoner.lang.ast import (
+    BinaryOperation,
+    Call,
+    Comparison,
+    Constant,
+    Negation,
+    UnaryMinus,
+    Variable,
+)
+from streamreasoner.lang.constants import negative
+from streamreasoner.rdf.terms import TermKind, parse, to_ntriples
+from streamreasoner.rdf.vocabulary import XSD_STRING
+from streamreasoner.sparql.algebra import Apply, Exists
+from streamreasoner.sparql.rules.bodies import Body
+from streamreasoner.sparql.rules.functions import CHANGING, CONDITIONS, SEARCHES, VALUES
+from streamreasoner.sparql.rules.rulebook import UnsupportedError, atom, number
+from streamreasoner.values.functions.terms import is_boolean, is_instant, is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from streamreasoner.lang.ast import Expression as Value
+    from streamreasoner.lang.ast import Literal, Span
+    from streamreasoner.sparql.algebra import Expression, Pattern
+    from streamreasoner.sparql.rules.rulebook import Rulebook
+
+    Ways: TypeAlias = list[tuple[Literal, ...]]
+    Cases: TypeAlias = list[tuple[tuple[Literal, ...], Value]]
+
+MOST = 64
+"""How many conjunctions a condition may expand to."""
+
+_OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_BINARY = frozenset("+-*/")
+_ALWAYS: Ways = [()]
+_NEVER: Ways = []
+_KNOWN = ("is_string", "is_number", "is_boolean", "is_instant")
+
+
+class Conditions:
+    """Writes the conditions of one query.
+
+    Args:
+        book: Takes helper rules.
+        exists: Returns the conjunctions that hold if a pattern has a solution that is compatible
+            with a body, or if it has none.
+    """
+
+    def __init__(self, book: Rulebook, exists: Callable[[Body, Pattern, Span, bool], Ways]) -> None:
+        self._book = book
+        self._exists = exists
+
+    def truth(  # noqa: PLR0911 - one for each kind of expression
+        self, expression: Expression, body: Body, *, wanted: bool = True
+    ) -> Ways:
+        """The conjunctions that hold where an expression is true, or is false.
+
+        Args:
+            expression: An expression; none of its variables is one that may be unbound.
+            body: What binds its variables.
+            wanted: Whether it has to be true.
+        """
+        match expression:
+            case Apply("!", (inner,)):
+                return self.truth(inner, body, wanted=not wanted)
+            case Apply("&&" | "||" as operator, (left, right)):
+                ways = (
+                    self.truth(left, body, wanted=wanted),
+                    self.truth(right, body, wanted=wanted),
+                )
+                both = wanted == (operator == "&&")
+                return _both(*ways, expression.span) if both else ways[0] + ways[1]
+            case Apply("in", (value, *others)):
+                return self._member(value, others, body, expression.span, wanted=wanted)
+            case Apply("BOUND", (Variable(name),)):
+                return _ALWAYS if (self._book.variable(name) in body.bound) == wanted else _NEVER
+            case Exists(pattern):
+                return self._exists(body, pattern, expression.span, wanted)
+            case Apply(operator, (left, right)) if operator in _OPPOSITE:
+                return self._comparison(
+                    left, operator if wanted else _OPPOSITE[operator], right, body
+                )
+            case Apply(function, arguments) if function in CONDITIONS:
+                return self._test(CONDITIONS[function], arguments, body, wanted=wanted)
+            case Apply(function, (left, right)) if function in SEARCHES:
+                return self._search(SEARCHES[function], left, right, body, wanted=wanted)
+            case Apply("REGEX", arguments):
+                return self._regex(arguments, body, expression.span, wanted=wanted)
+            case _:
+                return [
+                    (*given, *way)
+                    for given, value in self.values(expression, body)
+                    for way in self._effective(value, expression.span, wanted=wanted)
+                ]
+
+    def values(  # noqa: PLR0911 - one for each kind of expression
+        self, expression: Expression, body: Body
+    ) -> Cases:
+        """The values of an expression, each with the literals that hold where it has this one."""
+        match expression:
+            case Constant():
+                return [((), expression)]
+            case Variable(name):
+                name = self._book.variable(name)
+                return [((), Variable(name, expression.span))] if name in body.bound else []
+            case Apply("IF", (condition, left, right)):
+                return [
+                    ((*way, *given), value)
+                    for branch, wanted in ((left, True), (right, False))
+                    for way in self.truth(condition, body, wanted=wanted)
+                    for given, value in self.values(branch, body)
+                ]
+            case Apply("COALESCE", arguments):
+                return self._coalesce(arguments, body, expression.span)
+            case Apply(operator, (left, right)) if operator in _BINARY:
+                return [
+                    ((*first, *second), BinaryOperation(operator, x, y, expression.span))
+                    for (first, x), (second, y) in product(
+                        self.values(left, body), self.values(right, body)
+                    )
+                ]
+            case Apply("negate" | "plus" as operator, (inner,)):
+                return [
+                    (given, _signed(operator, value, expression.span))
+                    for given, value in self.values(inner, body)
+                ]
+            case Apply("CONCAT", ()):
+                return [((), Constant(to_ntriples(""), expression.span))]
+            case Apply("REPLACE", arguments):
+                return self._replace(arguments, body, expression.span)
+            case Apply(function, arguments) if function in VALUES:
+                return [
+                    (given, Call(VALUES[function], values, expression.span))
+                    for given, values in self._all(arguments, body)
+                ]
+            case _:
+                return self._truth_value(expression, body)
+
+    def _truth_value(self, expression: Expression, body: Body) -> Cases:
+        """The values of an expression that is true, false or an error."""
+        if isinstance(expression, Apply) and not _is_condition(expression.function):
+            raise _unsupported(expression)
+        return [
+            (way, Constant(to_ntriples(wanted), expression.span))
+            for wanted in (True, False)
+            for way in self.truth(expression, body, wanted=wanted)
+        ]
+
+    def _all(
+        self, arguments: Sequence[Expression], body: Body
+    ) -> list[tuple[tuple[Literal, ...], tuple[Value, ...]]]:
+        return [
+            (tuple(literal for given, _ in cases for literal in given), tuple(v for _, v in cases))
+            for cases in product(*(self.values(each, body) for each in arguments))
+        ]
+
+    def _coalesce(self, arguments: Sequence[Expression], body: Body, span: Span) -> Cases:
+        """The first argument that has a value."""
+        values: list[Value] = []
+        for argument in arguments:
+            match self.values(argument, body):
+                case []:
+                    continue
+                case [((), value)]:
+                    values.append(value)
+                case _:
+                    raise UnsupportedError(
+                        "an argument of COALESCE is a condition",
+                        span,
+                        "bind it first: `BIND (?x > 0 AS ?positive) … COALESCE(?positive, false)`",
+                    )
+            if isinstance(argument, Constant | Variable):
+                break
+        if len(values) > 1:
+            return [((), Call("coalesce", tuple(values), span))]
+        return [((), value) for value in values]
+
+    def _member(
+        self,
+        value: Expression,
+        others: Sequence[Expression],
+        body: Body,
+        span: Span,
+        *,
+        wanted: bool,
+    ) -> Ways:
+        """`?x IN (a, b)` is `?x = a || ?x = b`."""
+        ways = _NEVER if wanted else _ALWAYS
+        for other in others:
+            more = self._comparison(value, "=" if wanted else "!=", other, body)
+            ways = ways + more if wanted else _both(ways, more, span)
+        return ways
+
+    def _comparison(self, left: Expression, operator: str, right: Expression, body: Body) -> Ways:
+        ways = []
+        for (given, x), (more, y) in product(self.values(left, body), self.values(right, body)):
+            if operator in {"=", "!="} or (_is_ordered(x) and _is_ordered(y)):
+                test = Comparison(x, operator, y, left.span)
+                guard = self._undecided(x, y, body) if operator == "!=" else ()
+                ways.append((*given, *more, test, *guard))
+        return ways
+
+    def _undecided(self, x: Value, y: Value, body: Body) -> tuple[Literal, ...]:
+        """That it is known whether two terms are different values.
+
+        Literals of datatypes without a meaning may be equal to others, so SPARQL has an error
+        there: `"a"^^ex:type != "b"` is not true.
+        """
+        names = tuple(each.name for each in (x, y) if isinstance(each, Variable))
+        unknown = [each for each in (x, y) if _may_be_unknown(each)]
+        if not unknown or any(map(_is_no_literal, (x, y))):
+            return ()
+        bodies = [
+            Body(
+                (
+                    *body.literals,
+                    *(
+                        Call("is_literal", (other,), other.span)
+                        for other in (x, y)
+                        if isinstance(other, Variable)
+                    ),
+                    *(Negation(Call(test, (each,), each.span), each.span) for test in _KNOWN),
+                ),
+                body.bound,
+                body.maybe,
+            )
+            for each in unknown
+        ]
+        columns = tuple(dict.fromkeys(names))
+        predicate = self._book.helper("undecided", columns, bodies)
+        return (Negation(atom(predicate, columns), x.span),)
+
+    def _test(
+        self, test: str, arguments: Sequence[Expression], body: Body, *, wanted: bool
+    ) -> Ways:
+        return [
+            (*given, _literal(test, values, wanted=wanted))
+            for given, values in self._all(arguments, body)
+        ]
+
+    def _search(
+        self, test: str, left: Expression, right: Expression, body: Body, *, wanted: bool
+    ) -> Ways:
+        """A search; the second string has no language tag, or that of the first (17.4.3.1.2)."""
+        ways = []
+        for given, (text, part) in self._all((left, right), body):
+            found = _literal(test, (text, part), wanted=wanted)
+            if isinstance(part, Constant) and parse(part.term).datatype == XSD_STRING:
+                ways.append((*given, found))
+                continue
+            tags = [Call("lang", (each,), each.span) for each in (text, part)]
+            empty = Constant(to_ntriples(""), part.span)
+            ways.append((*given, Comparison(tags[1], "=", empty, part.span), found))
+            same = Comparison(tags[0], "=", tags[1], part.span)
+            ways.append((*given, Comparison(tags[1], "!=", empty, part.span), same, found))
+        return ways
+
+    def _regex(
+        self, arguments: Sequence[Expression], body: Body, span: Span, *, wanted: bool
+    ) -> Ways:
+        text, pattern, *flags = arguments
+        compiled = _pattern(pattern, flags, span)
+        return [
+            (*given, _literal("matches", (value, compiled), wanted=wanted))
+            for given, value in self.values(text, body)
+        ]
+
+    def _replace(self, arguments: Sequence[Expression], body: Body, span: Span) -> Cases:
+        text, pattern, replacement, *flags = arguments
+        compiled = _pattern(pattern, flags, span)
+        return [
+            (given, Call("replace", (value, compiled, other), span))
+            for given, (value, other) in self._all((text, replacement), body)
+        ]
+
+    def _effective(self, value: Value, span: Span, *, wanted: bool) -> Ways:
+        """The effective boolean value of a term (section 17.2.2)."""
+        if isinstance(value, Constant):
+            truth = _constant_truth(value.term)
+            return _ALWAYS if truth is wanted else _NEVER
+        if not isinstance(value, Variable):
+            raise UnsupportedError(
+                "the value of this expression is no truth value",
+                span,
+                'compare it: `FILTER (… != 0)`, `FILTER (… != "")`',
+            )
+        zero, nothing = number(0), Constant(to_ntriples(""), span)
+        text = Call("str", (value,), span)
+        nan = Constant(to_ntriples("NaN"), span)
+        is_a_number = Call("is_number", (value,), span)
+        same = Comparison(value, "=", Constant(to_ntriples(wanted), span), span)
+        if not wanted:
+            return [
+                (same,),
+                (Comparison(value, "=", zero, span),),
+                (is_a_number, Comparison(text, "=", nan, span)),
+                (Comparison(value, "=", nothing, span),),
+            ]
+        datatype = Comparison(
+            Call("datatype", (value,), span), "=", Constant(f"<{XSD_STRING}>", span), span
+        )
+        return [
+            (same,),
+            (is_a_number, Comparison(value, "!=", zero, span), Comparison(text, "!=", nan, span)),
+            (datatype, Comparison(value, "!=", nothing, span)),
+        ]
+
+
+def _pattern(pattern: Expression, flags: Sequence[Expression], span: Span) -> Constant:
+    """A regular expression with its flags; both are constants."""
+    known = [each for each in (pattern, *flags) if isinstance(each, Constant)]
+    if len(known) <= len(flags):
+        message = "the pattern and the flags of a regular expression are constants"
+        raise UnsupportedError(message, span)
+    text, *letters = (parse(each.term).value for each in known)
+    chosen = "".join(sorted(set("".join(letters))))
+    if set(chosen) - set("ims"):
+        message = f"`{chosen}` has a flag that is not supported"
+        raise UnsupportedError(message, span, "the flags are i, m and s")
+    return Constant(to_ntriples(f"(?{chosen}){text}" if chosen else text), known[0].span)
+
+
+def _is_condition(function: str) -> bool:
+    known = {"!", "&&", "||", "in", "BOUND", "REGEX", *_OPPOSITE, *CONDITIONS, *SEARCHES}
+    return function in known
+
+
+def _unsupported(expression: Apply) -> UnsupportedError:
+    name = expression.function
+    if name in CHANGING:
+        return UnsupportedError(
+            f"{name}() has another value each time, so answers could not be taken back",
+            expression.span,
+            "let the input bring the value as a triple",
+        )
+    return UnsupportedError(f"the function {name} is not supported", expression.span)
+
+
+def _both(left: Ways, right: Ways, span: Span) -> Ways:
+    if len(left) * len(right) > MOST:
+        raise UnsupportedError(
+            f"the condition expands to more than {MOST} conjunctions",
+            span,
+            "put parts of it into sub-queries, or bind them: `BIND (?a || ?b AS ?part)`",
+        )
+    return [first + second for first, second in product(left, right)]
+
+
+def _literal(test: str, values: Iterable[Value], *, wanted: bool) -> Literal:
+    arguments = tuple(values)
+    call = Call(test, arguments, arguments[0].span)
+    return call if wanted else Negation(call, call.span)
+
+
+def _signed(operator: str, value: Value, span: Span) -> Value:
+    if operator == "plus":
+        return BinaryOperation("+", number(0), value, span)
+    folded = negative(value, span) if isinstance(value, Constant) else None
+    return folded or UnaryMinus(value, span)
+
+
+def _is_ordered(value: Value) -> bool:
+    """Whether a value may be less or greater than another one."""
+    if not isinstance(value, Constant):
+        return True
+    term = value.term
+    plain = term[0] == '"' and parse(term).datatype == XSD_STRING
+    return plain or is_number(term) or is_boolean(term) or is_instant(term)
+
+
+def _may_be_unknown(value: Value) -> bool:
+    """Whether a value may be a literal of which nothing is known."""
+    if isinstance(value, Constant):
+        term = parse(value.term)
+        known = term.kind is not TermKind.LITERAL or term.language is not None
+        return not known and not _is_ordered(value)
+    return isinstance(value, Variable)
+
+
+def _is_no_literal(value: Value) -> bool:
+    match value:
+        case Constant(term):
+            return not term.startswith('"')
+        case Call(function):
+            return function in {"datatype", "iri"}
+        case _:
+            return False
+
+
+def _constant_truth(term: str) -> bool | None:
+    parsed = parse(term)
+    if is_boolean(term):
+        return parsed.value in {"true", "1"}
+    if is_number(term):
+        return parsed.value != "NaN" and float(parsed.value) != 0
+    return parsed.value != "" if parsed.datatype == XSD_STRING else None

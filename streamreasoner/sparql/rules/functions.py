@@ -1,0 +1,82 @@
+"""The functions of SPARQL by those of rules. Invariant: both have the same values and errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamreasoner.rdf.vocabulary import (
+    XSD_BOOLEAN,
+    XSD_DECIMAL,
+    XSD_DOUBLE,
+    XSD_INTEGER,
+    XSD_STRING,
+)
+from streamreasoner.values.builtins import FUNCTIONS, TESTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_VALUES = {
+    "ABS": "abs",
+    "CEIL": "ceil",
+    "CONCAT": "concat",
+    "DATATYPE": "datatype",
+    "DAY": "day",
+    "ENCODE_FOR_URI": "encode_for_uri",
+    "FLOOR": "floor",
+    "HOURS": "hours",
+    "IRI": "iri",
+    "LANG": "lang",
+    "LCASE": "lower",
+    "MD5": "md5",
+    "MINUTES": "minutes",
+    "MONTH": "month",
+    "ROUND": "round",
+    "SECONDS": "seconds",
+    "SHA1": "sha1",
+    "SHA256": "sha256",
+    "SHA384": "sha384",
+    "SHA512": "sha512",
+    "STR": "str",
+    "STRAFTER": "strafter",
+    "STRBEFORE": "strbefore",
+    "STRDT": "strdt",
+    "STRLANG": "strlang",
+    "STRLEN": "length",
+    "SUBSTR": "substring",
+    "TIMEZONE": "timezone",
+    "TZ": "tz",
+    "UCASE": "upper",
+    "URI": "iri",
+    "YEAR": "year",
+    f"<{XSD_BOOLEAN}>": "to_boolean",
+    f"<{XSD_DECIMAL}>": "to_decimal",
+    f"<{XSD_DOUBLE}>": "to_double",
+    f"<{XSD_INTEGER}>": "to_integer",
+    f"<{XSD_STRING}>": "str",
+}
+_CONDITIONS = {
+    "ISBLANK": "is_blank",
+    "ISIRI": "is_iri",
+    "ISLITERAL": "is_literal",
+    "ISNUMERIC": "is_number",
+    "ISURI": "is_iri",
+    "LANGMATCHES": "langmatches",
+    "SAMETERM": "same_term",
+}
+
+VALUES: Mapping[str, str] = {name: ours for name, ours in _VALUES.items() if ours in FUNCTIONS}
+"""Functions, by their names in SPARQL."""
+
+CONDITIONS: Mapping[str, str] = {name: ours for name, ours in _CONDITIONS.items() if ours in TESTS}
+"""Tests, by their names in SPARQL."""
+
+SEARCHES: Mapping[str, str] = {
+    "CONTAINS": "contains",
+    "STRENDS": "ends_with",
+    "STRSTARTS": "starts_with",
+}
+"""Tests of two strings, whose language tags have to be compatible."""
+
+CHANGING = frozenset({"BNODE", "NOW", "RAND", "STRUUID", "UUID"})
+"""Functions whose value is another one each time."""

@@ -1,0 +1,252 @@
+"""Every operator of SPARQL's algebra against an engine, through additions and deletions."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pyoxigraph
+import pytest
+import rdflib
+from sparql_judge import answers, comparable, fact, store
+from sparql_strategies import GRAPHS, KNOWN, NODES, PREDICATES, PREFIXES, VALUES
+
+from streamreasoner.api.nodes import from_ntriples, to_ntriples
+from streamreasoner.api.reasoner import Reasoner
+from streamreasoner.api.updates import Update
+from streamreasoner.lang.ast import TRIPLE, bracketed
+from streamreasoner.program.checked import check_query
+
+QUERIES = (
+    # basic graph patterns
+    "SELECT * { ?x ex:p ?y . ?y ex:q ?z }",
+    "SELECT * { ?x ex:p ?x }",
+    "SELECT * { ?x ex:p ?y . ?y ?pred ?x }",
+    "SELECT ?x { ?x ex:p [ ex:q ?y ] }",
+    "SELECT ?x { ?x ex:p 1, ex:a ; ex:q ?y }",
+    "ASK { ?x ex:p ?y . ?y ex:q ?z }",
+    "ASK { FILTER NOT EXISTS { ?x ex:p ?y } }",
+    "SELECT * { }",
+    # filters
+    "SELECT * { ?x ex:p ?y FILTER(?y > 0) }",
+    "SELECT * { ?x ex:p ?y FILTER(?y != 1) }",
+    "SELECT * { ?x ex:p ?y . ?x ex:q ?z FILTER(?y != ?z) }",
+    "SELECT * { ?x ex:p ?y FILTER(!(?y < 1)) }",
+    "SELECT * { ?x ex:p ?y FILTER(?y = 1 || ?x = ex:a) }",
+    "SELECT * { ?x ex:p ?y FILTER(?y) }",
+    "SELECT * { ?x ex:p ?y FILTER(!?y) }",
+    "SELECT * { ?x ex:p ?y FILTER(?y IN (1, 'x', ex:a)) }",
+    "SELECT * { ?x ex:p ?y FILTER(?y NOT IN (1, 'x', ex:a)) }",
+    "SELECT * { ?x ex:p ?y FILTER(?y < ex:a || ?y = 1) }",
+    "SELECT * { ?x ex:p ?y FILTER(?unknown > 1 || ?y > 1) }",
+    # OPTIONAL
+    "SELECT * { ?x ex:p ?y OPTIONAL { ?x ex:q ?z } }",
+    "SELECT * { ?x ex:p ?y OPTIONAL { ?x ex:q ?z FILTER(?z = ?y) } }",
+    "SELECT * { ?x ex:p ?y OPTIONAL { { ?x ex:q ?z FILTER(?z = ?y) } } }",
+    (
+        "SELECT * { ?x ex:p ?y OPTIONAL { ?x ex:q ?z OPTIONAL { ?z ex:r ?w } }"
+        " OPTIONAL { ?y ex:r ?w } }"
+    ),
+    "SELECT * { ?x ex:p ?y OPTIONAL { ?x ex:q ?z } ?x ex:r ?z }",
+    "SELECT * { { ?x ex:p ?y OPTIONAL { ?x ex:q ?z } } { ?x ex:r ?z } }",
+    "SELECT * { OPTIONAL { ?x ex:q ?z } OPTIONAL { ?z ex:r ?w } }",
+    "SELECT * { ?x ex:p ?y OPTIONAL { ?x ex:q ?z } FILTER(!bound(?z) || ?z > 0) }",
+    # UNION
+    "SELECT * { { ?x ex:p ?y } UNION { ?x ex:q ?z } }",
+    "SELECT * { { { ?x ex:p ?y } UNION { ?x ex:q ?z } } { { ?x ex:r ?y } UNION { ?z ex:r ?w } } }",
+    # MINUS
+    "SELECT * { ?x ex:p ?y MINUS { ?x ex:q ?z } }",
+    "SELECT * { ?x ex:p ?y MINUS { ?w ex:q ?z } }",
+    "SELECT * { ?x ex:p ?y OPTIONAL { ?x ex:r ?z } MINUS { ?x ex:q ?z } }",
+    "SELECT * { ?x ex:p ?y MINUS { ?x ex:q ?z OPTIONAL { ?z ex:p ?y } } }",
+    # EXISTS
+    "SELECT * { ?x ex:p ?y FILTER EXISTS { ?y ex:q ?z } }",
+    "SELECT * { ?x ex:p ?y FILTER NOT EXISTS { ?x ex:q ?z FILTER(?z != ?y) } }",
+    "SELECT * { ?x ex:p ?y FILTER NOT EXISTS { ?x ex:q ?z FILTER NOT EXISTS { ?z ex:r ?y } } }",
+    "SELECT * { ?x ex:p ?y FILTER(EXISTS { ?y ex:q ?z } || ?y = 1) }",
+    "SELECT * { ?x ex:p ?y FILTER NOT EXISTS { { ?x ex:q ?y } UNION { ?y ex:q ?x } } }",
+    "SELECT * { ?x ex:p ?y FILTER NOT EXISTS { ?y ex:q* ex:a } }",
+    "SELECT ?x (COUNT(*) AS ?n) { ?x ex:p ?y FILTER EXISTS { ?y ex:q ?z } } GROUP BY ?x",
+    # paths
+    "SELECT * { ?x ex:p/ex:q/^ex:r ?y }",
+    "SELECT * { ?x (ex:p|^ex:q)/ex:r ?y }",
+    "SELECT * { ex:a ex:p+ ?y }",
+    "SELECT * { ex:a ex:p* ?y }",
+    "SELECT * { ?x ex:p* ex:b }",
+    "SELECT * { ?x ex:p+ ?y }",
+    "SELECT * { ?x ex:p* ?y }",
+    "SELECT * { ?x ex:p? ?y }",
+    "SELECT * { ex:a (ex:p/^ex:q)? ?y }",
+    "SELECT * { ?x (ex:p/ex:q*)+ ?y }",
+    "SELECT * { ?x ex:p* ?x }",
+    "ASK { ex:a ex:p+ ex:b }",
+    "SELECT * { ?x !(ex:p|ex:k) ?y }",
+    "SELECT * { ?x (!ex:k)+ ?y }",
+    # BIND and VALUES
+    "SELECT * { ?x ex:p ?y BIND(?y + 1 AS ?z) }",
+    "SELECT * { ?x ex:p ?y BIND(?y > 0 AS ?z) }",
+    "SELECT * { ?x ex:p ?y BIND(?y AS ?z) ?z ex:q ?w }",
+    "SELECT * { { ?x ex:p ?y BIND(?y + 0 AS ?z) } ?w ex:q ?z }",
+    "SELECT * { ?x ex:p ?y BIND(IF(?y > 0, 'more', ?y) AS ?z) }",
+    "SELECT * { ?x ex:p ?y OPTIONAL { ?x ex:q ?z } BIND(COALESCE(?z, ?y, 0) AS ?w) }",
+    "SELECT (?y * 2 AS ?z) { ?x ex:p ?y }",
+    "SELECT * { VALUES (?x ?y) { (ex:a 1) (ex:b UNDEF) } ?x ex:p ?y }",
+    "SELECT * { ?x ex:p ?y } VALUES ?y { 1 ex:a }",
+    # sub-queries, counted and not
+    "SELECT ?x ?z { { SELECT ?x { ?x ex:p ?y } } ?x ex:q ?y . ?y ex:r ?z }",
+    "SELECT (COUNT(*) AS ?n) { { SELECT ?x { ?x ex:p ?y } } }",
+    "SELECT (COUNT(*) AS ?n) { { SELECT DISTINCT ?x { ?x ex:p ?y } } }",
+    (
+        "SELECT ?n (COUNT(?x) AS ?m) {"
+        " { SELECT ?x (COUNT(?y) AS ?n) { ?x ex:p ?y } GROUP BY ?x } } GROUP BY ?n"
+    ),
+    # groups
+    "SELECT ?x (COUNT(?y) AS ?n) { ?x ex:p ?y } GROUP BY ?x",
+    "SELECT ?x (COUNT(DISTINCT ?y) AS ?n) { ?x (ex:p|ex:q) ?y } GROUP BY ?x",
+    "SELECT (COUNT(DISTINCT *) AS ?n) { ?x (ex:p|ex:q) ?y }",
+    "SELECT (COUNT(*) AS ?n) { ?x ex:p/ex:q ?y }",
+    "SELECT (COUNT(*) AS ?n) { { ?x ex:p ?y } UNION { ?x ex:p ?y } }",
+    "SELECT (COUNT(*) AS ?n) { { ?x ex:p ?y } UNION { ?x ex:q ?y } FILTER(?x = ex:a || ?y = 1) }",
+    "SELECT (COUNT(*) AS ?n) { VALUES ?x { 1 1 2 } }",
+    "SELECT (COUNT(*) AS ?n) { ?x ex:p ?y OPTIONAL { ?y ex:q ?z } MINUS { ?y ex:r ?x } }",
+    (
+        "SELECT ?x (COUNT(?z) AS ?n) (COUNT(*) AS ?m)"
+        " { ?x ex:p ?y OPTIONAL { ?y ex:q ?z } } GROUP BY ?x"
+    ),
+    "SELECT ?z (COUNT(*) AS ?n) { ?x ex:p ?y OPTIONAL { ?y ex:q ?z } } GROUP BY ?z",
+    "SELECT ?x (SUM(?y) AS ?n) (AVG(?y) AS ?m) { ?x ex:p ?y } GROUP BY ?x",
+    "SELECT (SUM(?y) AS ?n) { ?x ex:p ?y }",
+    "SELECT (SUM(?y) AS ?n) { ?x ex:p ?y FILTER isNumeric(?y) }",
+    "SELECT (AVG(DISTINCT ?y) AS ?n) { ?x ex:p ?y FILTER isNumeric(?y) }",
+    "SELECT ?x (MIN(?y) AS ?n) (MAX(?y) AS ?m) { ?x ex:p ?y FILTER isNumeric(?y) } GROUP BY ?x",
+    "SELECT (MIN(?y) AS ?n) { ?x ex:p ?y FILTER isIRI(?y) }",
+    "SELECT ?x { ?x ex:p ?y } GROUP BY ?x HAVING(COUNT(*) > 1)",
+    "SELECT ?kind (COUNT(*) AS ?n) { ?x ex:p ?y } GROUP BY (isIRI(?y) AS ?kind)",
+    "SELECT ?x (COUNT(*) + 1 AS ?n) { ?x ex:p ?y } GROUP BY ?x HAVING(?x != ex:a)",
+    # graphs
+    "SELECT * { GRAPH ?g { ?x ex:p ?y OPTIONAL { ?y ex:q ?z } } }",
+    "SELECT * { GRAPH ?g { ?x ex:p ?y MINUS { ?x ex:q ?z } } }",
+    "SELECT * { GRAPH ?g { } }",
+    "SELECT * { GRAPH ?g { OPTIONAL { ?x ex:p ?y } } }",
+    "SELECT * { GRAPH ?g { ?x ex:p+ ?y } }",
+    "SELECT * { GRAPH ?g { ?x ex:p* ?y } }",
+    "SELECT * { GRAPH ex:g { ?x ex:p ?y } ?x ex:q ?z }",
+    "SELECT * { GRAPH ex:g { VALUES ?x { 1 } } }",
+    "SELECT * { GRAPH ?g { ?x ex:p ?y } FILTER NOT EXISTS { GRAPH ?g { ?y ex:q ?z } } }",
+    "SELECT ?g (COUNT(*) AS ?n) { GRAPH ?g { ?x ?p ?y } } GROUP BY ?g",
+)
+"""Queries of which each has an operator in another place; the answers of some depend on counts."""
+
+OF_RDFLIB = (
+    # Oxigraph has no path of no steps from a constant in no triple, takes what several paths lead
+    # to once, and aggregates over all graphs.
+    "SELECT ?y { ex:nowhere ex:p* ?y }",
+    "SELECT (COUNT(*) AS ?n) { ?x (ex:p|^ex:p|ex:q) ?y }",
+    "SELECT ?g ?n { GRAPH ?g { { SELECT (COUNT(*) AS ?n) { ?x ex:p ?y } } } }",
+)
+
+CONSTRUCTS = (
+    "CONSTRUCT { ?x ex:new ?y } { ?x ex:p ?y }",
+    "CONSTRUCT { ?y ex:new ?x . ?x ?y ex:a } { ?x ex:p ?y }",
+    "CONSTRUCT { ?x ex:new ?z ; ex:other ?y } { ?x ex:p ?y OPTIONAL { ?y ex:q ?z } }",
+    "CONSTRUCT { ?x ex:new [ ex:other ?y ] } { ?x ex:p ?y }",
+    "CONSTRUCT { ?x ex:new ?n } { SELECT ?x (COUNT(*) AS ?n) { ?x ex:p ?y } GROUP BY ?x }",
+)
+
+
+def epochs(count=4):
+    """The changes of some epochs, and the facts after each."""
+    chance = random.Random(1)
+    state = {fact(each) for each in KNOWN}
+    changes = Counter(dict.fromkeys(state, 1))
+    for _ in range(count):
+        for _ in range(14):
+            each = fact(
+                (
+                    chance.choice(NODES),
+                    chance.choice(PREDICATES),
+                    chance.choice((*NODES, *NODES, *VALUES)),
+                    chance.choice(("", "", *GRAPHS)),
+                )
+            )
+            changes[each] += -1 if each in state else 1
+            state ^= {each}
+        for each in sorted(state - {fact(known) for known in KNOWN}):
+            if chance.random() < 0.3:
+                changes[each] -= 1
+                state -= {each}
+        yield changes, frozenset(state)
+        changes = Counter()
+
+
+EPOCHS = tuple(epochs())
+
+
+def apply(reasoner, changes):
+    """Apply changes of triples, and of quads if the program has these."""
+    return reasoner.apply(
+        Update(bracketed(len(terms)), tuple(map(from_ntriples, terms)), count)
+        for terms, count in changes.items()
+        if count and bracketed(len(terms)) in reasoner.program.arities
+    )
+
+
+def present(reasoner, predicate):
+    """The comparable facts of a predicate."""
+    return {
+        tuple(comparable(to_ntriples(term)) for term in each) for each in reasoner.facts(predicate)
+    }
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_answers_are_those_of_an_engine(query):
+    """After every epoch."""
+    reasoner = Reasoner(check_query(PREFIXES + query, "query.rq", "answer"))
+    for changes, state in EPOCHS:
+        apply(reasoner, changes)
+        assert present(reasoner, "answer") == answers(store(state), PREFIXES + query)
+
+
+@pytest.mark.filterwarnings("ignore:Dataset:DeprecationWarning")
+@pytest.mark.parametrize("query", OF_RDFLIB)
+def test_answers_are_those_of_rdflib(query):
+    """Where it follows the specification and the other engine does not."""
+    reasoner = Reasoner(check_query(PREFIXES + query, "query.rq", "answer"))
+    for changes, state in EPOCHS:
+        apply(reasoner, changes)
+        dataset = rdflib.Dataset()
+        for terms in state:
+            node = [from_ntriples(term) for term in terms]
+            node = [
+                each if isinstance(each, rdflib.term.Node) else rdflib.Literal(each)
+                for each in node
+            ]
+            dataset.graph(node[3] if node[3:] else rdflib.graph.DATASET_DEFAULT_GRAPH_ID).add(
+                node[:3]
+            )
+        expected = {
+            tuple(comparable(to_ntriples(term)) for term in row)
+            for row in dataset.query(PREFIXES + query)
+        }
+        assert present(reasoner, "answer") == expected
+
+
+@pytest.mark.parametrize("query", CONSTRUCTS)
+def test_constructed_triples_are_those_of_an_engine(query):
+    """Blank nodes are equal up to their labels."""
+    reasoner = Reasoner(check_query(PREFIXES + query, "query.rq", "answer"))
+    for changes, state in EPOCHS:
+        apply(reasoner, changes)
+        asserted = {each for each in state if len(each) == len(("s", "p", "o"))}
+        found = [tuple(map(to_ntriples, each)) for each in reasoner.facts(TRIPLE)]
+        assert canonical(set(found) - asserted) == canonical(
+            tuple(map(str, each)) for each in store(state).query(PREFIXES + query)
+        )
+
+
+def canonical(triples):
+    """Triples as a set, with canonical labels of blank nodes."""
+    quads = store({tuple(map(str, each)) for each in triples})
+    dataset = pyoxigraph.Dataset(quads)
+    dataset.canonicalize(pyoxigraph.CanonicalizationAlgorithm.UNSTABLE)
+    return set(map(str, dataset))

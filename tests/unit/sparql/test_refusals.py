@@ -1,0 +1,90 @@
+"""What is not answered rightly is refused by name, at its place."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamreasoner.errors import ProgramError
+from streamreasoner.program.checked import check_query
+
+PREFIXES = "PREFIX ex: <http://example.org/>\nPREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n"
+UNSUPPORTED = {
+    "SELECT ?x { ?x ex:p ?y } ORDER BY ?y": ("ORDER", "without an order"),
+    "SELECT ?x { ?x ex:p ?y } OFFSET 3": ("OFFSET", "without an order"),
+    "SELECT ?x { { SELECT ?x { ?x ex:p ?y } LIMIT 1 } }": ("LIMIT", "without an order"),
+    "SELECT ?x { SERVICE ex:s { ?x ex:p ?y } }": ("SERVICE", "another server"),
+    "SELECT ?x { ?x ex:p ?y FILTER(RAND() < 0.5) }": ("RAND", "another value each time"),
+    "SELECT ?x { ?x ex:p ?y BIND(NOW() AS ?z) }": ("NOW", "another value each time"),
+    "SELECT ?x { ?x ex:p ?y BIND(UUID() AS ?z) }": ("UUID", "another value each time"),
+    "SELECT ?x { ?x ex:p ?y BIND(BNODE() AS ?z) }": ("BNODE", "another value each time"),
+    "DESCRIBE ex:a": ("DESCRIBE", "leaves open"),
+    "SELECT ?x FROM ex:g { ?x ex:p ?y }": ("FROM", "loaded once"),
+    "SELECT ?x { ?x ex:p ?y FILTER(ex:f(?y)) }": ("ex:", "is not supported"),
+    "SELECT ?x { ?x ex:p ?y FILTER(xsd:date(?y) = 1) }": ("xsd:", "is not supported"),
+    "SELECT (SAMPLE(?y) AS ?z) { ?x ex:p ?y }": ("SAMPLE", "depends on an order"),
+    "SELECT (GROUP_CONCAT(?y) AS ?z) { ?x ex:p ?y }": ("GROUP_CONCAT", "depends on an order"),
+    "SELECT (MIN(?y + 1) AS ?z) { ?x ex:p ?y }": ("MIN", "may be unbound or an error"),
+    "SELECT ?x { ?x ex:p ?y FILTER REGEX(?y, ?x) }": ("REGEX", "are constants"),
+    "SELECT ?x { ?x ex:p ?y FILTER REGEX(?y, 'a', 'x') }": ("REGEX", "a flag"),
+    "SELECT ?x { ?x ex:p ?y FILTER(STRLEN(?y)) }": ("STRLEN", "no truth value"),
+    "SELECT ?x { ?x ex:p ?y BIND(COALESCE(?y > 1, 2) AS ?z) }": ("COALESCE", "is a condition"),
+    "SELECT ?x { ?x ex:p ?y FILTER EXISTS { ?z ex:q ?z OPTIONAL { ?y ex:r ?z } } }": (
+        "EXISTS",
+        "in OPTIONAL",
+    ),
+    "SELECT ?x { ?x ex:p ?y FILTER EXISTS { ?z ex:q ?z MINUS { ?y ex:r ?z } } }": (
+        "EXISTS",
+        "in MINUS",
+    ),
+    "SELECT ?x { ?x ex:p ?y FILTER EXISTS { ?z ex:q ?z BIND(?y AS ?w) } }": ("EXISTS", "in BIND"),
+    "SELECT ?x { VALUES ?x { 1 } FILTER EXISTS { ?x ex:p* ?z } }": ("EXISTS", "no steps"),
+    "SELECT (COUNT(*) AS ?n) { ?x !ex:p ?y }": ("?x", "how often a negated property set"),
+    "SELECT ?x { ?x !(^ex:p) ?y }": ("PREFIX", "inverse predicate"),
+    "SELECT ?x { ?x ex:p ?y FILTER(?z = 1) }": ("SELECT", "no answer"),
+}
+MALFORMED = {
+    "SELECT ?x { ?x ex:p }": "is not SPARQL",
+    "SELECT ?x { ?x ex:p ?y": "ends here",
+    "": "ends here",
+    "SELECT ?x { ?x foaf:name ?y }": "`foaf:` is not declared",
+    "SELECT ?x (COUNT(*) AS ?n) { ?x ex:p ?y }": "neither grouped nor aggregated",
+    "SELECT ?x { ?x ex:p ?y } GROUP BY ?x HAVING(?y > 1)": "neither grouped nor aggregated",
+    "SELECT * { ?x ex:p ?y } GROUP BY ?x": "has no GROUP BY",
+    "SELECT ?x { ?x ex:p ?y BIND(1 AS ?y) }": "is bound already",
+    "SELECT (1 AS ?y) { ?x ex:p ?y }": "is bound already",
+    "SELECT ?x { VALUES (?x ?y) { (1) } }": "1 values for 2 variables",
+    "SELECT ?x { ?x ex:p ?y FILTER(COUNT(?y) > 1) }": "SELECT and HAVING only",
+    "SELECT ?x { _:a ex:p ?y OPTIONAL { _:a ex:q ?x } }": "two graph patterns",
+    "SELECT ?x { <a b> ex:p ?x }": "SPARQL",
+    "INSERT DATA { ex:a ex:p ex:b }": "is not SPARQL",
+}
+
+
+@pytest.mark.parametrize("query", UNSUPPORTED)
+def test_what_has_no_rules_is_refused_at_its_place(query):
+    """With the reason."""
+    word, reason = UNSUPPORTED[query]
+    with pytest.raises(ProgramError) as caught:
+        check_query(PREFIXES + query, "query.rq", "answer")
+    (diagnostic,) = caught.value.diagnostics
+    text = PREFIXES + query
+    assert diagnostic.code == "SR261"
+    assert reason in diagnostic.message
+    assert text[diagnostic.span.start : diagnostic.span.end] == word
+
+
+@pytest.mark.parametrize("query", MALFORMED)
+def test_what_is_no_query_is_refused(query):
+    """No error of the parser gets out."""
+    with pytest.raises(ProgramError) as caught:
+        check_query(PREFIXES + query if query else "", "query.rq", "answer")
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "SR260"
+    assert MALFORMED[query] in diagnostic.message
+
+
+@pytest.mark.parametrize("name", ["1st", "a-b", "contains", "triple", ""])
+def test_the_name_of_a_query_is_a_predicate(name):
+    """Names of tests and of triples are none."""
+    with pytest.raises(ProgramError, match="SR261"):
+        check_query("ASK { ?x ?p ?y }", "query.rq", name)
