@@ -264,6 +264,23 @@ Pattern: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """A window of RSP-QL: the triples of a stream's graph expire.
+
+    Attributes:
+        stream: The graph.
+        after: How long after their time they leave, in milliseconds.
+        every: They leave at multiples of it, in milliseconds.
+        span: Where it stands.
+    """
+
+    stream: Constant
+    after: int
+    every: int
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A query.
 
@@ -279,6 +296,7 @@ class Query:
         described: The IRIs of DESCRIBE; its variables are those of `select`.
         base: The IRI that relative ones are resolved against; empty if there is none.
         prefixes: Prefix name to IRI.
+        windows: The windows of RSP-QL.
     """
 
     form: str
@@ -291,6 +309,7 @@ class Query:
     described: tuple[Constant, ...]
     base: str
     prefixes: tuple[tuple[str, str], ...]
+    windows: tuple[Window, ...] = ()
 
 
 def in_scope(pattern: Pattern) -> dict[str, Variable]:

@@ -10,10 +10,12 @@ from streamreasoner.errors import ProgramError
 from streamreasoner.lang.ast import (
     ARITIES,
     NOWHERE,
+    QUAD,
     TRIPLE,
     Atom,
     Call,
     Constant,
+    Expires,
     Hidden,
     Negation,
     PredicateIndicator,
@@ -21,6 +23,7 @@ from streamreasoner.lang.ast import (
     Program,
     Span,
     Variable,
+    Wildcard,
 )
 from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.parser import ParsedText
@@ -70,6 +73,9 @@ def compile_query(text: str, source: str, name: str) -> ParsedText:
         for prefix, iri in query.prefixes
         if PREFIX_NAME.fullmatch(prefix)
     ]
+    for window in query.windows:
+        triples = Atom(QUAD, (*(Wildcard(window.span),) * 3, window.stream), window.span)
+        directives.append(Expires(triples, window.after, window.every, window.span))
     helpers = {
         head.predicate: len(head.arguments)
         for rule in rules

@@ -15,6 +15,7 @@ from rdflib.plugins.sparql.parser import parseQuery
 
 from streamreasoner.sparql.reading.places import QueryPlaces
 from streamreasoner.sparql.reading.tree import TreeReader
+from streamreasoner.sparql.reading.windows import read_windows
 
 if TYPE_CHECKING:
     from streamreasoner.sparql.algebra import Query
@@ -25,7 +26,7 @@ _HINT = "a query is `PREFIX ex: <http://example.org/> SELECT ?x WHERE { ?x a ex:
 
 
 def parse_query(text: str, source: str = "<query>") -> Query:
-    """Read a query in SPARQL 1.1.
+    """Read a query in SPARQL 1.1, with windows of RSP-QL.
 
     Args:
         text: The query.
@@ -35,8 +36,9 @@ def parse_query(text: str, source: str = "<query>") -> Query:
         ProgramError: It is not SPARQL 1.1, or has what the parser does not read; with its place.
     """
     places = QueryPlaces(text, source)
+    plain, clauses, uses = read_windows(text, places)
     try:
-        prologue, body = _tree(text)
+        prologue, body = _tree(plain)
     except ParseBaseException as error:
         span = places.at(error.loc)
         found = places.token(span)[:_SHOWN]
@@ -46,7 +48,7 @@ def parse_query(text: str, source: str = "<query>") -> Query:
     except RecursionError:
         message = "the query is nested too deeply"
         raise places.refusal("SR260", message, places.at(0)) from None
-    return TreeReader(places).query(prologue, body)
+    return TreeReader(places).query(prologue, body, clauses, uses)
 
 
 def _tree(text: str) -> tuple[Any, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.lang.diagnostic import Diagnostic, refuse
 from streamreasoner.lang.places import Places
+from streamreasoner.lang.statements import blank
 
 if TYPE_CHECKING:
     from streamreasoner.errors import ProgramError
@@ -71,6 +72,18 @@ class QueryPlaces:
             if token.end() > offset:
                 break
         return self._places.span(*(last.span() if last else (0, 1)))
+
+    def range(self, start: int, end: int) -> Span:
+        """The place between two offsets."""
+        return self._places.span(start, end)
+
+    def without_texts(self) -> str:
+        """The query with blanks for its comments and strings."""
+        text = self._text
+        for token in _TOKEN.finditer(self._text):
+            if token[0][0] in "#\"'":
+                text = blank(text, *token.span())
+        return text
 
     def token(self, span: Span) -> str:
         """The text of a place."""

@@ -127,6 +127,16 @@ class TermReader:
             case _:
                 return self._constant(node)
 
+    def _named(self, text: str, span: Span) -> Constant:
+        """The IRI of a name as it is written, which the parser has not read."""
+        if text.startswith("<"):
+            return self._constant(rdflib.URIRef(text[1:-1]))
+        prefix, _, local = text.partition(":")
+        if prefix not in self._prefixes:
+            hint = f"write `PREFIX {prefix}: <…>` before the query"
+            raise self._places.refusal("SR260", f"prefix `{prefix}:` is not declared", span, hint)
+        return self._constant(rdflib.URIRef(self._prefixes[prefix] + local))
+
     def _constant(self, node: Any) -> Constant:
         """A term in canonical N-Triples; literals keep their lexical form."""
         span = self._places.at(0)

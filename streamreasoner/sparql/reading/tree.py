@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import rdflib
 from pyparsing import ParseResults
 
-from streamreasoner.lang.ast import Span, Variable
+from streamreasoner.lang.ast import Constant, Span, Variable
 from streamreasoner.sparql.algebra import (
     Aggregation,
     Apply,
@@ -28,6 +28,7 @@ from streamreasoner.sparql.algebra import (
     Service,
     Union,
     Values,
+    Window,
     in_scope,
     mentioned,
 )
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.sparql.algebra import Expression, Pattern
     from streamreasoner.sparql.reading.places import QueryPlaces
+    from streamreasoner.sparql.reading.windows import WindowClause
 
 _FORMS = {
     "SelectQuery": "SELECT",
@@ -69,11 +71,28 @@ class TreeReader(TermReader):
 
     def __init__(self, places: QueryPlaces) -> None:
         super().__init__(places)
+        self._streams: dict[str, Constant] = {}
         self._aggregations: list[tuple[Variable, Aggregation]] | None = None
 
-    def query(self, prologue: Iterable[Any], body: Any) -> Query:
+    def query(
+        self,
+        prologue: Iterable[Any],
+        body: Any,
+        clauses: Iterable[WindowClause] = (),
+        uses: Iterable[tuple[str, Span]] = (),
+    ) -> Query:
         """Read a query; raises a ProgramError for what cannot be read."""
         self._declare(prologue)
+        windows = [
+            Window(self._named(each.stream, each.span), each.after, each.every, each.span)
+            for each in clauses
+        ]
+        names = [self._named(each.name, each.span).term for each in clauses]
+        self._streams = dict(zip(names, (each.stream for each in windows), strict=True))
+        for name, span in uses:
+            if self._named(name, span).term not in self._streams:
+                hint = "write `FROM NAMED WINDOW <w> ON <stream> [RANGE PT10M STEP PT1M]` before"
+                raise self._places.refusal("SR260", f"the window {name} is unknown", span, hint)
         form = _FORMS[body.name]
         select = self._select(body, form)
         template = self._triples(body.template or ())
@@ -94,6 +113,7 @@ class TreeReader(TermReader):
             tuple(self._constant(node) for node in named if form == "DESCRIBE"),
             self._base,
             tuple(self._prefixes.items()),
+            tuple(windows),
         )
 
     def _blank_nodes(self, node: object, seen: set[str]) -> None:
@@ -259,6 +279,8 @@ class TreeReader(TermReader):
             case "GraphGraphPattern":
                 span = self._places.next("GRAPH")
                 name = self._term(part.term)
+                if isinstance(name, Constant):
+                    name = self._streams.get(name.term, name)
                 return self._join(pattern, Graph(name, self._group(part.graph), span))
             case "InlineData":
                 return self._join(pattern, self._values(part))
