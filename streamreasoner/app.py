@@ -21,7 +21,7 @@ from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.backend import SparkBackend
 from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
 from streamreasoner.config_values import REGISTRY_FORMATS
-from streamreasoner.engine.registers import NO_FRONTIER
+from streamreasoner.engine.input.registers import NO_FRONTIER
 from streamreasoner.errors import (
     BatchTooLargeError,
     ConfigError,

@@ -236,6 +236,8 @@ def rule(layers, head, body, *, comparison, features, shape):
     if shape % 16 == 14:
         heads.append(_head(draft, digits, digits.choose(layers[level])))
     literals = [each.text(arguments) for each, arguments in draft.atoms]
+    if shape % 16 == 13:
+        literals[0] = f"asserted {literals[0]}"
     if shape % 16 == 15:  # the same atom read backwards binds the same variables
         each, arguments = draft.atoms[0]
         if not each.iris:
@@ -364,7 +366,8 @@ def _negate(draft, digits):
     free = [at for at in range(predicate.arity) if at not in predicate.iris]
     if free and draft.operands and digits.take(8) == 7:
         arguments[digits.choose(free)] = draft.fill(digits.choose(_EXPRESSIONS), digits)
-    draft.literals.append(f"not {predicate.text(arguments)}")
+    given = "asserted " if digits.take(6) == 5 else ""
+    draft.literals.append(f"not {given}{predicate.text(arguments)}")
 
 
 def _assign(draft, digits):

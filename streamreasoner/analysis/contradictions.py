@@ -106,7 +106,7 @@ def _exclude(literal: Literal, other: Literal) -> bool:
 
 def _matches(negated: Atom, atom: Atom) -> bool:
     """Whether every fact that matches `atom` also matches `negated`."""
-    return (negated.predicate, negated.arity) == (atom.predicate, atom.arity) and all(
+    return (negated.reads, negated.arity) == (atom.reads, atom.arity) and all(
         isinstance(left, Wildcard) or left == right
         for left, right in zip(negated.arguments, atom.arguments, strict=True)
     )

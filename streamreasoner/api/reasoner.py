@@ -30,7 +30,7 @@ from streamreasoner.api.updates import (
 )
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.engine.epoch import DEFAULT_RECURSION_LIMIT, Engine, EpochResult
-from streamreasoner.engine.registers import NO_FRONTIER, Registers
+from streamreasoner.engine.input.registers import NO_FRONTIER, Registers
 from streamreasoner.engine.updates import Changes, Updates
 from streamreasoner.errors import EngineError, ProgramError
 from streamreasoner.io.formats.registry import load
@@ -117,8 +117,11 @@ class Reasoner:
         self._known = plan.arities
         self._constraints = known_constraints.union(program.constraints)
         facts = tuple(self._rows(fact.predicate, [_terms(fact)]) for fact in program.facts)
-        registers = Registers(plan.expiries, self.dictionary.intern)
-        self.engine = Engine(store.backend(plan), plan, recursion_limit, facts, registers)
+        intern = self.dictionary.intern
+        registers = Registers(plan.expiries, intern)
+        self.engine = Engine(
+            store.backend(plan), plan, recursion_limit, facts, registers, intern=intern
+        )
         self._lateness = allowed_lateness // timedelta(milliseconds=1)
         self._epoch = 0
 

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from streamreasoner.engine.change import change_program
 from streamreasoner.engine.fixpoint import fixpoints
+from streamreasoner.engine.input.given import copies_after_change, with_copies
+from streamreasoner.engine.input.registers import NO_FRONTIER, NO_REGISTERS
+from streamreasoner.engine.input.sets import edit_sets
+from streamreasoner.engine.input.upserts import replace_by_key
 from streamreasoner.engine.ports import LAST_ITERATION
-from streamreasoner.engine.registers import NO_FRONTIER, NO_REGISTERS
-from streamreasoner.engine.sets import edit_sets
-from streamreasoner.engine.upserts import replace_by_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from streamreasoner.engine.input.registers import Admitted, Registers
     from streamreasoner.engine.ports import Backend, EpochChanges, Selection, Statistics
-    from streamreasoner.engine.registers import Admitted, Registers
     from streamreasoner.engine.updates import Changes, TraceRows, Updates
     from streamreasoner.plan.program_plan import ProgramPlan
 
@@ -63,6 +65,7 @@ class Engine:
         recursion_limit: Iterations after which a stratum counts as not converging.
         facts: The facts that the program states; added in the very first epoch.
         registers: The facts that expire.
+        intern: Id of a constant; needed if the plan has patterns of given facts.
     """
 
     def __init__(
@@ -72,12 +75,15 @@ class Engine:
         recursion_limit: int = DEFAULT_RECURSION_LIMIT,
         facts: tuple[Updates, ...] = (),
         registers: Registers = NO_REGISTERS,
+        *,
+        intern: Callable[[str], int] = len,
     ) -> None:
         self._backend = backend
         self._plan = plan
         self._recursion_limit = recursion_limit
         self._facts = facts
         self._registers = registers
+        self._intern = intern
         self._frontier = NO_FRONTIER
         self._taken = 0
 
@@ -179,11 +185,13 @@ class Engine:
         """The program, the number of iterations, and the uncommitted changes."""
         program = self._plan
         try:
+            copies: list[Updates] = []
             if plan is not None:
+                copies = copies_after_change(program, plan, self._intern, self._backend)
                 program = change_program(self._backend, program, plan)
-            for batch in self._facts:
+            for batch in copies:
                 self._backend.add(batch)
-            for batch in updates:
+            for batch in with_copies(chain(self._facts, updates), program.given, self._intern):
                 self._backend.add(batch)
             iterations = fixpoints(self._backend, program, self._recursion_limit)
             return program, iterations, self._backend.changes()

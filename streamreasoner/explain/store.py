@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from streamreasoner.engine.ports import LAST_ITERATION, Selection
+from streamreasoner.lang.ast import GIVEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -89,6 +90,12 @@ class Rows(Sequence[Row]):
         """The present facts."""
         return self._masked(self.selection.since >= 0)
 
+    def asserted(self) -> Rows:
+        """The asserted facts, which are given from iteration 0 on even if better ones win."""
+        rows = _take(self.selection, self.selection.asserted > 0)
+        given = replace(rows, since=np.zeros_like(rows.since), until=np.full_like(rows.until, -1))
+        return Rows(given, self.dictionary)
+
     def before(self, stratum: int, iteration: int) -> Rows:
         """The present facts; those of *stratum* only if present before *iteration*."""
         since = self.selection.since
@@ -150,11 +157,13 @@ class FactIndex:
         """Facts with known terms at some positions, present or not, in text order.
 
         Args:
-            predicate: Name of the predicate.
+            predicate: Name of the predicate, or of the hidden one of its asserted facts.
             known: Terms by position.
             constant: The positions that are constants in every lookup of this shape.
             iteration: The iteration at which presence is computed, in each fact's own stratum.
         """
+        if predicate.startswith(GIVEN):
+            return self.lookup(predicate.removeprefix(GIVEN), known, constant).asserted()
         key = (predicate, frozenset(known.items()), iteration)
         if key not in self._rows:
             self._rows[key] = self._read(predicate, known, constant, iteration)

@@ -23,6 +23,10 @@ ARITIES = {TRIPLE: 3, QUAD: 4}
 """Number of arguments of the bracketed predicates."""
 
 
+GIVEN = "given@"
+"""Before the name of a predicate: the hidden predicate of its asserted facts."""
+
+
 def bracketed(count: int) -> str:
     """Return the predicate of a bracketed atom with `count` terms."""
     return QUAD if count == ARITIES[QUAD] else TRIPLE
@@ -135,13 +139,20 @@ class Atom:
     """A predicate applied to arguments.
 
     `[?s, ?p, ?o]` is the atom `triple(?s, ?p, ?o)`, `[?s, ?p, ?o, ?g]` is `quad(?s, ?p, ?o, ?g)`.
-    `violation` says whether it is a head marked with `!`, of a constraint.
+    `violation` says whether it is a head marked with `!`, of a constraint; `asserted` whether it
+    is an atom of a body that only asserted facts match.
     """
 
     predicate: str
     arguments: tuple[Expression, ...]
     span: Span = field(compare=False, repr=False)
     violation: bool = False
+    asserted: bool = False
+
+    @property
+    def reads(self) -> str:
+        """The predicate whose facts it matches in a body: a hidden one, of asserted facts."""
+        return f"{GIVEN}{self.predicate}" if self.asserted else self.predicate
 
     @property
     def arity(self) -> int:
@@ -371,3 +382,11 @@ def variables(node: Expression | Literal) -> Iterator[Variable]:
     for item in walk(node):
         if isinstance(item, Variable):
             yield item
+
+
+def asserted_atoms(rule: Rule) -> Iterator[Atom]:
+    """Yield the atoms of a body that only asserted facts match, in textual order."""
+    for literal in rule.body:
+        for item in walk(literal):
+            if isinstance(item, Atom) and item.asserted:
+                yield item

@@ -141,6 +141,10 @@ class Builder:
         atom = self._test(child) if isinstance(child, _Application) else None
         return ast.Negation(atom or self._atom(child), span)
 
+    def asserted(self, span: ast.Span, children: list[Any]) -> ast.Atom:
+        """Read `asserted edge(?x, _)`."""
+        return replace(self._atom(children[-1]), span=span, asserted=True)
+
     def comparison(self, span: ast.Span, children: list[Any]) -> ast.Comparison:
         """Read `?x < ?y`."""
         left, operator, right = children

@@ -37,7 +37,7 @@ CATALOGUE = {
     "SR210": "A predicate has one arity; `triple` has three arguments and `quad` four.",
     "SR211": "A predicate named by a directive is used by a rule or declared with its arity.",
     "SR212": "Either every head of a predicate is marked with `!`, or none is.",
-    "SR213": "A constraint has rules only: no facts, no @input and no @output.",
+    "SR213": "A constraint has rules only: no facts, asserted or stated, no @input and no @output.",
     "SR214": "A @message names a constraint and its arguments; a constraint has one message.",
     "SR220": "A prefix is declared before it is used.",
     "SR221": "A prefix has one IRI.",

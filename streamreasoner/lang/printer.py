@@ -74,17 +74,12 @@ def print_rule(rule: ast.Rule, prefixes: Mapping[str, str] | None = None) -> str
 def print_literal(literal: ast.Literal, prefixes: Mapping[str, str] | None = None) -> str:
     """Print a literal of a body, or a head."""
     match literal:
-        case ast.Atom(violation=True):
-            return f"!{print_call(literal, prefixes)}"
-        case ast.Atom(predicate, arguments) if arguments and predicate == ast.bracketed(
-            len(arguments)
-        ):
-            printed = [print_expression(argument, prefixes) for argument in arguments]
-            match arguments:
-                case (_, ast.Constant(term), *_) if term == RDF_TYPE:
-                    printed[1] = "a"
-            return f"[{', '.join(printed)}]"
-        case ast.Atom() | ast.Call():
+        case ast.Atom():
+            if literal.violation:
+                return f"!{print_call(literal, prefixes)}"
+            mark = "asserted " if literal.asserted else ""
+            return f"{mark}{_atom(literal, prefixes)}"
+        case ast.Call():
             return print_call(literal, prefixes)
         case ast.Negation(atom):
             return f"not {print_literal(atom, prefixes)}"
@@ -96,6 +91,16 @@ def print_literal(literal: ast.Literal, prefixes: Mapping[str, str] | None = Non
             return f"({' | '.join(_conjunction(literals, prefixes) for literals in alternatives)})"
         case _:
             assert_never(literal)
+
+
+def _atom(atom: ast.Atom, prefixes: Mapping[str, str] | None) -> str:
+    if not atom.arguments or atom.predicate != ast.bracketed(atom.arity):
+        return print_call(atom, prefixes)
+    printed = [print_expression(argument, prefixes) for argument in atom.arguments]
+    match atom.arguments:
+        case (_, ast.Constant(term), *_) if term == RDF_TYPE:
+            printed[1] = "a"
+    return f"[{', '.join(printed)}]"
 
 
 def print_call(call: ast.Atom | ast.Call, prefixes: Mapping[str, str] | None = None) -> str:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamreasoner.engine.blocks import Blocks
-from streamreasoner.engine.registers import NO_FRONTIER
+from streamreasoner.engine.input.registers import NO_FRONTIER
 from streamreasoner.errors import EngineError, ProgramError, StateFullError
 from streamreasoner.io.codec import encode
 from streamreasoner.io.codec.decode import Codec, InputOptions

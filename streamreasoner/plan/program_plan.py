@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from streamreasoner.lang.ast import GIVEN
 from streamreasoner.plan import algebra
 from streamreasoner.plan.operands import Comparison, Pattern, Test
 
@@ -176,8 +177,8 @@ def has_key(predicate: str) -> bool:
 
 
 def asserted_predicate(predicate: str) -> str:
-    """The predicate whose facts a hidden predicate has the times or sources of; else the same."""
-    is_hidden = predicate.startswith("set@") or has_key(predicate) or has_times(predicate)
+    """The predicate that a hidden one has asserted facts, times or sources of; else the same."""
+    is_hidden = predicate.startswith(("set@", GIVEN)) or has_key(predicate) or has_times(predicate)
     return predicate.rpartition("@")[2] if is_hidden else predicate
 
 
@@ -243,6 +244,7 @@ class ProgramPlan:
         places: Source and line of each rule in normal form, for messages.
         expiries: Asserted facts that leave by themselves; a fact matches at most one.
         sources: The sources of input that the state keeps apart.
+        given: Facts whose asserted part is read by itself, selected by the patterns' constants.
     """
 
     arities: dict[str, int]
@@ -252,6 +254,7 @@ class ProgramPlan:
     places: tuple[str, ...] = field(default=(), compare=False)
     expiries: tuple[Expiry, ...] = ()
     sources: InputSources = NO_SOURCES
+    given: tuple[Pattern, ...] = ()
 
     def with_sources(self, sources: InputSources, known: Mapping[str, int]) -> ProgramPlan:
         """The same plan for input of sources.
@@ -295,6 +298,7 @@ class ProgramPlan:
         """The distinct constants of all rules."""
         patterns = [lattice.pattern for lattice in self.lattices]
         patterns += (expiry.pattern for expiry in self.expiries)
+        patterns += self.given
         for stratum in self.strata:
             patterns += stratum.heads
             for rule in stratum.rules:

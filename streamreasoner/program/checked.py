@@ -33,6 +33,7 @@ from streamreasoner.lang.printer import print_directive, print_literal, print_ru
 from streamreasoner.program.constraint_checks import (
     asserted_violations,
     inconsistent_marks,
+    violations_read_as_asserted,
     wrong_messages,
 )
 from streamreasoner.program.constraints import Constraint, constraints
@@ -61,6 +62,7 @@ CHECKS_OF_ALL: tuple[CheckAll, ...] = (
     arity_clashes,
     inconsistent_marks,
     asserted_violations,
+    violations_read_as_asserted,
 )
 """Checks that need all files of a program; they run even if statements cannot be read."""
 

@@ -66,6 +66,17 @@ def asserted_violations(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]
                 yield Diagnostic("SR213", message, signature.span, hint)
 
 
+def violations_read_as_asserted(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
+    """Report atoms that only asserted facts match, of constraints, which have none."""
+    marked = constraint_heads(programs)
+    for rule in (rule for program in programs for rule in program.rules):
+        for atom in ast.asserted_atoms(rule):
+            if atom.predicate in marked:
+                message = f"'{atom.predicate}' is a constraint and has no asserted facts"
+                hint = "omit `asserted`: the violations that are derived match"
+                yield Diagnostic("SR213", message, atom.span, hint)
+
+
 def wrong_messages(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
     """Report messages without a constraint, a second one, and unknown placeholders."""
     marked = constraint_heads(programs)

@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from streamreasoner.engine.registers import NO_FRONTIER
+from streamreasoner.engine.input.registers import NO_FRONTIER
 from streamreasoner.server.catch_up import CatchUp
 from streamreasoner.server.health import Health
 from streamreasoner.server.histogram import BatchHistogram

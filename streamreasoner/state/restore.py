@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamreasoner.engine.registers import time_of
+from streamreasoner.engine.input.registers import time_of
 from streamreasoner.engine.updates import TraceRows
 from streamreasoner.errors import StateError
 from streamreasoner.plan.program_plan import (

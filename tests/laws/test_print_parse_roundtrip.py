@@ -126,6 +126,7 @@ ATOMS = st.one_of(
         st.just(SPAN),
     ),
 )
+READ = st.one_of(ATOMS, ATOMS.map(lambda atom: replace(atom, asserted=True)))
 TESTS = st.builds(
     Call,
     st.sampled_from(("contains", "matches", "is_iri")),
@@ -134,9 +135,9 @@ TESTS = st.builds(
 )
 LITERALS = st.recursive(
     st.one_of(
-        ATOMS,
+        READ,
         TESTS,
-        st.builds(Negation, st.one_of(ATOMS, TESTS), st.just(SPAN)),
+        st.builds(Negation, st.one_of(READ, TESTS), st.just(SPAN)),
         st.builds(
             Comparison,
             EXPRESSIONS,

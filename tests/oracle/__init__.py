@@ -7,7 +7,7 @@ beside docs/semantics.md. `meaning` binds to it what terms, conditions and group
 
 from __future__ import annotations
 
-from oracle.program import closure, derivations, derived, evaluate, holds, total
+from oracle.program import closure, derivations, derived, evaluate, holds, readable, total
 from oracle.trace import NotConvergingError, Trace
 
 __all__ = [
@@ -18,5 +18,6 @@ __all__ = [
     "derived",
     "evaluate",
     "holds",
+    "readable",
     "total",
 ]

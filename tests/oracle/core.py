@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 
 from oracle.patterns import ANYTHING, combinations, fits
 from oracle.trace import NotConvergingError, Trace
-from streamreasoner.lang.ast import Atom, Negation, Wildcard
+from streamreasoner.lang.ast import GIVEN, Atom, Negation, Wildcard
 
 
 def evaluate(program, facts, meaning, most_iterations):
@@ -19,11 +19,14 @@ def evaluate(program, facts, meaning, most_iterations):
     asserted.update((atom.predicate, pattern(atom, {}, meaning)) for atom in program.facts)
     trace = Trace(meaning)
     trace.add(0, asserted)
+    given = asserted_part(trace)
     for stratum in program.strata:
         rules = [program.rules[index] for index in stratum]
         start, before, iteration = Counter(trace.sums), Counter(), 0
         # The multiplicity at i + 1 is what facts present at i derive minus what those at i - 1 do.
-        while (now := derivations(rules, present(start + before, meaning), meaning)) != before:
+        while (
+            now := derivations(rules, present(start + before, meaning) | given, meaning)
+        ) != before:
             iteration += 1
             if iteration > most_iterations:
                 raise NotConvergingError
@@ -35,6 +38,15 @@ def evaluate(program, facts, meaning, most_iterations):
 def present(sums, meaning):
     """The facts whose multiplicities sum to more than 0; of a lattice's group only the best."""
     return meaning.best(fact for fact, multiplicity in sums.items() if multiplicity > 0)
+
+
+def asserted_part(trace):
+    """The asserted facts as those of the predicates that `asserted p(?x)` reads."""
+    return {
+        (GIVEN + predicate, terms)
+        for (predicate, terms), multiplicities in trace.items()
+        if multiplicities.get(0, 0) > 0
+    }
 
 
 def derivations(rules, facts, meaning):
@@ -76,7 +88,7 @@ def holds(literal, bindings, facts, meaning):
     """Whether a literal holds; a negated atom does if no present fact matches it."""
     match literal:
         case Negation(Atom() as atom):
-            wanted, others = pattern(atom, bindings, meaning), facts[atom.predicate]
+            wanted, others = pattern(atom, bindings, meaning), facts[atom.reads]
             return None not in wanted and not any(fits(fact, wanted) for fact in others)
         case _:
             return meaning.condition(literal, bindings)

@@ -37,7 +37,7 @@ def combinations(atoms, facts):
             if isinstance(each, Constant) or (isinstance(each, Variable) and each.name in bound)
         }
         index = defaultdict(list)
-        for fact in facts[atom.predicate]:
+        for fact in facts[atom.reads]:
             index[tuple(fact[at] for at in known)].append(fact)
         found = [
             (extended, (*chosen, fact))

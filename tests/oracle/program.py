@@ -35,8 +35,13 @@ def derived(trace):
     return {fact for fact in closure(trace) if trace[fact].get(0, 0) <= 0}
 
 
+def readable(trace):
+    """What atoms read at the end: the present facts, and those asserted, by what reads them."""
+    return closure(trace) | core.asserted_part(trace)
+
+
 def derivations(rules, facts):
-    """The number of derivations of each fact by the rules; `facts` are those present."""
+    """The number of derivations of each fact by the rules; `facts` are those they read."""
     return core.derivations(rules, facts, Meaning(rules))
 
 

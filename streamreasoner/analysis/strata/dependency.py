@@ -96,6 +96,8 @@ def _needs(rule: Rule) -> Iterator[tuple[Atom, Through]]:
     aggregated = aggregates_matches(rule.head)
     for literal in rule.body:
         match literal:
+            case Atom(asserted=True) | Negation(Atom(asserted=True)):
+                pass
             case Negation(Atom() as atom):
                 yield atom, Through.NEGATION
             case Atom():

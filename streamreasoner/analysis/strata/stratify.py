@@ -76,6 +76,8 @@ def unstratifiable(
         code, how, _ = _FORBIDDEN[edge.through]
         head = rules[edge.rule].head
         hint = "break the cycle"
+        if edge.through is Through.NEGATION:
+            hint += ", or negate what is asserted alone, `not asserted …`"
         is_combined = edge.through is Through.AGGREGATE and any(
             item.function in MONOTONE_AGGREGATES for item in aggregates(head)
         )

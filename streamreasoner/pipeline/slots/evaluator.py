@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from streamreasoner.engine.registers import NO_FRONTIER
+from streamreasoner.engine.input.registers import NO_FRONTIER
 from streamreasoner.errors import StreamReasonerError
 from streamreasoner.io.codec.decode import Codec
 from streamreasoner.io.codec.encode import decode_changes, in_text_order

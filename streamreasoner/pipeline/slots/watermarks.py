@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.engine.registers import NO_FRONTIER
+from streamreasoner.engine.input.registers import NO_FRONTIER
 from streamreasoner.io.codec.decode import message_of
 from streamreasoner.io.codec.envelope import TIME_HEADER, append_milliseconds, message_times
 from streamreasoner.io.formats.reading import timestamps

@@ -130,12 +130,12 @@ class _Chain:
             case algebra.Equation(column):
                 rows.define(part)
                 self._bound.add(column)
-            case ast.Negation(ast.Atom(predicate, arguments)):
+            case ast.Negation(ast.Atom() as atom):
                 operands = (
                     None if isinstance(each, ast.Wildcard) else rows.operand(each)
-                    for each in arguments
+                    for each in atom.arguments
                 )
-                scan = algebra.Scan(Pattern(predicate, tuple(operands)))
+                scan = algebra.Scan(Pattern(atom.reads, tuple(operands)))
                 rows.relation = algebra.Antijoin(rows.relation, scan)
             case _:
                 # The operands extend the rows before they are selected.
@@ -160,4 +160,4 @@ class _Chain:
                     later.append(place)
         self._waiting[:0] = later
         self._joined += 1
-        return Pattern(atom.predicate, tuple(operands))
+        return Pattern(atom.reads, tuple(operands))

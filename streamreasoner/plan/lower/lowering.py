@@ -76,6 +76,9 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
             _stratum((), made.results, bodies),
             _stratum((*plain, *made.heads), made.final, bodies),
         ]
+    read = (atom for rule in checked.rules for atom in ast.asserted_atoms(rule))
+    given = tuple(dict.fromkeys(map(_selection, read)))
+    hidden |= {f"{ast.GIVEN}{each.predicate}": len(each.arguments) for each in given}
     expiries = tuple(map(_expiry, checked.expiries))
     for expiry in expiries:
         arity = len(expiry.pattern.arguments)
@@ -87,6 +90,7 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
         hidden=frozenset(hidden),
         places=tuple(f"{rule.span.source}:{rule.span.line}" for rule in checked.rules),
         expiries=expiries,
+        given=given,
     )
 
 
@@ -119,11 +123,15 @@ def _projections(trees: Iterable[Relation]) -> Iterator[Project]:
 
 
 def _expiry(declared: ast.Expires) -> Expiry:
-    atom = declared.pattern
+    return Expiry(_selection(declared.pattern), declared.after, declared.every)
+
+
+def _selection(atom: ast.Atom) -> Pattern:
+    """The facts that have the constants of an atom."""
     arguments = (
         Value(item.term) if isinstance(item, ast.Constant) else None for item in atom.arguments
     )
-    return Expiry(Pattern(atom.predicate, tuple(arguments)), declared.after, declared.every)
+    return Pattern(atom.predicate, tuple(arguments))
 
 
 def _stratum(

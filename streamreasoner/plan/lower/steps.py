@@ -33,7 +33,7 @@ def incomplete_expression(rule: ast.Rule) -> algebra.Relation:
     equations: list[algebra.Equation] = []
     for number, atom in enumerate(rule.atoms):
         columns = [f"${number}.{position}" for position in range(atom.arity)]
-        scans.append(algebra.Scan(Pattern(atom.predicate, tuple(map(Column, columns)))))
+        scans.append(algebra.Scan(Pattern(atom.reads, tuple(map(Column, columns)))))
         equations += [
             algebra.Equation(column, argument)
             for column, argument in zip(columns, atom.arguments, strict=True)
@@ -147,12 +147,12 @@ def negations_to_antijoins(tree: algebra.Relation) -> algebra.Relation:
         rest: list[ast.Literal] = []
         for literal in node.literals:
             match literal:
-                case ast.Negation(ast.Atom(predicate, arguments)):
+                case ast.Negation(ast.Atom() as atom):
                     operands = tuple(
                         None if isinstance(argument, ast.Wildcard) else names.operand(argument)
-                        for argument in arguments
+                        for argument in atom.arguments
                     )
-                    patterns.append(Pattern(predicate, operands))
+                    patterns.append(Pattern(atom.reads, operands))
                 case _:
                     rest.append(literal)
         below = _complete(replace(node, equations=names.equations, literals=tuple(rest)))

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.engine.deadlines import Deadlines
+from streamreasoner.engine.input.deadlines import Deadlines
 
 TIMES = st.integers(-5_000, 5_000) | st.sampled_from([-(10**14), 10**14, 1023, 1024])
 

@@ -12,7 +12,7 @@ from rdflib import URIRef
 
 from streamreasoner.api.reasoner import Reasoner, columnar
 from streamreasoner.api.updates import Update
-from streamreasoner.engine.registers import NO_FRONTIER
+from streamreasoner.engine.input.registers import NO_FRONTIER
 from streamreasoner.errors import EngineError, StateError
 from streamreasoner.io.codec.decode import InputOptions
 from streamreasoner.io.formats.json import write_fact

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.engine.deadlines import Deadlines
-from streamreasoner.engine.rows import distinct
+from streamreasoner.engine.input.deadlines import Deadlines
+from streamreasoner.engine.input.rows import distinct
 from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import EngineError
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.engine.rows import distinct
+from streamreasoner.engine.input.rows import distinct
 from streamreasoner.engine.updates import Updates
 from streamreasoner.plan.program_plan import asserted_by
 
