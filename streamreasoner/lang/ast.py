@@ -193,11 +193,16 @@ Literal: TypeAlias = Atom | Negation | Comparison | Disjunction | Call
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`heads :- body .`; a fact has no body. In normal form: one head and no disjunction."""
+    """`heads :- body .`; a fact has no body. In normal form: one head and no disjunction.
+
+    `name` is that of `@rule "name" heads :- body .`, for people: it changes nothing of what the
+    rule means, so rules that differ in nothing else are equal.
+    """
 
     heads: tuple[Atom, ...]
     body: tuple[Literal, ...]
     span: Span = field(compare=False, repr=False)
+    name: str | None = field(default=None, compare=False)
 
     @property
     def head(self) -> Atom:

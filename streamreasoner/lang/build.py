@@ -117,11 +117,16 @@ class Builder:
                 raise AssertionError("A signature has a name.")
 
     def rule(self, span: ast.Span, children: list[Any]) -> ast.Rule | None:
-        """Read `heads :- body .` or `heads .`."""
+        """Read `heads :- body .` or `heads .`, with or without a name before it."""
+        name = children.pop(0) if isinstance(children[0], str) else None
         heads, items = (*children, ())[:2]
         body = self._literals(items)
         # With all literals refused, the rule would look like a fact.
-        return None if items and not body else ast.Rule(heads, body, span)
+        return None if items and not body else ast.Rule(heads, body, span, name)
+
+    def name(self, span: ast.Span, children: list[str]) -> str:
+        """Read `@rule "cax-sco"`."""
+        return plain_value(self._constants.literal(children[0], "", span))
 
     def heads(self, _: ast.Span, children: list[ast.Atom | _Application]) -> tuple[ast.Atom, ...]:
         """Read `path(?x, ?y), [?x, ex:near, ?y]`."""

@@ -32,7 +32,9 @@ MAX_LITERALS = 20_000
 def normal_form(rule: Rule) -> tuple[Rule, ...]:
     """Return one rule per head and choice of alternatives, each with the span of the original."""
     return tuple(
-        Rule((head,), body, rule.span) for head in rule.heads for body in _conjunctions(rule.body)
+        Rule((head,), body, rule.span, rule.name)
+        for head in rule.heads
+        for body in _conjunctions(rule.body)
     )
 
 

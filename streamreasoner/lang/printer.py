@@ -67,8 +67,10 @@ def print_directive(  # noqa: PLR0911 - one for each directive
 
 def print_rule(rule: ast.Rule, prefixes: Mapping[str, str] | None = None) -> str:
     """Print a rule or fact, with its dot; without prefixes, IRIs are printed in full."""
+    name = "" if rule.name is None else f"@rule {to_ntriples(rule.name)} "
     heads = ", ".join(print_literal(head, prefixes) for head in rule.heads)
-    return f"{heads} :- {_conjunction(rule.body, prefixes)} ." if rule.body else f"{heads} ."
+    body = f" :- {_conjunction(rule.body, prefixes)}" if rule.body else ""
+    return f"{name}{heads}{body} ."
 
 
 def print_literal(literal: ast.Literal, prefixes: Mapping[str, str] | None = None) -> str:

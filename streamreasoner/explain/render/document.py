@@ -62,7 +62,8 @@ def _place(span: Span | None) -> dict[str, Any] | None:
 
 
 def _rule(rule: Rule, printer: ExplanationPrinter) -> dict[str, Any]:
-    return {"file": rule.span.source, "line": rule.span.line, "text": printer.rule(rule)}
+    place = {"file": rule.span.source, "line": rule.span.line, "text": printer.rule(rule)}
+    return place if rule.name is None else {**place, "name": rule.name}
 
 
 def _step(step: ProofStep, printer: ExplanationPrinter) -> dict[str, Any]:

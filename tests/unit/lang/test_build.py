@@ -17,6 +17,9 @@ from streamreasoner.lang.ast import (
 )
 from streamreasoner.lang.build import Builder
 from streamreasoner.lang.constants import UNREADABLE, ConstantReader
+from streamreasoner.lang.normal_form import normal_form
+from streamreasoner.lang.parser import parse
+from streamreasoner.lang.printer import print_program
 
 HERE = Span("r.dl", 1, 1, 1, 2, 0, 1)
 X, HEADS = Variable("x", HERE), (Atom("h", (), HERE),)
@@ -119,3 +122,14 @@ def test_a_negative_number_is_a_constant():
 
     assert build.negative(HERE, ["-", build.integer(HERE, ["5"])]) == build.integer(HERE, ["-5"])
     assert build.negative(HERE, ["-", X]) == UnaryMinus(X, HERE)
+
+
+def test_a_name_is_part_of_a_rule_but_not_of_its_meaning():
+    """It is read, printed, and given to each rule that the rule stands for."""
+    named = parse('@rule "cax-\\"sco\\"" p(?x), q(?x) :- (a(?x) | b(?x)) .')
+    (rule,) = named.rules
+    (printed,) = parse(print_program(named)).rules
+
+    assert rule.name == printed.name == 'cax-"sco"'
+    assert {each.name for each in normal_form(rule)} == {rule.name}
+    assert named == parse("p(?x), q(?x) :- (a(?x) | b(?x)) .")
