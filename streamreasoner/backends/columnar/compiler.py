@@ -256,7 +256,7 @@ def _plans(
     for row, fragment in zip(plan_rows, fragments, strict=False):
         assert fragment.head is not None  # noqa: S101 - `project` is the last leaf of every walk
         relation, cells = fragment.head
-        probe, key, places = fragment.shortcut
+        shortcut = fragment.shortcut
         row[: layout.PLAN_PROBE_HEAD + 1] = [
             *operands.stage(fragment.start),
             len(step_rows),
@@ -265,9 +265,8 @@ def _plans(
             operands.add(cells),
             len(cells),
             fragment.sign,
-            probe,
-            key,
-            operands.add(places),
+            *fragment.probe,
+            -1 if shortcut is None else operands.add(shortcut),
         ]
         step_rows.extend(
             [

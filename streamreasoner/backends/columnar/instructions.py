@@ -69,20 +69,32 @@ class Fragment:
         return replace(self, steps=(*front, replace(last, stage=stage)))
 
     @property
-    def shortcut(self) -> tuple[int, int, tuple[int, ...]]:
-        """Fields of the fast path: `layout.PLAN_PROBE` and the two after it."""
+    def probe(self) -> tuple[int, int]:
+        """`layout.PLAN_PROBE` and `PLAN_PROBE_KEY`: the first step, if it probes an index."""
+        match self:
+            case Fragment(
+                start=OnMatch(binds, _, ()),
+                steps=(JoinStep(_, layout.PROBE, target, (key,)), *_),
+            ):
+                places = {slot: position for position, slot in binds}
+                return target + 1, places.get(key, key)
+            case _:
+                return 0, 0
+
+    @property
+    def shortcut(self) -> tuple[int, ...] | None:
+        """The head as `layout.PLAN_PROBE_HEAD` has it, if the plan only probes one index."""
         match self:
             case Fragment(
                 start=OnMatch(binds, (), ()),
-                steps=(JoinStep(OnMatch(matched, (), ()), layout.PROBE, target, (key,)),),
+                steps=(JoinStep(OnMatch(matched, (), ()), layout.PROBE, _, (_,)),),
                 head=(_, head),
             ):
                 places = {slot: position for position, slot in binds}
                 places |= {slot: layout.MAX_ARITY + position for position, slot in matched}
-                cells = tuple(places.get(code, code) for code in (key, *head))
-                return target + 1, cells[0], cells[1:]
+                return tuple(places.get(code, code) for code in head)
             case _:
-                return 0, 0, ()
+                return None
 
 
 @dataclass(slots=True)

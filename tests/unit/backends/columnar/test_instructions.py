@@ -147,8 +147,16 @@ def test_a_fragment_derives_what_its_plan_derives(numbers, text, data):
             seen = {Age.OLD: old, Age.NEW: new}
 
             assert interpreter.run(plan, fragment, deltas, seen) == expected
-            if fragment.shortcut[0]:
+            if fragment.shortcut is not None:
                 assert _short(interpreter, plan, fragment, deltas, seen) == expected
+            if fragment.probe != (0, 0):
+                driving = {
+                    fact: sign
+                    for fact, sign in deltas.items()
+                    if _has(interpreter.terms, fact, plan.delta.pattern)
+                    and list(_probed(interpreter, fragment, fact, seen))
+                }
+                assert interpreter.run(plan, fragment, driving, seen) == expected
 
 
 STAGES = st.builds(
@@ -183,25 +191,30 @@ def _has(terms, fact, pattern):
 
 def _short(interpreter, plan, fragment, deltas, seen):
     """The heads of the fast path: each cell is of the driving fact, of its match, or a constant."""
-    probed, key, head = fragment.shortcut
-    arrangement = interpreter.arrangements[probed - 1]
-    present = seen[Age.OLD if fragment.steps[0].old else Age.NEW]
-    constants = [(at, interpreter.terms.id(term)) for at, term in arrangement.constants]
     heads = Counter()
     for fact, sign in deltas.items():
         if not _has(interpreter.terms, fact, plan.delta.pattern):
             continue
-        for predicate, args in present:
+        for args in _probed(interpreter, fragment, fact, seen):
             row = dict(enumerate(fact[1]))
-            if (
-                predicate == arrangement.predicate
-                and all(args[at] == value for at, value in constants)
-                and args[arrangement.key[0]] == (~key if key < 0 else row[key])
-            ):
-                row |= {layout.MAX_ARITY + at: value for at, value in enumerate(args)}
-                cells = tuple(~cell if cell < 0 else row[cell] for cell in head)
-                heads[plan.head.predicate, cells] += fragment.sign * sign
+            row |= {layout.MAX_ARITY + at: value for at, value in enumerate(args)}
+            cells = tuple(~cell if cell < 0 else row[cell] for cell in fragment.shortcut)
+            heads[plan.head.predicate, cells] += fragment.sign * sign
     return {fact: sign for fact, sign in heads.items() if sign}
+
+
+def _probed(interpreter, fragment, fact, seen):
+    """The facts that the first step of a fragment matches; without any, it derives nothing."""
+    probed, key = fragment.probe
+    arrangement = interpreter.arrangements[probed - 1]
+    constants = [(at, interpreter.terms.id(term)) for at, term in arrangement.constants]
+    for predicate, args in seen[Age.OLD if fragment.steps[0].old else Age.NEW]:
+        if (
+            predicate == arrangement.predicate
+            and all(args[at] == value for at, value in constants)
+            and args[arrangement.key[0]] == (~key if key < 0 else fact[1][key])
+        ):
+            yield args
 
 
 def test_columns_are_slots_in_the_order_of_their_binding():

@@ -92,14 +92,16 @@ def apply_deltas(
         for j in range(dispatch[row], dispatch[row] + dispatch[row + 1]):
             p = dispatched[j] * layout.PLAN_WIDTH
             probed = plans[p + layout.PLAN_PROBE]
-            if probed == 0:
-                status = run(table, values, dispatched[j], fact, sign, iteration)
-            else:
+            match = 0
+            if probed != 0:
                 key = plans[p + layout.PLAN_PROBE_KEY]
                 term = ~key if key < 0 else words[2 * fact + layout.CELLS + key]
                 match = int32_column(indexes[probed - 1])[term]
                 if match == 0:
                     continue
+            if plans[p + layout.PLAN_PROBE_HEAD] < 0:
+                status = run(table, values, dispatched[j], fact, sign, iteration)
+            else:
                 status = run_probe(table, p, fact, match, sign, iteration)
             if status != layout.OK:
                 return status

@@ -183,9 +183,9 @@ FUNCTION_COUNT, FUNCTION_DISTINCT, FUNCTION_SUM, FUNCTION_AVERAGE = range(4)
 PLAN_BINDS, PLAN_BIND_COUNT, PLAN_CHECKS, PLAN_CHECK_COUNT = range(4)
 PLAN_CONDITIONS, PLAN_CONDITION_COUNT, PLAN_STEPS, PLAN_STEP_COUNT = range(4, 8)
 PLAN_HEAD_RELATION, PLAN_HEAD, PLAN_HEAD_COUNT, PLAN_SIGN = range(8, 12)
-# For a plan that probes one index and has no conditions: the arrangement + 1 (else 0), the key, and
-# the head in terms of the two facts: ~id for a constant, otherwise an argument position of the
-# driving fact or, from MAX_ARITY on, of the match.
+# For a plan that first probes an index: the arrangement + 1 (else 0) and the key. If that is all it
+# does, without conditions, the head in terms of the two facts (else -1): ~id for a constant,
+# otherwise an argument position of the driving fact or, from MAX_ARITY on, of the match.
 PLAN_PROBE, PLAN_PROBE_KEY, PLAN_PROBE_HEAD = range(12, 15)
 PLAN_WIDTH = 16
 
