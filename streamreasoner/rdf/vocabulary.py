@@ -52,3 +52,67 @@ XSD_INTEGER_RANGES: Mapping[str, tuple[int | None, int | None]] = {
     XSD + "unsignedShort": (0, (1 << 16) - 1),
     XSD + "unsignedByte": (0, (1 << 8) - 1),
 }
+
+# Facts about a schema, which are few beside the data that it describes.
+SCHEMA_PROPERTIES = frozenset(
+    {
+        *(RDF + name for name in ("first", "rest")),
+        *(RDFS + name for name in ("domain", "range", "subClassOf", "subPropertyOf")),
+        *(
+            OWL + name
+            for name in (
+                "allValuesFrom",
+                "assertionProperty",
+                "complementOf",
+                "disjointUnionOf",
+                "disjointWith",
+                "distinctMembers",
+                "equivalentClass",
+                "equivalentProperty",
+                "hasKey",
+                "hasSelf",
+                "hasValue",
+                "intersectionOf",
+                "inverseOf",
+                "maxCardinality",
+                "maxQualifiedCardinality",
+                "members",
+                "onClass",
+                "onProperty",
+                "oneOf",
+                "propertyChainAxiom",
+                "propertyDisjointWith",
+                "someValuesFrom",
+                "sourceIndividual",
+                "targetIndividual",
+                "targetValue",
+                "unionOf",
+            )
+        ),
+    }
+)
+SCHEMA_CLASSES = frozenset(
+    {
+        RDF + "Property",
+        *(RDFS + name for name in ("Class", "ContainerMembershipProperty", "Datatype")),
+        *(
+            OWL + name
+            for name in (
+                "AllDifferent",
+                "AllDisjointClasses",
+                "AllDisjointProperties",
+                "AnnotationProperty",
+                "AsymmetricProperty",
+                "Class",
+                "DatatypeProperty",
+                "FunctionalProperty",
+                "InverseFunctionalProperty",
+                "IrreflexiveProperty",
+                "ObjectProperty",
+                "Restriction",
+                "SymmetricProperty",
+                "TransitiveProperty",
+            )
+        ),
+    }
+)

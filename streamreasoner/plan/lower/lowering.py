@@ -19,6 +19,7 @@ from streamreasoner.plan.lower.aggregation import express, lattice, reductions
 from streamreasoner.plan.lower.steps import STEPS, incomplete_expression
 from streamreasoner.plan.operands import Pattern, Value
 from streamreasoner.plan.order.left_deep import left_deep
+from streamreasoner.plan.order.small import small_predicates
 from streamreasoner.plan.program_plan import (
     DeltaPlan,
     Expiry,
@@ -51,7 +52,7 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
     lattices: list[Lattice] = []
     hidden: dict[str, int] = {}
     strata: list[StratumPlan] = []
-    bodies = _Bodies()
+    bodies = _Bodies(small_predicates(checked.rules))
     for stratum in checked.strata:
         trees = {index: lowered(checked.rules[index]) for index in stratum}
         heads = {index: checked.rules[index].head for index in stratum}
@@ -144,12 +145,14 @@ def _stratum(
 class _Bodies:
     """The delta plans of bodies: the rules that a rule with several heads stands for share them."""
 
-    def __init__(self) -> None:
+    def __init__(self, small: frozenset[str]) -> None:
+        self._small = small
         self._plans: dict[object, list[DeltaPlan]] = {}
 
     def plans(self, tree: Project) -> tuple[DeltaPlan, ...]:
         """The delta plans of a rule."""
         if tree.body not in self._plans:
-            self._plans[tree.body] = [left_deep(delta) for delta in differentiate(tree)]
+            deltas = differentiate(tree)
+            self._plans[tree.body] = [left_deep(delta, self._small) for delta in deltas]
         inputs = (plan.tree.input for plan in self._plans[tree.body])
         return tuple(DeltaPlan(Project(rows, tree.head)) for rows in inputs)

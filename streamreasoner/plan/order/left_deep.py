@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from streamreasoner.plan import algebra
 from streamreasoner.plan.operands import Comparison, Computation, Test
+from streamreasoner.plan.order.small import is_small
 from streamreasoner.plan.program_plan import DeltaPlan
 
 if TYPE_CHECKING:
@@ -21,12 +22,18 @@ if TYPE_CHECKING:
 _Atom: TypeAlias = tuple[type[algebra.Join] | type[algebra.Antijoin], algebra.Scan]
 
 
-def left_deep(tree: algebra.Project) -> DeltaPlan:
-    """Order the atoms of a tree with one delta, the cheapest first, and its conditions."""
+def left_deep(tree: algebra.Project, small: frozenset[str] | None = None) -> DeltaPlan:
+    """Order the atoms of a tree with one delta, the cheapest first, and its conditions.
+
+    Args:
+        tree: The tree.
+        small: Predicates that have few facts; None if sizes shall not matter.
+    """
     delta, atoms = _atoms(tree)
     pending = _Pending(tree.conditions)
     rows = pending.applied(delta, delta.pattern.columns)
-    costs = {i: _cost(atom, pending.bound) for i, atom in enumerate(atoms)}
+    few = [small is not None and is_small(scan.pattern, small) for _, scan in atoms]
+    costs = {i: _cost(atom, pending.bound, few=few[i]) for i, atom in enumerate(atoms)}
     readers = _readers(atoms)
     while costs:
         i = min(costs, key=costs.__getitem__)
@@ -36,7 +43,7 @@ def left_deep(tree: algebra.Project) -> DeltaPlan:
         rows = pending.applied(operator(rows, scan), scan.pattern.columns)
         for k in {k for name in pending.order[before:] for k in readers.get(name, ())}:
             if k in costs:
-                costs[k] = _cost(atoms[k], pending.bound)
+                costs[k] = _cost(atoms[k], pending.bound, few=few[k])
     return DeltaPlan(algebra.Project(rows, tree.head))
 
 
@@ -62,20 +69,23 @@ def _readers(atoms: Sequence[_Atom]) -> dict[str, list[int]]:
     return readers
 
 
-def _cost(atom: _Atom, bound: AbstractSet[str]) -> tuple[int, bool, int, int]:
+def _cost(
+    atom: _Atom, bound: AbstractSet[str], *, few: bool
+) -> tuple[int, bool, bool, bool, int, int]:
     """Sort key, best first: joined rather than a product, few free positions, many constants.
 
     A negated atom only removes rows, so it goes first when its columns are bound, and last until
-    then. Of atoms with equally many free positions, the one with more constants is smaller.
+    then. An atom without free positions adds none; of the others, those with few facts go first. Of
+    atoms with equally many free positions, the one with more constants is smaller.
     """
     operator, scan = atom
     pattern = scan.pattern
     if operator is algebra.Antijoin:
-        return (-1 if bound >= set(pattern.columns) else 1, False, 0, 0)
+        return (-1 if bound >= set(pattern.columns) else 1, False, False, False, 0, 0)
     fixed = len(pattern.bound_positions(bound))
     constants = len(pattern.constants)
     free = len(pattern.arguments) - fixed - constants
-    return (0, fixed == 0, free, -constants)
+    return (0, fixed == 0, free > 0, not few, free, -constants)
 
 
 class _Pending:

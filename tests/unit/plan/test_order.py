@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from streamreasoner.plan.algebra import Select
 from streamreasoner.plan.lower.lowering import lower
+from streamreasoner.plan.order.small import small_predicates
 from streamreasoner.program import check_text
 
 
 def order(text):
-    """The predicates that the plan of the first atom joins, in order."""
-    (stratum,) = lower(check_text(text)).strata
+    """The predicates that the plan of the first atom joins, in order, in the last stratum."""
+    *_, stratum = lower(check_text(text)).strata
     return [join.scan.pattern.predicate for join in stratum.plans[0].steps]
 
 
@@ -39,3 +40,36 @@ def test_conditions_run_as_soon_as_their_columns_are_bound():
 def test_an_atom_that_shares_no_variable_is_last():
     """A product is never cheaper than a join, because each row meets all facts."""
     assert order("h(?y, ?z) :- a(?x), apart(?z), near(?x, ?y) .") == ["near", "apart"]
+
+
+SCHEMA = """@prefix owl: <http://www.w3.org/2002/07/owl#> .
+some(?p, ?d, ?c) :- [?c, owl:someValuesFrom, ?d], [?c, owl:onProperty, ?p] .
+"""
+
+
+def test_what_follows_from_a_schema_is_joined_before_data():
+    """Even if it has more open positions: each datum then meets the few axioms that name it."""
+    rule = "h(?x, ?c) :- a(?y, ?d), b(?y, ?x), some(?p, ?d, ?c) ."
+    assert order(SCHEMA + rule) == ["some", "b"]
+    assert order(rule) == ["b", "some"]
+
+
+def test_a_predicate_is_small_only_if_all_its_rules_are():
+    """Recursion is allowed, and a rule over data, or mere facts, make it large."""
+    rules = """
+        up(?a, ?b) :- [?a, rdfs:subClassOf, ?b] .
+        up(?a, ?c) :- up(?a, ?b), up(?b, ?c), not asserted [?a, ex:old, _] .
+        up(?a, ?b) :- asserted [?a, owl:equivalentClass, ?b] .
+        mixed(?a) :- up(?a, _) .
+        mixed(?a) :- [?a, ex:in, _] .
+        over(?a) :- mixed(?a) .
+        kind(?p) :- [?p, a, owl:TransitiveProperty] .
+        typed(?x) :- [?x, a, ex:Thing] .
+        fact(1) .
+        copy(?x) :- fact(?x) .
+    """
+    prefixes = """
+        @prefix ex: <http://example.org/> .
+        @prefix owl: <http://www.w3.org/2002/07/owl#> .
+        @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"""
+    assert small_predicates(check_text(prefixes + rules).rules) == {"up", "kind"}
