@@ -34,6 +34,7 @@ RULES = (
     "h(?v, ?x) :- a(?x, ?y), ?v = ?x + ?y, a(?v, _), ?v != 3 .",
     "h(?x, ?x) :- a(?x, ?y), ?y = ?x * 2, is_number(?y), not contains(?x, ?y) .",
     "h(2, ?x) :- a(1, ?x), ?x <= 2, a(?x, ?x + 1) .",
+    "h(?x, ?z) :- a(?x, ?y), not same_term(?x, ?y), a(?y, ?z), same_term(?z, ?x) .",
 )
 REGIMES = {"dense": (1, 2, 3), "sparse": (1, 2, 3, 10**6, 999_999)}
 ORDERS = (("<", -1), ("=", 0), (">", 1))
@@ -102,7 +103,8 @@ class Interpreter:
                 if not code >> ((at or [2])[0] + 1) & 1:
                     return []
             elif kind == layout.HOLDS:
-                if not self._leaf("select", operands.Test(NAMES[code], values, negated=not target)):
+                name = "same_term" if code == layout.SAME_TERM else NAMES[code]
+                if not self._leaf("select", operands.Test(name, values, negated=not target)):
                     return []
             else:
                 (row,) = self._leaf("extend", operands.Computation("v", NAMES[code], values)) or (

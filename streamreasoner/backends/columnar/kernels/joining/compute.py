@@ -1,6 +1,7 @@
 """Conditions on the bindings of a running plan. Invariant: a missing value is never a match.
 
-Integer arithmetic is computed here; everything else is delegated to Python.
+Integer arithmetic is computed here, and terms are told apart by their ids; everything else is
+delegated to Python.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def check_conditions(table: layout.Int64s, values: layout.Int64s, at: int, count
             if (1 << (order + 1)) & operands[at + 1] == 0:
                 return NO_MATCH
         elif kind == layout.HOLDS:
-            holds = _call_python(table, operands[at + 1], arguments, number)
+            holds = _holds(table, operands[at + 1], arguments, number)
             if holds == layout.FAILURE:
                 return layout.FAILURE
             if holds != operands[at + 2]:
@@ -62,6 +63,16 @@ def check_conditions(table: layout.Int64s, values: layout.Int64s, at: int, count
                 return NO_MATCH
         at = arguments + number
     return MATCH
+
+
+@kernel
+def _holds(table: layout.Int64s, code: int, arguments: int, number: int) -> int:
+    """Whether a test holds, 0 or 1, NO_VALUE or FAILURE."""
+    if code != layout.SAME_TERM:
+        return _call_python(table, code, arguments, number)
+    operands = int32_column(table[layout.OPERANDS])
+    left = operand(table, operands[arguments])
+    return int(left == operand(table, operands[arguments + 1]))
 
 
 @kernel

@@ -204,6 +204,7 @@ COMPARE = 0  # code: bit set of the comparison results that satisfy it
 COMPUTE = 1  # code: built-in; target: slot for the value
 MATCH = 2  # the same, but the slot must hold that value
 HOLDS = 3  # code: test; target: 1 if it must hold, 0 if it must not
+SAME_TERM = -1  # the code of a test that kernels do: that two terms are one
 CONDITION_ARGUMENTS = 4
 
 # Status of a kernel ------------------------------------------------------------------------------
