@@ -16,6 +16,7 @@ from benchmarks.peers.case import integers, numbers
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.engine.fixpoint import fixpoints
+from streamreasoner.engine.input.given import with_copies
 from streamreasoner.engine.updates import Updates
 from streamreasoner.lang.ast import Constant
 from streamreasoner.plan.lower.lowering import lower
@@ -67,6 +68,7 @@ class Kernel:
 
     def __init__(self, rules: str, dictionary: Dictionary) -> None:
         program = load_program(rules)
+        self._dictionary = dictionary
         self._plan = lower(program)
         self._backend = ColumnarBackend(self._plan, dictionary, Values(dictionary))
         self.stated = [
@@ -96,7 +98,8 @@ class Kernel:
 
     def settle(self, batches: Iterable[Updates]) -> None:
         """Run an epoch up to its closure, with all multiplicities."""
-        for batch in (*self.stated, *batches):
+        every = (*self.stated, *batches)
+        for batch in with_copies(every, self._plan.given, self._dictionary.intern):
             self._backend.add(batch)
         self.stated = []
         fixpoints(self._backend, self._plan, LIMIT)
