@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import pytest
 from driver import Driver
@@ -12,8 +13,6 @@ from ruleset_cases import cases, check
 from streamreasoner import rulesets
 from streamreasoner.program.load import load_program
 
-CASES = cases("owl_rl")
-
 
 def judge(triples):
     """The closure that the oracle finds; that a term is itself is not compared."""
@@ -21,26 +20,45 @@ def judge(triples):
     return derived, false, lambda each: each[0] != each[2] or each[1] != SAME
 
 
-@pytest.fixture(scope="module")
-def driver():
-    """A state without input, for all cases."""
-    driver = Driver(load_program("owl-rl"), store=None)
+def judge_all(triples):
+    """The closure that the oracle finds."""
+    return *closure(triples), lambda _: True
+
+
+CASES = {
+    "owl-rl": (judge, cases("owl_rl")),
+    "owl-rl-eq-ref": (judge_all, cases("owl_rl_eq_ref")),
+    "owl-rl-dt-diff": (None, cases("owl_rl_dt_diff")),
+}
+EVERY = [(name, judge, case) for name, (judge, part) in CASES.items() for case in part]
+
+
+@cache
+def driver(ruleset):
+    """A state without input, for all cases of a ruleset."""
+    driver = Driver(load_program(ruleset), store=None)
     driver.apply([])
     return driver
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_case(driver, case):
+@pytest.mark.parametrize(("ruleset", "judge", "case"), EVERY, ids=str)
+def test_a_case(ruleset, judge, case):
     """What is listed follows, or does not; the closure is the oracle's; nothing remains."""
-    check(driver, case, judge)
+    check(driver(ruleset), case, judge)
 
 
-def test_every_rule_has_cases():
+@pytest.mark.parametrize("ruleset", CASES)
+def test_every_rule_has_cases(ruleset):
     """Something follows by each rule, and something similar does not."""
+    texts = [rulesets.text(ruleset)]
+    if ruleset == "owl-rl-dt-diff":
+        texts.append(rulesets.text("owl-rl-datatypes"))
     named = {
         name
-        for names in re.findall(r'@rule "([^"]*)"', rulesets.text("owl-rl"))
+        for text in texts
+        for names in re.findall(r'@rule "([^"]*)"', text)
         for name in names.split(", ")
     }
-    assert named == {case.rule for case in CASES if case.follows}
-    assert named == {case.rule for case in CASES if case.fails}
+    _, part = CASES[ruleset]
+    assert named == {case.rule for case in part if case.follows}
+    assert named == {case.rule for case in part if case.fails}
