@@ -1,4 +1,4 @@
-"""The ruleset `owl-rl` is OWL 2 RL: rule by rule, from scratch and incrementally."""
+"""Rulesets are their specifications, rule by rule, from scratch and incrementally."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ CASES = {
     "owl-rl": (judge, cases("owl_rl")),
     "owl-rl-eq-ref": (judge_all, cases("owl_rl_eq_ref")),
     "owl-rl-dt-diff": (None, cases("owl_rl_dt_diff")),
+    "rdfs": (None, cases("rdfs")),
+    "rdfs-axioms": (None, cases("rdfs_axioms")),
+    "rdfs-datatypes": (None, cases("rdfs_datatypes")),
 }
 EVERY = [(name, judge, case) for name, (judge, part) in CASES.items() for case in part]
 
