@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -80,6 +80,10 @@ class Selection:
     until: NDArray[np.int32]
     asserted: NDArray[np.int64]
     total: NDArray[np.int64]
+
+    def take(self, chosen: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Selection:
+        """The chosen facts."""
+        return Selection(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
 class Backend(Protocol):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast, overload
 
 import numpy as np
@@ -78,7 +78,7 @@ class Rows(Sequence[Row]):
 
     def __getitem__(self, index: int | slice) -> Row | Rows:
         if isinstance(index, slice):
-            return Rows(_take(self.selection, index), self.dictionary)
+            return Rows(self.selection.take(index), self.dictionary)
         row = self._decoded(slice(index, index + 1 or None))
         return row[0]
 
@@ -112,10 +112,10 @@ class Rows(Sequence[Row]):
         return Rows(replace(self.selection, **columns), self.dictionary).present()
 
     def _masked(self, mask: NDArray[np.bool_]) -> Rows:
-        return self if mask.all() else Rows(_take(self.selection, mask), self.dictionary)
+        return self if mask.all() else Rows(self.selection.take(mask), self.dictionary)
 
     def _decoded(self, part: slice) -> list[Row]:
-        rows = _take(self.selection, part)
+        rows = self.selection.take(part)
         terms = self.dictionary.decode(rows.args.reshape(-1)).to_pylist()
         arity = rows.args.shape[1]
         numbers = (
@@ -196,7 +196,7 @@ class FactIndex:
         if shape in self._indexes:
             index = self._indexes[shape]
             chosen = index.find([ids[at] for at in others])
-            return self._sorted(_take(index.selection, chosen))
+            return self._sorted(index.selection.take(chosen))
         return self._sorted(self._state.select(predicate, ids, iteration))
 
     def _sorted(self, selection: Selection) -> Rows:
@@ -208,7 +208,7 @@ class FactIndex:
             ranks = np.empty(len(order), np.int64)
             ranks[order] = np.arange(len(order))
             columns = ranks[inverse.reshape(args.shape)].T
-            selection = _take(selection, np.lexsort(columns[::-1]))
+            selection = selection.take(np.lexsort(columns[::-1]))
         return Rows(selection, self._dictionary)
 
 
@@ -232,12 +232,6 @@ class _Index:
         ):
             chosen = chosen[self.selection.args[chosen, position] == expected]
         return chosen
-
-
-def _take(selection: Selection, chosen: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Selection:
-    """The chosen rows."""
-    columns = (getattr(selection, field.name)[chosen] for field in fields(selection))
-    return type(selection)(*columns)
 
 
 def _empty_selection(arity: int) -> Selection:

@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.errors import ProgramError, StateError
-from streamreasoner.plan.lower.lowering import lower
-from streamreasoner.program.checked import check_text
 from streamreasoner.query.facts import Fact, FactPattern, decode_facts, in_order, matching
+from streamreasoner.query.in_effect import in_effect
 from streamreasoner.query.presence import candidates, present, winners
 
 if TYPE_CHECKING:
@@ -28,10 +26,9 @@ if TYPE_CHECKING:
     from streamreasoner.plan.program_plan import Lattice
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.query.facts import Terms
+    from streamreasoner.query.in_effect import InEffect
     from streamreasoner.state.past.epochs import Past
     from streamreasoner.state.past.stored_terms import StoredTerms
-
-_SOURCE = "program in effect"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +76,6 @@ class PastFacts:
 
     def __init__(self, past: Past) -> None:
         self.past = past
-        self._read: dict[str, tuple[CheckedProgram, tuple[Lattice, ...]]] = {}
 
     @cached_property
     def _terms(self) -> StoredTerms:
@@ -97,7 +93,7 @@ class PastFacts:
         Raises:
             StateError: This version does not accept it.
         """
-        return self._program(epoch)[0]
+        return self._program(epoch).checked
 
     def facts(self, pattern: FactPattern, epoch: int) -> Iterator[Fact]:
         """The present facts that match, in order.
@@ -225,19 +221,8 @@ class PastFacts:
         rows = np.concatenate([none, *parts])
         return winners(rows, self._lattices(predicate, epoch), self._terms)
 
-    def _lattices(self, predicate: str, epoch: int) -> list[Lattice]:
-        _, lattices = self._program(epoch)
-        return [lattice for lattice in lattices if lattice.pattern.predicate == predicate]
+    def _lattices(self, predicate: str, epoch: int) -> tuple[Lattice, ...]:
+        return self._program(epoch).lattices(predicate)
 
-    def _program(self, epoch: int) -> tuple[CheckedProgram, tuple[Lattice, ...]]:
-        *_, (_, text) = self.past.programs_until(epoch)
-        if text.hash not in self._read:
-            try:
-                checked = check_text(text.text, _SOURCE)
-            except ProgramError as error:
-                raise StateError(
-                    f"The program in effect at epoch {epoch} cannot be read: {error} Ask the "
-                    "version that wrote it."
-                ) from None
-            self._read[text.hash] = checked, lower(checked).lattices
-        return self._read[text.hash]
+    def _program(self, epoch: int) -> InEffect:
+        return in_effect(self.past.programs_until(epoch), epoch)

@@ -13,7 +13,8 @@ import pyarrow as pa
 from streamreasoner.errors import StateError
 from streamreasoner.program.text import ProgramText
 from streamreasoner.state import rows, schemas
-from streamreasoner.state.delta import datafile, log, snapshot
+from streamreasoner.state.delta import log
+from streamreasoner.state.delta.held import HeldTable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,16 +36,20 @@ def read(directory: Path) -> ProgramsByEpoch:
     Raises:
         StateError: There is no such table, or it cannot be read.
     """
-    if not log.exists(directory):
-        raise StateError(f"There is no table {directory}: no pipeline has used this state yet.")
+    return of_table(HeldTable(directory))
+
+
+def of_table(table: HeldTable) -> ProgramsByEpoch:
+    """The same of one version of the table.
+
+    Raises:
+        StateError: It cannot be read.
+    """
     names = schemas.schema(schemas.PROGRAMS, 0).names
-    files = datafile.of_snapshot(directory, snapshot.read(directory))
-    table_rows = [
-        row for file in files for row in datafile.read(directory, file, names).to_pylist()
-    ]
+    stored = [row for file in table.files() for row in table.read(file, names).to_pylist()]
     return tuple(
         (row["epoch"], ProgramText(row["hash"], row["text"], tuple(row["predicates"])))
-        for row in sorted(table_rows, key=lambda row: row["epoch"])
+        for row in sorted(stored, key=lambda row: row["epoch"])
     )
 
 

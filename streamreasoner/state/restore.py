@@ -6,6 +6,7 @@ The asserted part of a trace is at iteration 0, whatever the strata, lowering an
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -223,28 +224,33 @@ def asserted(directory: Path, before: int) -> Iterator[Asserted]:
                 yield predicate, args, multiplicity, None
 
 
-def terms_by_id(table: HeldTable) -> pa.LargeStringArray:
-    """The terms of the table `terms` by id.
+def terms_by_id(table: HeldTable, first: int = 0) -> pa.LargeStringArray:
+    """The terms of the table `terms` from an id on, by id.
 
     Raises:
         StateError: A data file is damaged, or ids are missing or repeated.
     """
-    read = [table.read(file, ["id", "term"]) for file in table.files()]
+    read = [
+        table.read(file, ["id", "term"])
+        for file in table.files()
+        if json.loads(file.statistics or "{}").get("maxValues", {}).get("id", first) >= first
+    ]
     if not read:
         return pa.array([], pa.large_string())
     rows = pa.concat_tables(read)
-    order = _by_id(rows, table.directory)
+    rows = rows.filter(pc.greater_equal(rows.column("id"), first))
+    order = _by_id(rows, table.directory, first)
     return rows.column("term").cast(pa.large_string()).take(pa.array(order)).combine_chunks()
 
 
-def _by_id(terms: pa.Table, directory: Path) -> NDArray[np.int64]:
-    """The places of the rows of `terms` in the order of their ids."""
+def _by_id(terms: pa.Table, directory: Path, first: int = 0) -> NDArray[np.int64]:
+    """The places of the rows of `terms` in the order of their ids, which begin with *first*."""
     ids = terms.column("id").to_numpy()
     order = np.argsort(ids)
-    if not np.array_equal(ids[order], np.arange(len(ids))):
+    if not np.array_equal(ids[order], np.arange(first, first + len(ids))):
         raise StateError(
-            f"The ids of {directory} are not 0 to {len(ids) - 1} without gap or duplicate. "
-            f"{log.RESTORE}"
+            f"The ids of {directory} are not {first} to {first + len(ids) - 1} without gap or "
+            f"duplicate. {log.RESTORE}"
         )
     return order
 

@@ -125,10 +125,12 @@ def read(table: Path) -> Snapshot:
 
 
 def follow(table: Path, earlier: Snapshot) -> Snapshot:
-    """Advance an earlier snapshot to the newest version; for the process that writes the table.
+    """Advance an earlier snapshot over the commits that follow it without a gap.
 
     Raises:
         StateError: A commit is damaged, or needs unsupported Delta features.
+        FileNotFoundError: A commit was cleaned up meanwhile; not in the process that writes the
+            table.
     """
     replay = Replay(
         place(table),

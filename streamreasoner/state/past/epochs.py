@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamreasoner.engine.updates import TraceRows
 from streamreasoner.errors import StateError
 from streamreasoner.state import commit, programs, restore, schemas
 from streamreasoner.state.delta import log
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.engine.updates import TraceRows
     from streamreasoner.program.text import ProgramText
+    from streamreasoner.state.delta.datafile import DataFile
 
     Row = tuple[int, datetime, int]
     Rows = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
@@ -46,8 +47,13 @@ class Past:
 
     Args:
         directory: Directory of the tables; a pipeline may be writing to them.
+        earlier: What was read before; the commits since then are read only.
 
     Attributes:
+        directory: The same.
+        tables: The versions of the tables that are held.
+        follows: Whether all rows of the epochs after those of *earlier* are as they were written,
+            and those before are the same. Otherwise tables were replaced, summed or erased.
         last: The last complete epoch.
         oldest: The first epoch whose end `trace` can be asked for; 0 if it can for all.
         summed: Whether `trace` has lost what was before `oldest`.
@@ -57,16 +63,19 @@ class Past:
         StateError: There is no state, it is damaged, has no epoch yet or another version.
     """
 
-    def __init__(self, directory: Path) -> None:
-        self._trace = HeldTable(directory / schemas.TRACE)
+    def __init__(self, directory: Path, earlier: Past | None = None) -> None:
+        self.directory = directory
+        known: dict[str, HeldTable] = {} if earlier is None else earlier.tables
+        self._trace = HeldTable(directory / schemas.TRACE, known.get(schemas.TRACE))
         tables = {schemas.TRACE: self._trace}
         others = (name for name in schemas.names(directory) if name != schemas.TRACE)
-        tables |= {name: HeldTable(directory / name) for name in others}
+        tables |= {name: HeldTable(directory / name, known.get(name)) for name in others}
+        self.tables: dict[str, HeldTable] = tables
         for table in tables.values():
             version = StateVersion.of_properties(table.snapshot().properties)
             version.check(f"The table {table.directory}")
         self._terms, self._changes = tables[schemas.TERMS], tables[schemas.CHANGES]
-        self._programs = programs.read(directory / schemas.PROGRAMS)
+        self._programs = programs.of_table(tables[schemas.PROGRAMS])
         if not self._programs or self._programs[0][0] != programs.BEGINNING:
             raise StateError(
                 f"The table {directory / schemas.PROGRAMS} lacks the program that the state began "
@@ -81,6 +90,23 @@ class Past:
         first = exact_from(self._trace.snapshot(), schemas.TRACE, last)
         self.oldest, self.summed = max(first, 0), first >= 0
         self.changes_from = exact_from(self._changes.snapshot(), schemas.CHANGES, last)
+        self.follows = earlier is not None and self._continues(earlier)
+
+    def newer(self) -> Past | None:
+        """The epochs that are complete by now; None if there are no others.
+
+        Raises:
+            StateError: The state is damaged, or has another version by now.
+        """
+        if all(table.is_newest for table in self.tables.values()):
+            return None
+        return Past(self.directory, self)
+
+    def _continues(self, earlier: Past) -> bool:
+        same = all(table.follows for table in self.tables.values())
+        # An erasure sums up to the last epoch; maintenance, only what is long past.
+        untouched = self.oldest == earlier.oldest or self.oldest < earlier.last
+        return same and untouched and self.last >= earlier.last
 
     def check(self, epoch: int) -> None:
         """Refuse an epoch whose end cannot be asked for.
@@ -179,21 +205,75 @@ class Past:
         self.check(epoch)
         yield from restore.restore_trace(self._trace, epoch + 1, predicates)
 
+    def trace_after(self, epoch: int, predicates: Collection[str]) -> Iterator[TraceRows]:
+        """The rows of `trace` of the epochs after one, in blocks of one predicate each.
+
+        Raises:
+            StateError: A data file is damaged.
+        """
+        columns = schemas.arg_columns(self._trace.max_arity)
+        for file in self._trace.files():
+            if file.predicate not in predicates or not self._may_have(file, epoch + 1, self.last):
+                continue
+            rows = self._trace.read(file, [*columns, "iteration", "epoch", "multiplicity"])
+            rows = rows.filter(self._between(rows, epoch + 1, self.last))
+            if not len(rows):
+                continue
+            used = [rows.column(name).to_numpy() for name in columns if not rows[name].null_count]
+            args = np.stack(used, axis=1) if used else np.empty((len(rows), 0))
+            yield TraceRows(
+                file.predicate,
+                args.astype(np.int32),
+                rows.column("iteration").to_numpy(),
+                rows.column("multiplicity").to_numpy(),
+            )
+
+    def changes_between(self, first: int, last: int) -> pa.Table:
+        """The rows of `changes` of some epochs, by epoch and time.
+
+        Returns:
+            Columns `epoch`, `ts`, `predicate`, `args` and `multiplicity`.
+
+        Raises:
+            StateError: A data file is damaged.
+        """
+        schema = schemas.file_schema(schemas.CHANGES, self._changes.max_arity)
+        parts = [schema.empty_table()]
+        for file in self._changes.files():
+            if self._may_have(file, first, last):
+                rows = self._changes.read(file, schema.names).cast(schema)
+                parts.append(rows.filter(self._between(rows, first, last)))
+        rows = pa.concat_tables(parts)
+        times = rows.column("ts").cast(pa.int64()).to_numpy()
+        return rows.take(pa.array(np.lexsort((times, rows.column("epoch").to_numpy()))))
+
+    def new_terms(self, first: int) -> pa.LargeStringArray:
+        """The terms from an id on, in the order of their ids.
+
+        Raises:
+            StateError: A data file is damaged, or ids are missing or repeated.
+        """
+        return restore.terms_by_id(self._terms, first)
+
+    def _may_have(self, file: DataFile, first: int, last: int) -> bool:
+        """Whether a file may have rows of these epochs: known from the bounds in the log."""
+        bounds = json.loads(file.statistics or "{}")
+        low = bounds.get("minValues", {}).get("epoch", first)
+        high = bounds.get("maxValues", {}).get("epoch", last)
+        return bool(low <= last and high >= first)
+
+    def _between(self, rows: pa.Table, first: int, last: int) -> pa.Array:
+        epochs = rows.column("epoch")
+        return pc.and_(pc.greater_equal(epochs, first), pc.less_equal(epochs, last))
+
     def touched(self, first: int, last: int) -> set[str]:
         """The predicates that may have rows of epochs after *first* and up to *last*.
 
         They are known from the bounds in the log, so no data file is read.
         """
-        found = set()
-        for file in self._trace.files():
-            bounds = json.loads(file.statistics or "{}")
-            low, high = (
-                bounds.get(name, {}).get("epoch", default)
-                for name, default in (("minValues", first), ("maxValues", last))
-            )
-            if low <= last and high > first:
-                found.add(file.predicate)
-        return found
+        return {
+            file.predicate for file in self._trace.files() if self._may_have(file, first + 1, last)
+        }
 
     def rows(self, predicate: str) -> Rows:
         """The rows of a predicate in `trace`.

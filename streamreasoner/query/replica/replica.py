@@ -1,0 +1,124 @@
+"""Follows a state into memory. Invariant: readers see one whole epoch after another.
+
+The state is followed by one thread. What it cannot follow step by step, because tables were summed,
+erased or replaced, it loads anew, beside what readers still read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamreasoner.query.in_effect import in_effect
+from streamreasoner.query.replica.snapshot import Snapshot
+from streamreasoner.query.replica.store import FactStore, Shape
+from streamreasoner.query.replica.terms import ReplicaTerms
+from streamreasoner.state.past.epochs import Past
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from streamreasoner.engine.updates import TraceRows
+
+
+class Replica:
+    """The facts of one epoch in memory, in step with a state. Open with `Replica.open`.
+
+    Attributes:
+        past: The version of the tables that it was read from.
+    """
+
+    def __init__(self, past: Past, store: FactStore, at: int | None) -> None:
+        self.past = past
+        self._store = store
+        self._at = at
+        self._broken = False
+
+    @classmethod
+    def open(cls, tables: Path, at: int | None = None) -> Self:
+        """Load the facts of an epoch.
+
+        Args:
+            tables: Directory of the tables; a pipeline may be writing to them.
+            at: The epoch to stay at; None for the last complete one, to follow the state from.
+
+        Raises:
+            StateError: There is no state, it is damaged, or the epoch cannot be asked for.
+        """
+        past = Past(tables)
+        epoch = past.last if at is None else at
+        past.check(epoch)
+        return cls(past, _loaded(past, epoch), at)
+
+    def follow(self) -> bool:
+        """Take the epochs that are complete by now; whether there were any.
+
+        Raises:
+            StateError: The state is damaged, or another version has written it. What was read
+                before can be asked still.
+        """
+        if self._at is not None:
+            return False
+        past = self.past.newer()
+        if past is None:
+            return False
+        if past.follows and not self._broken and past.last == self.past.last:
+            self.past = past  # files were merged
+            return False
+        if past.follows and not self._broken:
+            self._broken = True
+            self._advance(past)
+            self._broken = False
+        else:
+            # Snapshots keep the store that they read; its memory goes with the last one.
+            self._store = _loaded(past, past.last)
+            self._broken = False
+        self.past = past
+        return True
+
+    def snapshot(self) -> Snapshot:
+        """What holds at the end of the last epoch that was taken; close it."""
+        return Snapshot(self._store)
+
+    def close(self) -> None:
+        """Release the memory when the last snapshot is closed."""
+        self._store.close()
+
+    def _advance(self, past: Past) -> None:
+        store, first = self._store, self.past.last
+        store.terms.append(past.new_terms(len(store.terms)))
+        _take(store, past, past.last, past.trace_after(first, _predicates(past, past.last)))
+
+
+def _loaded(past: Past, epoch: int) -> FactStore:
+    store = FactStore(ReplicaTerms())
+    store.terms.append(past.new_terms(0))
+    _take(store, past, epoch, past.trace(epoch, _predicates(past, epoch)))
+    return store
+
+
+def _take(store: FactStore, past: Past, epoch: int, trace: Iterable[TraceRows]) -> None:
+    """Bring a store to the end of an epoch."""
+    store.programs = past.programs_until(epoch)
+    program = in_effect(store.programs, epoch)
+    shapes = {
+        predicate: Shape(arity, program.lattices(predicate))
+        for predicate, arity in program.checked.arities.items()
+    }
+    store.apply(epoch, _time(past, epoch), trace, shapes)
+
+
+def _time(past: Past, epoch: int) -> int | None:
+    """The time of an epoch, the last one if it closed several slots; None without changes."""
+    times = past.changes_between(epoch, epoch).column("ts")
+    last = pc.max(times.cast(pa.int64())).as_py()  # microseconds
+    return None if last is None else int(last) // 1000
+
+
+def _predicates(past: Past, epoch: int) -> frozenset[str]:
+    """Every predicate that a program has had, without the hidden ones that lowering adds."""
+    programs = past.programs_until(epoch)
+    return frozenset(name for _, program in programs for name in program.arities)

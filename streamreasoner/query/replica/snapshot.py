@@ -1,0 +1,149 @@
+"""One whole epoch of a replica, for one reader. Invariant: its answers do not change.
+
+A snapshot is a transaction that reads: what is written meanwhile is not seen, and nobody waits.
+Memory of rows that are deleted meanwhile is held until it is closed, so close it soon.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from streamreasoner.engine.ports import LAST_ITERATION, Selection
+from streamreasoner.lang.ast import Constant, Variable
+from streamreasoner.query.in_effect import in_effect
+from streamreasoner.query.replica.selection import Trace, selection
+from streamreasoner.query.replica.store import arrow, columns, rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import duckdb
+    from numpy.typing import NDArray
+
+    from streamreasoner.query.facts import FactPattern
+    from streamreasoner.query.in_effect import InEffect
+    from streamreasoner.query.replica.store import FactStore
+    from streamreasoner.query.replica.terms import ReplicaTerms
+
+
+class Snapshot:
+    """The present facts at the end of an epoch; used by one thread at a time.
+
+    Attributes:
+        epoch: The epoch.
+        time: Its time, in milliseconds since 1970; None if it published nothing.
+        cursor: A connection of DuckDB in a transaction that sees this epoch; use it to read only.
+        terms: The terms of the ids; it may know terms of later epochs too.
+        program: The program in effect.
+    """
+
+    def __init__(self, store: FactStore) -> None:
+        self._store = store
+        self.cursor: duckdb.DuckDBPyConnection = store.cursor()
+        # The transaction sees what is committed when it first reads.
+        self.cursor.execute("BEGIN TRANSACTION")
+        rows = self.cursor.execute("SELECT epoch, time FROM epochs").fetchall()
+        epoch, time = rows[0]
+        self.epoch: int = epoch
+        self.time: int | None = time
+        self.terms: ReplicaTerms = store.terms
+        self.program: InEffect = in_effect(store.programs, epoch)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the transaction."""
+        self.cursor.close()
+
+    def table(self, predicate: str) -> str | None:
+        """The table of a predicate's present facts; None if the program does not have it.
+
+        Its columns are the ids of the arguments, `a0`, `a1` and so on, of type INTEGER. A predicate
+        without arguments has the column `a0`.
+        """
+        has_it = predicate in self.program.checked.arities
+        return self._store.facts_table(predicate) if has_it else None
+
+    def count(self, predicate: str) -> int:
+        """The number of present facts of a predicate of the program."""
+        found = self.cursor.execute(f"SELECT count(*) FROM {self._store.facts_table(predicate)}")
+        return int(found.fetchall()[0][0])
+
+    def facts(
+        self, pattern: FactPattern, after: Sequence[int] | None = None, limit: int | None = None
+    ) -> NDArray[np.int32]:
+        """The present facts that match, in the order of their ids, which never change.
+
+        Args:
+            pattern: A predicate of the program, and what its facts must have.
+            after: Return the facts that follow this one only: its ids.
+            limit: The most facts to return; None for all.
+
+        Returns:
+            Their ids, int32 of shape (n, arity).
+        """
+        arity = self.program.checked.arities[pattern.predicate]
+        names = columns(arity)
+        tests = [*self._tests(pattern)]
+        if after is not None and arity:
+            ids = ", ".join(map(str, after))
+            tests.append(f"row({', '.join(names)}) > row({ids})")
+        where = f"WHERE {' AND '.join(tests)}" if tests else ""
+        most = "" if limit is None else f"LIMIT {limit}"
+        listed = ", ".join(names)
+        query = (
+            f"SELECT {listed} FROM {self._store.facts_table(pattern.predicate)} {where} "
+            f"ORDER BY {listed} {most}"
+        )
+        return rows_of(self.cursor, query, len(names))[:, :arity]
+
+    def select(
+        self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
+    ) -> Selection:
+        """Facts of a predicate with these ids at these positions, present or not."""
+        arity = self.program.checked.arities[predicate]
+        compared = {lattice.position for lattice in self.program.lattices(predicate)}
+        tests = [f"a{at} = {value}" for at, value in bound.items() if at not in compared]
+        found = selection(
+            predicate,
+            self._trace(predicate, arity, tests),
+            self.program.plan,
+            self.terms,
+            iteration,
+        )
+        chosen = np.ones(len(found.args), np.bool_)
+        for position in compared & bound.keys():
+            chosen &= found.args[:, position] == bound[position]
+        return found.take(chosen)
+
+    def _trace(self, predicate: str, arity: int, tests: Sequence[str]) -> Trace:
+        names = ", ".join(columns(arity))
+        where = f"WHERE {' AND '.join(tests)}" if tests else ""
+        rows = arrow(
+            self.cursor,
+            f"SELECT {names}, iteration, sum(multiplicity)::BIGINT AS multiplicity "
+            f"FROM {self._store.trace_table(predicate)} {where} GROUP BY ALL "
+            f"HAVING sum(multiplicity) != 0 ORDER BY {names}, iteration",
+        )
+        *args, iteration, multiplicity = (column.to_numpy() for column in rows.columns)
+        stacked = np.stack(args, axis=1)[:, :arity]
+        return Trace(stacked, iteration, multiplicity)
+
+    def _tests(self, pattern: FactPattern) -> Iterable[str]:
+        """What the facts of a pattern fulfil, in SQL."""
+        first: dict[str, int] = {}
+        for position, argument in enumerate(pattern.arguments or ()):
+            match argument:
+                case Constant(term):
+                    found = self.terms.find(term)
+                    yield f"a{position} = {-1 if found is None else found}"
+                case Variable(name) if first.setdefault(name, position) != position:
+                    yield f"a{position} = a{first[name]}"
+                case _:
+                    pass
