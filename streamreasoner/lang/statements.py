@@ -22,6 +22,18 @@ _PIECE = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_COMMENT = r"(?:\#|//|%)[^\n]*"
+_BLANK = re.compile(rf"(?:\s|{_COMMENT})*")
+_TOKEN = re.compile(
+    r"""
+      \"{3}(?:[^"\\]|\\.|"(?!""))*\"{3} | '{3}(?:[^'\\]|\\.|'(?!''))*'{3}
+    | (?P<open>\"{3}|'{3})
+    | "(?:[^"\\\n]|\\[^\n])*" | '(?:[^'\\\n]|\\[^\n])*'
+    | <[^<>\s"]*>
+    | (?:\#|//|%)[^\n]*
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 
 
 def statements(text: str) -> list[tuple[int, int]]:
@@ -48,3 +60,28 @@ def statements(text: str) -> list[tuple[int, int]]:
 def blank(text: str, start: int, end: int) -> str:
     """Return `text` with `text[start:end]` blanked, keeping offsets and lines."""
     return text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text consists of white space and comments only."""
+    return _BLANK.fullmatch(text) is not None
+
+
+def is_terminated(text: str) -> bool:
+    """Whether a text of the rule language ends with the dot that terminates a statement."""
+    # If the text ends with a statement's dot, the added letter is the only text after it.
+    extended = f"{text}\nx"
+    start, _ = statements(extended)[-1]
+    return start > 0 and is_blank(extended[start:-1])
+
+
+def is_open(text: str) -> bool:
+    """Whether a parenthesis, a bracket or a list is open at the end of a text."""
+    rest = _TOKEN.sub(" ", text)
+    depth = sum(rest.count(mark) for mark in "([") - sum(rest.count(mark) for mark in ")]")
+    return depth > 0 or rest.rstrip().endswith(",")
+
+
+def is_unfinished(text: str) -> bool:
+    """Whether a long string is open at the end of a text."""
+    return any(piece["open"] for piece in _TOKEN.finditer(text))

@@ -14,7 +14,9 @@ from streamreasoner.errors import EngineError, ProgramError
 from streamreasoner.io.formats.registry import declared_prefixes
 from streamreasoner.lang.ast import NOWHERE, Base, Prefix
 from streamreasoner.lang.printer import print_rule
+from streamreasoner.lang.statements import is_blank
 from streamreasoner.plan.print.plans import explain_plan
+from streamreasoner.query.syntax import Scope, relocated, rule_warnings
 from streamreasoner.shell.command import (
     ALIASES,
     CATALOGUE,
@@ -32,7 +34,6 @@ from streamreasoner.shell.command import (
     ShowTrace,
     Simple,
 )
-from streamreasoner.shell.inputs import is_blank
 from streamreasoner.shell.listing import Queries
 from streamreasoner.shell.output import (
     FactPrinter,
@@ -45,7 +46,6 @@ from streamreasoner.shell.output import (
     totals,
 )
 from streamreasoner.shell.parse import parse
-from streamreasoner.shell.syntax import Scope, relocated, rule_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from streamreasoner.lang.statements import statements
+from streamreasoner.lang.statements import is_blank, is_open, is_terminated, is_unfinished
 from streamreasoner.shell.command import ALIASES, CATALOGUE, ArgumentKind
 
 if TYPE_CHECKING:
@@ -18,18 +18,6 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"\s*(@?[A-Za-z](?:\w|-(?=\w))*)")
 _COMMAND_START = re.compile(r"@?[A-Za-z][\w-]*(?:\s|\.?$)")
-_COMMENT = r"(?:\#|//|%)[^\n]*"
-_BLANK = re.compile(rf"(?:\s|{_COMMENT})*")
-_TOKEN = re.compile(
-    r"""
-      \"{3}(?:[^"\\]|\\.|"(?!""))*\"{3} | '{3}(?:[^'\\]|\\.|'(?!''))*'{3}
-    | (?P<open>\"{3}|'{3})
-    | "(?:[^"\\\n]|\\[^\n])*" | '(?:[^'\\\n]|\\[^\n])*'
-    | <[^<>\s"]*>
-    | (?:\#|//|%)[^\n]*
-    """,
-    re.VERBOSE | re.DOTALL,
-)
 
 
 def first_word(text: str) -> tuple[str, int]:
@@ -43,26 +31,6 @@ def first_word(text: str) -> tuple[str, int]:
     return ALIASES.get(match[1], match[1]), match.end()
 
 
-def is_blank(text: str) -> bool:
-    """Whether a text consists of white space and comments only."""
-    return _BLANK.fullmatch(text) is not None
-
-
-def is_terminated(text: str) -> bool:
-    """Whether a text of the rule language ends with the dot that terminates a statement."""
-    # If the text ends with a statement's dot, the added letter is the only text after it.
-    extended = f"{text}\nx"
-    start, _ = statements(extended)[-1]
-    return start > 0 and is_blank(extended[start:-1])
-
-
-def is_open(text: str) -> bool:
-    """Whether a parenthesis, a bracket or a list is open at the end of a text."""
-    rest = _TOKEN.sub(" ", text)
-    depth = sum(rest.count(mark) for mark in "([") - sum(rest.count(mark) for mark in ")]")
-    return depth > 0 or rest.rstrip().endswith(",")
-
-
 def is_complete(text: str) -> bool:
     """Whether a command is complete, so that it can be executed."""
     if text.rpartition("\n")[2].strip() == "" or is_blank(text):
@@ -73,7 +41,7 @@ def is_complete(text: str) -> bool:
     if argument_kind in (ArgumentKind.NOTHING, ArgumentKind.WORD):
         return True
     # A dot inside an unfinished long string ends nothing.
-    if any(piece["open"] for piece in _TOKEN.finditer(rest)):
+    if is_unfinished(rest):
         return False
     match argument_kind:
         case ArgumentKind.RULES:

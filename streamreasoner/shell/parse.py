@@ -9,6 +9,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from streamreasoner import durations
+from streamreasoner.lang.statements import is_blank
+from streamreasoner.query.syntax import (
+    read_facts,
+    read_pattern,
+    read_prefix,
+    read_rules,
+)
 from streamreasoner.shell.command import (
     ALIASES,
     CATALOGUE,
@@ -28,19 +35,13 @@ from streamreasoner.shell.command import (
     ShowTrace,
     Simple,
 )
-from streamreasoner.shell.inputs import first_word, is_blank
-from streamreasoner.shell.syntax import (
-    read_facts,
-    read_pattern,
-    read_prefix,
-    read_rules,
-)
+from streamreasoner.shell.inputs import first_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from streamreasoner.query.facts import FactPattern
-    from streamreasoner.shell.syntax import Scope
+    from streamreasoner.query.syntax import Scope
 
 MAX_REPETITIONS = 1_000_000_000
 """Maximum of `* N`, so that no sum of typed updates overflows a multiplicity."""

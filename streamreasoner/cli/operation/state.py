@@ -38,7 +38,7 @@ def state(
     from streamreasoner.io.formats.json import write_fact
     from streamreasoner.lang.ast import Prefix
     from streamreasoner.query.facts import FactPattern
-    from streamreasoner.shell.syntax import Scope, read_pattern
+    from streamreasoner.query.syntax import Scope, read_pattern
 
     facts = open_past(load(config))
     epoch = epoch_of(facts.past, at)

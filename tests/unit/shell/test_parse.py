@@ -7,6 +7,7 @@ import pytest
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang.ast import NOWHERE, Base, Constant, Prefix, Variable
 from streamreasoner.query.facts import Fact, FactPattern
+from streamreasoner.query.syntax import Scope
 from streamreasoner.shell.command import (
     AddRules,
     CommandError,
@@ -20,7 +21,6 @@ from streamreasoner.shell.command import (
     Simple,
 )
 from streamreasoner.shell.parse import parse
-from streamreasoner.shell.syntax import Scope
 
 EX = "http://example.org/"
 RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"

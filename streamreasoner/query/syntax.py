@@ -1,4 +1,4 @@
-"""Facts, patterns and rules in commands. Invariant: carets point into the command as typed.
+"""Facts, patterns and rules as users type them. Invariant: carets point into the command as typed.
 
 They are read by the rule language's parser. The prefix declarations are prepended to the first
 line, and the command's name is blanked out.
@@ -15,10 +15,9 @@ from streamreasoner.lang.ast import ARITIES, Constant, Prefix, Span, Variable, W
 from streamreasoner.lang.diagnostic import Diagnostic, refuse, render
 from streamreasoner.lang.parser import read
 from streamreasoner.lang.printer import print_directive
-from streamreasoner.lang.statements import blank
+from streamreasoner.lang.statements import blank, is_open, is_terminated
 from streamreasoner.program.checked import CHECKS
 from streamreasoner.query.facts import Fact, FactPattern
-from streamreasoner.shell.inputs import is_open, is_terminated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
