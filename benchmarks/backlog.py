@@ -115,7 +115,7 @@ def configure(directory: Path, servers: str, port: int, target: float) -> Path:
         f'[kafka]\nbootstrap_servers = "{servers}"\ninput_topics = ["updates"]\n'
         'output_topic = "changes"\n[rules]\nprogram = "rules.dl"\n[state]\ndirectory = "state"\n'
         f'[pipeline]\napp_id = "backlog"\ntarget_batch_time = {target}\n'
-        f'[metrics]\nport = {port}\n[log]\nlevel = "warning"\n'
+        f'[server]\nport = {port}\n[log]\nlevel = "warning"\n'
     )
     create_topics(load(path).kafka, PARTITIONS, 1)
     return path

@@ -176,7 +176,7 @@ def configure(directory: Path, servers: str, name: str) -> Path:
         f'[kafka]\nbootstrap_servers = "{servers}"\ninput_topics = ["{INPUT}"]\n'
         f'output_topic = "{name}"\n[rules]\nprogram = "{program}"\n'
         f'[state]\ndirectory = "{name}"\n[pipeline]\napp_id = "{name}"\n'
-        f'[output]\ninclude = "{RULES[name]}"\n[metrics]\nport = 0\n[log]\nlevel = "warning"\n'
+        f'[output]\ninclude = "{RULES[name]}"\n[server]\nport = 0\n[log]\nlevel = "warning"\n'
     )
     create_topics(load(path).kafka, 1, 1)
     return path

@@ -127,7 +127,7 @@ def configure(directory: Path, servers: str) -> Path:
         'output_topic = "changes"\n[rules]\nprogram = "rules.dl"\n[state]\ndirectory = "state"\n'
         '[pipeline]\napp_id = "soak"\ntrigger_interval = 1.0\n'
         "[retention]\nchanges = 600.0\nversions = 60.0\n"
-        '[metrics]\nport = 0\n[log]\nlevel = "warning"\n'
+        '[server]\nport = 0\n[log]\nlevel = "warning"\n'
     )
     create_topics(load(path).kafka, 1, 1)
     return path

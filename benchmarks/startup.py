@@ -96,7 +96,7 @@ directory = "state"
 [pipeline]
 app_id = "{name}"
 backend = "columnar"
-[metrics]
+[server]
 port = {port}
 """
 PATIENCE = 1800.0
@@ -267,7 +267,7 @@ def pipeline(tree: Path, place: Path, number: int) -> tuple[Cost, Cost]:
             stderr=subprocess.DEVNULL,
         )
         try:
-            wait(process, lambda: ready(config.metrics.port))
+            wait(process, lambda: ready(config.server.port))
             at_ready = spent(process, began)
             for message in output:
                 if json.loads(message.value)["s"] == subject:

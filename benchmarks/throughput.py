@@ -108,7 +108,7 @@ def configure(directory: Path, servers: str, name: str, number: int, format_: st
         f'[state]\ndirectory = "{own}"\n'
         f'[pipeline]\napp_id = "{own}"\nmax_offsets_per_trigger = {BATCH}\n'
         f'[output]\ninclude = "{include}"\nformat = "{format_}"\n'
-        '[metrics]\nport = 0\n[log]\nlevel = "warning"\n'
+        '[server]\nport = 0\n[log]\nlevel = "warning"\n'
     )
     return path
 

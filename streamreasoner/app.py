@@ -79,6 +79,7 @@ from streamreasoner.program.load import load_program
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.server.http import Exporter
 from streamreasoner.server.metrics import PrometheusObserver, Sources
+from streamreasoner.server.supervisor import ServerProcess
 from streamreasoner.state import PROGRAMS, TERMS, TRACE, Tables, check_version
 from streamreasoner.state.delta.retention import Retention
 from streamreasoner.system import jvm
@@ -863,10 +864,16 @@ def _stop_spark(starting: Future[session.RunningSession], process_group: jvm.Pro
 
 def _metrics(config: Config, stack: ExitStack) -> PrometheusObserver | None:
     """Serve metrics from the beginning: restoring a large state takes long."""
-    if config.metrics.port == 0:
+    server = config.server
+    if server.port == 0:
         return None
     observer = PrometheusObserver(config.pipeline.batch_timeout, config.pipeline.trigger_interval)
-    stack.enter_context(Exporter(observer, config.metrics.host, config.metrics.port))
+    if not server.facts:
+        stack.enter_context(Exporter(observer, server.host, server.port))
+        return observer
+    own = stack.enter_context(Exporter(observer, port=0))
+    tables, restarted = config.state.tables, observer.server_restarted
+    stack.enter_context(ServerProcess(server, tables, own.port, config.log, restarted))
     return observer
 
 

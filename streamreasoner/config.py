@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path  # noqa: TC003 - dataclass fields are read at run time
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from streamreasoner import config_registry, durations
+from streamreasoner import config_registry, config_server, durations
 from streamreasoner import config_values as values
 from streamreasoner.config_files import SECRET
 from streamreasoner.config_registry import URLS, RegistryConfig
 from streamreasoner.config_security import SecurityConfig, contradictions
+from streamreasoner.config_server import ServerConfig  # noqa: TC001 - read at run time
 from streamreasoner.config_values import REQUIRED as _REQUIRED
 from streamreasoner.config_values import key as _key
 from streamreasoner.errors import ConfigError
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 _PREFIX = "STREAMREASONER_"
 _OTHER_VARIABLES = frozenset({CACHE_VARIABLE, REPOSITORY_VARIABLE})
+# The section as earlier releases called it; its keys had the same names.
+_FORMER = {"metrics": "server"}
 _YEAR = 365 * 86_400_000
 
 
@@ -252,19 +255,6 @@ class OutputConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetricsConfig:
-    """`[metrics]`: where Prometheus scrapes.
-
-    Attributes:
-        host: Address to listen on.
-        port: Port to listen on; 0 means no metrics.
-    """
-
-    host: str = _key(values.TEXT, "127.0.0.1")
-    port: int = _key(values.whole(0, 65_535), 9464)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LogConfig:
     """`[log]`: what is written to standard error.
 
@@ -305,7 +295,7 @@ class Config:
     retention: RetentionConfig
     pipeline: PipelineConfig
     output: OutputConfig
-    metrics: MetricsConfig
+    server: ServerConfig
     log: LogConfig
     spark: SparkConfig
 
@@ -375,13 +365,19 @@ def parse(
     """
     problems: list[str] = []
     settings: dict[str, dict[str, tuple[str, Any]]] = {section: {} for section in _SECTIONS}
-    for section, table in _tables(raw):
+    for name_, table in _tables(raw):
+        section = _FORMER.get(name_, name_)
         if section not in _SECTIONS:
-            problems.append(_unknown(f"[{section}]", section, "section", _SECTIONS))
+            problems.append(_unknown(f"[{name_}]", section, "section", _SECTIONS))
         elif not isinstance(table, dict):
-            problems.append(f"{section}: found {values.show(table)}, allowed: a table [{section}]")
+            problems.append(f"{name_}: found {values.show(table)}, allowed: a table [{name_}]")
         else:
-            settings[section] |= {key: (f"{section}.{key}", value) for key, value in table.items()}
+            problems += (
+                f"{name_}.{key}: {section}.{key} is set too. Remove [{name_}], which is called "
+                f"[{section}] now"
+                for key in settings[section].keys() & table.keys()
+            )
+            settings[section] |= {key: (f"{name_}.{key}", value) for key, value in table.items()}
     for variable, section, key, value in _overrides(environment, problems):
         settings[section][key] = (variable, value)
     sections: dict[str, Any] = {}
@@ -403,6 +399,8 @@ def parse(
         )
     if sections["schema_registry"] is not None:
         problems += config_registry.contradictions(sections["schema_registry"])
+    if sections["server"] is not None:
+        problems += config_server.contradictions(sections["server"])
     problems += _changes_of_slots(sections["time"], sections["rules"])
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
@@ -600,6 +598,11 @@ def _overrides(
     """Yield (variable, section, key, text) for each variable that names a known key."""
     known = {
         _variable(section, key): (section, key) for section in _SECTIONS for key in _fields(section)
+    }
+    known |= {
+        _variable(former, key): (section, key)
+        for former, section in _FORMER.items()
+        for key in _fields(section)
     }
     for variable, text in sorted(environment.items()):
         if not variable.startswith(_PREFIX) or variable in _OTHER_VARIABLES:

@@ -11,6 +11,7 @@ StreamReasonerError
 │   ├── RecursionLimitError
 │   └── MultiplicityOverflowError
 ├── StateError           tables, checkpoint and topics cannot be reconciled by replay
+├── LimitError           a question takes more time or memory than it may
 ├── BatchTooLargeError   a batch does not fit memory; a start plans it anew
 ├── EnvironmentSetupError  Java, a port, a lock or a directory is not available
 ├── BrokerError          Kafka cannot be reached, lacks a topic or refuses a transaction
@@ -81,6 +82,10 @@ class MultiplicityOverflowError(EngineError):
 
 class StateError(StreamReasonerError):
     """Tables, checkpoint and topics disagree in a way replay cannot explain."""
+
+
+class LimitError(StreamReasonerError):
+    """A question takes more time or memory than it may; the message names the limit."""
 
 
 class BatchTooLargeError(StreamReasonerError):

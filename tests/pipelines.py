@@ -86,7 +86,7 @@ def new_case(broker, directory, program, *, partitions=2, topics=True, **section
         "rules": {"program": "./rules.dl"},
         "state": {"directory": "state"},
         "pipeline": {"app_id": f"app-{name}", "batch_timeout": 600},
-        "metrics": {"port": 0},
+        "server": {"port": 0},
     }
     for section, table in sections.items():
         raw[section] = {**raw.get(section, {}), **table}

@@ -34,6 +34,7 @@ from streamreasoner.cli.operation.rebuild import rebuild
 from streamreasoner.cli.operation.run import run
 from streamreasoner.cli.operation.snapshot import snapshot
 from streamreasoner.cli.operation.state import state
+from streamreasoner.cli.serving.serve import serve
 from streamreasoner.errors import StreamReasonerError
 
 _INTERRUPTED = 130
@@ -45,6 +46,7 @@ app.command()(run)
 app.command()(bootstrap)
 app.command()(migrate)
 app.command()(rebuild)
+app.command()(serve)
 app.command()(state)
 app.command()(diff)
 app.command()(history)

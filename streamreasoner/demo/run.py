@@ -135,7 +135,7 @@ def _start_broker(view: View, stack: ExitStack, server: Broker, directory: Path)
             "output_topic": "derived",
         },
         "rules": {"program": _RULES},
-        "metrics": {"port": 0},
+        "server": {"port": 0},
         "state": {"directory": str(directory / "pipeline")},
     }
     # The demo ignores the environment, whose variables are meant for other pipelines.

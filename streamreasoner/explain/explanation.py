@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from streamreasoner.explain.proof import Absence, Limits
     from streamreasoner.explain.store import FactSource
     from streamreasoner.program.checked import CheckedProgram
-    from streamreasoner.query.facts import Fact
-    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.query.facts import Fact, Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ class Explanation:
 def explain(
     program: CheckedProgram,
     state: FactSource,
-    dictionary: TermDictionary,
+    dictionary: Terms,
     fact: Fact,
     limits: Limits,
 ) -> Explanation:

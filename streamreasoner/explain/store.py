@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.rdf.dictionary import TermDictionary
+    from streamreasoner.query.facts import Terms
+
 
 _MAX_SCANS = 8
 _KEY_POSITIONS = 2
@@ -65,7 +66,7 @@ class Rows(Sequence[Row]):
     """
 
     selection: Selection
-    dictionary: TermDictionary
+    dictionary: Terms
 
     def __len__(self) -> int:
         return len(self.selection.args)
@@ -137,9 +138,7 @@ class FactIndex:
         arities: Number of arguments of every predicate.
     """
 
-    def __init__(
-        self, state: FactSource, dictionary: TermDictionary, arities: Mapping[str, int]
-    ) -> None:
+    def __init__(self, state: FactSource, dictionary: Terms, arities: Mapping[str, int]) -> None:
         self._state = state
         self._dictionary = dictionary
         self._arities = arities

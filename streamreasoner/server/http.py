@@ -48,7 +48,7 @@ class Exporter:
         except OSError as error:
             raise EnvironmentSetupError(
                 f"Metrics cannot be served on {host}:{port} ({error.strerror}). Choose another "
-                "metrics.host or metrics.port, or set metrics.port to 0 to disable metrics."
+                "server.host or server.port, or set server.port to 0 to disable metrics."
             ) from error
         self._server.observer = observer
         self._thread = threading.Thread(

@@ -169,6 +169,9 @@ class PrometheusObserver:
         )
         self._compactions = self._counter("compactions", "Merges of data files.")
         self._failures = self._counter("maintenance_failures", "Maintenance runs that failed.")
+        self._restarts = self._counter(
+            "server_restarts", "How often the server's process has ended by itself."
+        )
 
     def backend(self, name: str) -> None:
         """The pipeline runs on this backend."""
@@ -179,6 +182,10 @@ class PrometheusObserver:
         """Export sizes from now on, starting before the first batch."""
         self._sources = sources
         self._sample()
+
+    def server_restarted(self) -> None:
+        """The server's process has ended by itself, and is started again."""
+        self._restarts.inc()
 
     def batch_started(self, epoch: int, rows: int) -> None:
         """A batch of `rows` messages begins."""

@@ -124,7 +124,7 @@ def test_the_configuration_fits_the_services():
         "KAFKA_ADVERTISED_LISTENERS"
     ].split(",")
     assert host in SERVICES
-    assert f"127.0.0.1:{config.metrics.port}:{config.metrics.port}" in SERVICES["reasoner"]["ports"]
+    assert f"127.0.0.1:{config.server.port}:{config.server.port}" in SERVICES["reasoner"]["ports"]
     mounts = [volume.split(":")[1] for volume in SERVICES["reasoner"]["volumes"]]
     assert any(str(config.state.directory).startswith(f"{mount}/") for mount in mounts)
     for name in ("topics", "reasoner"):

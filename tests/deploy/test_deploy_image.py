@@ -81,8 +81,8 @@ def test_health_is_asked_where_the_exporter_listens():
     """The health check of the image asks the port of the deployed configuration."""
     (check,) = [arguments for name, arguments in STEPS if name == "HEALTHCHECK"]
     config = tomllib.loads((DEPLOY / "streamreasoner.toml").read_text(encoding="utf-8"))
-    assert f"http://127.0.0.1:{config['metrics']['port']}/healthz" in check
-    assert _last("EXPOSE") == str(config["metrics"]["port"])
+    assert f"http://127.0.0.1:{config['server']['port']}/healthz" in check
+    assert _last("EXPOSE") == str(config["server"]["port"])
 
 
 def test_requirements_are_locked_with_hashes():

@@ -63,7 +63,7 @@ def test_the_configuration_fits_the_pod(config):
     ports = {port["name"]: port["containerPort"] for port in CONTAINER["ports"]}
     options = config.spark.options
     assert ports == {
-        "metrics": config.metrics.port,
+        "metrics": config.server.port,
         "driver": int(options["spark.driver.port"]),
         "blocks": int(options["spark.driver.blockManager.port"]),
     }

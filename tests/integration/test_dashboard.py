@@ -57,7 +57,7 @@ def scraped(broker, tmp_path_factory):
         broker,
         directory,
         RULES,
-        metrics={"port": port},
+        server={"port": port},
         spark={
             "options": options | {"spark.jars": f"{jvm.jars('connector', [CONNECTOR])}/*"},
         },

@@ -54,7 +54,7 @@ def test_a_state_that_outgrows_memory_goes_on_in_spark(  # noqa: PLR0917 - fixtu
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     topic = f"control-{uuid.uuid4().hex[:12]}"
-    case = new_case(broker, tmp_path, RULES, metrics={"port": port}, rules={"control_topic": topic})
+    case = new_case(broker, tmp_path, RULES, server={"port": port}, rules={"control_topic": topic})
     case.raw["pipeline"]["backend"] = "auto"
     if full == "memory":
         case.raw["pipeline"]["max_state_bytes"] = 1

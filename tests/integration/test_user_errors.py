@@ -69,8 +69,8 @@ def test_unknown_key(case):
 
 def test_environment_variable_with_a_wrong_value(run, case, monkeypatch):
     """The variable is named, not only the key."""
-    monkeypatch.setenv("STREAMREASONER_METRICS__PORT", "metrics")
-    assert_refused(run(case), "STREAMREASONER_METRICS__PORT", "0 to 65535")
+    monkeypatch.setenv("STREAMREASONER_SERVER__PORT", "metrics")
+    assert_refused(run(case), "STREAMREASONER_SERVER__PORT", "0 to 65535")
 
 
 def test_unreachable_broker(run, case):
@@ -146,8 +146,8 @@ def test_port_in_use(run, case):
     """The port and its key are named."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        case.raw["metrics"]["port"] = port
-        assert_refused(run(case), str(port), "metrics.port")
+        case.raw["server"]["port"] = port
+        assert_refused(run(case), str(port), "server.port")
 
 
 def test_state_directory_that_cannot_be_used(run, case):

@@ -56,7 +56,7 @@ def configuration(bootstrap_servers, directory, app_id, backend):
         "rules": {"program": "./rules.dl", "control_topic": f"{app_id}-control"},
         "state": {"directory": "state"},
         "pipeline": {"app_id": app_id, "backend": backend},
-        "metrics": {"port": 0},
+        "server": {"port": 0},
     }
     return Case(raw, directory)
 

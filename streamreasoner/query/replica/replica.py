@@ -31,27 +31,30 @@ class Replica:
         past: The version of the tables that it was read from.
     """
 
-    def __init__(self, past: Past, store: FactStore, at: int | None) -> None:
+    def __init__(self, past: Past, store: FactStore, at: int | None, memory: int | None) -> None:
+        self._memory = memory
         self.past = past
         self._store = store
         self._at = at
         self._broken = False
 
     @classmethod
-    def open(cls, tables: Path, at: int | None = None) -> Self:
+    def open(cls, tables: Path, at: int | None = None, memory: int | None = None) -> Self:
         """Load the facts of an epoch.
 
         Args:
             tables: Directory of the tables; a pipeline may be writing to them.
             at: The epoch to stay at; None for the last complete one, to follow the state from.
+            memory: Bytes that facts and answers may take; None for DuckDB's limit.
 
         Raises:
             StateError: There is no state, it is damaged, or the epoch cannot be asked for.
+            StateFullError: The facts do not fit.
         """
         past = Past(tables)
         epoch = past.last if at is None else at
         past.check(epoch)
-        return cls(past, _loaded(past, epoch), at)
+        return cls(past, _loaded(past, epoch, memory), at, memory)
 
     def follow(self) -> bool:
         """Take the epochs that are complete by now; whether there were any.
@@ -59,6 +62,7 @@ class Replica:
         Raises:
             StateError: The state is damaged, or another version has written it. What was read
                 before can be asked still.
+            StateFullError: The facts do not fit.
         """
         if self._at is not None:
             return False
@@ -74,10 +78,15 @@ class Replica:
             self._broken = False
         else:
             # Snapshots keep the store that they read; its memory goes with the last one.
-            self._store = _loaded(past, past.last)
+            self._store = _loaded(past, past.last, self._memory)
             self._broken = False
         self.past = past
         return True
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that snapshots have from now on."""
+        return self.past.last if self._at is None else self._at
 
     def snapshot(self) -> Snapshot:
         """What holds at the end of the last epoch that was taken; close it."""
@@ -93,8 +102,8 @@ class Replica:
         _take(store, past, past.last, past.trace_after(first, _predicates(past, past.last)))
 
 
-def _loaded(past: Past, epoch: int) -> FactStore:
-    store = FactStore(ReplicaTerms())
+def _loaded(past: Past, epoch: int, memory: int | None) -> FactStore:
+    store = FactStore(ReplicaTerms(), memory)
     store.terms.append(past.new_terms(0))
     _take(store, past, epoch, past.trace(epoch, _predicates(past, epoch)))
     return store

@@ -6,11 +6,14 @@ Memory of rows that are deleted meanwhile is held until it is closed, so close i
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
+import duckdb
 import numpy as np
 
 from streamreasoner.engine.ports import LAST_ITERATION, Selection
+from streamreasoner.errors import LimitError
 from streamreasoner.lang.ast import Constant, Variable
 from streamreasoner.query.in_effect import in_effect
 from streamreasoner.query.replica.selection import Trace, selection
@@ -19,7 +22,7 @@ from streamreasoner.query.replica.store import arrow, columns, rows_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import duckdb
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from streamreasoner.query.facts import FactPattern
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 class Snapshot:
     """The present facts at the end of an epoch; used by one thread at a time.
 
+    What reads raises InterruptedError after `interrupt`.
+
     Attributes:
         epoch: The epoch.
         time: Its time, in milliseconds since 1970; None if it published nothing.
@@ -41,6 +46,7 @@ class Snapshot:
 
     def __init__(self, store: FactStore) -> None:
         self._store = store
+        self._interrupted = False
         self.cursor: duckdb.DuckDBPyConnection = store.cursor()
         # The transaction sees what is committed when it first reads.
         self.cursor.execute("BEGIN TRANSACTION")
@@ -61,6 +67,31 @@ class Snapshot:
         """End the transaction."""
         self.cursor.close()
 
+    def interrupt(self) -> None:
+        """Make the reader's question fail with InterruptedError; may be called by any thread."""
+        self._interrupted = True
+        with suppress(duckdb.Error):  # closed in the meantime
+            self.cursor.interrupt()
+
+    def query(self, sql: str) -> pa.Table:
+        """The rows of a query of the tables.
+
+        Raises:
+            InterruptedError: The question was interrupted.
+            LimitError: There is not enough memory.
+        """
+        try:
+            if not self._interrupted:
+                return arrow(self.cursor, sql)
+        except duckdb.OutOfMemoryException:
+            raise LimitError(
+                "The answer needs more memory than there is. Ask for less, or raise "
+                "server.max_memory."
+            ) from None
+        except duckdb.InterruptException:
+            pass
+        raise InterruptedError
+
     def table(self, predicate: str) -> str | None:
         """The table of a predicate's present facts; None if the program does not have it.
 
@@ -72,8 +103,8 @@ class Snapshot:
 
     def count(self, predicate: str) -> int:
         """The number of present facts of a predicate of the program."""
-        found = self.cursor.execute(f"SELECT count(*) FROM {self._store.facts_table(predicate)}")
-        return int(found.fetchall()[0][0])
+        table = self._store.facts_table(predicate)
+        return int(self.query(f"SELECT count(*) AS number FROM {table}")["number"][0].as_py())
 
     def facts(
         self, pattern: FactPattern, after: Sequence[int] | None = None, limit: int | None = None
@@ -101,7 +132,7 @@ class Snapshot:
             f"SELECT {listed} FROM {self._store.facts_table(pattern.predicate)} {where} "
             f"ORDER BY {listed} {most}"
         )
-        return rows_of(self.cursor, query, len(names))[:, :arity]
+        return rows_of(self.query(query))[:, :arity]
 
     def select(
         self, predicate: str, bound: Mapping[int, int], iteration: int = LAST_ITERATION
@@ -125,8 +156,7 @@ class Snapshot:
     def _trace(self, predicate: str, arity: int, tests: Sequence[str]) -> Trace:
         names = ", ".join(columns(arity))
         where = f"WHERE {' AND '.join(tests)}" if tests else ""
-        rows = arrow(
-            self.cursor,
+        rows = self.query(
             f"SELECT {names}, iteration, sum(multiplicity)::BIGINT AS multiplicity "
             f"FROM {self._store.trace_table(predicate)} {where} GROUP BY ALL "
             f"HAVING sum(multiplicity) != 0 ORDER BY {names}, iteration",

@@ -15,6 +15,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from streamreasoner.errors import StateFullError
 from streamreasoner.query.presence import winners
 from streamreasoner.state.consolidate import consolidate
 
@@ -61,6 +62,7 @@ class FactStore:
 
     Args:
         terms: The terms of the ids.
+        memory: Bytes that facts and answers may take; None for DuckDB's limit.
 
     Attributes:
         terms: The same.
@@ -68,11 +70,12 @@ class FactStore:
             are known before the epoch is.
     """
 
-    def __init__(self, terms: ReplicaTerms) -> None:
+    def __init__(self, terms: ReplicaTerms, memory: int | None = None) -> None:
         self.terms = terms
         self.programs: Sequence[tuple[int, ProgramText]] = ()
         # A query runs on the thread that asks, so the writer never queues behind readers.
-        self._database = duckdb.connect(config={"threads": 1, "temp_directory": ""})
+        limit = {} if memory is None else {"memory_limit": f"{memory}B"}
+        self._database = duckdb.connect(config={"threads": 1, "temp_directory": "", **limit})
         self._connection = self._database.cursor()
         self._numbers: dict[str, int] = {}
         self._shapes: dict[str, Shape] = {}
@@ -113,8 +116,23 @@ class FactStore:
             shapes: Every predicate of the program in effect.
 
         Raises:
-            duckdb.Error: There is not enough memory. The store is of no use for writing any more.
+            StateFullError: There is not enough memory. Nothing more can be written.
         """
+        try:
+            self._apply(epoch, time, trace, shapes)
+        except duckdb.OutOfMemoryException:
+            raise StateFullError(
+                f"The facts of epoch {epoch} do not fit the memory of the server. Raise "
+                "server.max_memory, or ask the tables with SQL."
+            ) from None
+
+    def _apply(
+        self,
+        epoch: int,
+        time: int | None,
+        trace: Iterable[TraceRows],
+        shapes: Mapping[str, Shape],
+    ) -> None:
         connection = self._connection
         connection.execute("BEGIN TRANSACTION")
         for predicate in shapes.keys() - self._numbers.keys():
@@ -171,15 +189,12 @@ class FactStore:
             keys = _distinct(touched[:, same])
             on = " AND ".join(f"rows.a{at} = given.a{i}" for i, at in enumerate(same))
             among = f"SEMI JOIN given ON {on}"
-        width = len(columns(shape.arity))
+        candidates = (
+            f"SELECT {names} FROM {trace} AS rows {among} GROUP BY ALL HAVING sum(multiplicity) > 0"
+        )
         with _given(connection, keys):
-            now = rows_of(
-                connection,
-                f"SELECT {names} FROM {trace} AS rows {among} GROUP BY ALL "
-                "HAVING sum(multiplicity) > 0",
-                width,
-            )
-            before = rows_of(connection, f"SELECT {names} FROM {facts} AS rows {among}", width)
+            now = rows_of(arrow(connection, candidates))
+            before = rows_of(arrow(connection, f"SELECT {names} FROM {facts} AS rows {among}"))
         if shape.arity:
             now = winners(now, shape.lattices, self.terms)
         both = np.concatenate([before, now])
@@ -231,11 +246,10 @@ def arrow(connection: duckdb.DuckDBPyConnection, query: str) -> pa.Table:
     return connection.sql(query).to_arrow_table()
 
 
-def rows_of(connection: duckdb.DuckDBPyConnection, query: str, width: int) -> NDArray[np.int32]:
-    """The rows of a query for columns of ids, int32 of shape (n, width)."""
-    found = arrow(connection, query)
-    rows = np.empty((len(found), width), np.int32)
-    for position, column in enumerate(found.columns):
+def rows_of(table: pa.Table) -> NDArray[np.int32]:
+    """Columns of ids as rows, int32 of shape (n, columns)."""
+    rows = np.empty((len(table), table.num_columns), np.int32)
+    for position, column in enumerate(table.columns):
         rows[:, position] = column.to_numpy()
     return rows
 

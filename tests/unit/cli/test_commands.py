@@ -16,6 +16,7 @@ COMMANDS = {
     "bootstrap": ("streamreasoner.cli.operation.bootstrap", "a.nt --config missing.toml"),
     "migrate": ("streamreasoner.cli.operation.migrate", "--config missing.toml"),
     "rebuild": ("streamreasoner.cli.operation.rebuild", "--config missing.toml --into new"),
+    "serve": ("streamreasoner.cli.serving.serve", "--state missing"),
     "state": ("streamreasoner.cli.operation.state", "--config missing.toml"),
     "diff": ("streamreasoner.cli.operation.diff", "0 1 --config missing.toml"),
     "history": ("streamreasoner.cli.operation.history", "p(1) --config missing.toml"),

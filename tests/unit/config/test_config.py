@@ -45,7 +45,7 @@ def test_defaults_derive_from_the_required_keys():
     assert found.state.checkpoint_directory == HERE / "state" / "checkpoint"
     assert found.rules.program == "rho-df"
     assert parse(rules={"program": "mine.dl"}).rules.program == HERE / "mine.dl"
-    assert found.metrics.host == "127.0.0.1"
+    assert found.server.host == "127.0.0.1"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_the_environment_wins_over_the_file():
     assert found.kafka.input_topics == ("a", "b")
     assert found.kafka.options == {"client.id": "x", "a.b": "1", "c": "true"}
     assert found.pipeline.trigger_interval == 1.5
-    assert found.metrics.port == 0
+    assert found.server.port == 0
 
 
 @pytest.mark.parametrize(
@@ -227,10 +227,10 @@ def test_topics_with_two_roles_are_reported_with_all_other_errors():
     found = problems(
         kafka={"input_topics": ["out-dead-letter", "out-progress", "x"]},
         rules={"control_topic": "x"},
-        metrics={"port": -1},
+        server={"port": -1},
     )
     assert [line.split(":")[0] for line in found] == [
-        "metrics.port",
+        "server.port",
         "kafka.dead_letter_topic",
         "kafka.progress_topic",
         "rules.control_topic",

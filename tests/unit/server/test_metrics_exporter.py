@@ -84,13 +84,13 @@ def test_a_port_in_use_is_one_message(observer):
     """The message names the port and the keys that change it."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(EnvironmentSetupError, match=rf"127\.0\.0\.1:{port} .*metrics\.port"):
+        with pytest.raises(EnvironmentSetupError, match=rf"127\.0\.0\.1:{port} .*server\.port"):
             Exporter(observer, port=port)
 
 
 def test_a_foreign_address_is_one_message(observer):
     """An address of another machine is refused like a port in use."""
-    with pytest.raises(EnvironmentSetupError, match=r"metrics\.host"):
+    with pytest.raises(EnvironmentSetupError, match=r"server\.host"):
         Exporter(observer, host="192.0.2.1", port=0)
 
 

@@ -1,0 +1,1 @@
+"""The server that is asked for facts, an ASGI application. Invariant: it only reads."""

@@ -1,0 +1,1 @@
+"""What the server answers, one module a path. Invariant: each asks one snapshot."""

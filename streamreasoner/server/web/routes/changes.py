@@ -1,0 +1,162 @@
+"""`/changes`: published changes as Server-Sent Events. Invariant: an event is one whole epoch.
+
+Its id is the epoch, so that a client that reconnects goes on where it was: browsers send the last
+id by themselves. Events are read from the table `changes`, whose retention bounds how far back they
+go.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import anyio.to_thread
+import numpy as np
+import pyarrow as pa
+from starlette.responses import Response, StreamingResponse
+
+from streamreasoner.errors import StateError
+from streamreasoner.server.web.answers import EPOCH, iso, known
+from streamreasoner.server.web.errors import HttpError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from starlette.requests import Request
+
+    from streamreasoner.server.web.following import FollowedReplica
+    from streamreasoner.state.past.epochs import Past
+
+MOST_CHANGES: Final = 100_000
+"""Most changes in an event; an epoch with more says how many it has, and has none."""
+STREAMS: Final = 64
+"""Clients that follow changes at a time."""
+EPOCHS_AT_A_TIME: Final = 32
+KEEP_ALIVE_SECONDS: Final = 15.0
+_LAST_ID: Final = "last-event-id"
+_DIGITS: Final = 18
+
+_logger = logging.getLogger(__name__)
+
+
+class Changes:
+    """Streams of changes.
+
+    Args:
+        followed: The replica whose epochs they are of.
+    """
+
+    def __init__(self, followed: FollowedReplica) -> None:
+        self._followed = followed
+        self._streams = 0
+
+    def answer(self, request: Request) -> Response:
+        """The stream that a request asks for.
+
+        Raises:
+            HttpError: The epoch is not retained, or not there yet, or there are too many streams.
+        """
+        query = request.query_params
+        known(query, "from", "predicate")
+        replica = self._followed.replica
+        first = _first(request, replica.epoch)
+        predicates = frozenset(query.getlist("predicate"))
+        if first > replica.epoch and self._followed.stays:
+            return Response(None, 204)  # a browser does not reconnect
+        if first < replica.past.changes_from:
+            raise HttpError(
+                410,
+                f"The changes of epoch {first} are no longer retained; they begin with epoch "
+                f"{replica.past.changes_from}. Read /facts, then follow /changes from its epoch "
+                "on, or raise retention.changes.",
+            )
+        if self._streams >= STREAMS:
+            raise HttpError(
+                503, f"{STREAMS} clients follow the changes already.", {"Retry-After": "5"}
+            )
+        return StreamingResponse(
+            self._events(first, predicates),
+            headers={EPOCH: str(replica.epoch), "Cache-Control": "no-store"},
+            media_type="text/event-stream",
+        )
+
+    async def _events(self, at: int, predicates: frozenset[str]) -> AsyncIterator[bytes]:
+        followed = self._followed
+        self._streams += 1
+        try:
+            while not followed.stopping and not (followed.stays and at > followed.replica.epoch):
+                last = await followed.advanced(at - 1, KEEP_ALIVE_SECONDS)
+                if last < at:
+                    # An id without data is remembered and not shown: a reconnect begins there.
+                    yield f": still epoch {last}\nid: {at - 1}\n\n".encode()
+                    continue
+                past, stop = followed.replica.past, min(last, at + EPOCHS_AT_A_TIME - 1)
+                for event in await anyio.to_thread.run_sync(events, past, at, stop, predicates):
+                    yield event
+                at = stop + 1
+        except StateError as error:
+            # The answer has begun, so the client sees that it ends, and asks again.
+            _logger.warning("A stream of changes ends: %s", error)
+        finally:
+            self._streams -= 1
+
+
+def events(past: Past, first: int, last: int, predicates: frozenset[str]) -> list[bytes]:
+    """The events of some epochs, without those that changed nothing.
+
+    Args:
+        past: The tables.
+        first: The first epoch.
+        last: The last one.
+        predicates: Predicates to show; none for all.
+    """
+    rows = past.changes_between(first, last)
+    if predicates:
+        wanted = pa.array(sorted(predicates))
+        rows = rows.filter(pa.compute.is_in(rows.column("predicate"), wanted))
+    epochs, starts = np.unique(rows.column("epoch").to_numpy(), return_index=True)
+    bounds = pairwise([*starts.tolist(), len(rows)])
+    return [
+        _event(epoch, rows.slice(start, stop - start))
+        for epoch, (start, stop) in zip(epochs.tolist(), bounds, strict=True)
+    ]
+
+
+def _event(epoch: int, rows: pa.Table) -> bytes:
+    times = (rows.column("ts").cast(pa.int64()).to_numpy() // 1000).tolist()
+    document: dict[str, object] = {"epoch": epoch, "time": iso(times[-1])}
+    if len(rows) > MOST_CHANGES:
+        document |= {"changes": [], "omitted": len(rows)}
+    else:
+        document["changes"] = list(_changes(rows, times))
+    return f"id: {epoch}\ndata: {json.dumps(document, ensure_ascii=False)}\n\n".encode()
+
+
+def _changes(rows: pa.Table, times: list[int]) -> Iterator[dict[str, object]]:
+    columns = (rows.column(name).to_pylist() for name in ("predicate", "args", "multiplicity"))
+    for predicate, args, diff, time in zip(*columns, times, strict=True):
+        change = {"predicate": predicate, "args": args, "diff": diff}
+        # Only slots of event time that one epoch closed differ in their times.
+        yield change if time == times[-1] else {**change, "time": iso(time)}
+
+
+def _first(request: Request, last: int) -> int:
+    """The epoch that a stream begins with: the next one, unless the request names another."""
+    text, what = request.query_params.get("from"), "from"
+    after = request.headers.get(_LAST_ID)
+    if after is not None:
+        text, what = after, "Last-Event-ID"  # a client that reconnects repeats its `from` too
+    if text is None:
+        return last + 1
+    if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
+        raise HttpError(400, f"{what}={text[:40]} is not an epoch, a whole number.")
+    first = int(text) + (after is not None)
+    if first > last + 1:
+        raise HttpError(
+            400,
+            f"{what}={text} is later than the last epoch, {last}. Leave it out to follow from "
+            "now on; if the state is a new one, read /facts again.",
+        )
+    return first

@@ -1,0 +1,81 @@
+"""Runs the server until it is told to stop. Invariant: it answers before the state is loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import uvicorn
+
+from streamreasoner.server.web.access import CLIENT_SECONDS, ImpatientProtocol
+from streamreasoner.server.web.application import application
+from streamreasoner.server.web.following import FollowedReplica
+
+if TYPE_CHECKING:
+    import socket
+    from pathlib import Path
+
+    from streamreasoner.config_server import ServerConfig
+
+CONNECTIONS: Final = 256
+"""Connections at a time; more are answered 503."""
+REQUEST_BYTES: Final = 1 << 16
+"""The longest request line with its headers."""
+STOP_SECONDS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What a server answers for.
+
+    Attributes:
+        tables: Directory of the tables.
+        at: The epoch to stay at; None to follow the state.
+        upstream: The port of the pipeline's own pages; None without a pipeline.
+    """
+
+    tables: Path
+    at: int | None = None
+    upstream: int | None = None
+
+
+class Server(uvicorn.Server):
+    """A server of one state; setting `should_exit` stops it.
+
+    Args:
+        server: The configuration.
+        served: What it answers for.
+    """
+
+    def __init__(self, server: ServerConfig, served: Served) -> None:
+        self._followed = FollowedReplica(
+            served.tables, served.at, server.question_timeout, server.max_memory
+        )
+        super().__init__(
+            uvicorn.Config(
+                application(server, self._followed, served.upstream),
+                http=ImpatientProtocol,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                limit_concurrency=CONNECTIONS,
+                timeout_keep_alive=int(CLIENT_SECONDS),
+                timeout_graceful_shutdown=STOP_SECONDS,
+                h11_max_incomplete_event_size=REQUEST_BYTES,
+                ssl_certfile=server.certificate_file,
+                ssl_keyfile=server.key_file,
+            )
+        )
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to load the state, and to answer."""
+        self._followed.start()
+        await super().startup(sockets)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the streams of changes, which would not end by themselves, then the connections."""
+        self._followed.stop()
+        await super().shutdown(sockets)

@@ -1,0 +1,54 @@
+"""A pipeline with a server: it is asked beside its batches, which do not depend on the server."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from itertools import islice
+
+import psutil
+from pipelines import await_published, eventually, fact, new_case, produce
+from prometheus_server import free_port
+from serving import ask, await_ready, events
+
+from streamreasoner.app import pipeline
+
+RULES = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"
+NODES = [f"<http://example.org/n{number}>" for number in range(4)]
+
+
+def test_a_pipeline_is_asked_while_it_runs(broker, tmp_path):
+    """Facts, proofs, changes and metrics come from one port, and batches go on without the server.
+
+    The server is stopped, so that it neither reads nor answers, and then killed: epochs are
+    published all the same, and the next server has them.
+    """
+    port = free_port()
+    case = new_case(broker, tmp_path, RULES, server={"port": port, "facts": True})
+    with pipeline(case.config):
+        await_published(case, produce(case, [fact("edge", *NODES[:2]), fact("edge", *NODES[1:3])]))
+        await_ready(port)
+        paths = [[NODES[0], NODES[1]], [NODES[0], NODES[2]], [NODES[1], NODES[2]]]
+        eventually(lambda: sorted(ask(port, "/facts", predicate="path").json["facts"]), paths)
+        message = json.dumps({"predicate": "path", "args": [NODES[0], NODES[2]], "diff": 1})
+        assert "edge(<http://example.org/n1>" in ask(port, "/explain", fact=message).body
+        assert ask(port, "/readyz").body == "ok: the query is running\n"
+        changes = events(port, **{"from": 0})
+        seen = {tuple(each["args"]) for event in islice(changes, 1) for each in event["changes"]}
+        assert seen <= set(map(tuple, paths))
+
+        (server,) = [
+            child
+            for child in psutil.Process().children()
+            if "streamreasoner.cli.serving.beside" in child.cmdline()
+        ]
+        os.kill(server.pid, signal.SIGSTOP)
+        await_published(case, produce(case, [fact("edge", *NODES[2:4])]))
+        os.kill(server.pid, signal.SIGKILL)
+        await_published(case, produce(case, [fact("edge", *NODES[:2], diff=-1)]))
+        paths = [[NODES[1], NODES[2]], [NODES[1], NODES[3]], [NODES[2], NODES[3]]]
+        await_ready(port)
+        eventually(lambda: sorted(ask(port, "/facts", predicate="path").json["facts"]), paths)
+        assert "streamreasoner_server_restarts_total 1.0" in ask(port, "/metrics").body
+    assert not any("beside" in " ".join(each.cmdline()) for each in psutil.Process().children())

@@ -1,0 +1,105 @@
+"""A server of stored tables in a thread of the test, and clients of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import http.client
+import json
+import threading
+import time
+from contextlib import contextmanager
+from urllib.parse import urlencode
+
+from pipelines import DEADLINE_SECONDS
+
+from streamreasoner.config_server import ServerConfig
+from streamreasoner.server.listening import listen
+from streamreasoner.server.web.serve import Served, Server
+
+
+def configuration(**values):
+    """A `[server]` that answers for facts on a free port of this machine."""
+    defaults = {key.name: key.metadata["default"] for key in dataclasses.fields(ServerConfig)}
+    return ServerConfig(**{**defaults, "port": 0, "facts": True, **values})
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What the server said; header names are in lower case."""
+
+    status: int
+    headers: dict
+    body: str
+
+    @property
+    def json(self):
+        """The body as JSON."""
+        return json.loads(self.body)
+
+    @property
+    def epoch(self):
+        """The epoch that the header names."""
+        return int(self.headers["streamreasoner-epoch"])
+
+
+def ask(port, path, *, headers=None, method="GET", connection=None, **query):
+    """The answer to one request."""
+    target = f"{path}?{urlencode(query)}" if query else path
+    used = connection or http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE_SECONDS)
+    used.request(method, target, headers=headers or {})
+    found = used.getresponse()
+    answer = Answer(
+        found.status,
+        {name.lower(): value for name, value in found.getheaders()},
+        found.read().decode(),
+    )
+    if connection is None:
+        used.close()
+    return answer
+
+
+def await_ready(port, headers=None):
+    """Wait until the server answers for facts."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while ask(port, "/rules", headers=headers).status != 200:
+        assert time.monotonic() < deadline, ask(port, "/rules", headers=headers).body
+        time.sleep(0.02)
+
+
+@contextmanager
+def serving(tables, at=None, *, ready=True, headers=None, **values):
+    """The port of a server."""
+    config = configuration(**values)
+    with listen(config) as place:
+        server = Server(config, Served(tables, at))
+        thread = threading.Thread(target=server.run, args=([place],))
+        thread.start()
+        port = place.getsockname()[1]
+        try:
+            if ready:
+                await_ready(port, headers)
+            yield port
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def events(port, path="/changes", headers=None, **query):
+    """The events of a stream, as dicts of id and data, until the caller stops."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE_SECONDS)
+    connection.request("GET", f"{path}?{urlencode(query, doseq=True)}", headers=headers or {})
+    found = connection.getresponse()
+    assert found.status == 200, found.read()
+    assert found.headers["content-type"].startswith("text/event-stream")
+    event = {}
+    try:
+        for line in found:
+            name, _, value = line.decode().rstrip("\n").partition(": ")
+            if name:
+                event[name] = value
+            elif "data" in event:
+                yield {"id": int(event["id"]), **json.loads(event["data"])}
+                event = {}
+    finally:
+        found.close()
+        connection.close()
