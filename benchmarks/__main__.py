@@ -33,6 +33,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "bootstrap": ("--scale", "1", "--rounds", "1"),
     "throughput": ("--scale", "1", "--rounds", "1"),
     "pipeline": ("--scale", "1", "--rounds", "1", "--messages", "40"),
+    "server": ("--scale", "1", "--rounds", "1", "--messages", "40"),
 }
 RESULTS = harness.ROOT / "benchmarks" / "results" / "local"
 

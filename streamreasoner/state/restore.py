@@ -6,7 +6,7 @@ The asserted part of a trace is at iteration 0, whatever the strata, lowering an
 
 from __future__ import annotations
 
-import json
+import sys
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -233,7 +233,7 @@ def terms_by_id(table: HeldTable, first: int = 0) -> pa.LargeStringArray:
     read = [
         table.read(file, ["id", "term"])
         for file in table.files()
-        if json.loads(file.statistics or "{}").get("maxValues", {}).get("id", first) >= first
+        if file.may_have("id", first, sys.maxsize)
     ]
     if not read:
         return pa.array([], pa.large_string())

@@ -29,6 +29,7 @@ class Replica:
 
     Attributes:
         past: The version of the tables that it was read from.
+        lost: Whether tables were replaced or erased, and cannot be loaded anew: open another one.
     """
 
     def __init__(self, past: Past, store: FactStore, at: int | None, memory: int | None) -> None:
@@ -37,6 +38,7 @@ class Replica:
         self._store = store
         self._at = at
         self._broken = False
+        self.lost = False
 
     @classmethod
     def open(cls, tables: Path, at: int | None = None, memory: int | None = None) -> Self:
@@ -60,26 +62,29 @@ class Replica:
         """Take the epochs that are complete by now; whether there were any.
 
         Raises:
-            StateError: The state is damaged, or another version has written it. What was read
-                before can be asked still.
+            StateError: The state is damaged, or another version has written it; or the epoch to
+                stay at is not retained any more. What was read before can be asked still, unless
+                it is `lost`.
             StateFullError: The facts do not fit.
         """
-        if self._at is not None:
-            return False
         past = self.past.newer()
         if past is None:
             return False
-        if past.follows and not self._broken and past.last == self.past.last:
-            self.past = past  # files were merged
-            return False
-        if past.follows and not self._broken:
+        if not past.follows or self._broken:
+            # What was erased must not be answered any more, whatever comes of the loading.
+            self.lost = True
+            epoch = past.last if self._at is None else self._at
+            past.check(epoch)
+            # Snapshots keep the store that they read; its memory goes with the last one.
+            self._store = _loaded(past, epoch, self._memory)
+            self.lost = self._broken = False
+        elif self._at is None and past.last > self.past.last:
             self._broken = True
             self._advance(past)
             self._broken = False
         else:
-            # Snapshots keep the store that they read; its memory goes with the last one.
-            self._store = _loaded(past, past.last, self._memory)
-            self._broken = False
+            self.past = past  # files were merged, or the epochs are later ones
+            return False
         self.past = past
         return True
 

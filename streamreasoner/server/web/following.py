@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 POLL_SECONDS: Final = 0.05
+REST: Final = 4
+"""How long following rests, as a multiple of the processor time that it took."""
 RETRY_SECONDS: Final = 1.0
 QUESTIONS: Final = 4
 """Questions that are answered at a time."""
@@ -154,7 +156,7 @@ class FollowedReplica:
     def _follow(self) -> None:
         wait = 0.0
         while not self._stop.wait(wait):
-            wait = POLL_SECONDS
+            wait, began = POLL_SECONDS, time.thread_time()
             try:
                 if self._replica is None:
                     self._replica = Replica.open(self._tables, self._at, self._memory)
@@ -164,6 +166,8 @@ class FollowedReplica:
                     continue
                 self._problem = None
                 self._announce()
+                # Where epochs are many, several are taken at a time, at a share of a processor.
+                wait = max(wait, REST * (time.thread_time() - began))
             except (StateError, StateFullError) as error:
                 self._report(f"The state cannot be followed: {error}")
                 wait = RETRY_SECONDS
@@ -173,6 +177,8 @@ class FollowedReplica:
                 wait = RETRY_SECONDS
 
     def _report(self, problem: str) -> None:
+        if self._replica is not None and self._replica.lost:
+            self._replica = None
         if problem != self._problem:
             # A new pipeline has no state before its first epoch.
             _logger.log(logging.INFO if self._replica is None else logging.WARNING, "%s", problem)

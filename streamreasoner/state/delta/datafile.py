@@ -13,6 +13,7 @@ import os
 import time
 import uuid
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
@@ -56,6 +57,11 @@ class DataFile:
     partition: Mapping[str, str]
     statistics: str = ""
     digest: str = ""
+
+    def may_have(self, column: str, first: int, last: int) -> bool:
+        """Whether a whole number between two is in a column: known from its bounds in the log."""
+        low, high = _bounds(self.statistics)
+        return bool(low.get(column, first) <= last and high.get(column, last) >= first)
 
     @property
     def predicate(self) -> str:
@@ -140,13 +146,23 @@ def verify(directory: Path, file: DataFile) -> DataFile:
     return replace(file, digest=seal.digest(_verified(directory, file)))
 
 
-def of_snapshot(directory: Path, snapshot: Snapshot) -> list[DataFile]:
+def of_snapshot(
+    directory: Path, snapshot: Snapshot, known: Mapping[str, DataFile] | None = None
+) -> list[DataFile]:
     """The data files of one snapshot, in no particular order.
+
+    Args:
+        directory: The table.
+        snapshot: The snapshot.
+        known: Files of an earlier one by path, which never change.
 
     Raises:
         StateError: Neither the log nor the file itself says how many rows the file has.
     """
-    return [_of_action(directory, action) for action in snapshot.added.values()]
+    known = known or {}
+    return [
+        known.get(path) or _of_action(directory, action) for path, action in snapshot.added.items()
+    ]
 
 
 def add_action(file: DataFile, *, data_change: bool) -> Action:
@@ -210,6 +226,13 @@ def _of_action(directory: Path, action: Action) -> DataFile:
 
 def _damage(path: Path, what: str) -> StateError:
     return StateError(f"The data file {path} {what}. {log.RESTORE}")
+
+
+@lru_cache(maxsize=1 << 12)
+def _bounds(statistics: str) -> tuple[dict[str, int], dict[str, int]]:
+    """The least and the greatest values of columns."""
+    bounds = json.loads(statistics or "{}")
+    return bounds.get("minValues", {}), bounds.get("maxValues", {})
 
 
 def _statistics(metadata: pq.FileMetaData, rows: pa.Table) -> str:

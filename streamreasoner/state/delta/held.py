@@ -55,10 +55,12 @@ class HeldTable:
         weakref.finalize(self, os.close, self._log)
         self._listed: int | None = None
         self.follows = earlier is not None and self._same_log(earlier)
-        held = earlier.mapped if earlier is not None and self.follows else {}
+        held, known = {}, {}
+        if earlier is not None and self.follows:
+            held, known = earlier.mapped, {file.path: file for file in earlier.files()}
         for last in range(_TRIES):
             self._snapshot = self._newest(earlier)
-            self._files = datafile.of_snapshot(directory, self._snapshot)
+            self._files = datafile.of_snapshot(directory, self._snapshot, known)
             try:
                 self.mapped: dict[str, pa.Buffer] = {
                     file.path: held.get(file.path) or _hold(directory, file) for file in self._files

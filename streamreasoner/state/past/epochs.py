@@ -9,7 +9,6 @@ table says which (`Snapshot.exact_from`). `trace` answers for the end of an epoc
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from streamreasoner.program.text import ProgramText
-    from streamreasoner.state.delta.datafile import DataFile
 
     Row = tuple[int, datetime, int]
     Rows = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
@@ -213,7 +211,7 @@ class Past:
         """
         columns = schemas.arg_columns(self._trace.max_arity)
         for file in self._trace.files():
-            if file.predicate not in predicates or not self._may_have(file, epoch + 1, self.last):
+            if file.predicate not in predicates or not file.may_have("epoch", epoch + 1, self.last):
                 continue
             rows = self._trace.read(file, [*columns, "iteration", "epoch", "multiplicity"])
             rows = rows.filter(self._between(rows, epoch + 1, self.last))
@@ -240,7 +238,7 @@ class Past:
         schema = schemas.file_schema(schemas.CHANGES, self._changes.max_arity)
         parts = [schema.empty_table()]
         for file in self._changes.files():
-            if self._may_have(file, first, last):
+            if file.may_have("epoch", first, last):
                 rows = self._changes.read(file, schema.names).cast(schema)
                 parts.append(rows.filter(self._between(rows, first, last)))
         rows = pa.concat_tables(parts)
@@ -255,13 +253,6 @@ class Past:
         """
         return restore.terms_by_id(self._terms, first)
 
-    def _may_have(self, file: DataFile, first: int, last: int) -> bool:
-        """Whether a file may have rows of these epochs: known from the bounds in the log."""
-        bounds = json.loads(file.statistics or "{}")
-        low = bounds.get("minValues", {}).get("epoch", first)
-        high = bounds.get("maxValues", {}).get("epoch", last)
-        return bool(low <= last and high >= first)
-
     def _between(self, rows: pa.Table, first: int, last: int) -> pa.Array:
         epochs = rows.column("epoch")
         return pc.and_(pc.greater_equal(epochs, first), pc.less_equal(epochs, last))
@@ -272,7 +263,9 @@ class Past:
         They are known from the bounds in the log, so no data file is read.
         """
         return {
-            file.predicate for file in self._trace.files() if self._may_have(file, first + 1, last)
+            file.predicate
+            for file in self._trace.files()
+            if file.may_have("epoch", first + 1, last)
         }
 
     def rows(self, predicate: str) -> Rows:

@@ -17,8 +17,9 @@ from stored_epochs import APP, BEGINNING, StoredReasoner
 from thorough import THOROUGH
 
 from streamreasoner.errors import StateError
-from streamreasoner.query.facts import FactPattern
+from streamreasoner.query.facts import FactPattern, decode_facts
 from streamreasoner.query.past import PastFacts
+from streamreasoner.query.replica import Replica
 from streamreasoner.state.erasure.request import BESIDE, Request, StoredFact, trails, used_ids
 from streamreasoner.state.erasure.search import occurrences
 from streamreasoner.state.erasure.steps import PLACEHOLDER, erase
@@ -273,3 +274,24 @@ def test_a_constant_of_what_expires_is_refused(tmp_path):
         stored.run([("seen", (EX("bert"), EX("hall")), 1)])
         with pytest.raises(StateError, match=r"anna> is in the program of epoch 0"):
             used_ids(open_state(stored), Request(terms=(EX("anna"),)))
+
+
+def test_a_replica_forgets_what_is_erased(stored):
+    """One that follows the state has what is left; one at an epoch that is gone is lost."""
+    replicas = [Replica.open(stored.directory), Replica.open(stored.directory, 0)]
+    with replicas[0].snapshot() as snapshot:
+        assert snapshot.terms.find(EX("anna")) is not None
+    purge(stored, Request(terms=(EX("anna"),)))
+
+    assert replicas[0].follow()
+    with replicas[0].snapshot() as snapshot:
+        assert snapshot.terms.find(EX("anna")) is None
+        left = {
+            fact
+            for name in snapshot.program.checked.arities
+            for fact in decode_facts(name, snapshot.facts(FactPattern(name)), snapshot.terms)
+        }
+        assert left == stored.present[-1]
+    with pytest.raises(StateError, match="Epoch 0 is too old"):
+        replicas[1].follow()
+    assert replicas[1].lost
