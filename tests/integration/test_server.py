@@ -50,5 +50,7 @@ def test_a_pipeline_is_asked_while_it_runs(broker, tmp_path):
         paths = [[NODES[1], NODES[2]], [NODES[1], NODES[3]], [NODES[2], NODES[3]]]
         await_ready(port)
         eventually(lambda: sorted(ask(port, "/facts", predicate="path").json["facts"]), paths)
-        assert "streamreasoner_server_restarts_total 1.0" in ask(port, "/metrics").body
+        metrics = ask(port, "/metrics").body
+        assert "streamreasoner_server_restarts_total 1.0" in metrics
+        assert 'streamreasoner_server_answers_total{path="/facts",status="200"}' in metrics
     assert not any("beside" in " ".join(each.cmdline()) for each in psutil.Process().children())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -12,6 +13,7 @@ from starlette.routing import Route
 
 from streamreasoner.server.web.access import Guard
 from streamreasoner.server.web.errors import TEXT, answer_to
+from streamreasoner.server.web.measures import Measures
 from streamreasoner.server.web.routes.changes import Changes
 from streamreasoner.server.web.routes.explain import explain
 from streamreasoner.server.web.routes.facts import facts
@@ -41,53 +43,76 @@ def application(
         followed: Answers questions.
         upstream: The port of the pipeline's own pages, None without a pipeline.
     """
-    changes = Changes(followed)
-
-    async def stream(request: Request) -> Response:
-        return changes.answer(request)
-
-    async def own(request: Request) -> Response:
-        is_ready, line = followed.status()
-        fine = is_ready or request.url.path == "/healthz"
-        return Response(f"{line}\n", 200 if fine else 503, media_type=TEXT)
-
-    async def pipelines(request: Request) -> Response:
-        assert upstream is not None  # noqa: S101 - routed only with one
-        return await forwarded(request, upstream)
-
-    def asked(question: Question) -> Endpoint:
-        async def endpoint(request: Request) -> Response:
-            return await followed.ask(question(request))
-
-        return endpoint
-
-    paths: dict[str, Endpoint] = {
-        "/facts": asked(facts),
-        "/explain": asked(explain),
-        "/rules": asked(rules),
-        "/changes": stream,
-        "/healthz": own if upstream is None else pipelines,
-        "/readyz": own if upstream is None else pipelines,
-    }
-    if upstream is not None:
-        paths["/metrics"] = pipelines
     return Starlette(
-        routes=[Route(path, _safe(endpoint), methods=["GET"]) for path, endpoint in paths.items()],
+        routes=_Paths(followed, upstream).routes(),
         middleware=[Middleware(Guard, server)],
         exception_handlers={HTTPException: _refused},
     )
 
 
-def _safe(endpoint: Endpoint) -> Endpoint:
-    """The same endpoint, whose errors are answers."""
+class _Paths:
+    """What each path answers."""
 
-    async def safe(request: Request) -> Response:
-        try:
-            return await endpoint(request)
-        except Exception as error:  # noqa: BLE001 - reported to the client, and logged if a bug
-            return answer_to(request, error)
+    def __init__(self, followed: FollowedReplica, upstream: int | None) -> None:
+        self._followed = followed
+        self._upstream = upstream
+        self._changes = Changes(followed)
+        self._measures = Measures(followed, beside=upstream is not None)
 
-    return safe
+    def routes(self) -> list[Route]:
+        """The paths that are answered, with what answers them."""
+        paths: dict[str, Endpoint] = {
+            "/facts": self._asked(facts),
+            "/explain": self._asked(explain),
+            "/rules": self._asked(rules),
+            "/changes": self._stream,
+            "/metrics": self._metrics,
+            "/healthz": self._health,
+            "/readyz": self._health,
+        }
+        return [
+            Route(path, self._measured(path, endpoint), methods=["GET"])
+            for path, endpoint in paths.items()
+        ]
+
+    def _asked(self, question: Question) -> Endpoint:
+        """An endpoint that asks one snapshot."""
+
+        async def endpoint(request: Request) -> Response:
+            return await self._followed.ask(question(request))
+
+        return endpoint
+
+    async def _stream(self, request: Request) -> Response:
+        return self._changes.answer(request)
+
+    async def _health(self, request: Request) -> Response:
+        if self._upstream is not None:
+            return await forwarded(request, self._upstream)
+        is_ready, line = self._followed.status()
+        fine = is_ready or request.url.path == "/healthz"
+        return Response(f"{line}\n", 200 if fine else 503, media_type=TEXT)
+
+    async def _metrics(self, request: Request) -> Response:
+        accept = request.headers.get("accept", "")
+        if self._upstream is None:
+            return self._measures.page(accept)
+        found = await forwarded(request, self._upstream)
+        return self._measures.page(accept, bytes(found.body))
+
+    def _measured(self, path: str, endpoint: Endpoint) -> Endpoint:
+        """The same endpoint, whose errors are answers."""
+
+        async def answering(request: Request) -> Response:
+            began = time.monotonic()
+            try:
+                answer = await endpoint(request)
+            except Exception as error:  # noqa: BLE001 - for the client, and logged if a bug
+                answer = answer_to(request, error)
+            self._measures.answered(path, answer.status_code, time.monotonic() - began)
+            return answer
+
+        return answering
 
 
 async def _refused(request: Request, error: Exception) -> Response:

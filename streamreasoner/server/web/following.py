@@ -95,6 +95,11 @@ class FollowedReplica:
         return True, f"ok: epoch {self._replica.epoch}"
 
     @property
+    def epoch(self) -> int:
+        """The epoch that answers are of; -1 while the state is being loaded."""
+        return -1 if self._replica is None else self._replica.epoch
+
+    @property
     def replica(self) -> Replica:
         """The replica.
 

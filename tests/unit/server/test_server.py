@@ -15,6 +15,7 @@ from itertools import islice, pairwise
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from prometheus_client.parser import text_string_to_metric_families
 from serving import ask, configuration, events, serving
 from stored_epochs import BEGINNING, StoredReasoner
 from thorough import THOROUGH
@@ -245,6 +246,22 @@ def test_a_mistake_is_answered_with_what_to_do(port, path, query, status, says):
     document = ask(port, path, headers={"Accept": "application/json"}, **query)
     assert document.headers["content-type"] == "application/problem+json"
     assert says in document.json["detail"]
+
+
+def test_the_server_measures_itself(port):
+    """In both formats of Prometheus, by path and status; its own parser reads them."""
+    assert ask(port, "/explain").status == 400
+    text = ask(port, "/metrics").body
+    open_metrics = ask(port, "/metrics", headers={"Accept": "application/openmetrics-text"})
+    assert open_metrics.body.endswith("# EOF\n")
+    found = {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+    assert found["streamreasoner_server_epoch",] == 3
+    assert found["streamreasoner_server_following",] == 1
+    assert found["streamreasoner_server_answers_total", "/explain", "400"] >= 1
 
 
 def test_nothing_is_written_and_nothing_unacceptable_sent(port):
