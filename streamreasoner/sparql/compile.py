@@ -6,7 +6,7 @@ import re
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from streamreasoner.errors import ProgramError
+from streamreasoner.errors import ProgramError, TermError
 from streamreasoner.lang.ast import (
     ARITIES,
     NOWHERE,
@@ -29,7 +29,7 @@ from streamreasoner.lang.diagnostic import Diagnostic
 from streamreasoner.lang.parser import ParsedText
 from streamreasoner.lang.places import Places
 from streamreasoner.lang.printer import PREFIX_NAME
-from streamreasoner.rdf.terms import to_ntriples
+from streamreasoner.rdf.terms import canonical, to_ntriples
 from streamreasoner.sparql.algebra import in_scope
 from streamreasoner.sparql.parse import parse_query
 from streamreasoner.sparql.rules.paths import triple
@@ -71,7 +71,7 @@ def compile_query(text: str, source: str, name: str) -> ParsedText:
     directives: list[Directive] = [
         Prefix(prefix, iri, beginning)
         for prefix, iri in query.prefixes
-        if PREFIX_NAME.fullmatch(prefix)
+        if PREFIX_NAME.fullmatch(prefix) and _is_iri(iri)
     ]
     for window in query.windows:
         triples = Atom(QUAD, (*(Wildcard(window.span),) * 3, window.stream), window.span)
@@ -87,6 +87,14 @@ def compile_query(text: str, source: str, name: str) -> ParsedText:
         directives.append(Hidden(tuple(named), beginning))
     placed = tuple(_placed(rule, query.select.span) for rule in rules)
     return ParsedText(Program(source, text, tuple(directives), placed), (), complete=True)
+
+
+def _is_iri(text: str) -> bool:
+    try:
+        canonical(f"<{text}>")
+    except TermError:
+        return False
+    return True
 
 
 def _refused(text: str, source: str, problems: tuple[Diagnostic, ...]) -> ParsedText:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _LOCK = threading.Lock()
 _SHOWN = 40
+_FAILURES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _HINT = "a query is `PREFIX ex: <http://example.org/> SELECT ?x WHERE { ?x a ex:Person }`"
 
 
@@ -45,6 +46,10 @@ def parse_query(text: str, source: str = "<query>") -> Query:
         at_end = error.loc >= len(text.rstrip())
         message = "the query ends here" if at_end else f"this is not SPARQL from `{found}` on"
         raise places.refusal("SR260", message, span, _HINT) from None
+    except _FAILURES as error:
+        # The parser computes with what it reads: `-.5`, or an escape of no character.
+        message = f"a term cannot be read: {str(error)[:_SHOWN]}"
+        raise places.refusal("SR260", message, places.at(0), "write it in full: `-0.5`") from None
     except RecursionError:
         message = "the query is nested too deeply"
         raise places.refusal("SR260", message, places.at(0)) from None

@@ -1,4 +1,4 @@
-"""Texts of rules and of shapes: accepted for good, or refused with diagnostics."""
+"""Texts of rules, shapes and queries: accepted for good, or refused with diagnostics."""
 
 from __future__ import annotations
 
@@ -50,6 +50,20 @@ _PARAMETERS = (
     ),
     *("sh:or ( ex:Other [ sh:minLength 2 ] )", "sh:qualifiedMinCount 1", 'sh:languageIn ( "en" )'),
 )
+_QUERY = """PREFIX ex: <http://e/>
+PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+"""
+_SELECTS = (
+    'SELECT * WHERE { ?x ex:p ?y ; ex:q [ ex:r 1.5 , "a"@en ] . FILTER ( ?y > 1 || ! ?y ) }',
+    "SELECT DISTINCT ?x { ?x ex:p / ^ ex:q * ?y OPTIONAL { ?y ( ex:r | ! ex:p ) + ?z } }",
+    "SELECT ?x ( COUNT( * ) AS ?n ) { ?x a ?y } GROUP BY ?x HAVING ( COUNT( DISTINCT ?y ) > 1 )",
+    "ASK { { ?x ex:p ?y } UNION { VALUES ( ?x ?y ) { ( 1 UNDEF ) } } MINUS { ?x ex:q ?y } }",
+    "CONSTRUCT { ?x ex:p [ ex:q ?y ] } WHERE { GRAPH ?g { ?x ex:p ?y } BIND ( ?y + 1 AS ?z ) }",
+    "SELECT ?x { ?x ex:p ?y FILTER NOT EXISTS { ?y ex:q ?x } { SELECT ?y { ?y ex:r ?w } } }",
+    "SELECT ?x FROM NAMED WINDOW ex:w ON ex:s [ RANGE PT1M ] { WINDOW ex:w { ?x ?p ?y } }",
+    "SELECT ?x { ?x ex:p ?y FILTER ( regex( ?y , 'a' , 'i' ) && xsd:integer( ?y ) IN ( 1 , 2 ) ) }",
+)
+_BROKEN = ("SELECT ?x { ?x ex:p }", "SELECT ?x { ?x ex:p ?y } ORDER BY ?y", "DESCRIBE ex:a", "{")
 _PATHS = ("ex:p", "[ sh:inversePath ex:p ]", "( ex:p ex:q )", "[ sh:zeroOrMorePath ex:p ]")
 
 
@@ -175,3 +189,14 @@ class Shapes(Programs):
                 for each in (*_PATHS, "[ ]", "( )", "_:b", "ex:S", "sh:property")
             ),
         ]
+
+
+class Queries(Programs):
+    """Queries in SPARQL."""
+
+    source = "fuzz.rq"
+
+    def __init__(self) -> None:
+        self.seeds = [f"{_QUERY}{each}".encode() for each in (*_SELECTS, *_BROKEN)]
+        words = " ".join(_SELECTS).split()
+        self.tokens = [f" {each} ".encode() for each in dict.fromkeys(words)]

@@ -8,7 +8,7 @@ from fuzz.configuration import Configuration
 from fuzz.control import Control
 from fuzz.files import Files
 from fuzz.messages import Messages
-from fuzz.programs import Rules, Shapes
+from fuzz.programs import Queries, Rules, Shapes
 
 TARGETS = {
     "messages": Messages,
@@ -16,6 +16,7 @@ TARGETS = {
     "files": Files,
     "rules": Rules,
     "shapes": Shapes,
+    "queries": Queries,
     "configuration": Configuration,
 }
 _CRASHERS = Path(__file__).parent / "crashers"

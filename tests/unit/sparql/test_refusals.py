@@ -56,6 +56,8 @@ MALFORMED = {
     "SELECT ?x { ?x ex:p ?y FILTER(COUNT(?y) > 1) }": "SELECT and HAVING only",
     "SELECT ?x { _:a ex:p ?y OPTIONAL { _:a ex:q ?x } }": "two graph patterns",
     "SELECT ?x { <a b> ex:p ?x }": "SPARQL",
+    "SELECT ?x { ?x ex:p -.5 }": "a term cannot be read",
+    'SELECT ?x { ?x ex:p "\\UFFFFFFFF" }': "a term cannot be read",
     "INSERT DATA { ex:a ex:p ex:b }": "is not SPARQL",
 }
 
