@@ -93,7 +93,7 @@ class Rows(Sequence[Row]):
 
     def asserted(self) -> Rows:
         """The asserted facts, which are given from iteration 0 on even if better ones win."""
-        rows = _take(self.selection, self.selection.asserted > 0)
+        rows = self.selection.take(self.selection.asserted > 0)
         given = replace(rows, since=np.zeros_like(rows.since), until=np.full_like(rows.until, -1))
         return Rows(given, self.dictionary)
 

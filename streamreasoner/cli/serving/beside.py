@@ -12,13 +12,14 @@ NICENESS = 10
 
 def main() -> None:
     """Serve what standard input says, until it ends."""
+    os.nice(NICENESS)  # before libraries start threads, which take it over
+
     import socket
 
     from streamreasoner.cli.logs import configure_logging
     from streamreasoner.server.supervisor import read_order
     from streamreasoner.server.web.serve import Served, Server
 
-    os.nice(NICENESS)
     order = read_order(sys.stdin.buffer)
     configure_logging(order.log)
     server = Server(order.server, Served(order.tables, None, order.upstream))

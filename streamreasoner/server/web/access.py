@@ -7,6 +7,7 @@ import base64
 import binascii
 import hmac
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from starlette.datastructures import Headers
@@ -60,7 +61,8 @@ class Guard:
             refusal = problem(Request(scope), error.status_code, error.detail, error.headers)
             await refusal(scope, receive, sent)
             return
-        await self._app(scope, receive, sent)
+        with suppress(TimeoutError):  # the connection is closed, as the answer is not complete
+            await self._app(scope, receive, sent)
 
     def _check(self, path: str, headers: Headers) -> None:
         host = re.sub(r":[0-9]*$", "", headers.get("host", "localhost")).lower()

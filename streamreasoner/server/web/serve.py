@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -48,6 +49,8 @@ class Server(uvicorn.Server):
     """
 
     def __init__(self, server: ServerConfig, served: Served) -> None:
+        # What clients send wrongly is theirs to know.
+        logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
         self._followed = FollowedReplica(
             served.tables, served.at, server.question_timeout, server.max_memory
         )

@@ -96,7 +96,7 @@ class Changes:
                 for event in await anyio.to_thread.run_sync(events, past, at, stop, predicates):
                     yield event
                 at = stop + 1
-        except StateError as error:
+        except (StateError, HttpError) as error:
             # The answer has begun, so the client sees that it ends, and asks again.
             _logger.warning("A stream of changes ends: %s", error)
         finally:
