@@ -12,7 +12,9 @@ from examples.cases import FOLDER, read_all
 from stored_epochs import StoredReasoner
 
 from streamreasoner.api.nodes import to_ntriples
+from streamreasoner.pipeline.in_effect import stored_text
 from streamreasoner.plan.lower.lowering import lower
+from streamreasoner.program.load import load_program
 
 _MANUAL = Path(__file__).parents[1] / "docs/operations.md"
 
@@ -35,7 +37,7 @@ def store(name, directory):
 
     The facts are the rows that the view of the predicate must have, in ascending order.
     """
-    rules = (FOLDER / name / "rules.dl").read_text("utf-8")
+    rules = stored_text(load_program(FOLDER / name / "rules.dl")).text
     with closing(StoredReasoner(directory, rules)) as stored:
         for epoch in _epochs(name):
             stored.run(epoch)

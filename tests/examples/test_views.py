@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import documented_views
 import pytest
-from examples.cases import FOLDER
+from examples.cases import FOLDER, read_all
 
-EXAMPLES = sorted(path.parent.name for path in FOLDER.glob("*/rules.dl"))
+# An example without epochs of its own is a pipeline that is told by its session.
+EXAMPLES = sorted({*read_all(), *(path.parent.name for path in FOLDER.glob("*/messages.jsonl"))})
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -19,7 +19,7 @@ INPUTS = {
     "files": 600,
     "rules": 250,
     "shapes": 150,
-    "queries": 60,
+    "queries": 800,
     "configuration": 1_000,
 }
 MORE = 50 if THOROUGH else 1

@@ -14,7 +14,7 @@ from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.api.updates import Update
 from streamreasoner.errors import RecursionLimitError
-from streamreasoner.lang.ast import ARITIES
+from streamreasoner.lang.ast import ARITIES, asserted_atoms
 from streamreasoner.lang.parser import parse
 from streamreasoner.lang.printer import print_program
 
@@ -43,6 +43,8 @@ def constrained(draw):
         )
         for rule in program.rules
     )
+    given = {atom.predicate for rule in rules for atom in asserted_atoms(rule)}
+    assume(not given & marked)
     text = print_program(replace(program, rules=rules))
     epochs = [
         [

@@ -9,6 +9,7 @@ from oracle.arithmetic import arithmetic
 from oracle.builtins import FUNCTIONS, call, compare, test
 
 from streamreasoner.plan.operands import COPY, NEGATE, Column, Comparison, Value
+from streamreasoner.values.formula import Choice, FirstValue, compute
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,8 @@ class NestedLoops:
         """The id of a computed value; None if there is none."""
         texts = self._texts(computation.arguments, ids)
         match computation.function:
+            case FirstValue() | Choice() as formula:
+                text = compute(formula, texts)
             case function if function == COPY:
                 (text,) = texts
             case function if function == NEGATE:

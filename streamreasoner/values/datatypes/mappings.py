@@ -11,8 +11,6 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-import numpy as np
-
 from streamreasoner.rdf.terms import Term, TermKind, to_ntriples
 from streamreasoner.rdf.vocabulary import XSD_DOUBLE, XSD_FLOAT
 from streamreasoner.values import calendar
@@ -93,6 +91,8 @@ def single(text: str) -> str | None:
     number = value(text, XSD_FLOAT)
     if number.kind is ValueKind.NONE:
         return None
+    import numpy as np  # noqa: PLC0415 - programs are read without it
+
     shortest = np.format_float_scientific(np.float32(number.double), unique=True)
     return _lexical(to_ntriples(float(shortest)))
 
