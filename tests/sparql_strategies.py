@@ -45,6 +45,7 @@ class _Text:
         self._draw = draw
         self._invented = 0
         self._counted = 0
+        self._graphs = 0
 
     def one(self, *choices):
         """One of some texts."""
@@ -70,7 +71,9 @@ class _Text:
     def path(self, depth=2):
         """A property path."""
         # Oxigraph takes the pairs of `a|b` once, where the specification has a union.
-        kind = self.one(*"ppp^/?*+", *("" if self._counted else "!|")) if depth else "p"
+        # In a graph, it misses paths of no steps from constants.
+        steps = "+" if self._graphs else "?*+"
+        kind = self.one(*"ppp^/", *steps, *("" if self._counted else "!|")) if depth else "p"
         match kind:
             case "p":
                 return self.one(*PREDICATES)
@@ -158,14 +161,17 @@ class _Text:
     def group(self, depth):
         """A group graph pattern."""
         parts = [self.triple()]
-        if self.one("no", "", "", ""):
+        if not self._graphs and not self.one("", "some", "some", "some"):
             parts = []
         parts += (self._part(depth) for _ in range(self.number(0, 3)))
         return f"{{ {' '.join(parts)} }}"
 
-    def _part(self, depth):  # noqa: PLR0911 - one for each kind
+    def _part(self, depth):  # noqa: C901, PLR0911 - one for each kind
         simple = ("triple", "triple", "filter", "values", "bind")
         nested = ("optional", "optional", "minus", "union", "graph", "group", "select", "aggregate")
+        if self._graphs:
+            # Oxigraph leaves the graph unbound where a part of it has no triple pattern.
+            nested = ("optional", "optional", "minus", "union", "group")
         match self.one(*simple, *(nested if depth else ())):
             case "triple":
                 return self.triple()
@@ -178,7 +184,10 @@ class _Text:
             case "union":
                 return f"{self.group(depth - 1)} UNION {self.group(depth - 1)}"
             case "graph":
-                return f"GRAPH {self.one('?g', *GRAPHS)} {self.group(depth - 1)}"
+                self._graphs += 1
+                text = f"GRAPH {self.one('?g', *GRAPHS)} {self.group(depth - 1)}"
+                self._graphs -= 1
+                return text
             case "group":
                 return self.group(depth - 1)
             case "select":

@@ -54,6 +54,10 @@ _QUERY = """PREFIX ex: <http://e/>
 PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
 """
 _SELECTS = (
+    "SELECT ?x { ?x ex:p ?y }",
+    "SELECT * { ex:a ex:p + ?y }",
+    "SELECT ( SUM( ?y ) AS ?n ) { ?x ex:p ?y }",
+    "ASK { ?x ex:p ?y FILTER ( strlen( ?y ) > 2 ) }",
     'SELECT * WHERE { ?x ex:p ?y ; ex:q [ ex:r 1.5 , "a"@en ] . FILTER ( ?y > 1 || ! ?y ) }',
     "SELECT DISTINCT ?x { ?x ex:p / ^ ex:q * ?y OPTIONAL { ?y ( ex:r | ! ex:p ) + ?z } }",
     "SELECT ?x ( COUNT( * ) AS ?n ) { ?x a ?y } GROUP BY ?x HAVING ( COUNT( DISTINCT ?y ) > 1 )",

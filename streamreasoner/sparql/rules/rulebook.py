@@ -63,7 +63,7 @@ class Rulebook:
         """The name in rules of a variable of the query; only its own names have no dot."""
         if name not in self._legal:
             kind, dot, _ = name.partition(".")
-            self._legal[name] = self.fresh(kind if dot else f"v{name}")
+            self._legal[name] = self.fresh(kind if dot else "v")
             if not dot:
                 self.hidden.discard(self._legal[name])
         return self._legal[name]

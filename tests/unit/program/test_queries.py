@@ -114,6 +114,14 @@ def test_a_mistake_has_its_place():
         Reasoner(check_text(RULES)).add_query("late", "SELECT * { ?x ?p ?y } LIMIT 1")
 
 
+def test_names_of_variables_that_rules_do_not_have_are_replaced():
+    """SPARQL allows digits first, and characters that no name of a rule has."""
+    checked = check_query("SELECT ?1 ?a\u00b7b ?v1 { ?1 ?v1 ?a\u00b7b }", "query.rq", "answer")
+
+    assert check_text(canonical_text(checked.programs)).hash == checked.hash
+    assert checked.arities["answer"] == len({"1", "a\u00b7b", "v1"})
+
+
 def test_the_rules_of_a_query_are_those_of_their_text():
     """What a state keeps is read back as the same rules, so that it can be removed."""
     checked = check_query(LATE, "late.rq", "late")
