@@ -10,6 +10,7 @@ StreamReasonerError
 │   ├── OutOfIdsError    the dictionary has as many terms as there are ids
 │   ├── RecursionLimitError
 │   └── MultiplicityOverflowError
+├── QueryError           a query asks for what is not supported
 ├── StateError           tables, checkpoint and topics cannot be reconciled by replay
 ├── LimitError           a question takes more time or memory than it may
 ├── BatchTooLargeError   a batch does not fit memory; a start plans it anew
@@ -49,6 +50,10 @@ class TermError(StreamReasonerError):
 
 class DataError(StreamReasonerError):
     """A file of facts cannot be read; the message names file and line."""
+
+
+class QueryError(StreamReasonerError):
+    """A query asks for what is not supported; the message says what to do instead."""
 
 
 class EngineError(StreamReasonerError):

@@ -109,6 +109,18 @@ def from_ntriples(text: str) -> PythonTerm:  # noqa: PLR0911  (one per kind of t
     return _to_rdflib(term)
 
 
+def to_node(text: str) -> rdflib.URIRef | rdflib.BNode | rdflib.Literal:
+    """The rdflib node of a canonical term, with an unchanged lexical form."""
+    term = parse(text)
+    if term.kind is TermKind.IRI:
+        return rdflib.URIRef(term.value)
+    if term.kind is TermKind.BLANK_NODE:
+        return rdflib.BNode(term.value)
+    if term.language is not None:
+        return rdflib.Literal(term.value, lang=term.language)
+    return rdflib.Literal(term.value) if term.datatype == XSD_STRING else _to_rdflib(term)
+
+
 def _python_value(term: Term) -> _Value:  # noqa: PLR0911  (one per type)
     """The Python value of a literal; None if its datatype or lexical form has none."""
     if term.language is not None:

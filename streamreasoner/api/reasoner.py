@@ -34,11 +34,12 @@ from streamreasoner.engine.input.registers import NO_FRONTIER, Registers
 from streamreasoner.engine.updates import Changes, Updates
 from streamreasoner.errors import EngineError, ProgramError
 from streamreasoner.io.formats.registry import load
-from streamreasoner.lang.ast import TRIPLE, Constant
+from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE, Constant
 from streamreasoner.plan.lower.lowering import lower
 from streamreasoner.plan.program_plan import NO_SOURCES
 from streamreasoner.program.edit import with_query, with_rules, without_query, without_rules
 from streamreasoner.program.load import load_program
+from streamreasoner.program.text import common_prefixes
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.values.value_columns import Values
 
@@ -46,6 +47,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+    from rdflib import Graph
+
+    from streamreasoner.api.answers import Answer
     from streamreasoner.api.nodes import PythonTerm
     from streamreasoner.api.updates import Time
     from streamreasoner.engine.ports import Backend
@@ -54,6 +59,8 @@ if TYPE_CHECKING:
     from streamreasoner.plan.program_plan import InputSources, ProgramPlan
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.program.constraints import Constraint
+    from streamreasoner.query.sparql.facts import FactsOfEpoch
+    from streamreasoner.query.sparql.limits import QueryLimits
     from streamreasoner.rdf.dictionary import TermDictionary
 
 NO_PREDICATES: Mapping[str, int] = MappingProxyType({})
@@ -124,6 +131,7 @@ class Reasoner:
         )
         self._lateness = allowed_lateness // timedelta(milliseconds=1)
         self._epoch = 0
+        self._asked: FactsOfEpoch | None = None
 
     @classmethod
     def from_rules(
@@ -204,6 +212,7 @@ class Reasoner:
             EngineError: The epoch failed and was rolled back.
         """
         result = self.engine.apply(self._epoch, updates, frontier=frontier)
+        self._asked = None
         self._epoch += 1
         return result
 
@@ -333,6 +342,7 @@ class Reasoner:
         """
         plan, facts = self._change_to(program)
         result = self.engine.apply(epoch, chain(facts, updates), plan, frontier)
+        self._asked = None
         self.program = program
         self._known = {**self._known, **plan.arities}
         self._constraints = self._constraints.union(program.constraints)
@@ -406,6 +416,54 @@ class Reasoner:
             target = Fact(fact, tuple(to_ntriples(term) for term in args))
         return explain(self.program, self.engine, self.dictionary, target, limits or Limits())
 
+    def query(self, text: str, *, limits: QueryLimits | None = None) -> Answer | bool:
+        """The answer of a query in SPARQL 1.1 on the present facts.
+
+        Triples are the default graph, and quads the named graphs.
+
+        Args:
+            text: The query.
+            limits: What it may use; by default as much as there is.
+
+        Returns:
+            Of ASK a bool; otherwise rows: solutions of SELECT, triples of CONSTRUCT and DESCRIBE.
+
+        Raises:
+            ProgramError: It is not SPARQL 1.1; the message says where.
+            QueryError: It asks for what is not supported, or exceeds a limit.
+        """
+        from streamreasoner.api.answers import Answer  # noqa: PLC0415 - most processes ask nothing
+        from streamreasoner.query.sparql.answers import Truth  # noqa: PLC0415
+        from streamreasoner.query.sparql.evaluate import evaluate  # noqa: PLC0415
+        from streamreasoner.query.sparql.limits import QueryLimits  # noqa: PLC0415
+
+        answer = evaluate(text, self.facts_of_epoch(), limits or QueryLimits())
+        if isinstance(answer, Truth):
+            return answer.holds
+        return Answer(answer, common_prefixes(self.program.programs))
+
+    def facts_of_epoch(self) -> FactsOfEpoch:
+        """The present triples and quads as queries read them, copied once an epoch."""
+        from streamreasoner.query.sparql.facts import facts_of_arrays  # noqa: PLC0415 - the same
+
+        if self._asked is None:
+            rows = self._rows_of(TRIPLE), self._rows_of(QUAD)
+            self._asked = facts_of_arrays(self.dictionary, *rows)
+        return self._asked
+
+    def graph(self) -> Graph:
+        """The present triples as an rdflib graph, which stays as it is and cannot be changed.
+
+        Its `query` is that of the reasoner.
+        """
+        from rdflib import Graph  # noqa: PLC0415 - most processes ask nothing
+
+        from streamreasoner.api.graph import EpochStore  # noqa: PLC0415
+        from streamreasoner.query.sorted_triples import SortedTriples  # noqa: PLC0415
+
+        triples = SortedTriples(self._rows_of(TRIPLE))
+        return Graph(store=EpochStore(self.facts_of_epoch(), triples))
+
     def _repr_html_(self) -> str:
         statistics = self.engine.statistics()
         derived = statistics.present - statistics.asserted
@@ -413,6 +471,12 @@ class Reasoner:
             f"Reasoner with {len(self.program.rules):,} rules, after {self._epoch:,} epochs: "
             f"{statistics.present:,} facts, {derived:,} of them inferred."
         )
+
+    def _rows_of(self, predicate: str) -> NDArray[np.int32]:
+        """The present facts of triples or quads, which the program may not have."""
+        if predicate in self.program.arities:
+            return self.engine.facts(predicate)
+        return np.empty((0, ARITIES[predicate]), np.int32)
 
     def _change_to(self, program: CheckedProgram) -> tuple[ProgramPlan, list[Updates]]:
         """The plan of another program, and the updates of stated facts."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Row = TypeVar("Row")
 
 
-class _Rows(Sequence[Row], ABC):
+class Rows(Sequence[Row], ABC):
     """Rows of one predicate; equal to any sequence of the same rows."""
 
     @abstractmethod
@@ -94,7 +94,7 @@ class _Rows(Sequence[Row], ABC):
         return shown.html_table(self._first(shown.ROWS).to_arrow(), len(self))
 
 
-class Facts(_Rows["tuple[PythonTerm, ...]"]):
+class Facts(Rows["tuple[PythonTerm, ...]"]):
     """The facts of a predicate: a sequence of tuples of Python terms, in any order.
 
     Args:
@@ -122,7 +122,7 @@ class Facts(_Rows["tuple[PythonTerm, ...]"]):
         return decode_rows(self._args, self._dictionary, from_ntriples)
 
 
-class Trace(_Rows["tuple[tuple[PythonTerm, ...], int, int]"]):
+class Trace(Rows["tuple[tuple[PythonTerm, ...], int, int]"]):
     """A trace: a sequence of (arguments, iteration, multiplicity), in any order.
 
     Args:

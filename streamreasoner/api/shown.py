@@ -45,5 +45,9 @@ def html_paragraph(said: str) -> str:
 
 
 def _row(cell: str, values: Iterable[object]) -> str:
-    texts = (" ".join(map(str, each)) if isinstance(each, list) else str(each) for each in values)
+    texts = ("" if each is None else _cell(each) for each in values)
     return f"<tr>{''.join(f'<{cell}>{escape(each)}</{cell}>' for each in texts)}</tr>"
+
+
+def _cell(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)

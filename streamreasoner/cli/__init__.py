@@ -22,6 +22,7 @@ from streamreasoner.cli.offline.check_shapes import check_shapes
 from streamreasoner.cli.offline.explain import explain
 from streamreasoner.cli.offline.explain_plan import explain_plan
 from streamreasoner.cli.offline.materialize import materialize
+from streamreasoner.cli.offline.query import query
 from streamreasoner.cli.offline.shell import shell
 from streamreasoner.cli.operation import rules
 from streamreasoner.cli.operation.bootstrap import bootstrap
@@ -57,6 +58,7 @@ app.command()(check_shapes)
 app.command()(materialize)
 app.command()(explain)
 app.command()(explain_plan)
+app.command()(query)
 app.command()(shell)
 app.command()(produce)
 app.command()(consume)

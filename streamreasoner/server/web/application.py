@@ -18,6 +18,7 @@ from streamreasoner.server.web.routes.changes import Changes
 from streamreasoner.server.web.routes.explain import explain
 from streamreasoner.server.web.routes.facts import facts
 from streamreasoner.server.web.routes.rules import rules
+from streamreasoner.server.web.routes.sparql import Sparql
 from streamreasoner.server.web.upstream import forwarded
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def application(
         upstream: The port of the pipeline's own pages, None without a pipeline.
     """
     return Starlette(
-        routes=_Paths(followed, upstream).routes(),
+        routes=_Paths(followed, upstream, Sparql(server.question_timeout)).routes(),
         middleware=[Middleware(Guard, server)],
         exception_handlers={HTTPException: _refused},
     )
@@ -53,8 +54,9 @@ def application(
 class _Paths:
     """What each path answers."""
 
-    def __init__(self, followed: FollowedReplica, upstream: int | None) -> None:
+    def __init__(self, followed: FollowedReplica, upstream: int | None, sparql: Sparql) -> None:
         self._followed = followed
+        self._sparql = sparql
         self._upstream = upstream
         self._changes = Changes(followed)
         self._measures = Measures(followed, beside=upstream is not None)
@@ -65,13 +67,18 @@ class _Paths:
             "/facts": self._asked(facts),
             "/explain": self._asked(explain),
             "/rules": self._asked(rules),
+            "/sparql": self._query,
             "/changes": self._stream,
             "/metrics": self._metrics,
             "/healthz": self._health,
             "/readyz": self._health,
         }
         return [
-            Route(path, self._measured(path, endpoint), methods=["GET"])
+            Route(
+                path,
+                self._measured(path, endpoint),
+                methods=["GET", "POST"] if path == "/sparql" else ["GET"],
+            )
             for path, endpoint in paths.items()
         ]
 
@@ -82,6 +89,9 @@ class _Paths:
             return await self._followed.ask(question(request))
 
         return endpoint
+
+    async def _query(self, request: Request) -> Response:
+        return await self._followed.ask(await self._sparql.question(request))
 
     async def _stream(self, request: Request) -> Response:
         return self._changes.answer(request)

@@ -17,6 +17,7 @@ from streamreasoner.errors import (
     DataError,
     LimitError,
     ProgramError,
+    QueryError,
     StateError,
     StreamReasonerError,
     TermError,
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
 TEXT: Final = "text/plain; charset=utf-8"
 PROBLEM: Final = "application/problem+json"
 PATHS: Final = (
-    "Paths: /facts, /explain, /changes, /rules, /metrics, /healthz, /readyz; see docs/server.md."
+    "Paths: /facts, /explain, /sparql, /changes, /rules, /metrics, /healthz, /readyz; see "
+    "docs/server.md."
 )
 _STATUS: Final[tuple[tuple[type[Exception], int], ...]] = (
     (ProgramError, 400),
+    (QueryError, 400),
     (DataError, 400),
     (TermError, 400),
     (LimitError, 503),

@@ -100,7 +100,7 @@ class TreeReader(TermReader):
             template = self._triples(part for block in body.where.part for part in block.triples)
         self._blank_nodes(select, set())
         dataset = self._places.first("FROM") if body.datasetClause else None
-        clauses = body.datasetClause or ()
+        graphs = body.datasetClause or ()
         named = [node for node in (body.var or ()) if not isinstance(node, rdflib.Variable)]
         return Query(
             form,
@@ -108,8 +108,8 @@ class TreeReader(TermReader):
             tuple(template),
             frozenset(self._blank.values()),
             dataset,
-            tuple(self._constant(each.default) for each in clauses if each.default is not None),
-            tuple(self._constant(each.named) for each in clauses if each.named is not None),
+            tuple(self._constant(each.default) for each in graphs if each.default is not None),
+            tuple(self._constant(each.named) for each in graphs if each.named is not None),
             tuple(self._constant(node) for node in named if form == "DESCRIBE"),
             self._base,
             tuple(self._prefixes.items()),

@@ -27,6 +27,7 @@ COMMANDS = {
     "materialize": ("streamreasoner.cli.offline.materialize", "missing.dl a.nt"),
     "explain": ("streamreasoner.cli.offline.explain", "missing.dl a.nt --fact p(1)"),
     "explain-plan": ("streamreasoner.cli.offline.explain_plan", "missing.dl"),
+    "query": ("streamreasoner.cli.offline.query", "missing.rq missing.dl"),
     "shell": ("streamreasoner.cli.offline.shell", "missing.dl"),
     "produce": ("streamreasoner.cli.messaging.produce", "--config missing.toml"),
     "consume": ("streamreasoner.cli.messaging.consume", "--config missing.toml"),

@@ -1,0 +1,88 @@
+"""Answers of queries in Python. Invariant: decoded when they are read, as all results."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from streamreasoner.api.nodes import from_ntriples
+from streamreasoner.api.results import Rows
+from streamreasoner.query.sparql import formats
+from streamreasoner.query.sparql.answers import Solutions
+from streamreasoner.query.sparql.terms import UNBOUND
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from streamreasoner.api.nodes import PythonTerm
+    from streamreasoner.query.sparql.answers import Triples
+
+_TRIPLE = ("s", "p", "o")
+
+
+class Answer(Rows["tuple[PythonTerm | None, ...]"]):
+    """The rows of a query: a sequence of tuples of Python terms.
+
+    Those of SELECT are its solutions, with None where a variable has no value; those of CONSTRUCT
+    and DESCRIBE are triples.
+
+    Attributes:
+        columns: The names of the variables, or `s`, `p` and `o`.
+    """
+
+    def __init__(self, answer: Solutions | Triples, prefixes: Mapping[str, str]) -> None:
+        self._answer = answer
+        self._prefixes = prefixes
+        self.columns = answer.variables if isinstance(answer, Solutions) else _TRIPLE
+
+    def __len__(self) -> int:
+        return len(self._answer)
+
+    def to_arrow(self) -> pa.Table:
+        """As an Arrow table of texts in N-Triples syntax; null where there is no value."""
+        distinct, places = np.unique(self._answer.ids, return_inverse=True)
+        places = places.reshape(self._answer.ids.shape).astype(np.int32)
+        has_unbound = UNBOUND in distinct
+        terms = self._answer.terms.texts(distinct[distinct != UNBOUND])
+        # What is unbound has the first place, or another one if the query made terms.
+        at = int(np.searchsorted(distinct, UNBOUND)) if has_unbound else len(distinct)
+        places[places > at] -= 1
+        is_unbound = self._answer.ids == UNBOUND
+        return pa.table(
+            {
+                name: pa.DictionaryArray.from_arrays(
+                    pa.array(places[:, position], mask=is_unbound[:, position]),
+                    pa.array(terms, pa.large_string()),
+                )
+                for position, name in enumerate(self.columns)
+            }
+        )
+
+    def serialize(self, format: str | None = None) -> bytes:  # noqa: A002  (as rdflib calls it)
+        """As text.
+
+        Args:
+            format: `json`, `xml`, `csv` or `tsv` of SELECT, `turtle` or `ntriples` of others; the
+                first of these by default.
+
+        Raises:
+            QueryError: There is no such format.
+        """
+        name = format or formats.formats_of(self._answer)[0].name
+        return formats.written(self._answer, name, self._prefixes)
+
+    def _first(self, count: int) -> Answer:
+        first = replace(self._answer, ids=self._answer.ids[:count])
+        return Answer(first, self._prefixes)
+
+    def _decoded(self) -> list[tuple[PythonTerm | None, ...]]:
+        ids = np.unique(self._answer.ids)
+        ids = ids[ids != UNBOUND]
+        terms: dict[int, PythonTerm | None] = {UNBOUND: None}
+        terms.update(
+            zip(ids.tolist(), map(from_ntriples, self._answer.terms.texts(ids)), strict=True)
+        )
+        return [tuple([terms[each] for each in row]) for row in self._answer.ids.tolist()]

@@ -1,0 +1,122 @@
+"""`streamreasoner query`: the answer of a query in SPARQL, over files or a stored state."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path  # noqa: TC003 - typer reads it
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from streamreasoner.cli.operation.moments import MOMENT_HELP
+from streamreasoner.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from streamreasoner.query.sparql.answers import Answer
+
+
+class Form(StrEnum):
+    """How the answer is written."""
+
+    JSON = "json"
+    XML = "xml"
+    CSV = "csv"
+    TSV = "tsv"
+    TURTLE = "turtle"
+    NTRIPLES = "ntriples"
+
+
+def query(
+    file: Annotated[
+        Path, typer.Argument(help="The query, a file such as late.rq; - reads standard input.")
+    ],
+    rules: Annotated[
+        str | None, typer.Argument(help="A rule file, or the name of a packaged ruleset.")
+    ] = None,
+    facts: Annotated[
+        list[Path] | None, typer.Argument(help="Files of facts, as `materialize` takes them.")
+    ] = None,
+    *,
+    state: Annotated[
+        Path | None,
+        typer.Option(help="Ask the tables of this state; its pipeline may be running."),
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="The configuration file (TOML).")] = None,
+    at: Annotated[
+        str | None, typer.Option(help=f"Of a state, the end of {MOMENT_HELP}; default: the last.")
+    ] = None,
+    form: Annotated[
+        Form | None,
+        typer.Option(
+            "--format", help="Default: tsv of SELECT, json of ASK, turtle of CONSTRUCT, DESCRIBE."
+        ),
+    ] = None,
+) -> None:
+    """Answer a query in SPARQL 1.1 over the closure."""
+    from streamreasoner.query.sparql.answers import Truth
+    from streamreasoner.query.sparql.formats import formats_of, written
+
+    if [rules is not None, state is not None, config is not None].count(True) != 1:
+        raise DataError("Say what to ask: rules with files of facts, --state or --config.")
+    text = sys.stdin.read() if str(file) == "-" else _read(file)
+    if rules is not None:
+        answer, names = _of_files(text, file, rules, facts or [])
+    else:
+        answer, names = _of_state(text, file, state or _tables(config), at)
+    usual = {each.name for each in formats_of(answer)}
+    default = "tsv" if "tsv" in usual else "json" if isinstance(answer, Truth) else "turtle"
+    sys.stdout.buffer.write(written(answer, form or default, names))
+    sys.stdout.flush()
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{file}: is not UTF-8.") from None
+
+
+def _tables(config: Path | None) -> Path:
+    from streamreasoner.config import load
+
+    assert config is not None  # noqa: S101 - one of the three is given
+    return load(config).state.tables
+
+
+def _of_files(
+    text: str, file: Path, rules: str, facts: list[Path]
+) -> tuple[Answer, Mapping[str, str]]:
+    """The answer, and the prefixes of the program."""
+    from streamreasoner.api.reasoner import Reasoner
+    from streamreasoner.explain.fact import prefixes
+    from streamreasoner.query.sparql.evaluate import evaluate
+    from streamreasoner.sparql.parse import parse_query
+
+    parse_query(text, str(file))  # before the files are read
+    reasoner = Reasoner.from_rules(rules)
+    reasoner.load(*facts)
+    answer = evaluate(text, reasoner.facts_of_epoch(), source=str(file))
+    return answer, prefixes(reasoner.program)
+
+
+def _of_state(
+    text: str, file: Path, tables: Path, at: str | None
+) -> tuple[Answer, Mapping[str, str]]:
+    """The answer, and the prefixes of the program in effect."""
+    from streamreasoner.cli.operation.moments import epoch_of
+    from streamreasoner.explain.fact import prefixes
+    from streamreasoner.query.replica import Replica
+    from streamreasoner.query.sparql.evaluate import evaluate
+    from streamreasoner.query.sparql.facts import facts_of_snapshot
+    from streamreasoner.state.past.epochs import Past
+
+    epoch = None if at is None else epoch_of(Past(tables), at)
+    with Replica.open(tables, epoch).snapshot() as snapshot:
+        answer = evaluate(text, facts_of_snapshot(snapshot), source=str(file))
+        print(f"At the end of epoch {snapshot.epoch}.", file=sys.stderr)
+        return answer, prefixes(snapshot.program.checked)

@@ -1,0 +1,72 @@
+"""What a query reads: the triples and quads of one epoch, and their terms.
+
+Invariant: it is one whole epoch, however long the query runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import duckdb
+import pyarrow as pa
+
+from streamreasoner.lang.ast import QUAD, TRIPLE
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from streamreasoner.query.facts import Terms
+    from streamreasoner.query.replica import Snapshot
+
+_TRIPLE_COLUMNS = ("s", "p", "o")
+_QUAD_COLUMNS = (*_TRIPLE_COLUMNS, "g")
+_SETTINGS = {"threads": 1, "enable_external_access": False, "preserve_insertion_order": False}
+
+
+@dataclass(frozen=True, slots=True)
+class FactsOfEpoch:
+    """The default graph and the named graphs of a query.
+
+    Attributes:
+        connection: Runs the query. Its tables do not change under it: they are private, or it is in
+            a transaction.
+        terms: The terms of the ids.
+        triples: A table or a query in parentheses with the columns s, p and o of int32.
+        quads: The same with the column g.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    terms: Terms
+    triples: str
+    quads: str
+
+
+def facts_of_arrays(
+    terms: Terms, triples: NDArray[np.int32], quads: NDArray[np.int32]
+) -> FactsOfEpoch:
+    """The facts of rows of ids, int32 of shape (n, 3) and (n, 4), in memory."""
+    connection = duckdb.connect(config=dict(_SETTINGS))
+    for name, columns, rows in (
+        ("triples", _TRIPLE_COLUMNS, triples),
+        ("quads", _QUAD_COLUMNS, quads),
+    ):
+        table = pa.table([pa.array(column) for column in rows.T], names=list(columns))
+        connection.register("given", table)
+        connection.execute(f"create table {name} as select * from given")
+        connection.unregister("given")
+    return FactsOfEpoch(connection, terms, "triples", "quads")
+
+
+def facts_of_snapshot(snapshot: Snapshot) -> FactsOfEpoch:
+    """The facts of a snapshot, as long as it is open."""
+    views = []
+    for predicate, names in ((TRIPLE, _TRIPLE_COLUMNS), (QUAD, _QUAD_COLUMNS)):
+        table = snapshot.table(predicate)
+        if table is None:  # the program does not have it
+            views.append(f"(select {', '.join(f'0 as {name}' for name in names)} where false)")
+        else:
+            columns = ", ".join(f"a{place} as {name}" for place, name in enumerate(names))
+            views.append(f"(select {columns} from {table})")
+    return FactsOfEpoch(snapshot.cursor, snapshot.terms, *views)

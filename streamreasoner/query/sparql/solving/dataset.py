@@ -1,0 +1,66 @@
+"""The graphs of a query (SPARQL 1.1, section 13). Invariant: the default graph has no name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What patterns match.
+
+    Attributes:
+        source: A table with the columns s, p and o, and g if there is a variable.
+        variable: Has the name of the graph in each solution; None if there is one graph only.
+    """
+
+    source: str
+    variable: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """The default graph and the named graphs.
+
+    Attributes:
+        triples: Table of the default graph.
+        quads: Table of the named graphs.
+    """
+
+    triples: str
+    quads: str
+
+    @property
+    def default(self) -> Scope:
+        """The default graph."""
+        return Scope(self.triples)
+
+    @property
+    def names(self) -> str:
+        """A query for the names of the named graphs, in the column g."""
+        return f"select distinct g from {self.quads}"
+
+    def named(self, name: int) -> Scope:
+        """A named graph."""
+        return Scope(f"(select s, p, o from {self.quads} where g = {name})")
+
+    def each_named(self, variable: str) -> Scope:
+        """All named graphs, each by itself."""
+        return Scope(self.quads, variable)
+
+    def of(self, default: Sequence[int], named: Sequence[int]) -> Dataset:
+        """The dataset that FROM and FROM NAMED describe, if there is either."""
+        if not (default or named):
+            return self
+        return Dataset(
+            f"(select distinct s, p, o from {self.quads} where {_among(default)})",
+            f"(select * from {self.quads} where {_among(named)})",
+        )
+
+
+def _among(names: Sequence[int]) -> str:
+    return f"g in ({', '.join(map(str, names))})" if names else "false"

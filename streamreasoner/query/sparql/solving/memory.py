@@ -1,0 +1,98 @@
+"""Steps of a query in memory. Invariant: no step is larger than the limits allow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from streamreasoner.errors import LimitError
+from streamreasoner.query.sparql.solving.relation import RANK, Relation
+from streamreasoner.query.sparql.solving.rows import Rows
+from streamreasoner.query.sparql.terms import UNBOUND
+from streamreasoner.values.order import order_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.query.sparql.limits import Running
+    from streamreasoner.query.sparql.solving.relation import Columns
+    from streamreasoner.query.sparql.terms import QueryTerms
+
+
+class Memory:
+    """Moves solutions between SQL and memory.
+
+    Attributes:
+        running: The query.
+        terms: The terms of the query.
+
+    Args:
+        columns: Names of columns.
+    """
+
+    def __init__(self, running: Running, columns: Columns, terms: QueryTerms) -> None:
+        self.running = running
+        self._columns = columns
+        self.terms = terms
+        self._tables: list[str] = []
+
+    def rows(self, relation: Relation) -> Rows:
+        """The solutions in memory, in order if there is one.
+
+        Raises:
+            LimitError: They are too many, or took too long.
+        """
+        limit = self.running.limits.steps
+        order = f" order by {RANK}" if relation.is_ordered else ""
+        columns = {v: self._columns[v] for v in relation.variables}
+        names = ", ".join(columns.values()) or "1 as one"
+        found = self.running.fetch(f"select {names} from ({relation.sql}){order} limit {limit + 1}")
+        count = len(next(iter(found.values())))
+        if count > limit:
+            raise LimitError(
+                f"A step of the query has more than {limit:,} solutions. Ask for less: name more "
+                "terms, or join fewer patterns that share no variable."
+            )
+        return Rows({v: found[name] for v, name in columns.items()}, count)
+
+    def relation(self, rows: Rows, *, is_ordered: bool = False) -> Relation:
+        """Rows in memory as a relation."""
+        columns = {self._columns[v]: ids for v, ids in rows.columns.items()}
+        if is_ordered:
+            columns[RANK] = np.arange(rows.count, dtype=np.int32)
+        if not rows.columns:
+            columns["one"] = np.ones(rows.count, np.int32)
+        name = self.table(columns)
+        return Relation(f"select * from {name}", tuple(rows.columns), rows.optional(), is_ordered)
+
+    def table(self, columns: dict[str, NDArray[np.int32]]) -> str:
+        """The name of a table of arrays."""
+        name = f"step{len(self._tables)}"
+        table = pa.table({column: pa.array(ids) for column, ids in columns.items()})
+        self.running.connection.register(name, table)
+        self._tables.append(name)
+        return name
+
+    def texts(self, columns: Iterable[NDArray[np.int32]]) -> dict[int, str]:
+        """The terms of ids."""
+        ids = np.unique(np.concatenate([np.empty(0, np.int32), *columns]))
+        ids = ids[ids != UNBOUND]
+        return dict(zip(ids.tolist(), self.terms.texts(ids), strict=True))
+
+    def ranks(self, ids: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Places in the order of terms; what is unbound is first (section 15.1)."""
+        distinct, positions = np.unique(ids, return_inverse=True)
+        texts = self.texts([distinct])
+        keys = [order_key(texts[each]) if each in texts else b"" for each in distinct.tolist()]
+        places = np.empty(len(keys), np.int64)
+        places[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
+        return places[positions]
+
+    def close(self) -> None:
+        """Free the tables."""
+        for name in self._tables:
+            self.running.connection.unregister(name)

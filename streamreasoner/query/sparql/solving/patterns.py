@@ -1,0 +1,369 @@
+"""Patterns of a query as relations (SPARQL 1.1, section 18.6).
+
+Invariant: a pattern is evaluated for all solutions at once. Joins run in SQL on ids; an expression
+is evaluated once for each different row of the terms that it reads.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+import numpy as np
+
+from streamreasoner.errors import QueryError
+from streamreasoner.lang.ast import Constant, Variable
+from streamreasoner.query.sparql.expressions import (
+    FALSE,
+    TRUE,
+    is_fresh,
+    patterns_in,
+    truth,
+    variables_of,
+)
+from streamreasoner.query.sparql.solving.aggregates import aggregated
+from streamreasoner.query.sparql.solving.paths import Ends, PathTables
+from streamreasoner.query.sparql.solving.relation import Relation
+from streamreasoner.query.sparql.solving.rows import Rows
+from streamreasoner.query.sparql.terms import UNBOUND
+from streamreasoner.sparql.algebra import (
+    Apply,
+    BasicGraphPattern,
+    Exists,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Join,
+    LeftJoin,
+    Minus,
+    Select,
+    Service,
+    Union,
+    Values,
+    mentioned,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from streamreasoner.query.sparql.expressions import Expressions
+    from streamreasoner.query.sparql.solving.dataset import Dataset, Scope
+    from streamreasoner.query.sparql.solving.memory import Memory
+    from streamreasoner.query.sparql.solving.relation import Relations
+    from streamreasoner.sparql.algebra import Expression, Path, Pattern, Term
+
+_CHECKED_ROWS = 1000
+
+
+class Patterns:
+    """Evaluates the patterns of one query.
+
+    Args:
+        dataset: Its graphs.
+        memory: Its steps in memory.
+        relations: Combines its relations.
+        expressions: Makes functions of its expressions.
+    """
+
+    def __init__(
+        self, dataset: Dataset, memory: Memory, relations: Relations, expressions: Expressions
+    ) -> None:
+        self._dataset = dataset
+        self._memory = memory
+        self._terms = memory.terms
+        self._relations = relations
+        self._expressions = expressions
+        self._names = 0
+
+    def solutions(self, select: Select) -> Relation:
+        """The solutions of a query in its default graph."""
+        return self._select(select, self._dataset.default)
+
+    def _evaluate(  # noqa: C901, PLR0911, PLR0912  (one per operator)
+        self, pattern: Pattern, scope: Scope, outer: Relation | None
+    ) -> Relation:
+        """The solutions of a pattern.
+
+        Args:
+            pattern: The pattern.
+            scope: The graph that it matches.
+            outer: In EXISTS, the solutions whose variables its filters see.
+        """
+        relations = self._relations
+        match pattern:
+            case BasicGraphPattern():
+                return self._triples(pattern, scope)
+            case Join(left, right):
+                found = self._evaluate(left, scope, outer)
+                return relations.join(found, self._evaluate(right, scope, outer))
+            case LeftJoin():
+                return self._left_join(pattern, scope, outer)
+            case Union(left, right):
+                found = self._evaluate(left, scope, outer)
+                return relations.union(found, self._evaluate(right, scope, outer))
+            case Minus(left, right):
+                beside = frozenset({scope.variable} if scope.variable else ())
+                found = self._evaluate(left, scope, outer)
+                return relations.minus(found, self._evaluate(right, scope, None), beside)
+            case Filter(condition, inner):
+                return self._filter(condition, self._evaluate(inner, scope, outer), scope, outer)
+            case Extend(inner):
+                return self._extend(pattern, self._evaluate(inner, scope, outer), scope)
+            case Graph():
+                return self._graph(pattern, outer)
+            case Values():
+                return self._values_block(pattern)
+            case Group():
+                return self._group(pattern, scope)
+            case Select():
+                return relations.unordered(self._select(pattern, scope))
+            case Service():
+                raise QueryError(
+                    "SERVICE is not supported: a query reads the facts of this reasoner only. Ask "
+                    "the other endpoint by itself."
+                )
+            case _:
+                assert_never(pattern)
+
+    def _triples(self, pattern: BasicGraphPattern, scope: Scope) -> Relation:
+        """The matches of triple patterns; those of blank nodes are variables as well."""
+        if not pattern.triples:
+            return (
+                self._relations.unit() if scope.variable is None else self._names_of(scope.variable)
+            )
+        places: dict[str, str] = {}
+        conditions = ["true"]
+        tables = []
+        for number, triple in enumerate(pattern.triples):
+            alias = f"t{number}"
+            ends: list[tuple[Term, str]] = [
+                (triple.subject, f"{alias}.s"),
+                (triple.object, f"{alias}.o"),
+            ]
+            if isinstance(triple.predicate, Constant | Variable):
+                tables.append(f"{scope.source} {alias}")
+                ends.append((triple.predicate, f"{alias}.p"))
+            else:
+                path = self._path(triple.predicate, triple.subject, triple.object, scope)
+                tables.append(f"({path}) {alias}")
+            for term, place in ends:
+                if isinstance(term, Constant):
+                    conditions.append(f"{place} = {self._terms.find(term.term)}")
+                elif (known := places.setdefault(term.name, place)) != place:
+                    conditions.append(f"{place} = {known}")
+            if scope.variable is not None:
+                known = places.setdefault(scope.variable, f"{alias}.g")
+                conditions.append(f"{alias}.g = {known}")
+        rest = f"from {', '.join(tables)} where {' and '.join(conditions)}"
+        return Relation(self._relations.select(places, rest), tuple(places))
+
+    def _path(self, path: Path, subject: Term, value: Term, scope: Scope) -> str:
+        ends = Ends(
+            *(
+                self._terms.find(term.term) if isinstance(term, Constant) else None
+                for term in (subject, value)
+            )
+        )
+        tables = PathTables(scope.source, self._terms.find, scope.variable is not None)
+        return tables.table(path, ends)
+
+    def _names_of(self, variable: str) -> Relation:
+        sql = self._relations.select({variable: "g"}, f"from ({self._dataset.names})")
+        return Relation(sql, (variable,))
+
+    def _graph(self, graph: Graph, outer: Relation | None) -> Relation:
+        relations, dataset = self._relations, self._dataset
+        if isinstance(graph.name, Constant):
+            name = self._terms.find(graph.name.term)
+            found = self._evaluate(graph.pattern, dataset.named(name), outer)
+            exists = f"exists (select 1 from {dataset.quads} where g = {name})"
+            return relations.where(found, exists)
+        # Apart from a variable of the pattern with this name, which may be unbound or another term.
+        within = self._new("graph")
+        found = self._evaluate(graph.pattern, dataset.each_named(within), outer)
+        names = self._names_of(within)
+        if within not in found.variables:
+            found = relations.join(found, names)
+        named = relations.renamed(names, within, graph.name.name)
+        joined = relations.join(found, named)
+        return relations.project(joined, [v for v in joined.variables if v != within])
+
+    def _left_join(self, pattern: LeftJoin, scope: Scope, outer: Relation | None) -> Relation:
+        relations = self._relations
+        left = self._evaluate(pattern.left, scope, outer)
+        right = self._evaluate(pattern.right, scope, outer)
+        if pattern.condition is None:
+            return relations.left_join(left, right)
+        number = self._new("row")
+        rows = self._memory.rows(left)
+        numbered = self._memory.relation(rows.having(number, np.arange(rows.count, dtype=np.int32)))
+        joined = relations.join(numbered, right)
+        matched = self._memory.rows(self._filter(pattern.condition, joined, scope, outer))
+        is_unmatched = np.ones(rows.count, np.bool_)
+        is_unmatched[matched.columns[number]] = False
+        rest = self._memory.relation(rows.where(is_unmatched))
+        both = relations.union(self._memory.relation(matched), rest)
+        return relations.project(both, [v for v in both.variables if v != number])
+
+    def _filter(
+        self, condition: Expression, relation: Relation, scope: Scope, outer: Relation | None
+    ) -> Relation:
+        if outer is not None:
+            wanted = mentioned(condition) - {*relation.variables}
+            if any(v in wanted for v in outer.variables):
+                seen = [v for v in outer.variables if v in wanted or v in relation.variables]
+                given = self._relations.distinct(self._relations.project(outer, seen))
+                relation = self._relations.join(relation, given)
+        for each in _conjuncts(condition):
+            relation = self._filtered(each, relation, scope)
+        return relation
+
+    def _filtered(self, condition: Expression, relation: Relation, scope: Scope) -> Relation:
+        match condition:
+            case Exists(pattern):
+                found = self._evaluate(pattern, scope, relation)
+                return self._relations.matching(relation, found, is_wanted=True)
+            case Apply("!", (Exists(pattern),)):
+                found = self._evaluate(pattern, scope, relation)
+                return self._relations.matching(relation, found, is_wanted=False)
+            case _:
+                rows = self._memory.rows(relation)
+                values = self._values(condition, rows, scope, lambda term: int(truth(term) is True))
+                return self._memory.relation(rows.where(values == 1))
+
+    def _extend(self, pattern: Extend, relation: Relation, scope: Scope) -> Relation:
+        name, expression = pattern.variable.name, pattern.expression
+        if isinstance(expression, Variable) and expression.name in relation.variables:
+            return self._relations.renamed(relation, expression.name, name)
+        rows = self._memory.rows(relation)
+        return self._memory.relation(
+            rows.having(name, self._values(expression, rows, scope, self._found))
+        )
+
+    def _found(self, term: str | None) -> int:
+        return UNBOUND if term is None else self._terms.find(term)
+
+    def _values(
+        self,
+        expression: Expression,
+        rows: Rows,
+        scope: Scope,
+        convert: Callable[[str | None], int],
+    ) -> NDArray[np.int32]:
+        """What an expression is worth in each row, int32 of shape (n,)."""
+        rows = self._with_exists(expression, rows, scope)
+        wanted = variables_of(expression)
+        wanted |= {self._expressions.exists[id(each)] for each in patterns_in(expression)}
+        read = [v for v in rows.columns if v in wanted]
+        if is_fresh(expression):
+            distinct, positions = rows, np.arange(rows.count, dtype=np.int64)
+        else:
+            distinct, positions = rows.distinct(read)
+        value = self._expressions.value(expression)
+        texts = self._memory.texts(distinct.columns[v] for v in read)
+        found = np.empty(distinct.count, np.int32)
+        for number, ids in enumerate(distinct.of(read)):
+            if number % _CHECKED_ROWS == 0:
+                self._memory.running.check_time()
+            row = {v: texts[each] for v, each in zip(read, ids, strict=True) if each != UNBOUND}
+            found[number] = convert(value(row))
+        return found[positions]
+
+    def _with_exists(self, expression: Expression, rows: Rows, scope: Scope) -> Rows:
+        """The rows with the truth of each EXISTS of an expression."""
+        for exists in patterns_in(expression):
+            number, variable = self._new("row"), self._new("exists")
+            self._expressions.exists[id(exists)] = variable
+            numbers = np.arange(rows.count, dtype=np.int32)
+            numbered = self._memory.relation(rows.having(number, numbers))
+            inner = self._evaluate(exists.pattern, scope, numbered)
+            matching = self._relations.matching(numbered, inner, is_wanted=True)
+            found = self._memory.rows(self._relations.project(matching, [number])).columns[number]
+            truths = [self._terms.find(each) for each in (FALSE, TRUE)]
+            ids = np.array(truths, np.int32)[np.isin(numbers, found).astype(np.intp)]
+            rows = rows.having(variable, ids)
+        return rows
+
+    def _values_block(self, values: Values) -> Relation:
+        columns = {
+            variable.name: np.array(
+                [
+                    UNBOUND if (term := row[position]) is None else self._terms.find(term.term)
+                    for row in values.rows
+                ],
+                np.int32,
+            )
+            for position, variable in enumerate(values.variables)
+        }
+        return self._memory.relation(Rows(columns, len(values.rows)))
+
+    def _group(self, pattern: Group, scope: Scope) -> Relation:
+        relation = self._evaluate(pattern.pattern, scope, None)
+        keys = [key.name for key in pattern.keys if key.name in relation.variables]
+        if scope.variable is not None:
+            if not pattern.keys:
+                raise QueryError(
+                    "An aggregate of all solutions inside GRAPH with a variable is not supported. "
+                    "Group by the variable outside of GRAPH, or name the graph."
+                )
+            keys.append(scope.variable)
+            if scope.variable not in relation.variables:
+                relation = self._relations.join(relation, self._names_of(scope.variable))
+        rows = self._memory.rows(relation)
+        aggregates = [
+            (
+                variable.name,
+                aggregation,
+                None
+                if aggregation.expression is None
+                else self._values(aggregation.expression, rows, scope, self._found),
+            )
+            for variable, aggregation in pattern.results
+        ]
+        found = aggregated(rows, keys, aggregates, self._terms, is_whole=not pattern.keys)
+        return self._memory.relation(found)
+
+    def _select(self, select: Select, scope: Scope) -> Relation:
+        """The solutions of a query or sub-query, in order if it says so."""
+        relations = self._relations
+        found = self._evaluate(select.pattern, scope, None)
+        if select.order:
+            found = self._ordered(select, found, scope)
+        names = [variable.name for variable in select.variables]
+        if scope.variable is not None:
+            names.append(scope.variable)
+        found = relations.project(found, names)
+        if select.modifier:
+            found = relations.distinct(found)
+        if select.offset or select.limit is not None:
+            if scope.variable is not None:
+                raise QueryError(
+                    "LIMIT and OFFSET inside GRAPH with a variable are not supported. Name the "
+                    "graph, or move them outwards."
+                )
+            found = relations.slice(found, select.offset, select.limit)
+        return found
+
+    def _ordered(self, select: Select, relation: Relation, scope: Scope) -> Relation:
+        rows = self._memory.rows(relation)
+        keys = []
+        for order in select.order:
+            ranks = self._memory.ranks(self._values(order.expression, rows, scope, self._found))
+            keys.append(-ranks if order.descending else ranks)
+        places = np.lexsort(keys[::-1])
+        ordered = Rows({v: ids[places] for v, ids in rows.columns.items()}, rows.count)
+        return self._memory.relation(ordered, is_ordered=True)
+
+    def _new(self, kind: str) -> str:
+        """The name of a variable that no query has."""
+        self._names += 1
+        return f"{kind}:{self._names}"
+
+
+def _conjuncts(condition: Expression) -> list[Expression]:
+    """The parts of a condition that must all hold."""
+    if isinstance(condition, Apply) and condition.function == "&&":
+        return [each for argument in condition.arguments for each in _conjuncts(argument)]
+    return [condition]

@@ -1,0 +1,51 @@
+"""Terms of a query as ids.
+
+Invariant: equal ids are the same term, and the same term has one id. A term that no fact has gets a
+negative id, so it matches no fact.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from streamreasoner.query.facts import Terms
+
+UNBOUND = -1
+"""The id of a variable that has no value."""
+_FIRST_OWN = -2
+
+
+class QueryTerms:
+    """The terms of the facts, and those that the query adds.
+
+    Args:
+        terms: The terms of the facts.
+    """
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+        self._own: list[str] = []
+        self._own_ids: dict[str, int] = {}
+
+    def find(self, text: str) -> int:
+        """The id of a canonical term."""
+        found = self._terms.find(text)
+        if found is not None:
+            return found
+        own = self._own_ids.setdefault(text, _FIRST_OWN - len(self._own))
+        if own == _FIRST_OWN - len(self._own):
+            self._own.append(text)
+        return own
+
+    def texts(self, ids: NDArray[np.integer]) -> list[str]:
+        """The terms of bound ids, in the same order."""
+        texts = np.empty(len(ids), object)
+        is_own = ids < 0
+        texts[is_own] = [self._own[_FIRST_OWN - own] for own in ids[is_own].tolist()]
+        texts[~is_own] = self._terms.decode(ids[~is_own].astype(np.int32)).to_pylist()
+        return list(texts)
