@@ -44,6 +44,9 @@ def answers(found, query):
         return {tuple(map(comparable, map(str, triple))) for triple in results}
     columns = [each.name for each in parse_query(query).select.variables]
     known = {variable.value for variable in results.variables}
+    solutions = list(results)
+    # Garbage of another thread must not hold it: it may be freed by its own thread only.
+    del results
     return {
         tuple(
             comparable(
@@ -51,7 +54,7 @@ def answers(found, query):
             )
             for name in columns
         )
-        for solution in results
+        for solution in solutions
     }
 
 
