@@ -25,6 +25,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "decoding": ("--scale", "1"),
     "python_api": ("--rounds", "1"),
     "kernel": ("--scale", "1"),
+    "owl_rl": ("--scale", "1", "--properties", "60"),
     "growth": ("--scales", "1", "--largest", "10000"),
     "graphs": ("--edges", "50000", "--updates", "200"),
     "program_graphs": ("--scale", "0.01", "--procedures", "500"),
