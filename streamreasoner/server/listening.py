@@ -31,7 +31,9 @@ def listen(server: ServerConfig) -> socket.socket:
                 f"(server.certificate_file, server.key_file): {error}. Name a certificate and its "
                 "private key in PEM, without a password."
             ) from None
-    place = socket.socket(socket.AF_INET6 if ":" in server.host else socket.AF_INET)
+    # With the protocol named, asyncio sends small answers at once (TCP_NODELAY).
+    family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
+    place = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         place.bind((server.host, server.port))
