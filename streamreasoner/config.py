@@ -372,12 +372,8 @@ def parse(
         elif not isinstance(table, dict):
             problems.append(f"{name_}: found {values.show(table)}, allowed: a table [{name_}]")
         else:
-            problems += (
-                f"{name_}.{key}: {section}.{key} is set too. Remove [{name_}], which is called "
-                f"[{section}] now"
-                for key in settings[section].keys() & table.keys()
-            )
             settings[section] |= {key: (f"{name_}.{key}", value) for key, value in table.items()}
+    problems += _under_two_names(raw)
     for variable, section, key, value in _overrides(environment, problems):
         settings[section][key] = (variable, value)
     sections: dict[str, Any] = {}
@@ -417,6 +413,18 @@ def _tables(raw: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         inner = {key for key in table if f"{section}.{key}" in _SECTIONS}
         yield section, {key: value for key, value in table.items() if key not in inner}
         yield from ((f"{section}.{key}", table[key]) for key in inner)
+
+
+def _under_two_names(raw: Mapping[str, Any]) -> Iterator[str]:
+    """Keys of a section that its former name has too."""
+    for former, section in _FORMER.items():
+        before, now = raw.get(former), raw.get(section)
+        if isinstance(before, dict) and isinstance(now, dict):
+            for key in sorted(before.keys() & now.keys()):
+                yield (
+                    f"{former}.{key}: {section}.{key} is set too. Remove [{former}], which is "
+                    f"called [{section}] now"
+                )
 
 
 def _fields(section: str) -> dict[str, dataclasses.Field[Any]]:
