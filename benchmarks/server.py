@@ -4,9 +4,9 @@
 
 One pipeline with rho-df and LUBM loaded, at 20 messages per second: without a server of facts, with
 one that nobody asks, and with one that a client asks all the time, for pages of 1000 facts and for
-proofs by turns. The client is a process of its own. The three take turns in each round, and go on
-from the same tables. Latency is that of `pipeline.py`. Then the tables are loaded once more, to
-count what a fact and a term take in the server's memory.
+proofs by turns. The client is a process of its own, of the lowest priority. The three take turns in
+each round, and go on from the same tables. Latency is that of `pipeline.py`. Then the tables are
+loaded once more, to count what a fact and a term take in the server's memory.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -169,6 +170,7 @@ def client() -> Iterator[Any]:
 
 def ask_all_the_time(port: int) -> None:
     """Ask for pages of facts and for proofs until SIGTERM; prints how many answers came."""
+    os.nice(19)  # a client elsewhere would take nothing of this machine's processors
     stopping: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _: stopping.append(number))
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE)

@@ -114,7 +114,9 @@ class ServerProcess:
             COMMAND,
             stdin=subprocess.PIPE,
             pass_fds=[self._order.descriptor],
-            start_new_session=True,  # an interrupt from the terminal is for the pipeline
+            # An interrupt from the terminal is for the pipeline. In a session of its own, the
+            # process would have as much of the processors as the pipeline, whatever its priority.
+            process_group=0,
         )
         with suppress(BrokenPipeError):
             assert process.stdin is not None  # noqa: S101 - it is a pipe

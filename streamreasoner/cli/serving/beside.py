@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 
-NICENESS = 10
+NICENESS = 19
 """Batches come first where processors are few."""
 
 
