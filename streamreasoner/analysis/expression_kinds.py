@@ -78,7 +78,7 @@ def kinds_of(  # noqa: C901, PLR0911 - one case each
             return _any((then, otherwise), known)
         case ast.Call(name, _):
             return FUNCTIONS[name].returns if name in FUNCTIONS else ANYTHING
-        case ast.Aggregate(name, _):
+        case ast.Aggregate(name, _) | ast.BodyAggregate(name, _):
             return AGGREGATES[name].returns if name in AGGREGATES else ANYTHING
         case _:
             assert_never(expression)

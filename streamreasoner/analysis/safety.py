@@ -35,18 +35,16 @@ def unsafe(program: ast.Program) -> Iterator[Diagnostic]:
 
 
 def _not_ground(fact: ast.Atom) -> Iterator[Diagnostic]:
-    for argument in fact.arguments:
-        match argument:
-            case ast.Constant():
-                continue
+    for node in ast.walk(fact):
+        match node:
             case ast.Variable(name):
                 message = f"variable '?{name}' in a fact"
             case ast.Wildcard():
                 message = "wildcard `_` in a fact"
             case _:
-                message = "an expression in a fact"
+                continue
         hint = "a fact holds constants only; a rule has a body after `:-`"
-        yield Diagnostic("SR205", message, argument.span, hint)
+        yield Diagnostic("SR205", message, node.span, hint)
 
 
 def _unbound(rule: ast.Rule, prefixes: Mapping[str, str]) -> Iterator[Diagnostic]:
@@ -69,7 +67,7 @@ def _unbound(rule: ast.Rule, prefixes: Mapping[str, str]) -> Iterator[Diagnostic
             "SR204",
             "no positive atom in this body",
             rule.body[0].span,
-            "add an atom to the body to state when the rule applies",
+            "add an atom that says what is aggregated",
         )
 
 

@@ -12,7 +12,7 @@ from streamreasoner.lang import ast
 from streamreasoner.lang.binding import bindings
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
 from streamreasoner.lang.normal_form import normal_form
-from streamreasoner.lang.printer import print_literal
+from streamreasoner.lang.printer import print_expression, print_literal
 from streamreasoner.values.builtins import FUNCTIONS, TESTS
 
 if TYPE_CHECKING:
@@ -81,6 +81,22 @@ def cartesian_products(program: ast.Program) -> Iterator[Diagnostic]:
                 yield Diagnostic("SR503", message, atom.span, hint)
 
 
+def quotients_in_atoms(program: ast.Program) -> Iterator[Diagnostic]:
+    """Report decimals that atoms look up, as a whole number is usually written as an integer."""
+    for rule in program.rules:
+        for atom in _atoms(rule):
+            for argument in atom.arguments:
+                if _is_quotient(argument):
+                    text = print_expression(argument, program.prefixes)
+                    message = f"`{text}` is a decimal, and as a term no integer, such as 2"
+                    hint = (
+                        f"write `canonical({text})` to find whole numbers as integers, or quotient"
+                        f" for `/`; an equality compares values: `{atom.predicate}(…, ?v),"
+                        f" ?v = {text}`"
+                    )
+                    yield Diagnostic("SR507", message, argument.span, hint)
+
+
 def duplicates(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
     """Report rules and facts that are equal to an earlier one."""
     first: dict[ast.Rule, ast.Rule] = {}
@@ -115,6 +131,17 @@ def unused(programs: Sequence[ast.Program]) -> Iterator[Diagnostic]:
             )
             hint = f"use it, remove it, or publish it: @output {head.predicate} ."
             yield Diagnostic("SR505", message, head.span, hint)
+
+
+def _is_quotient(expression: ast.Expression) -> bool:
+    """Whether a value comes from `/`, and is a decimal if its operands are exact."""
+    match expression:
+        case ast.BinaryOperation(operator, left, right):
+            return operator == "/" or _is_quotient(left) or _is_quotient(right)
+        case ast.UnaryMinus(operand) | ast.Call("abs" | "floor" | "ceil" | "round", (operand,)):
+            return _is_quotient(operand)
+        case _:
+            return False
 
 
 def _meant(predicate: str, shapes: Mapping[str, str]) -> str | None:

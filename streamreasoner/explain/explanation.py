@@ -91,7 +91,7 @@ def explain(
         limits: Limits of the proof.
     """
     rules = Rules(program)
-    store = FactIndex(state, dictionary, program.arities)
+    store = FactIndex(state, dictionary, {**program.arities, **program.helpers})
     row = next(iter(store.lookup(fact.predicate, dict(enumerate(fact.arguments)))), None)
     printer = ExplanationPrinter(prefixes(program))
     if row is not None and row.present:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 from streamreasoner.explain.proof import Absent, Satisfied
 from streamreasoner.lang import ast
@@ -13,11 +13,9 @@ from streamreasoner.query.facts import Fact
 from streamreasoner.values.formula import compute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     Bindings = Mapping[str, str]
-
-_Node = TypeVar("_Node", bound="ast.Expression | ast.Literal")
 
 
 def atom_of(fact: Fact) -> ast.Atom:
@@ -54,11 +52,11 @@ def values(expressions: Iterable[ast.Expression], bindings: Bindings) -> tuple[s
     return known if len(known) == len(found) else None
 
 
-def ground(node: _Node, bindings: Bindings) -> _Node:
+def ground(node: ast.Node, bindings: Bindings) -> ast.Node:
     """The node with bound variables replaced by constants."""
     if isinstance(node, ast.Variable) and node.name in bindings:
-        return cast("_Node", ast.Constant(bindings[node.name], ast.NOWHERE))
-    return _changed(node, lambda each: ground(each, bindings))
+        return cast("ast.Node", ast.Constant(bindings[node.name], ast.NOWHERE))
+    return ast.changed(node, lambda each: ground(each, bindings))
 
 
 def computed(expression: ast.Expression, bindings: Bindings) -> Iterator[ast.Comparison]:
@@ -98,7 +96,7 @@ def premises(literal: ast.Literal, bindings: Bindings) -> Iterator[Absent | Sati
             yield Satisfied(last)
 
 
-def _valued(literal: _Node, bindings: Bindings) -> _Node:
+def _valued(literal: ast.Node, bindings: Bindings) -> ast.Node:
     """A literal with bound expressions replaced by their values, if they have one."""
 
     def change(argument: ast.Expression) -> ast.Expression:
@@ -109,27 +107,4 @@ def _valued(literal: _Node, bindings: Bindings) -> _Node:
 
     if isinstance(literal, ast.Negation):
         return replace(literal, atom=_valued(literal.atom, bindings))
-    return _changed(literal, change)
-
-
-def _changed(node: _Node, change: Callable[[Any], Any]) -> _Node:  # noqa: PLR0911
-    """A node with other nodes directly below."""
-    match node:
-        case ast.BinaryOperation(_, left, right) | ast.Comparison(left, _, right):
-            return replace(node, left=change(left), right=change(right))
-        case ast.UnaryMinus(inner):
-            return replace(node, operand=change(inner))
-        case ast.Call(_, arguments) | ast.Atom(_, arguments) | ast.Aggregate(_, arguments):
-            return replace(node, arguments=tuple(map(change, arguments)))
-        case ast.Conditional(condition, then, otherwise):
-            conditions = tuple(map(change, condition))
-            sides = change(then), change(otherwise)
-            return replace(node, condition=conditions, then=sides[0], otherwise=sides[1])
-        case ast.Disjunction(alternatives):
-            return replace(
-                node, alternatives=tuple(tuple(map(change, each)) for each in alternatives)
-            )
-        case ast.Negation(atom):
-            return replace(node, atom=change(atom))
-        case _:
-            return node
+    return ast.changed(literal, change)

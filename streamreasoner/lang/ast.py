@@ -6,11 +6,11 @@ so all spellings of a term are equal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, assert_never
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from types import UnionType
 
 TRIPLE = "triple"
@@ -135,6 +135,20 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True)
+class BodyAggregate:
+    """An aggregate over the matches of a body of its own: `count(?y) { edge(?x, ?y) }`.
+
+    Its group are the variables that the rule has elsewhere too. A count may have no argument.
+    """
+
+    function: str
+    arguments: tuple[Expression, ...]
+    body: tuple[Literal, ...]
+    span: Span = field(compare=False, repr=False)
+    distinct: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Atom:
     """A predicate applied to arguments.
 
@@ -187,8 +201,13 @@ class Disjunction:
 
 
 Term: TypeAlias = Constant | Variable | Wildcard
-Expression: TypeAlias = Term | BinaryOperation | UnaryMinus | Call | Conditional | Aggregate
+Expression: TypeAlias = (
+    Term | BinaryOperation | UnaryMinus | Call | Conditional | Aggregate | BodyAggregate
+)
 Literal: TypeAlias = Atom | Negation | Comparison | Disjunction | Call
+
+
+Node = TypeVar("Node", bound="Expression | Literal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,12 +386,40 @@ def children(node: Expression | Literal) -> tuple[Expression | Literal, ...]:  #
             return arguments
         case Conditional(condition, then, otherwise):
             return (*condition, then, otherwise)
+        case BodyAggregate(_, arguments, body):
+            return (*arguments, *body)
         case Negation(atom):
             return (atom,)
         case Disjunction(alternatives):
             return tuple(literal for alternative in alternatives for literal in alternative)
         case _:
             assert_never(node)
+
+
+def changed(node: Node, change: Callable[[Any], Any]) -> Node:  # noqa: PLR0911 - one case each
+    """Return a node with other nodes directly below it; one that has none, as it is."""
+    match node:
+        case BinaryOperation(_, left, right) | Comparison(left, _, right):
+            return replace(node, left=change(left), right=change(right))
+        case UnaryMinus(operand):
+            return replace(node, operand=change(operand))
+        case Call(_, arguments) | Atom(_, arguments) | Aggregate(_, arguments):
+            return replace(node, arguments=tuple(map(change, arguments)))
+        case BodyAggregate(_, arguments, body):
+            below = tuple(map(change, arguments))
+            return replace(node, arguments=below, body=tuple(map(change, body)))
+        case Conditional(condition, then, otherwise):
+            conditions = tuple(map(change, condition))
+            return replace(
+                node, condition=conditions, then=change(then), otherwise=change(otherwise)
+            )
+        case Negation(atom):
+            return replace(node, atom=change(atom))
+        case Disjunction(alternatives):
+            parts = tuple(tuple(map(change, literals)) for literals in alternatives)
+            return replace(node, alternatives=parts)
+        case _:
+            return node
 
 
 def walk(node: Expression | Literal) -> Iterator[Expression | Literal]:

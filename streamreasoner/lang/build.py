@@ -165,6 +165,13 @@ class Builder:
         name, arguments = children
         return _Application(str(name), arguments, span, distinct=True)
 
+    def aggregation(self, span: ast.Span, children: list[Any]) -> ast.BodyAggregate:
+        """Read `count(?y) { edge(?x, ?y) }`."""
+        item, body = children
+        return ast.BodyAggregate(
+            item.name, item.arguments, self._literals(body), span, item.distinct
+        )
+
     def conditional(self, span: ast.Span, children: list[_Item]) -> ast.Conditional:
         """Read `if(?x < 1, ?x, 1)`; no fact can satisfy the condition."""
         condition, then, otherwise = children

@@ -29,8 +29,8 @@ CATALOGUE = {
     "SR201": "Every variable of a head is bound in the body.",
     "SR202": "Every variable of a comparison, negation, test or expression is bound elsewhere.",
     "SR203": "The wildcard `_` is allowed only in atoms of the body.",
-    "SR204": "A rule has at least one positive atom in its body.",
-    "SR205": "A fact holds constants only.",
+    "SR204": "What an aggregate is over has at least one positive atom.",
+    "SR205": "A fact has no variables.",
     "SR206": "A rule expands to at most 1,000 rules in normal form, with 20,000 literals.",
     "SR207": "No variable is computed from itself.",
     "SR208": "Atoms, bodies and rules are within the limits of the language.",
@@ -49,6 +49,8 @@ CATALOGUE = {
     "SR232": "A test is a literal of a body; it is not a value, and its name is not a predicate.",
     "SR233": "An aggregate is itself an argument of a head; only count takes distinct.",
     "SR234": "Heads with a min or max that can be the same fact aggregate it in the same way.",
+    "SR235": "A range is one side of an equality, with at most 10,000 integers between constants.",
+    "SR236": "An aggregate over a body is always computed: it is no part of an `if` or `coalesce`.",
     "SR240": "Only numbers, strings, booleans, dates and times are ordered.",
     "SR241": "The operands of arithmetic are numbers.",
     "SR242": "The predicate of a triple or quad is an IRI; a graph may also be a blank node.",
@@ -69,6 +71,7 @@ CATALOGUE = {
     "SR504": "A rule written twice derives every fact twice; a fact written twice counts once.",
     "SR505": "A derived predicate is used by another one or, if there is an @output, named by it.",
     "SR506": "A rule whose literals contradict each other derives nothing.",
+    "SR507": "A decimal that an atom looks up is no integer, even if it is whole.",
 }
 """Code to the rule behind it; docs/diagnostics.md explains each with an example."""
 

@@ -111,7 +111,7 @@ def print_call(call: ast.Atom | ast.Call, prefixes: Mapping[str, str] | None = N
     return f"{name}({_arguments(call.arguments, prefixes)})"
 
 
-def print_expression(
+def print_expression(  # noqa: PLR0911 - one case each
     expression: ast.Expression,
     prefixes: Mapping[str, str] | None = None,
     strength: int = _ADDITION,
@@ -138,6 +138,9 @@ def print_expression(
             text = f"-{print_expression(operand, prefixes, _SIGN)}"
         case ast.Call():
             return print_call(expression, prefixes)
+        case ast.BodyAggregate(name, arguments, body, distinct=distinct):
+            listed = f"{'distinct ' if distinct else ''}{_arguments(arguments, prefixes)}"
+            return f"{name}({listed}) {{ {_conjunction(body, prefixes)} }}"
         case ast.Conditional(condition, then, otherwise):
             tested = _conjunction(condition, prefixes)
             tested = f"({tested})" if len(condition) > 1 else tested

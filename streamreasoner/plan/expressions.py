@@ -38,7 +38,7 @@ class Names:
                 return Value(term)
             case ast.BinaryOperation() | ast.UnaryMinus() | ast.Call() | ast.Conditional():
                 return self._column(expression)
-            case ast.Wildcard() | ast.Aggregate():
+            case ast.Wildcard() | ast.Aggregate() | ast.BodyAggregate():
                 raise PlanError(f"{expression} has no value.")
             case _:
                 assert_never(expression)
@@ -126,7 +126,7 @@ def application(expression: ast.Expression) -> tuple[Function, tuple[ast.Express
             return function, arguments
         case ast.Constant() | ast.Variable():
             return COPY, (expression,)
-        case ast.Wildcard() | ast.Aggregate():
+        case ast.Wildcard() | ast.Aggregate() | ast.BodyAggregate():
             raise PlanError(f"{expression} has no value.")
         case _:
             assert_never(expression)

@@ -57,7 +57,7 @@ class _Formulas:
                 return formulas.Applied(function, self._all(arguments))
             case ast.Conditional(condition, then, otherwise):
                 return formulas.Choice(self._every(condition), self.of(then), self.of(otherwise))
-            case ast.Wildcard() | ast.Aggregate():
+            case ast.Wildcard() | ast.Aggregate() | ast.BodyAggregate():
                 raise PlanError(f"{expression} has no value.")
             case _:
                 assert_never(expression)

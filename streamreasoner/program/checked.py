@@ -22,6 +22,7 @@ from streamreasoner.analysis.warnings import (
     cartesian_products,
     duplicates,
     misspelt,
+    quotients_in_atoms,
     single_use,
     unused,
 )
@@ -30,6 +31,7 @@ from streamreasoner.lang.diagnostic import in_order, refuse
 from streamreasoner.lang.normal_form import normal_form, too_large
 from streamreasoner.lang.parser import ParsedText, read
 from streamreasoner.lang.printer import print_directive, print_literal, print_rule
+from streamreasoner.program.bodies.expand import expand
 from streamreasoner.program.constraint_checks import (
     asserted_violations,
     inconsistent_marks,
@@ -66,7 +68,12 @@ CHECKS_OF_ALL: tuple[CheckAll, ...] = (
 )
 """Checks that need all files of a program; they run even if statements cannot be read."""
 
-WARNINGS: tuple[Check, ...] = (single_use, cartesian_products, contradictions)
+WARNINGS: tuple[Check, ...] = (
+    single_use,
+    cartesian_products,
+    quotients_in_atoms,
+    contradictions,
+)
 """Warnings about single statements of an accepted program."""
 
 WARNINGS_OF_ALL: tuple[CheckAll, ...] = (misspelt, unused, duplicates)
@@ -85,6 +92,8 @@ class CheckedProgram:
             `bindings` gives the source of every variable's value.
         facts: Distinct facts of all files: atoms that hold constants only.
         arities: Number of arguments of every predicate; `triple` is always included.
+        helpers: Number of arguments of every predicate that `bodies` adds; rules derive them, or
+            `facts` has their facts.
         strata: Indexes into `rules`: strongly connected components in dependency order. Rules
             whose heads can be the same fact are in one stratum.
         inputs: Predicates declared with @input, in textual order.
@@ -100,6 +109,7 @@ class CheckedProgram:
     rules: tuple[Rule, ...]
     facts: tuple[Atom, ...]
     arities: Mapping[str, int]
+    helpers: Mapping[str, int]
     strata: tuple[tuple[int, ...], ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -200,11 +210,13 @@ def _check(main: ParsedText) -> CheckedProgram:
 
 @without_collections
 def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
-    programs = tuple(reading.program for reading in readings)
-    texts = _texts(programs)
+    written = tuple(reading.program for reading in readings)
+    texts = _texts(written)
+    expanded = expand(written)
+    programs = expanded.programs
     unread = [item for reading in readings for item in reading.diagnostics]
     large = [item for find in SIZES for program in programs for item in find(program)]
-    errors = [*unread, *large]
+    errors = [*unread, *large, *expanded.diagnostics]
     if large:
         raise refuse(errors, texts)
     errors += (item for find in CHECKS for program in programs for item in find(program))
@@ -218,18 +230,23 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
         errors += unstratifiable(rules, graph, prefixes)
         errors += lattice_clashes(rules, prefixes)
         errors += invalid_expiries(programs, prefixes)
-    if all(reading.complete for reading in readings):
+    if all(reading.complete for reading in readings) and not expanded.diagnostics:
         errors += unknown_signatures(programs)
         errors += wrong_messages(programs)
     if errors:
-        raise refuse(errors, texts)
-    warnings = [item for find in WARNINGS for program in programs for item in find(program)]
+        # A literal that a helper has too is wrong in both.
+        raise refuse(dict.fromkeys(errors), texts)
+    warnings = [item for find in WARNINGS for program in written for item in find(program)]
     warnings += (item for find in WARNINGS_OF_ALL for item in find(programs))
+    used = arities(programs)
     return CheckedProgram(
-        programs=programs,
+        programs=written,
         rules=rules,
         facts=tuple(dict.fromkeys(part.head for part in parts if not part.body)),
-        arities=MappingProxyType(arities(programs)),
+        arities=MappingProxyType(
+            {name: arity for name, arity in used.items() if name not in expanded.arities}
+        ),
+        helpers=MappingProxyType(expanded.arities),
         strata=strata(graph),
         inputs=_declared(programs, Input),
         outputs=_declared(programs, Output),

@@ -34,7 +34,7 @@ class World:
 
     def __init__(self, scenario):
         self.checked = scenario.checked
-        self.trace = oracle.evaluate(self.checked, oracle.total(scenario.epochs))
+        self.trace = oracle.evaluate(self.checked, oracle.total(scenario.epochs), helpers=True)
         self.closure = oracle.closure(self.trace)
         self.last = 1 + max((max(entries) for entries in self.trace.values()), default=0)
         self._moments = {}

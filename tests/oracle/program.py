@@ -8,13 +8,16 @@ from oracle.meaning import Meaning
 MOST_ITERATIONS = 100
 
 
-def evaluate(checked, facts, most_iterations=MOST_ITERATIONS):
+def evaluate(checked, facts, most_iterations=MOST_ITERATIONS, *, helpers=False):
     """The trace of `checked` over `facts`, a dict from fact to multiplicity (any sign).
+
+    Facts of the helpers of bodies are part of it only if asked for: no user sees them.
 
     Raises:
         NotConvergingError: A stratum changes at an iteration beyond `most_iterations`.
     """
-    return core.evaluate(checked, facts, Meaning(checked.rules), most_iterations)
+    trace = core.evaluate(checked, facts, Meaning(checked.rules), most_iterations)
+    return trace if helpers else trace.without(checked.helpers)
 
 
 def total(epoch_list):

@@ -24,6 +24,12 @@ class Trace(dict):
         """The last iteration with a multiplicity."""
         return max((max(entries) for entries in self.values()), default=0)
 
+    def without(self, predicates):
+        """The trace of all other predicates."""
+        rest = Trace(self.meaning)
+        rest.update((fact, each) for fact, each in self.items() if fact[0] not in predicates)
+        return rest
+
     def add(self, iteration, multiplicities):
         """Add multiplicities of facts, unless they are zero."""
         for fact, multiplicity in multiplicities.items():

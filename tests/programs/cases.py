@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oracle import closure, derived, evaluate, total
+from oracle import closure, derived, evaluate, readable, total
 
 from streamreasoner.lang.ast import NOWHERE, Atom, Constant
 from streamreasoner.lang.parser import parse
@@ -87,6 +87,14 @@ class Case:
     def closures(self):
         """The facts that are present after each epoch, for the oracle."""
         return tuple(closure(trace) for trace in self.traces)
+
+    @property
+    def readable(self):
+        """What rules read after each epoch, the facts of the helpers of bodies too."""
+        return tuple(
+            readable(evaluate(self.checked, total(self.epochs[:number]), helpers=True))
+            for number in range(1, len(self.epochs) + 1)
+        )
 
     @property
     def changes(self):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 from driver import Driver
-from oracle import derivations, evaluate, readable
+from oracle import derivations, evaluate
 from programs.cases import CUTS, read_all
 from thorough import THOROUGH
 
 from streamreasoner import rulesets
+from streamreasoner.lang.ast import Atom, walk
 
 CASES = read_all()
 RULESETS = Path(__file__).parents[1] / "rulesets"
@@ -37,11 +39,20 @@ def test_what_is_expected_is_what_the_oracle_says(case):
 
 @every_case
 def test_every_rule_derives_something(case):
-    """No rule of a golden program is idle: each has a derivation after one of the epochs."""
+    """No rule of a golden program is idle: each has a derivation after one of the epochs.
+
+    Of a rule that counts what may be nothing, some parts may be idle.
+    """
+    parts = defaultdict(list)
+    for rule in case.checked.rules:
+        nodes = [node for literal in rule.body for node in walk(literal)]
+        is_part = any(isinstance(node, Atom) and "#" in node.predicate for node in nodes)
+        parts[rule.span if is_part else rule].append(rule)
+    facts = case.readable
     idle = [
-        rule
-        for rule in case.checked.rules
-        if not any(derivations([rule], readable(trace)) for trace in case.traces)
+        rules[0]
+        for rules in parts.values()
+        if not any(derivations(rules, present) for present in facts)
     ]
 
     assert idle == []
@@ -83,7 +94,7 @@ def test_retracting_everything_at_the_end(case, cut):
     left = evaluate(case.checked, {})
 
     assert driver.trace() == left
-    if not left:
+    if not evaluate(case.checked, {}, helpers=True):
         assert (statistics.facts, statistics.trace_rows, statistics.present) == (0, 0, 0)
 
 

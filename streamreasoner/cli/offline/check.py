@@ -23,9 +23,10 @@ def check(rules: Rules) -> None:
     if checked.warnings:
         print(render(checked.warnings, checked.texts), file=sys.stderr)
     rules_with_body = [rule for program in checked.programs for rule in program.rules if rule.body]
+    facts = [fact for fact in checked.facts if fact.predicate in checked.arities]
     counts = (
         *_count_if_any(len(checked.programs) - 1, "import", "imports"),
-        *_count_if_any(len(checked.facts), "fact", "facts"),
+        *_count_if_any(len(facts), "fact", "facts"),
         _count(len(rules_with_body), "rule", "rules"),
         _count(len(checked.strata), "stratum", "strata"),
         _count(len(checked.arities), "predicate", "predicates"),

@@ -50,7 +50,7 @@ class LoweringStep:
 def lower(checked: CheckedProgram) -> ProgramPlan:
     """Plan every rule of *checked*, stratum by stratum."""
     lattices: list[Lattice] = []
-    hidden: dict[str, int] = {}
+    hidden: dict[str, int] = dict(checked.helpers)
     strata: list[StratumPlan] = []
     bodies = _Bodies(small_predicates(checked.rules))
     for stratum in checked.strata:

@@ -1,0 +1,202 @@
+"""Aggregates in bodies, as aggregates in heads of helpers. Invariant: an empty group counts 0.
+
+`?n = count(?y) { edge(?x, ?y) }` beside `node(?x)` becomes
+
+    ?n = ?count.1, (count#1f(?x, ?count.1) | not some#1f(?x), ?count.1 = 0)
+    count#1f(?x, count(?y)) :- edge(?x, ?y) .
+    some#1f(?x) :- edge(?x, ?y) .
+
+The *outer* variables are those that the rule has elsewhere too; they are the group. One that the
+braces do not bind is bound by the literals outside that do, in a helper of its own, `outer#1f`. So
+nothing new is evaluated: strata, plans, backends and explanations see rules as there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from streamreasoner.lang import ast
+from streamreasoner.lang.constants import UNREADABLE
+from streamreasoner.lang.diagnostic import Diagnostic
+from streamreasoner.lang.printer import print_rule
+from streamreasoner.program.bodies.scope import Scope, bound_by_atoms, has_atom
+from streamreasoner.rdf.terms import to_ntriples
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from streamreasoner.program.bodies.ranges import Ranges
+
+_EMPTY = frozenset({"count", "sum"})
+"""Aggregates that are 0 of nothing; the others have no value."""
+
+_DIGITS = 8
+
+
+class Nested:
+    """Replaces the aggregates in the body of one rule.
+
+    Attributes:
+        helpers: The rules of helpers.
+        diagnostics: What is wrong with an aggregate.
+
+    Args:
+        ranges: Replaces the ranges in braces.
+    """
+
+    def __init__(self, ranges: Ranges) -> None:
+        self.helpers: list[ast.Rule] = []
+        self.diagnostics: list[Diagnostic] = []
+        self._ranges = ranges
+        self._count = 0
+
+    def rule(self, rule: ast.Rule) -> ast.Rule:
+        """The rule without aggregates in its body."""
+        if not any(map(_has_aggregate, (*rule.heads, *rule.body))):
+            return rule
+        outside = {name for node in (*rule.heads, *rule.body) for name in _outside(node)}
+        scope = Scope(frozenset(outside), ())
+        body = self._conjunction(rule.body, scope)
+        added: list[ast.Literal] = []
+        scope = scope.within(body)
+        heads = tuple(self._replaced(head, scope, added) for head in rule.heads)
+        return replace(rule, heads=heads, body=(*body, *added))
+
+    def _conjunction(
+        self, literals: tuple[ast.Literal, ...], scope: Scope
+    ) -> tuple[ast.Literal, ...]:
+        """Literals without aggregates, each after those that it reads the results of."""
+        scope = scope.within(literal for literal in literals if not _has_aggregate(literal))
+        done: list[ast.Literal] = []
+        for literal in literals:
+            if not _has_aggregate(literal):
+                done.append(literal)
+                continue
+            made: list[ast.Literal] = []
+            if isinstance(literal, ast.Disjunction):
+                alternatives = (self._conjunction(each, scope) for each in literal.alternatives)
+                made.append(replace(literal, alternatives=tuple(alternatives)))
+            else:
+                replaced = self._replaced(literal, scope, made)
+                made.append(replaced)
+            scope = scope.within(made)
+            done += made
+        return tuple(done)
+
+    def _replaced(self, node: ast.Node, scope: Scope, added: list[ast.Literal]) -> ast.Node:
+        """A node with a variable for each aggregate, and the literals that bind it."""
+        if isinstance(node, ast.BodyAggregate):
+            return self._variable(node, scope, added)  # type: ignore[return-value]
+        if _is_lazy(node) and _has_aggregate(node):
+            message = "an aggregate over a body in an expression that may not need it"
+            hint = "name it in a literal of its own, `?n = count(?y) { … }`, and use the name"
+            self.diagnostics.append(Diagnostic("SR236", message, node.span, hint))
+            return ast.Constant(UNREADABLE, node.span)  # type: ignore[return-value]
+
+        def change(child: Any) -> Any:
+            return self._replaced(child, scope, added)
+
+        return ast.changed(node, change)
+
+    def _variable(
+        self, node: ast.BodyAggregate, scope: Scope, added: list[ast.Literal]
+    ) -> ast.Variable:
+        """Derive an aggregate into a helper, and bind a new variable to its result."""
+        scope = scope.within(added)
+        outer = _unique(each for each in ast.variables(node) if each.name in scope.outside)
+        body = self._ranges.conjunction(node.body)
+        unbound = {each.name for each in outer} - bound_by_atoms(body)
+        self._check(node, body, outer, unbound, scope)
+        group = tuple(outer)
+        if unbound:
+            read = tuple(each for each in outer if each.name in unbound)
+            binders = tuple(scope.binders(unbound) or ())
+            if binders:
+                body = (self._helper("outer", read, binders, node.span), *body)
+        arguments = node.arguments or (ast.Constant(to_ntriples(1), node.span),)
+        aggregate = ast.Aggregate(node.function, arguments, node.span, node.distinct)
+        result = self._helper(node.function, (*group, aggregate), body, node.span)
+        self._count += 1
+        variable = ast.Variable(f"{node.function}.{self._count}", node.span)
+        found = replace(result, arguments=(*group, variable))
+        if node.function not in _EMPTY:
+            added.append(found)
+            return variable
+        present = replace(result, arguments=(*group, ast.Wildcard(node.span)))
+        if node.function != "count":
+            # A sum that does not fit has no value; it is not the sum of nothing.
+            present = self._helper("some", group, body, node.span)
+        zero = ast.Constant(to_ntriples(0), node.span)
+        nothing = (
+            ast.Negation(present, node.span),
+            ast.Comparison(variable, "=", zero, node.span),
+        )
+        added.append(ast.Disjunction(((found,), nothing), node.span))
+        return variable
+
+    def _helper(
+        self,
+        name: str,
+        arguments: tuple[ast.Expression, ...],
+        body: tuple[ast.Literal, ...],
+        span: ast.Span,
+    ) -> ast.Atom:
+        """Add the rule of a helper, which its own text names; return its head."""
+        text = print_rule(ast.Rule((ast.Atom(name, arguments, span),), body, span))
+        digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+        head = ast.Atom(f"{name}#{digest}", arguments, span)
+        inner = Nested(self._ranges)
+        self.helpers.append(inner.rule(ast.Rule((head,), body, span)))
+        self.helpers += inner.helpers
+        self.diagnostics += inner.diagnostics
+        return head
+
+    def _check(
+        self,
+        node: ast.BodyAggregate,
+        body: tuple[ast.Literal, ...],
+        outer: Sequence[ast.Variable],
+        unbound: Collection[str],
+        scope: Scope,
+    ) -> None:
+        if not has_atom(body):
+            message = "no positive atom in the braces of an aggregate"
+            hint = "add an atom that says what is aggregated"
+            self.diagnostics.append(Diagnostic("SR204", message, node.span, hint))
+        for each in outer:
+            if scope.binders({each.name}) is not None:
+                continue
+            if each.name in unbound or node.function in _EMPTY:
+                message = f"variable '?{each.name}' of an aggregate is not bound outside its braces"
+                hint = (
+                    f"add an atom with ?{each.name} to the body: it says which groups there are,"
+                    " empty ones too; a variable of the braces alone has a name of its own"
+                )
+                self.diagnostics.append(Diagnostic("SR202", message, each.span, hint))
+
+
+def _outside(node: ast.Expression | ast.Literal) -> Iterator[str]:
+    """The variables of a node that are not in an aggregate."""
+    if isinstance(node, ast.Variable):
+        yield node.name
+    if not isinstance(node, ast.BodyAggregate):
+        for child in ast.children(node):
+            yield from _outside(child)
+
+
+def _has_aggregate(node: ast.Expression | ast.Literal) -> bool:
+    return any(isinstance(each, ast.BodyAggregate) for each in ast.walk(node))
+
+
+def _is_lazy(node: ast.Expression | ast.Literal) -> bool:
+    """Whether parts of an expression may not be needed."""
+    return isinstance(node, ast.Conditional) or (
+        isinstance(node, ast.Call) and node.function == "coalesce"
+    )
+
+
+def _unique(variables: Iterable[ast.Variable]) -> list[ast.Variable]:
+    """The first occurrence of each variable."""
+    return list(dict.fromkeys(variables))
