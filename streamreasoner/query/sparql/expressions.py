@@ -15,6 +15,7 @@ from streamreasoner.lang.ast import Constant, Variable
 from streamreasoner.query.sparql.functions import FUNCTIONS
 from streamreasoner.rdf.vocabulary import XSD_BOOLEAN
 from streamreasoner.sparql.algebra import Apply, Exists
+from streamreasoner.sparql.functions import CHANGING
 from streamreasoner.values import builtins
 from streamreasoner.values.comparison import Operator, compare
 from streamreasoner.values.literal import canonical, literal, string
@@ -31,7 +32,7 @@ Value: TypeAlias = "Callable[[Row], str | None]"
 
 TRUE = f'"true"^^<{XSD_BOOLEAN}>'
 FALSE = f'"false"^^<{XSD_BOOLEAN}>'
-_FRESH = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
+_FRESH = CHANGING - {"NOW"}  # which is one time for all of a query
 _COMPARISONS = {operator.value: operator for operator in Operator}
 
 

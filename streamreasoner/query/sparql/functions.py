@@ -12,15 +12,8 @@ from uuid import uuid4
 
 from streamreasoner.errors import QueryError
 from streamreasoner.rdf.terms import to_ntriples
-from streamreasoner.rdf.vocabulary import (
-    XSD_BOOLEAN,
-    XSD_DATE_TIME,
-    XSD_DECIMAL,
-    XSD_DOUBLE,
-    XSD_FLOAT,
-    XSD_INTEGER,
-    XSD_STRING,
-)
+from streamreasoner.rdf.vocabulary import XSD_DATE_TIME, XSD_FLOAT, XSD_STRING
+from streamreasoner.sparql.functions import CONDITIONS, SEARCHES, VALUES
 from streamreasoner.values import builtins
 from streamreasoner.values.literal import canonical, literal, string
 from streamreasoner.values.valuation import ValueKind, value
@@ -28,61 +21,7 @@ from streamreasoner.values.valuation import ValueKind, value
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-_BUILTINS = {
-    "STR": "str",
-    "LANG": "lang",
-    "DATATYPE": "datatype",
-    "STRDT": "strdt",
-    "STRLANG": "strlang",
-    "negate": "negate",
-    "+": "+",
-    "-": "-",
-    "*": "*",
-    "/": "/",
-    "ABS": "abs",
-    "CEIL": "ceil",
-    "FLOOR": "floor",
-    "ROUND": "round",
-    "CONCAT": "concat",
-    "SUBSTR": "substring",
-    "STRLEN": "length",
-    "UCASE": "upper",
-    "LCASE": "lower",
-    "STRBEFORE": "strbefore",
-    "STRAFTER": "strafter",
-    "ENCODE_FOR_URI": "encode_for_uri",
-    "REPLACE": "replace",
-    "YEAR": "year",
-    "MONTH": "month",
-    "DAY": "day",
-    "HOURS": "hours",
-    "MINUTES": "minutes",
-    "SECONDS": "seconds",
-    "TIMEZONE": "timezone",
-    "TZ": "tz",
-    "MD5": "md5",
-    "SHA1": "sha1",
-    "SHA256": "sha256",
-    "SHA384": "sha384",
-    "SHA512": "sha512",
-    f"<{XSD_STRING}>": "str",
-    f"<{XSD_BOOLEAN}>": "to_boolean",
-    f"<{XSD_DECIMAL}>": "to_decimal",
-    f"<{XSD_DOUBLE}>": "to_double",
-    f"<{XSD_INTEGER}>": "to_integer",
-}
-_TESTS = {
-    "CONTAINS": "contains",
-    "STRSTARTS": "starts_with",
-    "STRENDS": "ends_with",
-    "LANGMATCHES": "langmatches",
-    "SAMETERM": "same_term",
-    "ISIRI": "is_iri",
-    "ISURI": "is_iri",
-    "ISBLANK": "is_blank",
-    "ISLITERAL": "is_literal",
-    "ISNUMERIC": "is_number",
-}
+_OPERATORS = ("+", "-", "*", "/", "negate")
 
 
 def _builtin(name: str) -> Callable[..., str | None]:
@@ -136,8 +75,9 @@ def _plus(term: str) -> str | None:
 
 
 FUNCTIONS: Mapping[str, Callable[..., str | None]] = {
-    **{name: _builtin(builtin) for name, builtin in _BUILTINS.items()},
-    **{name: _test(builtin) for name, builtin in _TESTS.items()},
+    **{operator: _builtin(operator) for operator in _OPERATORS},
+    **{name: _builtin(builtin) for name, builtin in VALUES.items()},
+    **{name: _test(builtin) for name, builtin in {**CONDITIONS, **SEARCHES}.items()},
     "REGEX": _with_flags(2, _test("matches")),
     "REPLACE": _with_flags(3, _builtin("replace")),
     "plus": _plus,

@@ -23,8 +23,8 @@ from streamreasoner.lang.constants import negative
 from streamreasoner.rdf.terms import TermKind, parse, to_ntriples
 from streamreasoner.rdf.vocabulary import XSD_STRING
 from streamreasoner.sparql.algebra import Apply, Exists
+from streamreasoner.sparql.functions import CHANGING, CONDITIONS, SEARCHES, VALUES
 from streamreasoner.sparql.rules.bodies import Body
-from streamreasoner.sparql.rules.functions import CHANGING, CONDITIONS, SEARCHES, VALUES
 from streamreasoner.sparql.rules.rulebook import UnsupportedError, atom, number
 from streamreasoner.values.functions.terms import is_boolean, is_instant, is_number
 

@@ -11,7 +11,7 @@ from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.api.updates import Update
 from streamreasoner.lang.ast import TRIPLE
 from streamreasoner.program.checked import check_query
-from streamreasoner.sparql.rules.functions import CONDITIONS, SEARCHES, VALUES
+from streamreasoner.sparql.functions import CONDITIONS, SEARCHES, VALUES
 
 TERMS = (
     *("0", "1", "-2", "1.5", "-2.5", "2.5", "true", "false"),

@@ -11,12 +11,11 @@ from streamreasoner.rdf.vocabulary import (
     XSD_INTEGER,
     XSD_STRING,
 )
-from streamreasoner.values.builtins import FUNCTIONS, TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_VALUES = {
+VALUES: Mapping[str, str] = {
     "ABS": "abs",
     "CEIL": "ceil",
     "CONCAT": "concat",
@@ -55,7 +54,9 @@ _VALUES = {
     f"<{XSD_INTEGER}>": "to_integer",
     f"<{XSD_STRING}>": "str",
 }
-_CONDITIONS = {
+"""Functions, by their names in SPARQL."""
+
+CONDITIONS: Mapping[str, str] = {
     "ISBLANK": "is_blank",
     "ISIRI": "is_iri",
     "ISLITERAL": "is_literal",
@@ -64,11 +65,6 @@ _CONDITIONS = {
     "LANGMATCHES": "langmatches",
     "SAMETERM": "same_term",
 }
-
-VALUES: Mapping[str, str] = {name: ours for name, ours in _VALUES.items() if ours in FUNCTIONS}
-"""Functions, by their names in SPARQL."""
-
-CONDITIONS: Mapping[str, str] = {name: ours for name, ours in _CONDITIONS.items() if ours in TESTS}
 """Tests, by their names in SPARQL."""
 
 SEARCHES: Mapping[str, str] = {
