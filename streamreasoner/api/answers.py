@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.results import Rows
+from streamreasoner.query.facts import decode_rows
 from streamreasoner.query.sparql import formats
 from streamreasoner.query.sparql.answers import Solutions
 from streamreasoner.query.sparql.terms import UNBOUND
@@ -43,19 +44,15 @@ class Answer(Rows["tuple[PythonTerm | None, ...]"]):
 
     def to_arrow(self) -> pa.Table:
         """As an Arrow table of texts in N-Triples syntax; null where there is no value."""
-        distinct, places = np.unique(self._answer.ids, return_inverse=True)
-        places = places.reshape(self._answer.ids.shape).astype(np.int32)
-        has_unbound = UNBOUND in distinct
-        terms = self._answer.terms.texts(distinct[distinct != UNBOUND])
-        # What is unbound has the first place, or another one if the query made terms.
-        at = int(np.searchsorted(distinct, UNBOUND)) if has_unbound else len(distinct)
-        places[places > at] -= 1
-        is_unbound = self._answer.ids == UNBOUND
+        ids = self._answer.ids
+        is_unbound = ids == UNBOUND
+        distinct = np.unique(ids[~is_unbound])
+        terms = self._answer.terms.decode(distinct)
+        places = np.searchsorted(distinct, ids).astype(np.int32)
         return pa.table(
             {
                 name: pa.DictionaryArray.from_arrays(
-                    pa.array(places[:, position], mask=is_unbound[:, position]),
-                    pa.array(terms, pa.large_string()),
+                    pa.array(places[:, position], mask=is_unbound[:, position]), terms
                 )
                 for position, name in enumerate(self.columns)
             }
@@ -79,10 +76,8 @@ class Answer(Rows["tuple[PythonTerm | None, ...]"]):
         return Answer(first, self._prefixes)
 
     def _decoded(self) -> list[tuple[PythonTerm | None, ...]]:
-        ids = np.unique(self._answer.ids)
-        ids = ids[ids != UNBOUND]
-        terms: dict[int, PythonTerm | None] = {UNBOUND: None}
-        terms.update(
-            zip(ids.tolist(), map(from_ntriples, self._answer.terms.texts(ids)), strict=True)
-        )
-        return [tuple([terms[each] for each in row]) for row in self._answer.ids.tolist()]
+        return decode_rows(self._answer.ids, self._answer.terms, _value)
+
+
+def _value(term: str | None) -> PythonTerm | None:
+    return None if term is None else from_ntriples(term)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-import numpy as np
-
-from streamreasoner.query.sparql.terms import UNBOUND
+from streamreasoner.query.facts import decode_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from streamreasoner.query.sparql.terms import QueryTerms
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +38,7 @@ class Solutions:
 
     def __iter__(self) -> Iterator[tuple[str | None, ...]]:
         """The canonical terms of each solution; None where there is none."""
-        distinct = np.unique(self.ids)
-        distinct = distinct[distinct != UNBOUND]
-        texts: dict[int, str | None] = {UNBOUND: None}
-        texts.update(zip(distinct.tolist(), self.terms.texts(distinct), strict=True))
-        for row in self.ids.tolist():
-            yield tuple([texts[each] for each in row])
+        return iter(decode_rows(self.ids, self.terms, _as_it_is))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +67,13 @@ class Triples:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __iter__(self) -> Iterator[tuple[str, str, str]]:
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
         """The canonical terms of each triple."""
-        yield from zip(*[self.terms.texts(column) for column in self.ids.T], strict=True)
+        return iter(decode_rows(self.ids, self.terms, _as_it_is))
 
 
 Answer: TypeAlias = Solutions | Truth | Triples
+
+
+def _as_it_is(term: T) -> T:
+    return term

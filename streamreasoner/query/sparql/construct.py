@@ -56,7 +56,7 @@ def constructed(
 def _only_triples(ids: NDArray[np.int32], terms: QueryTerms) -> NDArray[np.int32]:
     """The rows whose subject is no literal and whose predicate is an IRI."""
     distinct, places = np.unique(ids[:, :2], return_inverse=True)
-    firsts = np.array([text[0] for text in terms.texts(distinct)], "<U1")
+    firsts = np.array([text[0] for text in terms.decode(distinct).to_pylist()], "<U1")
     kinds = firsts[places].reshape(-1, 2)
     is_triple: NDArray[np.bool_] = (kinds[:, 0] != '"') & (kinds[:, 1] == "<")
     return ids[is_triple]

@@ -34,7 +34,7 @@ def described(start: NDArray[np.int32], dataset: Dataset, memory: Memory) -> NDA
         )
         parts.append(np.stack([found[column] for column in "spo"], axis=1))
         objects = np.unique(parts[-1][:, 2])
-        texts = memory.terms.texts(objects)
+        texts = memory.terms.decode(objects).to_pylist()
         blank = objects[np.array([text.startswith("_:") for text in texts], np.bool_)]
         frontier = np.setdiff1d(blank, seen)
         seen = np.union1d(seen, frontier)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,10 +43,13 @@ class QueryTerms:
             self._own.append(text)
         return own
 
-    def texts(self, ids: NDArray[np.integer]) -> list[str]:
-        """The terms of bound ids, in the same order."""
-        texts = np.empty(len(ids), object)
-        is_own = ids < 0
-        texts[is_own] = [self._own[_FIRST_OWN - own] for own in ids[is_own].tolist()]
-        texts[~is_own] = self._terms.decode(ids[~is_own].astype(np.int32)).to_pylist()
-        return list(texts)
+    def decode(self, ids: NDArray[np.integer]) -> pa.LargeStringArray:
+        """The terms of ids (any shape, flattened), in the same order; null for an unbound one."""
+        flat = ids.reshape(-1)
+        if (flat >= 0).all():
+            return self._terms.decode(flat.astype(np.int32))
+        texts = np.full(len(flat), None, object)
+        is_own = flat <= _FIRST_OWN
+        texts[is_own] = [self._own[_FIRST_OWN - own] for own in flat[is_own].tolist()]
+        texts[flat >= 0] = self._terms.decode(flat[flat >= 0].astype(np.int32)).to_pylist()
+        return pa.array(texts, pa.large_string())

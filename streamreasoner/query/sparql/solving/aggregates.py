@@ -79,11 +79,10 @@ def _aggregate(
         return [terms.find(to_ntriples(int(each))) for each in counts]
     has_error = np.bincount(groups[~is_bound], minlength=count) > 0
     starts = np.searchsorted(distinct[0], np.arange(count + 1))
+    weights = list(zip(terms.decode(distinct[1]).to_pylist(), times.tolist(), strict=True))
     results = []
     for each in range(count):
-        span = slice(starts[each], starts[each + 1])
-        texts = terms.texts(distinct[1][span])
-        weighted = list(zip(texts, times[span].tolist(), strict=True))
+        weighted = weights[starts[each] : starts[each + 1]]
         result = _of_group(aggregation, weighted, has_error=bool(has_error[each]))
         results.append(UNBOUND if result is None else terms.find(result))
     return results

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from streamreasoner.errors import LimitError
+from streamreasoner.query.facts import ranks
 from streamreasoner.query.sparql.solving.relation import RANK, Relation
 from streamreasoner.query.sparql.solving.rows import Rows
 from streamreasoner.query.sparql.terms import UNBOUND
-from streamreasoner.values.order import order_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -81,16 +81,14 @@ class Memory:
         """The terms of ids."""
         ids = np.unique(np.concatenate([np.empty(0, np.int32), *columns]))
         ids = ids[ids != UNBOUND]
-        return dict(zip(ids.tolist(), self.terms.texts(ids), strict=True))
+        return dict(zip(ids.tolist(), self.terms.decode(ids).to_pylist(), strict=True))
 
     def ranks(self, ids: NDArray[np.int32]) -> NDArray[np.int64]:
         """Places in the order of terms; what is unbound is first (section 15.1)."""
-        distinct, positions = np.unique(ids, return_inverse=True)
-        texts = self.texts([distinct])
-        keys = [order_key(texts[each]) if each in texts else b"" for each in distinct.tolist()]
-        places = np.empty(len(keys), np.int64)
-        places[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
-        return places[positions]
+        places = np.zeros(len(ids), np.int64)
+        is_bound = ids != UNBOUND
+        places[is_bound] = ranks(ids[is_bound], self.terms) + 1
+        return places
 
     def close(self) -> None:
         """Free the tables."""
