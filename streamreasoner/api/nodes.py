@@ -82,7 +82,7 @@ def _common(value: object) -> str | None:
             return None
 
 
-def from_ntriples(text: str) -> PythonTerm:  # noqa: PLR0911  (one per kind of term)
+def from_ntriples(text: str) -> PythonTerm:
     """Inverse of `to_ntriples`: `to_ntriples(from_ntriples(t)) == canonical(t)`.
 
     Plain literals, integers, decimals, doubles and booleans become Python values if the value maps
@@ -97,21 +97,18 @@ def from_ntriples(text: str) -> PythonTerm:  # noqa: PLR0911  (one per kind of t
     if (integer := _COMMON_INTEGER.fullmatch(text)) is not None:
         return int(integer[1])
     term = parse(text)
-    if term.kind is TermKind.IRI:
-        return rdflib.URIRef(term.value)
-    if term.kind is TermKind.BLANK_NODE:
-        return rdflib.BNode(term.value)
-    value = _python_value(term)
+    value = _python_value(term) if term.kind is TermKind.LITERAL else None
     if value is not None and to_ntriples(value) == str(term):
         return value
-    if term.language is not None:
-        return rdflib.Literal(term.value, lang=term.language)
-    return _to_rdflib(term)
+    return _node(term)
 
 
 def to_node(text: str) -> rdflib.URIRef | rdflib.BNode | rdflib.Literal:
     """The rdflib node of a canonical term, with an unchanged lexical form."""
-    term = parse(text)
+    return _node(parse(text))
+
+
+def _node(term: Term) -> rdflib.URIRef | rdflib.BNode | rdflib.Literal:
     if term.kind is TermKind.IRI:
         return rdflib.URIRef(term.value)
     if term.kind is TermKind.BLANK_NODE:
