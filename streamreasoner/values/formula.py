@@ -16,7 +16,7 @@ from streamreasoner.values import builtins
 from streamreasoner.values.comparison import compare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from streamreasoner.values.comparison import Operator
 
@@ -150,9 +150,9 @@ class _Terms:
                 truth = None if terms is None else builtins.test(function, terms)
                 return None if truth is None else truth is not negated
             case Every(conditions):
-                return _decided(map(self._truth, conditions), by=False)
+                return decided(map(self._truth, conditions), by=False)
             case Some(conditions):
-                return _decided(map(self._truth, conditions), by=True)
+                return decided(map(self._truth, conditions), by=True)
             case _:
                 assert_never(condition)
 
@@ -167,8 +167,8 @@ class _Terms:
         return terms
 
 
-def _decided(truths: Iterator[bool | None], *, by: bool) -> bool | None:
-    """The truth that decides, if one has it; else no value, if one has none."""
+def decided(truths: Iterable[bool | None], *, by: bool) -> bool | None:
+    """The truth that decides, if one has it; else no value, if one has none (SPARQL 1.1, 17.2)."""
     found = set()
     for truth in truths:
         if truth is by:

@@ -18,6 +18,7 @@ from streamreasoner.sparql.algebra import Apply, Exists
 from streamreasoner.sparql.functions import CHANGING
 from streamreasoner.values import builtins
 from streamreasoner.values.comparison import Operator, compare
+from streamreasoner.values.formula import decided
 from streamreasoner.values.literal import canonical, literal, string
 from streamreasoner.values.numbers import NUMERIC
 from streamreasoner.values.valuation import ValueKind
@@ -154,10 +155,7 @@ class Expressions:
         operands = [self.value(argument) for argument in arguments]
 
         def call(row: Row) -> str | None:
-            truths = [truth(operand(row)) for operand in operands]
-            if decisive in truths:
-                return boolean(decisive)
-            return None if None in truths else boolean(not decisive)
+            return boolean(decided((truth(operand(row)) for operand in operands), by=decisive))
 
         return call
 
@@ -168,8 +166,7 @@ class Expressions:
 
         def call(row: Row) -> str | None:
             term = operand(row)
-            found = [equals(term, other(row)) for other in others]
-            return TRUE if True in found else None if None in found else FALSE
+            return boolean(decided((equals(term, other(row)) for other in others), by=True))
 
         return call
 
