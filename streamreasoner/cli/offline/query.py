@@ -73,12 +73,12 @@ def query(
 
 
 def _read(file: Path) -> str:
+    from streamreasoner.program.imports import read_file, reason
+
     try:
-        return file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{file}: cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{file}: is not UTF-8.") from None
+        return read_file(file)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{file}: {reason(error)}.") from None
 
 
 def _tables(config: Path | None) -> Path:
