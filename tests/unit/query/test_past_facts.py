@@ -9,6 +9,7 @@ from itertools import combinations_with_replacement
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from road_epochs import EX, LATTICES, NUMBER, PLAIN, UPDATES
 from stored_epochs import BEGINNING, StoredReasoner
 from thorough import THOROUGH
 
@@ -21,36 +22,6 @@ from streamreasoner.state.delta import snapshot
 from streamreasoner.state.delta.retention import NONE
 from streamreasoner.state.past.epochs import Past
 from streamreasoner.state.past.exactness import exact_from
-
-EX = "<http://example.org/{}>".format
-NUMBER = '"{}"^^<http://www.w3.org/2001/XMLSchema#integer>'.format
-PREFIX = "@prefix ex: <http://example.org/> .\n"
-RECURSIVE = """
-dist(?x, 0) :- start(?x) .
-dist(?y, min(?d + ?w)) :- dist(?x, ?d), road(?x, ?y, ?w), ?d < 20 .
-[?x, ex:best, max(?w)] :- road(?x, _, ?w) .
-[?x, ex:far, ?y] :- road(?x, ?y, _), not start(?x) .
-on() :- start(_) .
-"""
-LATTICES = f"{PREFIX}@input start/1, road/3, triple/3 .{RECURSIVE}"
-PLAIN = f"""{PREFIX}@input start/1, road/3, triple/3 .
-dist(?x, 0) :- start(?x) .
-dist(?y, ?w) :- start(?x), road(?x, ?y, ?w) .
-least(min(?w)) :- dist(_, ?w) .
-"""
-NODES, WEIGHTS = st.sampled_from([EX("a"), EX("b"), EX("c")]), st.integers(0, 4).map(NUMBER)
-UPDATES = st.lists(
-    st.one_of(
-        st.tuples(st.just("start"), st.tuples(NODES), st.sampled_from([-1, 1])),
-        st.tuples(st.just("road"), st.tuples(NODES, NODES, WEIGHTS), st.sampled_from([-1, 1, 2])),
-        st.tuples(
-            st.just("triple"),
-            st.tuples(NODES, st.sampled_from([EX("best"), EX("far")]), WEIGHTS),
-            st.sampled_from([-1, 1]),
-        ),
-    ),
-    max_size=5,
-)
 
 
 @settings(max_examples=200 if THOROUGH else 8)
