@@ -138,7 +138,7 @@ def owlrl(files: Sequence[Path]) -> tuple[str, int, float, float, str]:
 
 
 def generated(folder: Path, properties: int) -> Path:
-    """An ontology about so many properties, with 50 triples of each, as N-Triples."""
+    """An ontology of the given number of properties, with 50 triples for each, as N-Triples."""
     path = folder / f"{properties}.nt"
     path.write_text("".join(f"{line} .\n" for line in _lines(properties)), "utf-8")
     return path

@@ -3,7 +3,7 @@
     python benchmarks/server.py [--scale 1] [--rounds 3] [--messages 200] [--json FILE]
 
 One pipeline with rho-df and LUBM loaded, at 20 messages per second: without a server of facts, with
-one that nobody asks, and with one that a client asks all the time, for pages of 1000 facts and for
+one without requests, and with one that a client asks all the time, for pages of 1000 facts and for
 proofs by turns. The client is a process of its own, of the lowest priority. The three take turns in
 each round, and go on from the same tables. Latency is that of `pipeline.py`. Then the tables are
 loaded once more, to count what a fact and a term take in the server's memory.

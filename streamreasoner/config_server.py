@@ -1,6 +1,6 @@
 """`[server]`: where the pipeline is asked, by whom, and what an answer may take.
 
-Invariant: nobody but this machine reads facts without a password unless the configuration says so.
+Invariant: other machines read facts with a password only, unless the configuration says otherwise.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One whole epoch of a replica, for one reader. Invariant: its answers do not change.
 
-A snapshot is a transaction that reads: what is written meanwhile is not seen, and nobody waits.
+A snapshot is a transaction that reads: it does not see later writes, and neither side waits.
 Memory of rows that are deleted meanwhile is held until it is closed, so close it soon.
 """
 

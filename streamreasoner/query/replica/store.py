@@ -168,7 +168,7 @@ class FactStore:
         self._rows[predicate] = self._appended[predicate] = 0
 
     def _append(self, rows: TraceRows) -> NDArray[np.int32]:
-        """Append to a trace; returns the arguments, with a column even if there are none."""
+        """Append to a trace; returns the arguments, with one column even for arity 0."""
         args = rows.args if rows.args.shape[1] else np.zeros((len(rows.args), 1), np.int32)
         connection = self._connection
         with _given(connection, args, iteration=rows.iteration, multiplicity=rows.multiplicity):

@@ -1,6 +1,6 @@
 """The terms of a replica. Invariant: readers may look terms up while others are added.
 
-Terms are only appended, at stable addresses, so decoding needs no lock: whoever has an id got it
+Terms are only appended, at stable addresses, so decoding needs no lock: an id is known only
 after its term was added. The hash table is replaced when it grows, so finding takes turns with it.
 """
 

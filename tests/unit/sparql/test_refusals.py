@@ -87,6 +87,6 @@ def test_what_is_no_query_is_refused(query):
 
 @pytest.mark.parametrize("name", ["1st", "a-b", "contains", "triple", ""])
 def test_the_name_of_a_query_is_a_predicate(name):
-    """Names of tests and of triples are none."""
+    """Names of tests and of triples cannot name answers."""
     with pytest.raises(ProgramError, match="SR261"):
         check_query("ASK { ?x ?p ?y }", "query.rq", name)

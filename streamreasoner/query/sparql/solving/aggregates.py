@@ -44,7 +44,7 @@ def aggregated(
         aggregates: The variable of each aggregate, the aggregate, and its argument in each row,
             int32 of shape (n,); None for `COUNT(*)`.
         terms: The terms of the query.
-        is_whole: Whether all solutions are one group, even if there are none.
+        is_whole: Whether all solutions are one group, even without any solution.
     """
     first, groups = group([rows.columns[key] for key in keys], rows.count)
     count = max(len(first), 1) if is_whole and not keys else len(first)
