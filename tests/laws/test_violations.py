@@ -21,6 +21,12 @@ from streamreasoner.lang.printer import print_program
 LIMIT = 100
 
 
+def is_statement(args):
+    """Whether RDF allows these terms as a triple or a quad; updates of others are refused."""
+    subject, predicate, _, *graph = args
+    return predicate[0] == "<" and all(term[0] != '"' for term in (subject, *graph))
+
+
 @st.composite
 def constrained(draw):
     """A program, the same with marks, its constraints, and epochs of other updates."""
@@ -50,7 +56,7 @@ def constrained(draw):
         [
             (predicate, args, multiplicity)
             for predicate, args, multiplicity in epoch
-            if predicate not in marked and not (predicate in ARITIES and args[0].startswith('"'))
+            if predicate not in marked and (predicate not in ARITIES or is_statement(args))
         ]
         for epoch in scenario.epochs
     ]
