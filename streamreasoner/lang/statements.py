@@ -30,6 +30,7 @@ _TOKEN = re.compile(
     | (?P<open>\"{3}|'{3})
     | "(?:[^"\\\n]|\\[^\n])*" | '(?:[^'\\\n]|\\[^\n])*'
     | <[^<>\s"]*>
+    | (?<=[\w)\]}])[ \t]*%  # the operator, as it follows an operand
     | (?:\#|//|%)[^\n]*
     """,
     re.VERBOSE | re.DOTALL,
@@ -76,9 +77,9 @@ def is_terminated(text: str) -> bool:
 
 
 def is_open(text: str) -> bool:
-    """Whether a parenthesis, a bracket or a list is open at the end of a text."""
+    """Whether a parenthesis, a bracket, a brace or a list is open at the end of a text."""
     rest = _TOKEN.sub(" ", text)
-    depth = sum(rest.count(mark) for mark in "([") - sum(rest.count(mark) for mark in ")]")
+    depth = sum(rest.count(mark) for mark in "([{") - sum(rest.count(mark) for mark in ")]}")
     return depth > 0 or rest.rstrip().endswith(",")
 
 

@@ -39,15 +39,18 @@ class Scope:
     Attributes:
         directives: Prefixes and bases, in order.
         arities: Number of arguments of every predicate of the program.
+        lead: What comes before the command's text in its statement.
     """
 
     directives: tuple[Prefix | Base, ...]
     arities: Mapping[str, int]
+    lead: str = ""
 
     @property
     def header(self) -> str:
         """The directives in the rule language, to prepend to a command's first line."""
-        return "".join(f"{print_directive(directive)} " for directive in self.directives)
+        directives = (f"{print_directive(directive)} " for directive in self.directives)
+        return "".join((*directives, self.lead))
 
 
 def read_facts(text: str, start: int, scope: Scope) -> tuple[Fact, ...]:
@@ -60,9 +63,9 @@ def read_facts(text: str, start: int, scope: Scope) -> tuple[Fact, ...]:
     # Checked here, because an error from the epoch would have no location.
     diagnostics = [item for check in CHECKS for item in check(program)]
     heads = [head for rule in program.rules for head in rule.heads]
-    diagnostics += (item for head in heads for item in _check_head(head, scope))
+    diagnostics += (item for head in heads for item in misfits(head, scope))
     if diagnostics:
-        raise _error_of(diagnostics, text, scope)
+        raise error_of(diagnostics, text, scope)
     return tuple(
         Fact(
             head.predicate,
@@ -78,12 +81,9 @@ def read_pattern(text: str, start: int, scope: Scope) -> FactPattern:
     Raises:
         ProgramError: It is neither, or not in the program; carets show where.
     """
-    name = _NAME.fullmatch(text, start)
-    if name is not None:
-        if name[1] not in scope.arities:
-            span = _span(text, *name.span(1))
-            raise refuse([_unknown_predicate(name[1], span, scope)], {SOURCE: text})
-        return FactPattern(name[1])
+    named = read_name(text, start, scope)
+    if named is not None:
+        return named
     program = _statements(text, start, scope)
     head, *others = [head for rule in program.rules for head in rule.heads]
     arguments = tuple(
@@ -100,10 +100,25 @@ def read_pattern(text: str, start: int, scope: Scope) -> FactPattern:
         for argument in head.arguments
         if argument not in arguments
     )
-    diagnostics += _check_head(head, scope)
+    diagnostics += misfits(head, scope)
     if diagnostics:
-        raise _error_of(diagnostics, text, scope)
+        raise error_of(diagnostics, text, scope)
     return FactPattern(head.predicate, arguments)
+
+
+def read_name(text: str, start: int, scope: Scope) -> FactPattern | None:
+    """The predicate, if there is nothing but a name from an offset.
+
+    Raises:
+        ProgramError: It is not in the program; a caret shows where.
+    """
+    name = _NAME.fullmatch(text, start)
+    if name is None:
+        return None
+    if name[1] not in scope.arities:
+        span = _span(text, *name.span(1))
+        raise refuse([_unknown_predicate(name[1], span, scope)], {SOURCE: text})
+    return FactPattern(name[1])
 
 
 def read_prefix(text: str, scope: Scope) -> Prefix:
@@ -120,7 +135,7 @@ def read_prefix(text: str, scope: Scope) -> Prefix:
         or len(program.directives) != len(scope.directives) + 1
     ):
         message = Diagnostic("SR105", "more than one declaration", declared.span)
-        raise _error_of([message], text, scope)
+        raise error_of([message], text, scope)
     return declared
 
 
@@ -170,11 +185,7 @@ def rule_warnings(warnings: Iterable[Diagnostic], source: str, text: str, scope:
 
 def _statements(text: str, start: int, scope: Scope) -> Program:
     """Parse one or more heads without bodies; the last dot is optional."""
-    masked = blank(text, 0, start)
-    if not is_terminated(masked) and not is_open(masked):
-        # On a line of its own, because the last line may end with a comment.
-        masked += "\n."
-    program = _read(text, masked, scope)
+    program = read_statements(text, start, scope)
     diagnostics = [
         Diagnostic("SR101", "a rule, where facts are expected", rule.span, _RULE_HELP)
         for rule in program.rules
@@ -185,26 +196,40 @@ def _statements(text: str, start: int, scope: Scope) -> Program:
         for directive in program.directives[len(scope.directives) :]
     )
     if diagnostics:
-        raise _error_of(diagnostics, text, scope)
+        raise error_of(diagnostics, text, scope)
     return program
+
+
+def read_statements(text: str, start: int, scope: Scope) -> Program:
+    """The statements in a command, from an offset; the last dot is optional.
+
+    Raises:
+        ProgramError: A syntax error; carets show where.
+    """
+    masked = blank(text, 0, start)
+    if not is_terminated(masked) and not is_open(masked):
+        # On a line of its own, because the last line may end with a comment.
+        masked += "\n."
+    return _read(text, masked, scope)
 
 
 def _read(text: str, masked: str, scope: Scope) -> Program:
     reading = read(scope.header + masked, SOURCE)
     if reading.diagnostics:
-        raise _error_of(reading.diagnostics, text, scope)
+        raise error_of(reading.diagnostics, text, scope)
     return reading.program
 
 
-def _check_head(head: Atom, scope: Scope) -> Iterator[Diagnostic]:
-    predicate, arity = head.predicate, head.arity
+def misfits(atom: Atom, scope: Scope) -> Iterator[Diagnostic]:
+    """Report an atom that the program has no predicate for."""
+    predicate, arity = atom.predicate, atom.arity
     expected = scope.arities.get(predicate)
     if expected is None:
-        yield _unknown_predicate(predicate, head.span, scope)
+        yield _unknown_predicate(predicate, atom.span, scope)
     elif arity != expected:
         message = f"'{predicate}' has {expected} arguments in the program, not {arity}"
         hint = "write `_` where any term will do" if predicate in ARITIES else None
-        yield Diagnostic("SR210", message, head.span, hint)
+        yield Diagnostic("SR210", message, atom.span, hint)
 
 
 def _unknown_predicate(name: str, span: Span, scope: Scope) -> Diagnostic:
@@ -214,7 +239,8 @@ def _unknown_predicate(name: str, span: Span, scope: Scope) -> Diagnostic:
     return Diagnostic("SR211", f"the program has no predicate '{name}'", span, hint)
 
 
-def _error_of(diagnostics: Iterable[Diagnostic], text: str, scope: Scope) -> ProgramError:
+def error_of(diagnostics: Iterable[Diagnostic], text: str, scope: Scope) -> ProgramError:
+    """Mistakes in what was read with a scope, with carets moved to the command as typed."""
     return refuse(_shifted(diagnostics, text, scope), {SOURCE: text})
 
 

@@ -14,6 +14,7 @@ from streamreasoner.errors import StreamReasonerError
 if TYPE_CHECKING:
     from streamreasoner.lang.ast import Prefix
     from streamreasoner.query.facts import Fact, FactPattern
+    from streamreasoner.query.question import Question
 
 
 class CommandError(StreamReasonerError):
@@ -27,6 +28,7 @@ class ArgumentKind(Enum):
     WORD = "one word"
     FACTS = "facts"
     PATTERN = "a predicate, or an atom with variables"
+    QUESTION = "a predicate, or the body of a rule"
     RULES = "rules, ended by a dot"
 
 
@@ -59,10 +61,14 @@ CATALOGUE = {
         "load FILE", "assert the facts of a file, as an epoch of its own", ArgumentKind.WORD
     ),
     "list": Entry(
-        "list f(1, ?x)", "print the present facts, or those that match", ArgumentKind.PATTERN
+        "list f(1, ?x), g(?x)",
+        "print the present facts of a predicate, or what a body matches",
+        ArgumentKind.QUESTION,
     ),
     "count": Entry(
-        "count f(1, ?x)", "count the present facts, or those that match", ArgumentKind.PATTERN
+        "count f(1, ?x), g(?x)",
+        "count the present facts of a predicate, or what a body matches",
+        ArgumentKind.QUESTION,
     ),
     "explain": Entry(
         "explain f(1)", "why a fact is present, or why it is absent", ArgumentKind.PATTERN
@@ -117,16 +123,30 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class ListFacts:
-    """`list`: the present facts that match."""
+    """`list` of an atom: the present facts that match."""
 
     pattern: FactPattern
 
 
 @dataclass(frozen=True, slots=True)
 class CountFacts:
-    """`count`: the number of facts that match."""
+    """`count` of an atom: the number of facts that match."""
 
     pattern: FactPattern
+
+
+@dataclass(frozen=True, slots=True)
+class ListAnswers:
+    """`list` of a body: its answers."""
+
+    question: Question
+
+
+@dataclass(frozen=True, slots=True)
+class CountAnswers:
+    """`count` of a body: the number of its answers."""
+
+    question: Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +222,8 @@ Command: TypeAlias = (
     | Load
     | ListFacts
     | CountFacts
+    | ListAnswers
+    | CountAnswers
     | ShowTrace
     | Explain
     | AddRules

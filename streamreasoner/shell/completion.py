@@ -73,12 +73,14 @@ class Completions:
         if CATALOGUE[word].argument_kind not in (
             ArgumentKind.FACTS,
             ArgumentKind.PATTERN,
+            ArgumentKind.QUESTION,
             ArgumentKind.RULES,
         ):
             return
         arities = self._session.reasoner.program.arities
         # A predicate alone is a pattern, but not a fact.
-        suffix = "" if CATALOGUE[word].argument_kind is ArgumentKind.PATTERN else "("
+        alone = CATALOGUE[word].argument_kind in (ArgumentKind.PATTERN, ArgumentKind.QUESTION)
+        suffix = "" if alone else "("
         yield from (f"{name}{suffix}" for name in sorted(arities))
         yield from (f"{name}:" for name in sorted(self._session.prefixes))
         if typed:

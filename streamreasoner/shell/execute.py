@@ -23,11 +23,13 @@ from streamreasoner.shell.command import (
     AddRules,
     Advance,
     CommandError,
+    CountAnswers,
     CountFacts,
     DeclarePrefix,
     DropRule,
     Explain,
     Help,
+    ListAnswers,
     ListFacts,
     Load,
     QueueUpdates,
@@ -143,6 +145,12 @@ class Session:
                 return self._limited(*self._queries.facts(pattern, self._limit))
             case CountFacts(pattern):
                 return self._queries.count(pattern)
+            case ListAnswers(question):
+                found = self._limited(*self._queries.answers(question, self._limit))
+                return lines(question.warnings, Tone.NOTE) + found
+            case CountAnswers(question):
+                counted = self._queries.count_answers(question)
+                return lines(question.warnings, Tone.NOTE) + counted
             case ShowTrace(pattern):
                 return self._limited(*self._queries.trace(pattern))
             case Explain(fact):

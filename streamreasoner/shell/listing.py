@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.lang.ast import TRIPLE, Atom, walk
 from streamreasoner.lang.printer import print_rule
 from streamreasoner.query.facts import decode_facts, in_order, matching, sort_key
+from streamreasoner.shell.answers import answers
 from streamreasoner.shell.output import Line, Tone, count
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.lang.ast import Rule
     from streamreasoner.query.facts import Fact, FactPattern
+    from streamreasoner.query.question import Question
     from streamreasoner.shell.output import FactPrinter
 
 _MEBIBYTE = 1 << 20
@@ -45,6 +47,17 @@ class Queries:
         facts = self._decode(pattern, found[:limit])
         lines = [Line(self.printer.text(fact)) for fact in facts]
         return lines, _facts(len(found)).text, len(found)
+
+    def count_answers(self, question: Question) -> list[Line]:
+        """The number of answers of a question."""
+        return [Line(_answers(len(answers(question, self.reasoner).rows)), Tone.NOTE)]
+
+    def answers(self, question: Question, limit: int | None) -> tuple[list[Line], str, int]:
+        """The answers of a question, up to a limit, and their number as text and number."""
+        found = answers(question, self.reasoner)
+        names = question.variables
+        lines = [Line(self.printer.bindings(names, each)) for each in found.first(limit)]
+        return lines, _answers(len(found.rows)), len(found.rows)
 
     def trace(self, pattern: FactPattern) -> tuple[list[Line], str]:
         """The multiplicities, by iteration, of the facts that match, present or not."""
@@ -125,6 +138,10 @@ class Queries:
 
 def _facts(number: int) -> Line:
     return Line(count(number, "fact", "facts"), Tone.NOTE)
+
+
+def _answers(number: int) -> str:
+    return count(number, "answer", "answers")
 
 
 def _rules(number: int) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.api.nodes import to_ntriples
 from streamreasoner.errors import ProgramError, StreamReasonerError
 from streamreasoner.lang.ast import NOWHERE, Atom, Constant
-from streamreasoner.lang.printer import print_literal
+from streamreasoner.lang.printer import print_expression, print_literal
 from streamreasoner.query.facts import Fact, sort_key
 
 if TYPE_CHECKING:
@@ -77,6 +77,12 @@ class FactPrinter:
         """`path(ex:a, 5)`, without a dot."""
         arguments = tuple(self._constant(term) for term in fact.arguments)
         return print_literal(Atom(fact.predicate, arguments, NOWHERE), self.prefixes)
+
+    def bindings(self, names: Iterable[str], terms: Iterable[str]) -> str:
+        """`?x = ex:a, ?y = 5`; `true` if there is no variable."""
+        values = (print_expression(self._constant(term), self.prefixes) for term in terms)
+        equal = (f"?{name} = {value}" for name, value in zip(names, values, strict=True))
+        return ", ".join(equal) or "true"
 
     def _constant(self, term: str) -> Constant:
         return self._constants.setdefault(term, Constant(term, NOWHERE))

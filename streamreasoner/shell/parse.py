@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner import durations
 from streamreasoner.lang.statements import is_blank
+from streamreasoner.query.question import Question, read_question
 from streamreasoner.query.syntax import (
     read_facts,
     read_pattern,
@@ -24,11 +25,13 @@ from streamreasoner.shell.command import (
     ArgumentKind,
     Command,
     CommandError,
+    CountAnswers,
     CountFacts,
     DeclarePrefix,
     DropRule,
     Explain,
     Help,
+    ListAnswers,
     ListFacts,
     Load,
     QueueUpdates,
@@ -40,15 +43,11 @@ from streamreasoner.shell.inputs import first_word
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from streamreasoner.query.facts import FactPattern
     from streamreasoner.query.syntax import Scope
 
 MAX_REPETITIONS = 1_000_000_000
 """Maximum of `* N`, so that no sum of typed updates overflows a multiplicity."""
 
-_PATTERN_COMMANDS: Mapping[str, Callable[[FactPattern], Command]] = MappingProxyType(
-    {"list": ListFacts, "count": CountFacts, "trace": ShowTrace}
-)
 _TIMES = re.compile(r"(?<=[)\]])\s*\*\s*([0-9]+)(?=\s*\.?\s*(?:(?:\#|//|%)[^\n]*)?\s*$)")
 _TRAILING_COMMENT = re.compile(r"\s(?:\#|//|%)[^\n]*$")
 
@@ -71,22 +70,14 @@ def parse(text: str, scope: Scope) -> Command:
     if entry.argument_kind in (
         ArgumentKind.FACTS,
         ArgumentKind.PATTERN,
+        ArgumentKind.QUESTION,
         ArgumentKind.RULES,
     ) and is_blank(text[start:]):
         raise CommandError(f"`{word}` needs {entry.argument_kind.value}, as in `{entry.usage}`.")
-    if (pattern_command := _PATTERN_COMMANDS.get(word)) is not None:
-        return pattern_command(read_pattern(text, start, scope))
-    match word:
-        case "insert" | "remove":
-            return _queue(text, start, scope, 1 if word == "insert" else -1)
-        case "explain":
-            return _explain(text, start, scope)
-        case "rule":
-            return AddRules(text, read_rules(text, start, scope))
-        case "@prefix":
-            return DeclarePrefix(read_prefix(text, scope))
-        case _:
-            return _from_words(word, _words(word, text[start:]))
+    reader = _READERS.get(word)
+    if reader is None:
+        return _from_words(word, _words(word, text[start:]))
+    return reader(text, start, scope)
 
 
 def _queue(text: str, start: int, scope: Scope, sign: int) -> QueueUpdates:
@@ -105,6 +96,31 @@ def _explain(text: str, start: int, scope: Scope) -> Explain:
     if len(facts) > 1:
         raise CommandError("There is more than one fact; `explain` takes one at a time.")
     return Explain(facts[0])
+
+
+def _list(text: str, start: int, scope: Scope) -> ListFacts | ListAnswers:
+    asked = read_question(text, start, scope)
+    return ListAnswers(asked) if isinstance(asked, Question) else ListFacts(asked)
+
+
+def _count(text: str, start: int, scope: Scope) -> CountFacts | CountAnswers:
+    asked = read_question(text, start, scope)
+    return CountAnswers(asked) if isinstance(asked, Question) else CountFacts(asked)
+
+
+_READERS: Mapping[str, Callable[[str, int, Scope], Command]] = MappingProxyType(
+    {
+        "insert": lambda text, start, scope: _queue(text, start, scope, 1),
+        "remove": lambda text, start, scope: _queue(text, start, scope, -1),
+        "list": _list,
+        "count": _count,
+        "trace": lambda text, start, scope: ShowTrace(read_pattern(text, start, scope)),
+        "explain": _explain,
+        "rule": lambda text, start, scope: AddRules(text, read_rules(text, start, scope)),
+        "@prefix": lambda text, _, scope: DeclarePrefix(read_prefix(text, scope)),
+    }
+)
+"""Commands whose arguments are text of the rule language; they are read from an offset."""
 
 
 def _words(word: str, rest: str) -> list[str]:

@@ -31,6 +31,7 @@ def completions():
         ("@p", ("@prefix",)),
         ("help st", ("stats",)),
         ("list p", ("path",)),
+        ("list edge(?x, ?y), p", ("path",)),
         ("insert p", ("path(",)),
         ("insert ", ("edge(", "path(", "triple(", "ex:")),
         ("rule path(?x, ?y) :- e", ("edge(", "ex:", "ex:ada", "ex:alan")),

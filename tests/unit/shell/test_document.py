@@ -1,10 +1,11 @@
-"""Laws of docs/shell.md: its transcript is real, and it lists every command."""
+"""Laws of docs/shell.md: its transcripts are real, and it lists every command."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import pytest
 from transcripts import run
 
 from streamreasoner.shell.command import ALIASES, CATALOGUE
@@ -12,18 +13,19 @@ from streamreasoner.shell.command import ALIASES, CATALOGUE
 TEXT = (Path(__file__).parents[3] / "docs/shell.md").read_text("utf-8")
 
 
-def block(language):
-    """The only block of a language."""
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
-    return found
+def blocks(language):
+    """The blocks of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
 
 
-def test_the_transcript_is_what_happens():
+@pytest.mark.parametrize(
+    ("rules", "transcript"), [*zip(blocks("dl"), blocks("transcript"), strict=True)]
+)
+def test_a_transcript_is_what_happens(rules, transcript):
     """Running the lines after `> ` as a script gives the transcript."""
-    transcript = block("transcript")
     script = [line.removeprefix("> ") for line in transcript.splitlines() if line[:2] in ("> ", "")]
 
-    assert run(block("dl"), "\n".join(script)) == transcript
+    assert run(rules, "\n".join(script)) == transcript
 
 
 def test_every_command_is_documented():

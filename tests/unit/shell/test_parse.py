@@ -105,7 +105,8 @@ def test_rules_come_with_their_prefixes():
         ("xyzzy", "There is no command 'xyzzy'; `help` lists the commands."),
         ("help xyzzy", "There is no command 'xyzzy'; `help` lists the commands."),
         ("commit now", "`commit` takes no argument, got 'now'."),
-        ("list", "`list` needs a predicate, or an atom with variables, as in `list f(1, ?x)`."),
+        ("list", "`list` needs a predicate, or the body of a rule, as in `list f(1, ?x), g(?x)`."),
+        ("trace", "`trace` needs a predicate, or an atom with variables, as in `trace f(1, ?x)`."),
         ("load", "`load` needs one word, as in `load FILE`."),
         ("load a b", "`load` needs one word"),
         ("load 'a", "`load`: a quotation mark is not closed."),
@@ -171,18 +172,18 @@ def test_a_mistake_in_words_is_one_sentence(text, message):
             ),
         ),
         (
-            "list edge(1, 2 + 3)",
+            "trace edge(1, 2 + 3)",
             (
-                "<input>:1:14: SR107 an expression, where a term is expected\n"
-                "  list edge(1, 2 + 3)\n"
-                "               ^^^^^"
+                "<input>:1:15: SR107 an expression, where a term is expected\n"
+                "  trace edge(1, 2 + 3)\n"
+                "                ^^^^^"
             ),
         ),
         (
-            "count edge(1, 2), edge(2, 3)",
+            "trace edge(1, 2), edge(2, 3)",
             (
                 "<input>:1:19: SR101 more than one atom\n"
-                "  count edge(1, 2), edge(2, 3)\n"
+                "  trace edge(1, 2), edge(2, 3)\n"
                 "                    ^^^^^^^^^^\n"
                 "  = help: ask for one at a time"
             ),

@@ -165,6 +165,133 @@ def test_a_question_is_answered_in_order(command, expected):
         assert said(QUESTIONS, command) == expected
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (
+            "edge(?x, ?y), path(?y, ?z)",
+            [
+                "?x = 1, ?y = 2, ?z = 2",
+                "?x = 1, ?y = 2, ?z = 10",
+                "?x = 2, ?y = 2, ?z = 2",
+                "?x = 2, ?y = 2, ?z = 10",
+                "4 answers",
+            ],
+        ),
+        ("path(?x, ?y), not edge(?x, ?y).", ["?x = 1, ?y = 10", "1 answer"]),
+        ("edge(?x, ?y), ?z = ?y / 4, ?z > 2", ["?x = 2, ?y = 10, ?z = 2.5", "1 answer"]),
+        ("(edge(?x, 10) | edge(_, ?x), ?x > 2)", ["?x = 2", "?x = 10", "2 answers"]),
+        (
+            "[?x, a, ?c], ?n = count(?y) { path(?x, ?y), ?y != 2 }",
+            ["?x = 1, ?c = ex:Node, ?n = 1", "?x = 2, ?c = ex:Node, ?n = 1", "2 answers"],
+        ),
+        ("?n = sum(?y) { edge(_, ?y) }", ["?n = 14", "1 answer"]),
+        ("?i = range(2, 4), not edge(?i, _)", ["?i = 3", "1 answer"]),
+        ("edge(1, ?x + 1), ?x = 1", ["?x = 1", "1 answer"]),
+        ("asserted edge(?x, ?x)", ["?x = 2", "1 answer"]),
+        ("path(?x, ?y), not asserted path(?x, ?y), edge(?y, 2), ?x < ?y", ["?x = 1, ?y = 2"]),
+        ("(edge(?x, ?y), ?y > 2 | edge(?z, ?x), ?z > 1)", ["?x = 2", "?x = 10", "2 answers"]),
+        ("edge(1, 2), not edge(2, 1)", ["true", "1 answer"]),
+        ("edge(1, 2), edge(2, 1)", ["0 answers"]),
+    ],
+)
+def test_a_body_is_answered(body, expected):
+    """With its named variables in the order of the text; `true` if it has none and holds."""
+    assert said(QUESTIONS, f"list {body}")[: len(expected)] == expected
+    (counted,) = said(QUESTIONS, f"count {body}")
+    assert expected[-1] in (counted, expected[0])
+
+
+def test_asserted_facts_are_asked_of_the_state():
+    """To what evaluates a question all facts are input; candidates that lose are asserted too."""
+    rules = "least(?x, min(?y)) :- edge(?x, ?y) .\n"
+    commands = ("insert edge(1, 5), least(1, 7), least(2, 9).", "commit")
+
+    assert said(rules, *commands, "list least") == ["least(1, 5)", "least(2, 9)", "2 facts"]
+    assert said(rules, *commands, "list least(?x, ?y), not asserted least(?x, ?y)") == [
+        "?x = 1, ?y = 5",
+        "1 answer",
+    ]
+    assert said(rules, *commands, "list asserted least(?x, ?y), ?x = 1") == [
+        "?x = 1, ?y = 7",
+        "1 answer",
+    ]
+
+
+def test_a_question_leaves_nothing():
+    """Neither terms that it computes nor a predicate of its own."""
+    session = Session(Reasoner(check_text(QUESTIONS)))
+    session.start(())
+    before = [session.execute(each) for each in ("stats", "predicates", "rules", "trace path")]
+    session.execute("list edge(?x, ?y), ?z = ?x + 1000, not path(?z, _)")
+
+    assert before == [
+        session.execute(each) for each in ("stats", "predicates", "rules", "trace path")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (
+            "list path(?x, ?y),\n  pth(?y, ?z)",
+            (
+                "<input>:2:3: SR211 the program has no predicate 'pth'\n"
+                "    pth(?y, ?z)\n"
+                "    ^^^^^^^^^^^\n"
+                "  = help: did you mean 'path'?"
+            ),
+        ),
+        ("list path(?x, ?y), edge(?y)", "<input>:1:20: SR210 'edge' has 2 arguments in the"),
+        (
+            "list path(?x, ?y), not edge(?y, ?z)",
+            (
+                "<input>:1:33: SR202 variable '?z' is not bound by a positive atom or an"
+                " assignment\n"
+                "  list path(?x, ?y), not edge(?y, ?z)\n"
+                "                                  ^^\n"
+                "  = help: add an atom with ?z to the body, or write `_` if any value will do"
+            ),
+        ),
+        ('list edge(?x, ?y), matches(?x, "(")', "<input>:1:33: SR243 "),
+        ("list edge(?x, ?y), ?n = count() { nod(?x) }", "<input>:1:35: SR211 the program has no"),
+        ("list edge(?x, ?y) :- path(?x, ?y)", "<input>:1:19: SR101 found `:-`, expected"),
+        (
+            "list edge(?x, ?y). path(?y, ?z).",
+            (
+                "<input>:1:20: SR101 more than one question\n"
+                "  list edge(?x, ?y). path(?y, ?z).\n"
+                "                     ^^^^^^^^^^^^^\n"
+                "  = help: join atoms by commas"
+            ),
+        ),
+        (
+            "list edge(?x, ?y). @prefix e: <http://e/> .",
+            "<input>:1:20: SR101 a directive, where a question is expected\n",
+        ),
+        ("list edge(?x", "<input>:1:12: SR102 the text ends here, expected `,` or `)`"),
+        (f"list {', '.join(f'edge({i}, _)' for i in range(101))}", "<input>:1:1296: SR208 a body"),
+    ],
+)
+def test_a_wrong_question_has_a_caret(command, expected):
+    """The diagnostics are those of rules, in the command as typed."""
+    with pytest.raises(StreamReasonerError) as caught:
+        said(QUESTIONS, command)
+
+    assert str(caught.value).startswith(expected)
+
+
+def test_a_question_with_a_warning_is_answered():
+    """The warning comes first."""
+    assert said(QUESTIONS, "count edge(?x, 10), edge(?y, 10)") == [
+        "<input>:1:21: SR503 this atom and edge(?x, 10) share no variable: a cartesian product",
+        "  count edge(?x, 10), edge(?y, 10)",
+        "                      ^^^^^^^^^^^^",
+        "  = help: join them on a variable, or move one into a separate rule",
+        "1 answer",
+    ]
+
+
 def test_help_lists_every_command():
     """Each command has a line with its description."""
     lines = said(PATHS, "help")
@@ -275,6 +402,12 @@ def test_a_limit_cuts_long_answers():
         Line("edge(2, 2)"),
         Line("… and 1 more", Tone.NOTE),
         Line("3 facts", Tone.NOTE),
+    ]
+    assert session.execute("list edge(?x, ?y), ?x > 0") == [
+        Line("?x = 1, ?y = 1"),
+        Line("?x = 2, ?y = 2"),
+        Line("… and 1 more", Tone.NOTE),
+        Line("3 answers", Tone.NOTE),
     ]
 
 
