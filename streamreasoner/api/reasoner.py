@@ -444,11 +444,8 @@ class Reasoner:
 
     def facts_of_epoch(self) -> FactsOfEpoch:
         """The present triples and quads as queries read them, copied once an epoch."""
-        from streamreasoner.query.sparql.facts import facts_of_arrays  # noqa: PLC0415 - the same
-
         if self._asked is None:
-            rows = self._rows_of(TRIPLE), self._rows_of(QUAD)
-            self._asked = facts_of_arrays(self.dictionary, *rows)
+            self._asked = self._copied(self._rows_of(TRIPLE))
         return self._asked
 
     def graph(self) -> Graph:
@@ -461,8 +458,10 @@ class Reasoner:
         from streamreasoner.api.graph import EpochStore  # noqa: PLC0415
         from streamreasoner.query.sorted_triples import SortedTriples  # noqa: PLC0415
 
-        triples = SortedTriples(self._rows_of(TRIPLE))
-        return Graph(store=EpochStore(self.facts_of_epoch(), triples))
+        triples = self._rows_of(TRIPLE)
+        if self._asked is None:
+            self._asked = self._copied(triples)
+        return Graph(store=EpochStore(self._asked, SortedTriples(triples)))
 
     def _repr_html_(self) -> str:
         statistics = self.engine.statistics()
@@ -471,6 +470,12 @@ class Reasoner:
             f"Reasoner with {len(self.program.rules):,} rules, after {self._epoch:,} epochs: "
             f"{statistics.present:,} facts, {derived:,} of them inferred."
         )
+
+    def _copied(self, triples: NDArray[np.int32]) -> FactsOfEpoch:
+        """The present triples, which are given, and quads, for queries."""
+        from streamreasoner.query.sparql.facts import facts_of_arrays  # noqa: PLC0415 - the same
+
+        return facts_of_arrays(self.dictionary, triples, self._rows_of(QUAD))
 
     def _rows_of(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of triples or quads, which the program may not have."""

@@ -20,17 +20,30 @@ from pipelines import (
     produce,
     triple,
 )
+from serving import ask, serving
 from spark_backend import MARKS_OF_KILLED_PROCESSES
+from typer.testing import CliRunner
 
+from streamreasoner.cli import app
 from streamreasoner.program import check_text
 from streamreasoner.state import programs
 
 pytestmark = MARKS_OF_KILLED_PROCESSES
 
 PREFIX = "@prefix ex: <http://example.org/> .\n"
-CYCLE = f"{PREFIX}[?x, ex:on, ex:cycle] :- [?x, ex:reaches, ?x] .\n"
-SIZE = f"{PREFIX}size(?x, count(?y)) :- [?x, ex:reaches, ?y] .\n"
-LAST = f"{PREFIX}{RULES.replace(PREFIX, '')}{SIZE.replace(PREFIX, '')}"
+# All of these have helpers, and two of them share one, which is there when the other is added.
+CYCLE = (
+    f"{PREFIX}[?x, ex:on, ex:cycle] :-"
+    " [?x, ex:reaches, _], count() { [?x, ex:reaches, ?x] } > 0 .\n"
+)
+SIZE = """
+size(?x, ?n) :- [?x, ex:reaches, _], ?n = count(?y) { [?x, ex:reaches, ?y] } .
+loops(?x, ?n) :- [?x, ex:next, _], ?n = count() { [?x, ex:reaches, ?x] } .
+step(?x, ?i, if(?i > 3, "far", coalesce(to_number(str(?x)), "near"))) :-
+    size(?x, ?n), ?i = range(1, 9), ?i <= ?n .
+weight(?n) :- ?n = sum(?y) { [_, ex:weight, ?y] } .
+"""
+LAST = f"{RULES}{SIZE}"
 # One control message per epoch, and the point at which the process is killed, if any.
 CHANGES = (
     (control("add", CYCLE), "without-program"),
@@ -82,3 +95,24 @@ def test_killed_in_epochs_that_change_the_program(broker, tmp_path):
     assert Counter(
         ((name, tuple(args)), diff, epoch) for name, args, diff, epoch in rows
     ) == Counter(output)
+    assert_only_the_program_is_shown(case, check_text(last), sent)
+
+
+def assert_only_the_program_is_shown(case, program, sent):
+    """Whoever asks the state sees the facts of the program, and no helper."""
+    sums = Counter()
+    for args, diff in sent:
+        sums["triple", args] += diff
+    facts = expected(sent, program.program.text) | {fact for fact, n in sums.items() if n > 0}
+    counts = Counter(predicate for predicate, _ in facts)
+    (helper, *_) = program.helpers
+    with serving(case.config.state.tables) as port:
+        listed = ask(port, "/facts").json["predicates"]
+        assert {each["predicate"]: each["facts"] for each in listed} == {
+            name: counts[name] for name in program.arities
+        }
+        assert ask(port, "/facts", predicate=helper).status == 404
+    result = CliRunner().invoke(app, ["state", "--config", str(case.file)])
+    assert result.exit_code == 0, result.output
+    assert f"{len(facts)} facts at the end of epoch" in result.stderr
+    assert "#" not in result.stdout

@@ -202,6 +202,25 @@ def test_wrong_arguments_are_rejected(question):
         question(Reasoner.from_rules(PATHS))
 
 
+def test_helpers_of_rules_are_not_shown():
+    """Neither when rules with aggregates over bodies and ranges come nor when they go."""
+    rules = "top(?i) :- ?i = range(0, 5), ?i <= sum(?y) { edge(_, ?y) } .\n"
+    reasoner = Reasoner.from_rules("@input edge/2 .")
+    reasoner.apply([Update("edge", (1, 1))])
+    added = reasoner.add_rules(rules)
+    (helper, *others) = [name for name in reasoner.engine._plan.arities if "#" in name]  # noqa: SLF001
+
+    assert others
+    assert {*added.changes} == {Update("top", (0,)), Update("top", (1,))}
+    assert {*reasoner.apply([Update("edge", (1, 1), -1)]).changes} == {
+        Update("edge", (1, 1), -1),
+        Update("top", (1,), -1),
+    }
+    assert {*reasoner.remove_rules(rules).changes} == {Update("top", (0,), -1)}
+    with pytest.raises(DataError, match="no predicate"):
+        reasoner.facts(helper)
+
+
 def test_non_converging_rules_are_named():
     """The error for a program that does not converge names predicates and rules."""
     rules = "n(?x + 1) :- n(?x).\nm(?x) :- n(?x)."
