@@ -1,4 +1,4 @@
-"""Observability of the pipeline: Prometheus metrics, liveness and readiness."""
+"""What is asked by HTTP: metrics, liveness and readiness here, facts and queries in `web`."""
 
 from __future__ import annotations
 
