@@ -27,7 +27,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "kernel": ("--scale", "1"),
     "owl_rl": ("--scale", "1", "--properties", "60"),
     "growth": ("--scales", "1", "--largest", "10000"),
-    "graphs": ("--edges", "50000", "--updates", "200"),
+    "graphs": ("--edges", "5000", "--updates", "50"),
     "program_graphs": ("--scale", "0.01", "--procedures", "500"),
     "compare": ("--scale", "1", "--quick"),
     "spark": ("lubm", "sssp", "--scales", "1", "--edges", "2000"),

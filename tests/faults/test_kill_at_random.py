@@ -8,7 +8,7 @@ from graphs import RULES
 from pipelines import new_case
 from thorough import THOROUGH
 
-KILLS = 450 if THOROUGH else 4
+KILLS = 450 if THOROUGH else 2
 
 
 @pytest.mark.usefixtures("joined_jvm")

@@ -25,6 +25,7 @@ from pipelines import (
     produce,
 )
 from spark_backend import MARKS_OF_AN_OWN_JVM
+from thorough import THOROUGH
 
 from streamreasoner.app import run
 from streamreasoner.backends.columnar import arena
@@ -47,8 +48,8 @@ def test_a_state_that_outgrows_memory_goes_on_in_spark(  # noqa: PLR0917 - fixtu
     change of the program cannot be addressed when that ends first: Spark evaluates it again.
     The metrics name the backend that runs.
     """
-    if full != "memory":
-        # The first case starts two JVMs, one after the other; the rest join one.
+    if not THOROUGH or full != "memory":
+        # With time, the first case starts two JVMs, one after the other.
         request.getfixturevalue("joined_jvm")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -35,14 +35,14 @@ DATA = st.tuples(
 )
 
 
-@settings(max_examples=20_000 if THOROUGH else 120)
+@settings(max_examples=20_000 if THOROUGH else 50)
 @given(DATA, QUERIES)
 def test_query_has_the_solutions_of_pyoxigraph(data, query):
     """Query has the solutions of pyoxigraph."""
     assert solutions(data, query) == expected(data, query)
 
 
-@settings(max_examples=10_000 if THOROUGH else 60)
+@settings(max_examples=10_000 if THOROUGH else 30)
 @given(DATA, PATH_QUERIES)
 def test_query_with_paths_has_the_solutions_of_pyoxigraph(data, query):
     """Query with paths has the solutions of pyoxigraph."""

@@ -62,7 +62,7 @@ def rows(selection):
     return sorted(zip(args, *(column.tolist() for column in columns), strict=True))
 
 
-@settings(max_examples=300 if THOROUGH else 10)
+@settings(max_examples=300 if THOROUGH else 4)
 @given(epochs=EPOCHS, horizon=st.integers(-1, 5), least=st.sampled_from([1, 1 << 16]))
 def test_a_replica_follows_the_engine(tmp_path_factory, epochs, horizon, least):
     """Epoch by epoch, in leaps, or opened at the end: facts and iterations are the same."""
