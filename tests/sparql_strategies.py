@@ -125,7 +125,8 @@ class _Text:
             case "i":
                 return f"{variable} {self.one('IN', 'NOT IN')} ({self.term()}, {self.term()})"
             case "v":
-                return f"{variable}"
+                # Not of texts with a language: Oxigraph has no truth value for them.
+                return f'lang({variable}) = "" && {variable}'
             case _:
                 return f"{self.expression()} = {self.term()}"
 

@@ -186,6 +186,7 @@ TESTS: Mapping[str, Builtin[bool | None]] = {
     "matches": _exactly((TEXTS, TEXTS), _TRUTH, strings.matches),
     "langmatches": _exactly((STRINGS, STRINGS), _TRUTH, terms.language_matches),
     "same_term": _exactly((ANYTHING, ANYTHING), _TRUTH, terms.same_term),
+    "effective_boolean": _exactly((ANYTHING,), _TRUTH, terms.effective_boolean),
     "in_datatype": _exactly((LITERALS, IRIS), _TRUTH, spaces.in_datatype),
     "is_iri": _exactly((ANYTHING,), _TRUTH, terms.is_iri),
     "is_blank": _exactly((ANYTHING,), _TRUTH, terms.is_blank),

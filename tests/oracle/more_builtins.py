@@ -333,6 +333,20 @@ def langmatches(tag, wanted):
     return found.split("-")[: len(asked.split("-"))] == asked.split("-")
 
 
+def effective_boolean(term):
+    """Whether a text is not empty, a boolean true, or a number neither zero nor NaN."""
+    if text(term) is not None:
+        return text(term)[0] != ""
+    lexical, _, datatype = literal(term) or ("", None, "")
+    name = datatype.removeprefix(XSD)
+    if name == "boolean":
+        return BOOLEANS.get(lexical, False)
+    if name not in ("decimal", "double", "float", *INTEGERS):
+        return None
+    content = number(term)
+    return content is not None and content == content and content != 0  # noqa: PLR0124
+
+
 def exact_value(lexical, name):
     """A number without limits."""
     form = DECIMAL_FORM if name == "decimal" else INTEGER_FORM
@@ -467,5 +481,6 @@ FUNCTIONS = {
 TESTS = {
     "langmatches": langmatches,
     "same_term": lambda left, right: left == right,
+    "effective_boolean": effective_boolean,
     "in_datatype": in_datatype,
 }

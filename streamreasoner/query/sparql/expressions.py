@@ -20,7 +20,6 @@ from streamreasoner.values import builtins
 from streamreasoner.values.comparison import Operator, compare
 from streamreasoner.values.formula import decided
 from streamreasoner.values.literal import canonical, literal, string
-from streamreasoner.values.numbers import NUMERIC
 from streamreasoner.values.valuation import ValueKind
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ Value: TypeAlias = "Callable[[Row], str | None]"
 TRUE = f'"true"^^<{XSD_BOOLEAN}>'
 FALSE = f'"false"^^<{XSD_BOOLEAN}>'
 _FRESH = CHANGING - {"NOW"}  # which is one time for all of a query
+_NUMBERS = {ValueKind.EXACT, ValueKind.DOUBLE, ValueKind.INTEGER}
 _COMPARISONS = {operator.value: operator for operator in Operator}
 
 
@@ -193,16 +193,7 @@ class Expressions:
 
 def truth(term: str | None) -> bool | None:
     """The effective boolean value of a term (section 17.2.2); None: an error."""
-    parsed = None if term is None else literal(term)
-    if term is None or parsed is None:
-        return None
-    if parsed.datatype == XSD_BOOLEAN:
-        return parsed.value.kind is ValueKind.BOOLEAN and parsed.value.whole == 1
-    if string(term) is not None:
-        return parsed.lexical != ""
-    if parsed.datatype in NUMERIC:
-        return parsed.value.double != 0 and not isnan(parsed.value.double)
-    return None
+    return None if term is None else builtins.test("effective_boolean", [term])
 
 
 def boolean(holds: bool | None) -> str | None:  # noqa: FBT001  (a value, not a flag)
@@ -222,7 +213,7 @@ def equals(left: str | None, right: str | None) -> bool | None:
     if a is None or b is None:
         return left == right
     if ValueKind.NONE not in (a.value.kind, b.value.kind):
-        return compare(left, right) == 0 and not (left == right and isnan(a.value.double))
+        return compare(left, right) == 0 and not isnan(a.value.double)
     if left == right:
         return True
     unknown = any(each.value.kind is ValueKind.NONE and each.language is None for each in (a, b))
@@ -236,7 +227,7 @@ def _ordered(operator: Operator, left: str | None, right: str | None) -> bool | 
     if a is None or b is None or ValueKind.NONE in (a.value.kind, b.value.kind):
         return None
     if isnan(a.value.double) or isnan(b.value.double):
-        return False
+        return False if {a.value.kind, b.value.kind} <= _NUMBERS else None
     order = compare(left, right)
     return None if order is None else operator.accepts(order)
 

@@ -15,6 +15,7 @@ from streamreasoner.rdf.terms import to_ntriples
 from streamreasoner.rdf.vocabulary import XSD_DATE_TIME, XSD_FLOAT, XSD_STRING
 from streamreasoner.sparql.functions import CONDITIONS, SEARCHES, VALUES
 from streamreasoner.values import builtins
+from streamreasoner.values.functions.strings import compatible
 from streamreasoner.values.literal import canonical, literal, string
 from streamreasoner.values.valuation import ValueKind, value
 
@@ -34,6 +35,11 @@ def _test(name: str) -> Callable[..., str | None]:
         return None if holds is None else to_ntriples(holds)
 
     return call
+
+
+def _search(name: str) -> Callable[..., str | None]:
+    test = _test(name)
+    return lambda text, part: test(text, part) if compatible(text, part) else None
 
 
 def _with_flags(count: int, call: Callable[..., str | None]) -> Callable[..., str | None]:
@@ -77,7 +83,8 @@ def _plus(term: str) -> str | None:
 FUNCTIONS: Mapping[str, Callable[..., str | None]] = {
     **{operator: _builtin(operator) for operator in _OPERATORS},
     **{name: _builtin(builtin) for name, builtin in VALUES.items()},
-    **{name: _test(builtin) for name, builtin in {**CONDITIONS, **SEARCHES}.items()},
+    **{name: _test(builtin) for name, builtin in CONDITIONS.items()},
+    **{name: _search(builtin) for name, builtin in SEARCHES.items()},
     "REGEX": _with_flags(2, _test("matches")),
     "REPLACE": _with_flags(3, _builtin("replace")),
     "plus": _plus,

@@ -26,7 +26,12 @@ from streamreasoner.sparql.algebra import Apply, Exists
 from streamreasoner.sparql.functions import CHANGING, CONDITIONS, SEARCHES, VALUES
 from streamreasoner.sparql.rules.bodies import Body
 from streamreasoner.sparql.rules.rulebook import UnsupportedError, atom, number
-from streamreasoner.values.functions.terms import is_boolean, is_instant, is_number
+from streamreasoner.values.functions.terms import (
+    effective_boolean,
+    is_boolean,
+    is_instant,
+    is_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -102,7 +107,7 @@ class Conditions:
                 return [
                     (*given, *way)
                     for given, value in self.values(expression, body)
-                    for way in self._effective(value, expression.span, wanted=wanted)
+                    for way in self._effective(value, wanted=wanted)
                 ]
 
     def values(  # noqa: PLR0911 - one for each kind of expression
@@ -285,37 +290,11 @@ class Conditions:
             for given, (value, other) in self._all((text, replacement), body)
         ]
 
-    def _effective(self, value: Value, span: Span, *, wanted: bool) -> Ways:
+    def _effective(self, value: Value, *, wanted: bool) -> Ways:
         """The effective boolean value of a term (section 17.2.2)."""
         if isinstance(value, Constant):
-            truth = _constant_truth(value.term)
-            return _ALWAYS if truth is wanted else _NEVER
-        if not isinstance(value, Variable):
-            raise UnsupportedError(
-                "the value of this expression is no truth value",
-                span,
-                'compare it: `FILTER (… != 0)`, `FILTER (… != "")`',
-            )
-        zero, nothing = number(0), Constant(to_ntriples(""), span)
-        text = Call("str", (value,), span)
-        nan = Constant(to_ntriples("NaN"), span)
-        is_a_number = Call("is_number", (value,), span)
-        same = Comparison(value, "=", Constant(to_ntriples(wanted), span), span)
-        if not wanted:
-            return [
-                (same,),
-                (Comparison(value, "=", zero, span),),
-                (is_a_number, Comparison(text, "=", nan, span)),
-                (Comparison(value, "=", nothing, span),),
-            ]
-        datatype = Comparison(
-            Call("datatype", (value,), span), "=", Constant(f"<{XSD_STRING}>", span), span
-        )
-        return [
-            (same,),
-            (is_a_number, Comparison(value, "!=", zero, span), Comparison(text, "!=", nan, span)),
-            (datatype, Comparison(value, "!=", nothing, span)),
-        ]
+            return _ALWAYS if effective_boolean(value.term) is wanted else _NEVER
+        return [(_literal("effective_boolean", (value,), wanted=wanted),)]
 
 
 def _pattern(pattern: Expression, flags: Sequence[Expression], span: Span) -> Constant:
@@ -397,12 +376,3 @@ def _is_no_literal(value: Value) -> bool:
             return function in {"datatype", "iri"}
         case _:
             return False
-
-
-def _constant_truth(term: str) -> bool | None:
-    parsed = parse(term)
-    if is_boolean(term):
-        return parsed.value in {"true", "1"}
-    if is_number(term):
-        return parsed.value != "NaN" and float(parsed.value) != 0
-    return parsed.value != "" if parsed.datatype == XSD_STRING else None

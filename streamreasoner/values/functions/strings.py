@@ -73,7 +73,7 @@ def before(text: str, part: str) -> str | None:
     It has the language of `text`; the empty string without one if `part` does not occur. No value
     if `part` has a language, and it is not that of `text`.
     """
-    found = _compatible(text, part)
+    found = compatible(text, part)
     if found is None:
         return None
     a, b = found
@@ -86,7 +86,7 @@ def after(text: str, part: str) -> str | None:
 
     The language is that of `before`.
     """
-    found = _compatible(text, part)
+    found = compatible(text, part)
     if found is None:
         return None
     a, b = found
@@ -139,7 +139,7 @@ def matches(text: str, pattern: str) -> bool | None:
     return None if a is None or b is None else regex.search(b.lexical, a.lexical)
 
 
-def _compatible(text: str, part: str) -> tuple[ValuedLiteral, ValuedLiteral] | None:
+def compatible(text: str, part: str) -> tuple[ValuedLiteral, ValuedLiteral] | None:
     """Two strings, the second without a language or with that of the first (section 17.4.3.1.2)."""
     a, b = string(text), string(part)
     if a is None or b is None or b.language not in (None, a.language):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
+from math import isnan
 
 from streamreasoner.errors import TermError
 from streamreasoner.rdf.terms import parse, to_ntriples
@@ -138,6 +139,24 @@ def language_matches(tag: str, wanted: str) -> bool | None:
 def same_term(left: str, right: str) -> bool:
     """Whether two terms are one, not merely equal as values (SPARQL 1.1, section 17.4.1.8)."""
     return left == right
+
+
+def effective_boolean(term: str) -> bool | None:
+    """The effective boolean value of a literal (SPARQL 1.1, section 17.2.2).
+
+    That of an ill-typed boolean or number is false. A string with a language has one, as a plain
+    literal of RDF 1.0, in whose terms the section is written.
+    """
+    parsed = literal(term)
+    if parsed is None:
+        return None
+    if string(term) is not None:
+        return parsed.lexical != ""
+    if parsed.datatype == XSD_BOOLEAN:
+        return parsed.value.whole == 1
+    if parsed.datatype in NUMERIC:
+        return parsed.value.double != 0 and not isnan(parsed.value.double)
+    return None
 
 
 def first(*terms: str) -> str:
