@@ -24,6 +24,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "encoding": ("--scale", "1"),
     "decoding": ("--scale", "1"),
     "python_api": ("--rounds", "1"),
+    "queries": ("--scale", "1", "--rounds", "1"),
     "kernel": ("--scale", "1"),
     "owl_rl": ("--scale", "1", "--properties", "60"),
     "growth": ("--scales", "1", "--largest", "10000"),

@@ -79,8 +79,11 @@ def decode_rows(
     """
     distinct, positions = np.unique(args, return_inverse=True)
     terms = [convert(text) for text in dictionary.decode(distinct).to_pylist()]
-    rows = cast("list[list[int]]", positions.reshape(args.shape).tolist())
-    return [tuple([terms[i] for i in row]) for row in rows]
+    # Column by column: a list for each row would keep the garbage collector busy.
+    columns = cast("list[list[int]]", positions.reshape(args.shape).T.tolist())
+    if not columns:
+        return [()] * len(args)
+    return list(zip(*([terms[i] for i in column] for column in columns), strict=True))
 
 
 def in_order(args: NDArray[np.int32], dictionary: Terms) -> NDArray[np.int32]:
