@@ -69,7 +69,8 @@ def why_taken(checked: CheckedProgram, name: str) -> str | None:
         if is_of_query(predicate, name):
             return (
                 f"The program has the predicate '{predicate}' already, so the query cannot be "
-                f"named '{name}'. Give it another name, or remove what has this one."
+                f"named '{name}'. To change a query, first remove the one that has the name, by "
+                "the text that it was added with; or give the new one another name."
             )
     return None
 
@@ -95,7 +96,8 @@ def _without_rules(checked: CheckedProgram, rules: Iterable[Rule]) -> CheckedPro
         printed = "\n".join(f"  {print_rule(rule)}" for rule in missing)
         raise ProgramError(
             f"The program has no such rule:\n{printed}\n"
-            "Write each rule as it stands in the program, with the same variables."
+            "Write each rule as it stands in the program, with the same variables. A query is "
+            "removed by the text that it was added with."
         )
     return check_all(programs)
 

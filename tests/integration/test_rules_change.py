@@ -10,6 +10,7 @@ from collections import Counter
 import duckdb
 import oracle
 import pytest
+import sparql_judge
 from control_builders import control
 from pipelines import (
     DEADLINE_SECONDS,
@@ -22,8 +23,11 @@ from pipelines import (
     no_change_twice,
     produce,
     published,
+    triple,
 )
 from spark_backend import MARKS
+from sparql_judge import comparable
+from sparql_judge import fact as rdf_fact
 from typer.testing import CliRunner
 
 from streamreasoner.app import pipeline
@@ -32,6 +36,8 @@ from streamreasoner.errors import BrokerError, ProgramError, StateError
 from streamreasoner.io.kafka.topics import create_topics
 from streamreasoner.pipeline.control import Operation, write_control
 from streamreasoner.program import check_text
+from streamreasoner.program.checked import check_query
+from streamreasoner.program.text import canonical_text
 
 pytestmark = MARKS
 
@@ -41,6 +47,15 @@ path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
 """
 FAR = "far(?x, ?y) :- path(?x, ?y), not edge(?x, ?y) .\n"
 WAIT = ("--wait", "--timeout", str(DEADLINE_SECONDS))
+QUERY = """
+PREFIX ex: <http://example.org/>
+SELECT ?x ?y ?name WHERE {
+  ?x ex:to+ ?y
+  FILTER NOT EXISTS { ?y ex:shut true }
+  OPTIONAL { ?y ex:name ?name }
+}
+"""
+CHANGED = QUERY.replace("ex:to+", "ex:to")
 DEGREE = "degree(?x, count(?y)) :- edge(?x, ?y), marked(?y) .\n"
 
 
@@ -50,6 +65,11 @@ def command(case, *arguments):
     if result.exception is not None:
         raise result.exception
     return result.exit_code, result.output
+
+
+def rules_of(query):
+    """The rules of a query, as the command sends them."""
+    return canonical_text(check_query(query, "reachable.rq", "reachable").programs)
 
 
 def updates(seed):
@@ -99,6 +119,21 @@ class Run:
         )
         await_published(self.case, sent)
 
+    def triples(self, diff, *triples):
+        """Assert or retract triples, and check the answers of the query on those that remain."""
+        found = [rdf_fact((f"ex:{s}", f"ex:{p}", o, "")) for s, p, o in triples]
+        for each in found:
+            self.accepted["triple", each] += diff
+        await_published(self.case, produce(self.case, (triple(*each, diff) for each in found)))
+        present = [each for (name, each), n in self.accepted.items() if name == "triple" and n]
+        assert self.answers() == sparql_judge.answers(sparql_judge.store(present), QUERY)
+
+    def answers(self):
+        """The answers of the query that the output sums to."""
+        output = changes(self.case)
+        assert no_change_twice(output)
+        return {tuple(map(comparable, each)) for name, each in net(output) if name == "reachable"}
+
     def check(self):
         """The output sums to what the program derives from scratch."""
         program = check_text(self.rules)
@@ -132,12 +167,28 @@ def history(run):
         run.rules = RULES
         run.check()
         assert {sign for (name, _), sign, _ in changes(run.case) if name == "far"} == {1, -1}
+        ask(run)
         (run.case.directory / "imported.dl").write_text(DEGREE)
         run.change("replace", f'@import "imported.dl" .\n{FAR}{RULES}')
         run.rules = RULES + FAR + DEGREE
         run.updates(3)
         run.check()
     return run
+
+
+def ask(run):
+    """A query is added and removed by the command line; meanwhile its answers come and go."""
+    run.change("add", QUERY, "reachable.rq")
+    run.triples(1, ("a", "to", "ex:b"), ("b", "to", "ex:c"), ("c", "to", "ex:a"))
+    run.triples(1, ("b", "name", '"B"'), ("c", "shut", "true"))
+    run.triples(-1, ("a", "to", "ex:b"), ("c", "shut", "true"))
+    (run.case.directory / "reachable.rq").write_text(CHANGED)
+    with pytest.raises(ProgramError, match="To change a query, first remove the one"):
+        command(run.case, "add", str(run.case.directory / "reachable.rq"), *WAIT)
+    assert run.answers()
+    run.change("remove", QUERY, "reachable.rq")
+    assert not run.answers()
+    run.check()
 
 
 def test_consequences_follow_the_rules(history):
@@ -148,13 +199,18 @@ def test_consequences_follow_the_rules(history):
         by_epoch.setdefault(epoch, set()).add((name, sign))
     assert {("far", 1)} in by_epoch.values()
     assert {("far", -1)} in by_epoch.values()
+    assert {("reachable", 1)} in by_epoch.values()
+    assert {("reachable", 1), ("reachable", -1)} in by_epoch.values()
+    assert {("reachable", -1)} in by_epoch.values()
 
 
 def test_programs_are_in_the_table(history):
     """Each program is stored with its first epoch, readable by another reader."""
     files = history.case.config.state.tables / "programs"
     rows = duckdb.read_parquet(f"{files}/*.parquet").project("epoch, hash").order("epoch")
-    hashes = [check_text(rules).hash for rules in (RULES, RULES + FAR, RULES, history.rules)]
+    asked = RULES + rules_of(QUERY)
+    texts = (RULES, RULES + FAR, RULES, asked, RULES, history.rules)
+    hashes = [check_text(rules).hash for rules in texts]
     programs = rows.fetchall()
     assert [value for _, value in programs] == hashes
     assert programs[0][0] == -1
@@ -202,6 +258,10 @@ def test_a_restart_continues_with_the_changed_program(history, caplog):
         if dict(letter.headers)["topic"].decode() == history.topic
     ]
     assert letters == [
+        (
+            "rules-refused",
+            write_control(Operation.ADD, rules_of(CHANGED), "reachable.rq", "reachable"),
+        ),
         ("rules-refused", refused[0]),
         ("unknown-rule", refused[1]),
         ("import-of-a-file", refused[2]),
