@@ -69,6 +69,8 @@ from streamreasoner.pipeline.observers import (
 )
 from streamreasoner.pipeline.pressure.limit import BatchLimit, default_max_bytes
 from streamreasoner.pipeline.published import Published
+from streamreasoner.pipeline.recent.profile import Profile
+from streamreasoner.pipeline.recent.rejections import Rejections
 from streamreasoner.pipeline.slots.evaluator import SlotEvaluator
 from streamreasoner.pipeline.slots.idle import IdlePartitions
 from streamreasoner.pipeline.slots.waiting import Waiting
@@ -79,6 +81,7 @@ from streamreasoner.program.load import load_program
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.server.http import Exporter
 from streamreasoner.server.metrics import PrometheusObserver, Sources
+from streamreasoner.server.pages import Pages, Upstream
 from streamreasoner.server.supervisor import ServerProcess
 from streamreasoner.state import PROGRAMS, TERMS, TRACE, Tables, check_version
 from streamreasoner.state.delta.retention import Retention
@@ -142,9 +145,10 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         StreamReasonerError: A step of the start failed, or a batch did.
     """
     with ExitStack() as stack:
-        metrics = _metrics(config, stack)
-        rejections = RejectionLog(config.kafka.dead_letter_topic)
-        observers = (metrics, rejections, observer)
+        profile, rejections = Profile(), Rejections()
+        metrics = _metrics(config, stack, profile, rejections)
+        log = RejectionLog(config.kafka.dead_letter_topic)
+        observers = (metrics, log, profile, rejections, observer)
         watcher = Observers(*(each for each in observers if each is not None))
         program, topics, schemas, lock = _checked(config, stack)
         # Starting Spark, restoring the state and compiling kernels each take seconds: run them
@@ -193,6 +197,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         )
         runner = EpochRunner(parts, point)
         lag = _watch(config, metrics, reasoner, tables, runner, stack)
+        profile.watch(lag.total)
         stream = read_stream(
             starting.result().spark,
             config.kafka,
@@ -862,7 +867,9 @@ def _stop_spark(starting: Future[session.RunningSession], process_group: jvm.Pro
         starting.result().stop()
 
 
-def _metrics(config: Config, stack: ExitStack) -> PrometheusObserver | None:
+def _metrics(
+    config: Config, stack: ExitStack, profile: Profile, rejections: Rejections
+) -> PrometheusObserver | None:
     """Serve metrics from the beginning: restoring a large state takes long."""
     server = config.server
     if server.port == 0:
@@ -871,9 +878,11 @@ def _metrics(config: Config, stack: ExitStack) -> PrometheusObserver | None:
     if not server.facts:
         stack.enter_context(Exporter(observer, server.host, server.port))
         return observer
-    own = stack.enter_context(Exporter(observer, port=0))
+    pages = Pages({"/profile": profile.document, "/dead-letters": rejections.document})
+    own = stack.enter_context(Exporter(observer, port=0, pages=pages))
+    upstream = Upstream(own.port, pages.token)
     tables, restarted = config.state.tables, observer.server_restarted
-    stack.enter_context(ServerProcess(server, tables, own.port, config.log, restarted))
+    stack.enter_context(ServerProcess(server, tables, upstream, config.log, restarted))
     return observer
 
 

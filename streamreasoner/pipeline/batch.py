@@ -29,6 +29,7 @@ from streamreasoner.io.spark import offsets
 from streamreasoner.pipeline import recovery
 from streamreasoner.pipeline.observers import timed
 from streamreasoner.pipeline.pressure.outage import outlast
+from streamreasoner.pipeline.recent.rejections import KEPT
 from streamreasoner.state.record import EpochRecord
 from streamreasoner.state.version import FORMAT, SEMANTICS
 
@@ -277,6 +278,8 @@ class EpochRunner:
             Counter(rejected.reason.value for rejected in evaluated.rejected),
             latencies,
         )
+        if evaluated.rejected:
+            parts.observer.dead_letters(evaluated.last_dead_letters(KEPT))
 
     def _publication(self, evaluated: Evaluated, record: EpochRecord) -> Publication:
         """What becomes visible with an epoch, for one attempt."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.engine.blocks import filter_blocks
 from streamreasoner.io.codec import encode
-from streamreasoner.io.kafka.dead_letter import dead_letters
+from streamreasoner.io.kafka.dead_letter import dead_letters, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from streamreasoner.engine.updates import TraceRows
     from streamreasoner.io.codec.encode import Message
     from streamreasoner.io.formats.rejected import Rejected
+    from streamreasoner.io.kafka.dead_letter import DeadLetter
     from streamreasoner.pipeline.observers import PipelineObserver
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.program.constraints import Constraint
@@ -91,6 +92,15 @@ class Evaluated:
     def dead_letters(self) -> Iterator[Message]:
         """The rejected messages, control messages first."""
         return chain.from_iterable(dead_letters(batch, rows) for batch, rows in self.rejections)
+
+    def last_dead_letters(self, count: int) -> list[DeadLetter]:
+        """The last of them, for people."""
+        last: list[DeadLetter] = []
+        for batch, rows in reversed(self.rejections):
+            missing = count - len(last)
+            if missing and rows:
+                last = [*shown(batch, rows[-missing:]), *last]
+        return last
 
 
 class Violations:

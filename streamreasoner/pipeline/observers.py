@@ -10,12 +10,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from streamreasoner.engine.epoch import EpochResult
+    from streamreasoner.io.kafka.dead_letter import DeadLetter
 
 
 # Each method has a body: to type checkers, one of a docstring alone is abstract in a protocol.
@@ -48,6 +49,10 @@ class PipelineObserver(Protocol):
             latencies: Seconds from Kafka's timestamp of each input message to the commit.
         """
         del changes, rejected, latencies
+
+    def dead_letters(self, letters: Sequence[DeadLetter]) -> None:
+        """The last messages of an epoch on the dead-letter topic, called after `published`."""
+        del letters
 
     def program(self, program_hash: str) -> None:
         """This program is in effect: called at the start and after each change of program.

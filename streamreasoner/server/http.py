@@ -5,6 +5,8 @@
 | `/metrics` | the metrics, in the format that the scraper accepts                    |
 | `/healthz` | 200 while the process lives and no batch is stuck, else 503            |
 | `/readyz`  | 200 while the state is restored and the query runs, else 503           |
+
+The server of facts, which stands in front of it, may ask for further pages.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Final, Self
+from urllib.parse import parse_qsl, urlsplit
 
 from prometheus_client.exposition import choose_encoder
 
@@ -21,8 +24,10 @@ from streamreasoner.errors import EnvironmentSetupError
 
 if TYPE_CHECKING:
     from streamreasoner.server.metrics import PrometheusObserver
+    from streamreasoner.server.pages import Pages
 
 TEXT: Final = "text/plain; charset=utf-8"
+JSON: Final = "application/json"
 CLIENT_SECONDS: Final = 10.0
 
 _logger = logging.getLogger(__name__)
@@ -35,13 +40,18 @@ class Exporter:
         observer: What to serve.
         host: Address to listen on; use loopback unless a firewall or container guards it.
         port: Port to listen on; 0 picks a free one.
+        pages: What the server in front of it may ask for.
 
     Raises:
         EnvironmentSetupError: The port is in use, or the address is not local.
     """
 
     def __init__(
-        self, observer: PrometheusObserver, host: str = "127.0.0.1", port: int = 9464
+        self,
+        observer: PrometheusObserver,
+        host: str = "127.0.0.1",
+        port: int = 9464,
+        pages: Pages | None = None,
     ) -> None:
         try:
             self._server = _Server((host, port), _Handler)
@@ -50,7 +60,7 @@ class Exporter:
                 f"Metrics cannot be served on {host}:{port} ({error.strerror}). Choose another "
                 "server.host or server.port, or set server.port to 0 to disable metrics."
             ) from error
-        self._server.observer = observer
+        self._server.observer, self._server.pages = observer, pages
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, name="exporter"
         )
@@ -82,6 +92,7 @@ class Exporter:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     observer: PrometheusObserver
+    pages: Pages | None
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -92,8 +103,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer one request."""
-        observer = self.server.observer
-        match self.path.split("?")[0]:
+        observer, pages = self.server.observer, self.server.pages
+        asked = urlsplit(self.path)
+        if pages is not None:
+            page = pages.find(asked.path, self.headers.get("Authorization", ""))
+            if page is not None:
+                document = page(dict(parse_qsl(asked.query)))
+                self._answer(HTTPStatus.OK, JSON, document.encode())
+                return
+        match asked.path:
             case "/metrics":
                 encode, kind = choose_encoder(self.headers.get("Accept", ""))
                 self._answer(HTTPStatus.OK, kind, encode(observer.registry))

@@ -219,6 +219,9 @@ class PrometheusObserver:
             self._rejected.labels(reason).inc(number)
         self._latency.observe(latencies)
 
+    def dead_letters(self, letters: Sized) -> None:
+        """Nothing: their number is known, and their texts are no labels."""
+
     def program(self, program_hash: str) -> None:
         """This program is in effect."""
         self._program.clear()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.config import LogConfig
     from streamreasoner.config_server import ServerConfig
+    from streamreasoner.server.pages import Upstream
 
 COMMAND: Final = (sys.executable, "-m", "streamreasoner.cli.serving.beside")
 """The process: it reads an `Order`."""
@@ -41,14 +42,14 @@ class Order(NamedTuple):
     Attributes:
         server: The configuration.
         tables: Directory of the tables.
-        upstream: The port of the pipeline's own pages.
+        upstream: Where the pipeline's own pages are.
         descriptor: The socket that listens.
         log: How to log.
     """
 
     server: ServerConfig
     tables: Path
-    upstream: int
+    upstream: Upstream
     descriptor: int
     log: LogConfig
 
@@ -65,7 +66,7 @@ class ServerProcess:
     Args:
         server: The configuration.
         tables: Directory of the tables.
-        upstream: The port of the pipeline's own pages.
+        upstream: Where the pipeline's own pages are.
         log: How to log.
         restarted: Called when the process has ended by itself.
 
@@ -78,7 +79,7 @@ class ServerProcess:
         self,
         server: ServerConfig,
         tables: Path,
-        upstream: int,
+        upstream: Upstream,
         log: LogConfig,
         restarted: Callable[[], None],
     ) -> None:

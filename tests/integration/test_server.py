@@ -8,7 +8,7 @@ import signal
 from itertools import islice
 
 import psutil
-from pipelines import await_published, eventually, fact, new_case, produce
+from pipelines import await_published, committed, eventually, fact, new_case, produce
 from prometheus_server import free_port
 from serving import ask, await_ready, events
 
@@ -16,6 +16,46 @@ from streamreasoner.app import pipeline
 
 RULES = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"
 NODES = [f"<http://example.org/n{number}>" for number in range(4)]
+HOSTILE = [
+    b"{",
+    b'<svg onload="alert(1)">\xff\x00' + b"\xf0\x9f" * 1000,
+    fact("edge", NODES[0], NODES[1], NODES[2]),
+]
+
+
+def check_dead_letters(case, document):
+    """The messages that were rejected, with what the dead-letter topic says of each."""
+    found = {
+        (each["partition"], each["offset"]): (each["topic"], each["class"], each["reason"])
+        for each in document["dead_letters"]
+    }
+    written = [dict(record.headers) for record in committed(case, case.kafka.dead_letter_topic)]
+    assert found == {
+        (int(headers["partition"]), int(headers["offset"])): tuple(
+            headers[name].decode() for name in ("topic", "class", "reason")
+        )
+        for headers in written
+    }
+    assert document["total"] == len(written) == len(HOSTILE)
+    texts = {each["message"] for each in document["dead_letters"]}
+    assert {text[:20] for text in texts} == {each[:20].decode() for each in HOSTILE}
+    assert max(map(len, texts)) < 1100
+
+
+def check_profile(port):
+    """All messages are of some epoch, which says how long each of its stages took."""
+
+    def answered():
+        return ask(port, "/profile", epochs=256).json["epochs"]
+
+    eventually(lambda: sum(each["input"] for each in answered()), 5)
+    epochs = answered()
+    assert [each["epoch"] for each in epochs] == list(range(len(epochs)))
+    assert sum(each["changes"] for each in epochs) == 3
+    for each in epochs:
+        assert 0 < sum(each["steps"].values()) <= each["seconds"]
+        assert each["latency"] > 0
+    assert epochs[-1]["lag"] == 0
 
 
 def test_a_pipeline_is_asked_while_it_runs(broker, tmp_path):
@@ -27,8 +67,11 @@ def test_a_pipeline_is_asked_while_it_runs(broker, tmp_path):
     port = free_port()
     case = new_case(broker, tmp_path, RULES, server={"port": port, "facts": True})
     with pipeline(case.config):
-        await_published(case, produce(case, [fact("edge", *NODES[:2]), fact("edge", *NODES[1:3])]))
+        sent = produce(case, [fact("edge", *NODES[:2]), *HOSTILE, fact("edge", *NODES[1:3])])
+        await_published(case, sent)
         await_ready(port)
+        check_dead_letters(case, ask(port, "/dead-letters").json)
+        check_profile(port)
         paths = [[NODES[0], NODES[1]], [NODES[0], NODES[2]], [NODES[1], NODES[2]]]
         eventually(lambda: sorted(ask(port, "/facts", predicate="path").json["facts"]), paths)
         message = json.dumps({"predicate": "path", "args": [NODES[0], NODES[2]], "diff": 1})
@@ -53,4 +96,6 @@ def test_a_pipeline_is_asked_while_it_runs(broker, tmp_path):
         metrics = ask(port, "/metrics").body
         assert "streamreasoner_server_restarts_total 1.0" in metrics
         assert 'streamreasoner_server_answers_total{path="/facts",status="200"}' in metrics
+        # A batch ends a moment after its output is there.
+        eventually(lambda: sum(each["input"] for each in ask(port, "/profile").json["epochs"]), 7)
     assert not any("beside" in " ".join(each.cmdline()) for each in psutil.Process().children())

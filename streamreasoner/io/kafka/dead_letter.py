@@ -6,7 +6,8 @@ followed by the headers reason, class, topic, partition and offset.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from streamreasoner.io.codec.encode import Message
 
@@ -15,10 +16,33 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from streamreasoner.io.formats.rejected import Rejected
+    from streamreasoner.io.formats.rejected import Reason, Rejected
 
 # With its headers, a longer value may exceed a topic's default limit of 1,048,588 bytes.
 LONGEST_VALUE = 1_000_000
+LONGEST_TEXT: Final = 1_000
+"""Bytes of a message that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A rejected message as it is shown to people.
+
+    Attributes:
+        topic: Where it came from.
+        partition: Its partition.
+        offset: Its offset.
+        reason: The class of the error.
+        detail: A sentence with what was sent and what is allowed.
+        text: The beginning of its value; None if it has none.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    reason: Reason
+    detail: str
+    text: str | None
 
 
 def dead_letters(batch: pa.Table, rejected: Sequence[Rejected]) -> Iterator[Message]:
@@ -45,3 +69,29 @@ def dead_letters(batch: pa.Table, rejected: Sequence[Rejected]) -> Iterator[Mess
             headers.append(("cut-from-bytes", str(len(value)).encode()))
             value = value[:LONGEST_VALUE]
         yield Message(value, row["key"], headers)
+
+
+def shown(batch: pa.Table, rejected: Sequence[Rejected]) -> Iterator[DeadLetter]:
+    """The same messages for people, with the beginning of each value.
+
+    Args:
+        batch: Columns topic, partition, offset and value.
+        rejected: Rejected rows.
+    """
+    batch = batch.select(["topic", "partition", "offset", "value"])
+    rows = batch.take([rejection.row for rejection in rejected]).to_pylist() if rejected else []
+    for rejection, row in zip(rejected, rows, strict=True):
+        value = row["value"]
+        yield DeadLetter(
+            row["topic"],
+            row["partition"],
+            row["offset"],
+            rejection.reason,
+            rejection.detail,
+            None if value is None else _beginning(value),
+        )
+
+
+def _beginning(value: bytes) -> str:
+    text = value[:LONGEST_TEXT].decode(errors="replace")
+    return text if len(value) <= LONGEST_TEXT else f"{text}…"

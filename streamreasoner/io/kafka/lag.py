@@ -51,6 +51,13 @@ class Lag:
                         lag[topic, partition] = max(last - end, 0)
         return lag
 
+    def total(self) -> int | None:
+        """Messages of all partitions; None unless each of them answers."""
+        position = self._position() or {}
+        lag = self()
+        answered = bool(lag) and len(lag) == sum(map(len, position.values()))
+        return sum(lag.values()) if answered else None
+
     def close(self) -> None:
         """Close the connection; later calls return nothing."""
         with self._lock:

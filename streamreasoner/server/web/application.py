@@ -17,6 +17,7 @@ from streamreasoner.server.web.measures import Measures
 from streamreasoner.server.web.routes.changes import Changes
 from streamreasoner.server.web.routes.explain import explain
 from streamreasoner.server.web.routes.facts import facts
+from streamreasoner.server.web.routes.pipeline import PipelinePages
 from streamreasoner.server.web.routes.rules import rules
 from streamreasoner.server.web.routes.sparql import Sparql
 from streamreasoner.server.web.upstream import forwarded
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.config_server import ServerConfig
     from streamreasoner.query.replica import Snapshot
+    from streamreasoner.server.pages import Upstream
     from streamreasoner.server.web.following import FollowedReplica
 
     Question = Callable[[Request], Callable[[Snapshot], Response]]
@@ -35,14 +37,14 @@ if TYPE_CHECKING:
 
 
 def application(
-    server: ServerConfig, followed: FollowedReplica, upstream: int | None = None
+    server: ServerConfig, followed: FollowedReplica, upstream: Upstream | None = None
 ) -> Starlette:
     """The server's answers.
 
     Args:
         server: The configuration.
         followed: Answers questions.
-        upstream: The port of the pipeline's own pages, None without a pipeline.
+        upstream: Where the pipeline's own pages are, None without a pipeline.
     """
     return Starlette(
         routes=_Paths(followed, upstream, Sparql(server.question_timeout)).routes(),
@@ -54,12 +56,15 @@ def application(
 class _Paths:
     """What each path answers."""
 
-    def __init__(self, followed: FollowedReplica, upstream: int | None, sparql: Sparql) -> None:
+    def __init__(
+        self, followed: FollowedReplica, upstream: Upstream | None, sparql: Sparql
+    ) -> None:
         self._followed = followed
         self._sparql = sparql
         self._upstream = upstream
         self._changes = Changes(followed)
         self._measures = Measures(followed, beside=upstream is not None)
+        self._pages = PipelinePages(upstream)
 
     def routes(self) -> list[Route]:
         """The paths that are answered, with what answers them."""
@@ -69,6 +74,8 @@ class _Paths:
             "/rules": self._asked(rules),
             "/sparql": self._query,
             "/changes": self._stream,
+            "/profile": self._pages.profile,
+            "/dead-letters": self._pages.dead_letters,
             "/metrics": self._metrics,
             "/healthz": self._health,
             "/readyz": self._health,

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 TEXT: Final = "text/plain; charset=utf-8"
 PROBLEM: Final = "application/problem+json"
 PATHS: Final = (
-    "Paths: /facts, /explain, /sparql, /changes, /rules, /metrics, /healthz, /readyz; see "
-    "docs/server.md."
+    "Paths: /facts, /explain, /sparql, /changes, /rules, /profile, /dead-letters, /metrics, "
+    "/healthz, /readyz; see docs/server.md."
 )
 _STATUS: Final[tuple[tuple[type[Exception], int], ...]] = (
     (ProgramError, 400),

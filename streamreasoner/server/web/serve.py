@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from streamreasoner.config_server import ServerConfig
+    from streamreasoner.server.pages import Upstream
 
 CONNECTIONS: Final = 256
 """Connections at a time; more are answered 503."""
@@ -32,12 +33,12 @@ class Served:
     Attributes:
         tables: Directory of the tables.
         at: The epoch to stay at; None to follow the state.
-        upstream: The port of the pipeline's own pages; None without a pipeline.
+        upstream: Where the pipeline's own pages are; None without a pipeline.
     """
 
     tables: Path
     at: int | None = None
-    upstream: int | None = None
+    upstream: Upstream | None = None
 
 
 class Server(uvicorn.Server):

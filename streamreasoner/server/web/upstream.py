@@ -16,23 +16,26 @@ from streamreasoner.server.web.errors import HttpError
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from streamreasoner.server.pages import Upstream
+
 SECONDS: Final = 10.0
 
 
-async def forwarded(request: Request, port: int) -> Response:
-    """The answer of the pipeline's process, which listens on a port of this machine.
+async def forwarded(request: Request, upstream: Upstream, page: str | None = None) -> Response:
+    """The answer of the pipeline's process to a request, or about a page.
 
     Raises:
         HttpError: It does not answer.
     """
     accept = request.headers.get("accept", "")
-    return await anyio.to_thread.run_sync(_asked, port, request.url.path, accept)
+    return await anyio.to_thread.run_sync(_asked, upstream, page or request.url.path, accept)
 
 
-def _asked(port: int, path: str, accept: str) -> Response:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
+def _asked(upstream: Upstream, path: str, accept: str) -> Response:
+    connection = http.client.HTTPConnection("127.0.0.1", upstream.port, timeout=SECONDS)
     try:
-        connection.request("GET", path, headers={"Accept": accept})
+        headers = {"Accept": accept, "Authorization": f"Bearer {upstream.token}"}
+        connection.request("GET", path, headers=headers)
         found = connection.getresponse()
         kind = found.headers["Content-Type"]
         return Response(found.read(), found.status, {"Content-Type": kind})

@@ -11,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from streamreasoner.errors import EnvironmentSetupError
 from streamreasoner.server.http import Exporter
 from streamreasoner.server.metrics import PrometheusObserver
+from streamreasoner.server.pages import Pages
 
 
 def _get(exporter, path, method="GET", **headers):
@@ -73,6 +74,21 @@ def test_other_paths_and_methods_are_refused(exporter):
     assert _get(exporter, "/admin")[::2] == (404, "Paths: /metrics, /healthz, /readyz.\n")
     for method in ("POST", "PUT", "PATCH", "DELETE", "OPTIONS"):
         assert _get(exporter, "/metrics", method)[0] == 501
+
+
+def test_pages_are_for_those_who_have_the_token(observer):
+    """To all others they do not exist; an exporter without a server has none."""
+    pages = Pages({"/profile": lambda query: f"{query}"})
+    with Exporter(observer, port=0, pages=pages) as exporter:
+        token = f"Bearer {pages.token}"
+        assert _get(exporter, "/profile?epochs=2", Authorization=token) == (
+            200,
+            "application/json",
+            "{'epochs': '2'}",
+        )
+        for wrong in ({}, {"Authorization": "Bearer x"}, {"Authorization": "\xe9"}):
+            assert _get(exporter, "/profile", **wrong)[0] == 404
+        assert _get(exporter, "/metrics", Authorization=token)[0] == 200
 
 
 def test_only_loopback_listens_by_default(exporter):

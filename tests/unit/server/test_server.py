@@ -236,6 +236,10 @@ def test_explanations_are_those_of_the_command(port):
         ("/explain", {"fact": '{"no": 1}'}, 400, "The message contains no fact"),
         ("/changes", {"from": "9"}, 400, "later than the last epoch, 3"),
         ("/changes", {"from": "-1"}, 400, "not an epoch"),
+        ("/profile", {"epochs": "257"}, 400, "epochs=257 is not a whole number from 1 to 256"),
+        ("/profile", {"epoch": "7"}, 400, "The parameter epoch is unknown here; there is epochs"),
+        ("/profile", {}, 404, "There is no pipeline beside this server"),
+        ("/dead-letters", {}, 404, "(server.facts = true) for /dead-letters"),
         ("/sesame", {}, 404, "There is no /sesame. Paths: /facts"),
     ],
 )

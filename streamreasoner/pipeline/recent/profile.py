@@ -1,0 +1,123 @@
+"""What the last epochs took. Invariant: a batch waits for no reader, and memory is bounded.
+
+An epoch is made text when it is first asked for, on the thread that asks, and only once.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from streamreasoner.io.formats.reading import timestamps
+from streamreasoner.pipeline.observers import PipelineObserver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+EPOCHS: Final = 256
+"""Epochs that are remembered."""
+STAGES: Final = ("read", "decode", "evaluate", "store", "publish")
+
+
+@dataclass(slots=True)
+class _Epoch:
+    """An epoch; what is not known is None."""
+
+    epoch: int
+    input: int
+    time: int = 0
+    seconds: float = 0.0
+    stages: dict[str, float] = field(default_factory=dict)
+    changes: int | None = None
+    latency: float | None = None
+    lag: int | None = None
+    text: str | None = None
+
+    def document(self) -> str:
+        """The epoch in JSON."""
+        return json.dumps(
+            {
+                "epoch": self.epoch,
+                "time": timestamps.iso(self.time),
+                "seconds": _rounded(self.seconds),
+                "steps": {stage: _rounded(self.stages.get(stage)) for stage in STAGES},
+                "input": self.input,
+                "changes": self.changes,
+                "lag": self.lag,
+                "latency": _rounded(self.latency),
+            }
+        )
+
+
+class Profile(PipelineObserver):
+    """Remembers what each of the last epochs took."""
+
+    def __init__(self) -> None:
+        self._epochs: deque[_Epoch] = deque(maxlen=EPOCHS)
+        self._current = _Epoch(0, 0)
+        self._lag: Callable[[], int | None] = lambda: None
+        self._waits = False
+
+    def watch(self, lag: Callable[[], int | None]) -> None:
+        """Ask from now on how many messages wait; called on the threads of readers."""
+        self._lag = lag
+
+    def batch_started(self, epoch: int, rows: int) -> None:
+        """A batch of `rows` messages begins."""
+        self._current = _Epoch(epoch, rows)
+
+    def stage(self, name: str, seconds: float) -> None:
+        """A stage has taken this long; a batch that is evaluated twice repeats some."""
+        stages = self._current.stages
+        stages[name] = stages.get(name, 0.0) + seconds
+
+    def published(
+        self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]
+    ) -> None:
+        """The epoch's transaction is committed."""
+        del rejected
+        self._current.changes = changes
+        if len(latencies):
+            self._current.latency = float(np.median(latencies))
+
+    def waiting(self, reason: str | None) -> None:
+        """While the batch waits for Kafka, nobody else asks Kafka."""
+        self._waits = reason is not None
+
+    def batch_finished(self, epoch: int, seconds: float) -> None:
+        """All durable steps of the batch are done."""
+        del epoch
+        self._current.seconds = seconds
+        self._current.time = time.time_ns() // 1_000_000
+        self._epochs.append(self._current)
+
+    def document(self, query: Mapping[str, str]) -> str:
+        """The last `epochs` epochs in JSON, oldest first; may be called on any thread.
+
+        The lag is measured now, for the last of them.
+        """
+        lag = None if self._waits else self._lag()
+        epochs = list(self._epochs.copy())[-int(query["epochs"]) :]
+        if epochs:
+            epochs[-1].lag = lag
+        texts = [*map(_final, epochs[:-1]), *(each.document() for each in epochs[-1:])]
+        return f'{{"epochs": [{", ".join(texts)}]}}\n'
+
+
+def _final(epoch: _Epoch) -> str:
+    """The JSON of an epoch that is not the last, and does not change any more."""
+    if epoch.text is None:
+        epoch.text = epoch.document()
+    return epoch.text
+
+
+def _rounded(seconds: float | None) -> float | None:
+    """To nanoseconds."""
+    return None if seconds is None else round(seconds, 9)

@@ -1,0 +1,79 @@
+"""`/profile` and `/dead-letters`: what a pipeline remembers of its last epochs.
+
+Invariant: the pipeline's process is asked by one client at a time, and rarely: each answer takes
+time from its batches.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from streamreasoner.server.web.answers import known, whole
+from streamreasoner.server.web.errors import HttpError
+from streamreasoner.server.web.upstream import forwarded
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from streamreasoner.server.pages import Upstream
+
+FRESH_SECONDS: Final = 0.2
+"""How long an answer is given to all who ask the same."""
+MOST_EPOCHS: Final = 256
+EPOCHS: Final = 64
+
+
+class PipelinePages:
+    """The pages of the pipeline beside this server.
+
+    Args:
+        upstream: Where they are; None without a pipeline.
+    """
+
+    def __init__(self, upstream: Upstream | None) -> None:
+        self._upstream = upstream
+        self._asking = anyio.Lock()
+        self._answers: dict[str, tuple[float, Response]] = {}
+
+    async def profile(self, request: Request) -> Response:
+        """What each of the last epochs took.
+
+        Raises:
+            HttpError: A parameter is wrong, or there is no pipeline, or it does not answer.
+        """
+        known(request.query_params, "epochs")
+        epochs = whole(request.query_params, "epochs", EPOCHS, MOST_EPOCHS, 1)
+        return await self._answer(request, f"/profile?epochs={epochs}")
+
+    async def dead_letters(self, request: Request) -> Response:
+        """The last messages that were rejected, with the reason of each.
+
+        Raises:
+            HttpError: A parameter is wrong, or there is no pipeline, or it does not answer.
+        """
+        known(request.query_params)
+        return await self._answer(request, "/dead-letters")
+
+    async def _answer(self, request: Request, page: str) -> Response:
+        if self._upstream is None:
+            raise HttpError(
+                404,
+                "There is no pipeline beside this server, which reads tables only. Ask the server "
+                f"of a running pipeline (server.facts = true) for {request.url.path}.",
+            )
+        async with self._asking:
+            now = time.monotonic()
+            self._answers = {
+                each: (since, answer)
+                for each, (since, answer) in self._answers.items()
+                if now < since + FRESH_SECONDS
+            }
+            if page not in self._answers:
+                answer = await forwarded(request, self._upstream, page)
+                answer.headers["Cache-Control"] = "no-store"
+                self._answers[page] = time.monotonic(), answer
+            return self._answers[page][1]
