@@ -1,13 +1,11 @@
 """A real Prometheus for tests: found on PATH, or unpacked from the distribution's package.
 
-Invariant: nothing is installed. The package is downloaded with private state of apt, unpacked into
-the cache directory, and the server runs as a child process on a free loopback port.
+Invariant: nothing is installed. The server runs as a child process on a free loopback port.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import socket
 import subprocess
@@ -19,8 +17,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-
-from streamreasoner.system import jvm
+from debian_packages import UnavailableError, unpacked
 
 DEADLINE_SECONDS = 300
 
@@ -29,53 +26,14 @@ def binary(name):
     """Path of `prometheus` or `promtool`; the test is skipped, with a reason, if there is none."""
     if path := shutil.which(name):
         return path
-    unpacked = jvm.cache_directory() / "prometheus-package"
-    if not unpacked.is_dir():
-        _download(unpacked)
-    return str(unpacked / "usr" / "bin" / name)
-
-
-def _download(target):
-    missing = [tool for tool in ("apt-get", "dpkg-deb") if shutil.which(tool) is None]
-    if missing:
-        pytest.skip(
-            f"Prometheus is not on PATH, and {', '.join(missing)} are missing to fetch Debian's "
-            "package: install Prometheus (the programs prometheus and promtool)."
-        )
-    scratch = target.with_name(f".{target.name}-{os.getpid()}")
-    for folder in ("state/lists/partial", "cache/archives/partial"):
-        (scratch / folder).mkdir(parents=True, exist_ok=True)
     try:
-        _apt(scratch, "update")
-        _apt(scratch, "download", "prometheus")
-        (package,) = scratch.glob("prometheus_*.deb")
-        subprocess.run(["dpkg-deb", "-x", package, scratch / "root"], check=True)
-        (scratch / "root").rename(target)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _apt(scratch, *command):
-    options = {
-        "Dir::State": scratch / "state",
-        "Dir::State::status": "/var/lib/dpkg/status",
-        "Dir::Cache": scratch / "cache",
-        "APT::Sandbox::User": "root",
-        "Debug::NoLocking": "1",
-    }
-    arguments = [part for key, value in options.items() for part in ("-o", f"{key}={value}")]
-    run = subprocess.run(
-        ["apt-get", "-q", *arguments, *command],
-        cwd=scratch,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if run.returncode != 0:
+        root = unpacked("prometheus", "download", "prometheus")
+    except UnavailableError as error:
         pytest.skip(
-            "Prometheus is not on PATH and Debian's package of it cannot be fetched: install it "
-            f"(the programs prometheus and promtool). apt-get reports: {run.stderr.strip()[-500:]}"
+            f"Prometheus is not on PATH, and {error} Install Prometheus (the programs prometheus "
+            "and promtool)."
         )
+    return str(root / "usr" / "bin" / name)
 
 
 def free_port():
