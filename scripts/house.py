@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 TEXT_NAMES = frozenset({"Makefile", "Dockerfile", "run", "lock", "prerequisites", ".importlinter"})
 TEXT_SUFFIXES = frozenset(
-    {".cfg", ".dl", ".json", ".lark", ".md", ".py", ".sh", ".toml", ".txt", ".yaml", ".yml"}
+    {
+        *(".cfg", ".css", ".dl", ".html", ".js", ".json", ".lark", ".md", ".py", ".sh", ".toml"),
+        *(".txt", ".yaml", ".yml"),
+    }
 )
 SKIPPED_FOLDERS = frozenset({"build", "dist", "__pycache__"})
 # These two spell out what is forbidden.

@@ -17,6 +17,7 @@ from streamreasoner.server.web.measures import Measures
 from streamreasoner.server.web.routes.changes import Changes
 from streamreasoner.server.web.routes.explain import explain
 from streamreasoner.server.web.routes.facts import facts
+from streamreasoner.server.web.routes.page import Page
 from streamreasoner.server.web.routes.pipeline import PipelinePages
 from streamreasoner.server.web.routes.rules import rules
 from streamreasoner.server.web.routes.sparql import Sparql
@@ -63,12 +64,15 @@ class _Paths:
         self._sparql = sparql
         self._upstream = upstream
         self._changes = Changes(followed)
+        self._page = Page()
         self._measures = Measures(followed, beside=upstream is not None)
         self._pages = PipelinePages(upstream)
 
     def routes(self) -> list[Route]:
         """The paths that are answered, with what answers them."""
         paths: dict[str, Endpoint] = {
+            "/": self._file,
+            "/page/{name}": self._file,
             "/facts": self._asked(facts),
             "/explain": self._asked(explain),
             "/rules": self._asked(rules),
@@ -96,6 +100,9 @@ class _Paths:
             return await self._followed.ask(question(request))
 
         return endpoint
+
+    async def _file(self, request: Request) -> Response:
+        return self._page.answer(request)
 
     async def _query(self, request: Request) -> Response:
         return await self._followed.ask(await self._sparql.question(request))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 TEXT: Final = "text/plain; charset=utf-8"
 PROBLEM: Final = "application/problem+json"
 PATHS: Final = (
-    "Paths: /facts, /explain, /sparql, /changes, /rules, /profile, /dead-letters, /metrics, "
+    "Paths: /, /facts, /explain, /sparql, /changes, /rules, /profile, /dead-letters, /metrics, "
     "/healthz, /readyz; see docs/server.md."
 )
 _STATUS: Final[tuple[tuple[type[Exception], int], ...]] = (

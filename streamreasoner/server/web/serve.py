@@ -52,6 +52,7 @@ class Server(uvicorn.Server):
     def __init__(self, server: ServerConfig, served: Served) -> None:
         # What clients send wrongly is theirs to know.
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
+        logging.getLogger("asyncio").setLevel(logging.ERROR)  # a client that went away
         self._followed = FollowedReplica(
             served.tables, served.at, server.question_timeout, server.max_memory
         )

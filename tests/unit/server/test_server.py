@@ -240,7 +240,7 @@ def test_explanations_are_those_of_the_command(port):
         ("/profile", {"epoch": "7"}, 400, "The parameter epoch is unknown here; there is epochs"),
         ("/profile", {}, 404, "There is no pipeline beside this server"),
         ("/dead-letters", {}, 404, "(server.facts = true) for /dead-letters"),
-        ("/sesame", {}, 404, "There is no /sesame. Paths: /facts"),
+        ("/sesame", {}, 404, "There is no /sesame. Paths: /, /facts"),
     ],
 )
 def test_a_mistake_is_answered_with_what_to_do(port, path, query, status, says):
