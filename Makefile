@@ -77,8 +77,9 @@ house: $(DEV_STAMP)
 bench: java $(DEV_STAMP) ## Run the benchmarks and print their tables
 	$(BIN)/python -m benchmarks $(ARGS)
 
-picture: java $(DEV_STAMP) ## Take the README's picture of the demo again
+picture: java $(DEV_STAMP) ## Take the pictures of the demo and of its page again
 	$(BIN)/python scripts/picture.py $(ARGS)
+	$(BIN)/python scripts/screenshots.py
 
 lock: ## Compile the lock files again from pyproject.toml (needs uv)
 	scripts/lock $(ARGS)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from rich.console import ConsoleOptions, RenderableType, RenderResult
 
+    from streamreasoner.demo.page import PageAddress
     from streamreasoner.demo.tally import Totals
     from streamreasoner.demo.university import Change
 
@@ -65,6 +66,11 @@ class Dashboard:
         self._snapshot: Totals | None = None
         self._elapsed = 0.0
         self._live: Live | None = None
+        self._page: PageAddress | None = None
+
+    def page(self, address: PageAddress) -> None:
+        """Record where the page is, which both screens show."""
+        self._page = address
 
     def step(self, what: str, now: float, seconds: float | None = None) -> None:
         """Record a step and how long it took, once it is done; the first one starts drawing."""
@@ -123,6 +129,18 @@ class Dashboard:
         )
         self._live.start(refresh=True)
 
+    def _invitation(self) -> Text:
+        """Where the page is, and a fact to watch there, as links where terminals have them."""
+        if self._page is None:
+            return Text()
+        url, fact = self._page.url, self._page.watched_sentence
+        return Text.assemble(
+            "open ",
+            (url, f"bold cyan link {url}"),
+            " · watch: ",
+            (fact, f"cyan link {self._page.watched}"),
+        )
+
     def _startup_table(self) -> Table:
         table = Table.grid(padding=(0, 1))
         for what, seconds in list(self._steps.items()):
@@ -131,6 +149,7 @@ class Dashboard:
             else:
                 duration = Text(f"{seconds:5.1f} s", style="dim")
                 table.add_row(Text("✓", style="green"), what, duration)
+        table.add_row("", self._invitation(), "")
         return table
 
     def _screen(self, snapshot: Totals) -> Layout:
@@ -163,7 +182,7 @@ class Dashboard:
             f"{self._elapsed:.0f} / {self._duration:.0f} s   epoch [bold]{snapshot.epoch:,}[/]"
             f"   Ctrl-C: compare now",
         )
-        return Panel(head, border_style="cyan")
+        return Panel(head, border_style="cyan", subtitle=self._invitation())
 
     def _totals(self, snapshot: Totals) -> Group:
         table = Table.grid(padding=(0, 2))

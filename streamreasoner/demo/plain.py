@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from streamreasoner.demo.page import PageAddress
     from streamreasoner.demo.tally import Totals
     from streamreasoner.demo.verdict import StateComparison
 
@@ -97,6 +98,11 @@ class PlainView:
             seconds: How long the step took; None when it starts.
         """
         self._print(f"{now:6.1f} s  {what}{' ...' if seconds is None else f': {seconds:.1f} s'}")
+
+    def page(self, address: PageAddress) -> None:
+        """Print where the page is, and a fact to watch there."""
+        self._print(f"          Open {address.url} while it runs. A fact to watch:")
+        self._print(f"          {address.watched}")
 
     def stream(self) -> None:
         """Begin a new paragraph."""

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from streamreasoner import app, config
+from streamreasoner.demo.page import choose_address
 from streamreasoner.demo.plain import summary_lines, verdict_lines
 from streamreasoner.demo.stream import Stream, background, change
 from streamreasoner.demo.tally import Tally
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from streamreasoner.config import Config
+    from streamreasoner.demo.page import PageAddress
     from streamreasoner.demo.stream import Options, View
 
 _RULES = "rho-df"
@@ -62,11 +64,13 @@ def run(options: Options, view: View) -> bool:
 def _run(options: Options, view: View, directory: Path, stack: ExitStack) -> bool:
     compiled = background("kernels", partial(_compile, view))
     server = Broker(directory / "kafka")
-    settings = _start_broker(view, stack, server, directory)
+    page = choose_address()
+    settings = _start_broker(view, stack, server, directory, page)
     tally = Tally()
     with _step(view, "Pipeline: Spark and its Kafka connector, tables, query"):
         pipeline = stack.enter_context(app.pipeline(settings, tally))
         compiled.result()
+    view.page(page)
     tally.reasoner = pipeline.reasoner
     stream = stack.enter_context(Stream(options, settings.kafka, server, pipeline, tally, view))
     with _step(view, "The university opens: first derived changes"):
@@ -124,7 +128,9 @@ def _compile(view: View) -> None:
         warmup.prepare(load_program(_RULES))
 
 
-def _start_broker(view: View, stack: ExitStack, server: Broker, directory: Path) -> Config:
+def _start_broker(
+    view: View, stack: ExitStack, server: Broker, directory: Path, page: PageAddress
+) -> Config:
     download = "" if broker.is_downloaded() else "downloaded once, then "
     with _step(view, f"Kafka: {download}a broker on this machine"):
         stack.enter_context(server)
@@ -135,7 +141,8 @@ def _start_broker(view: View, stack: ExitStack, server: Broker, directory: Path)
             "output_topic": "derived",
         },
         "rules": {"program": _RULES},
-        "server": {"port": 0},
+        "server": {"port": page.port, "facts": True},
+        "log": {"level": "error"},  # the server's process would write on the screen
         "state": {"directory": str(directory / "pipeline")},
     }
     # The demo ignores the environment, whose variables are meant for other pipelines.

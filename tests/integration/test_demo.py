@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from serving import ask
 
 
 def demo(*arguments, directory):
@@ -52,16 +53,23 @@ def test_the_demo_ends_with_an_equal_closure(tmp_path):
 
 @pytest.mark.usefixtures("joined_jvm")
 def test_an_interrupted_stream_is_compared(tmp_path):
-    """A signal after a retraction of the schema ends the stream, and the comparison follows."""
+    """A signal after a retraction of the schema ends the stream, and the comparison follows.
+
+    Until then the page is where the demo says.
+    """
     process = demo("--duration", "600", "--rate", "60", "--seed", "7", directory=tmp_path)
     retraction = re.compile(r" +schema: \w+ sub\w+Of \w+ \w+: [\d,]+ derived facts go")
+    page, titles = re.compile(r" +Open http://127\.0\.0\.1:(\d+)/ while it runs"), []
     for line in process.stdout:
+        if found := page.match(line):
+            titles += re.findall(r"<title>(.*)</title>", ask(int(found[1]), "/").body)
         if retraction.match(line):
             process.terminate()
             break
     out, err = process.communicate(timeout=900)
 
     assert err == ""
+    assert titles == ["streamreasoner"]
     assert "Interrupted after" in out
     assert "equal to the evaluation from scratch" in out
     assert process.returncode == 0
