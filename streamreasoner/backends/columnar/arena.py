@@ -95,10 +95,14 @@ class Arena:
         indexes = np.zeros(tables.groupings + 1, np.int64)
         for grouping, index in self._indexes.items():
             indexes[grouping] = index.address
+        filled = np.zeros(tables.groupings + 1, np.int64)
+        known = self._arrays.get(layout.FILLED, filled)
+        filled[: len(known)] = known
         self._arrays |= tables.columns
         self._arrays[layout.INITIAL_HEADS] = np.zeros(tables.strata, np.int32)
         self._arrays[layout.INDEXES] = indexes
-        for column in (layout.INITIAL_HEADS, layout.INDEXES, *tables.columns):
+        self._arrays[layout.FILLED] = filled
+        for column in (layout.INITIAL_HEADS, layout.INDEXES, layout.FILLED, *tables.columns):
             self.table[column] = self._arrays[column].ctypes.data
         self.tables = tables
         self.scalars[layout.STRATA] = tables.strata

@@ -197,6 +197,9 @@ class Classes:
                 f" most {layout.MAX_RECORD - (links + 1) // 2} are supported. Split the predicate."
             )
         self._satisfied[predicate][len(self.rows)] = satisfied
+        driven: dict[int, list[int]] = defaultdict(list)
+        for stratum, plan in applying(self._driven):
+            driven[stratum].append(plan)
         self.rows.append(
             [
                 queries.relations[predicate],
@@ -210,12 +213,10 @@ class Classes:
                 queries.reductions.get(predicate, 0),
                 next(iter(applying(self._old_heads)), 0),
                 int(predicate in queries.hidden),
+                max(driven, default=0),
             ]
         )
         self.memberships.extend(members)
-        driven: dict[int, list[int]] = defaultdict(list)
-        for stratum, plan in applying(self._driven):
-            driven[stratum].append(plan)
         for stratum in range(queries.strata):
             plans = driven.get(stratum, ())
             self.dispatch.extend((len(self.dispatched), len(plans)))

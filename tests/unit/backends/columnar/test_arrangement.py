@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from unit.backends.columnar.memory import DENSE, FEW, REGIMES, SPARSE, Memory
 
 from streamreasoner.backends.columnar.kernels.records import arrangement, layout
+from streamreasoner.plan.algebra import Arrangement
 
 # Joined by one argument, through an array by id; or by several, through the table of groups.
 JOINED = {
@@ -47,8 +48,14 @@ class Groups:
                 self.lists[place].remove(each)
 
     def check(self):
-        """Memory holds these lists, and no record of an empty group."""
+        """Memory holds these lists, and no record of an empty group; joins read their indexes."""
+        filled = self.memory.state.column(layout.FILLED)
+        joined = {
+            n for a, n in self.memory.numbering.groupings.items() if isinstance(a, Arrangement)
+        }
+        joined &= set(self.memory.state.tables.indexed)
         for (number, key), expected in self.lists.items():
+            assert filled[number] or not expected or number not in joined
             assert self.memory.members(number, key) == expected
             assert (self.memory.first(number, key)[1] == 0) or expected
         indexed = self.memory.state.tables.indexed

@@ -83,6 +83,8 @@ def test_a_class_says_what_all_queries_say_of_its_facts(ids, data):
         assert (row[layout.CLASS_LATTICE] > 0) == (fact[0] == "f")
         assert row[layout.CLASS_REDUCTION] == asked.reductions.get(fact[0], 0)
         assert row[layout.CLASS_HIDDEN] == (fact[0] in asked.hidden)
+        readers = [where for *query, (where, _) in asked.driven if matches(fact, query)]
+        assert row[layout.CLASS_LAST_READER] == max(readers, default=0)
         assert dispatched(classes, number) == {
             stratum: [
                 plan

@@ -81,7 +81,7 @@ def apply_deltas(
     dispatch = int32_column(table[layout.DISPATCH])
     dispatched = int32_column(table[layout.DISPATCHED])
     plans = int32_column(table[layout.PLANS])
-    indexes = int64_column(table[layout.INDEXES])
+    filled = int64_column(table[layout.FILLED])
     for i in range(start, stop):
         fact = deltas[i] & LOW
         header = words[2 * fact]
@@ -94,9 +94,13 @@ def apply_deltas(
             probed = plans[p + layout.PLAN_PROBE]
             match = 0
             if probed != 0:
+                # Most programs have rules without facts for them: no index is read for those.
+                index = filled[probed - 1]
+                if index == 0:
+                    continue
                 key = plans[p + layout.PLAN_PROBE_KEY]
                 term = ~key if key < 0 else words[2 * fact + layout.CELLS + key]
-                match = int32_column(indexes[probed - 1])[term]
+                match = int32_column(index)[term]
                 if match == 0:
                     continue
             if plans[p + layout.PLAN_PROBE_HEAD] < 0:

@@ -171,6 +171,7 @@ def arrange(table: layout.Int64s, fact: int) -> int:
     # Create all groups first: if the arena is full, the fact must be in none of them.
     first = classes[row + layout.CLASS_MEMBERSHIPS]
     indexes = int64_column(table[layout.INDEXES])
+    filled = int64_column(table[layout.FILLED])
     for i in range(classes[row + layout.CLASS_LINK_COUNT]):
         if indexes[memberships[first + i]] == 0:
             group = ensure_group(table, memberships[first + i], fact, 0)
@@ -181,6 +182,7 @@ def arrange(table: layout.Int64s, fact: int) -> int:
         arrangement = memberships[first + i]
         index = indexes[arrangement]
         if index != 0:
+            filled[arrangement] = index
             at = _index_id(table, arrangement, fact)
             _prepend(table, fact, arrangement, link + 2 * i, int32_column(index), at)
         else:

@@ -74,12 +74,13 @@ def prefetch_slot(table: layout.Int64s, tag: int) -> None:
 
 @inlined
 def prefetch_record(table: layout.Int64s, tag: int) -> None:
-    """Prefetch the record that the first slot of *tag* refers to."""
+    """Prefetch the record that the first slot of *tag* refers to, unless it has another tag."""
     scalars = int64_column(table[layout.SCALARS])
     slot = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])[
         tag & scalars[layout.FACT_MASK]
     ]
-    prefetch(table[layout.ARENA] + 8 * (slot & LOW))
+    if (slot >> 32) & LOW == tag:
+        prefetch(table[layout.ARENA] + 8 * (slot & LOW))
 
 
 @inlined

@@ -61,7 +61,8 @@ CALL = 31  # address of the Python function that evaluates it
 INDEXES = 32  # int64 by grouping: address of its index, 0 if it has group records
 JOURNAL_NEXT = 33  # int32: number + 1 of the next fact in the journal of the same class, or 0
 CLASS_JOURNALED = 34  # int32 by class: number + 1 of its first and last fact in the journal, or 0
-ADDRESSES = 35
+FILLED = 35  # int64 by grouping: address of its index, 0 as long as no fact was arranged by it
+ADDRESSES = 36
 
 # Mask, buffer and count of a table are consecutive: `slots.insert` relies on it.
 # Scalars -----------------------------------------------------------------------------------------
@@ -169,7 +170,8 @@ CLASS_LATTICE_CELL, CLASS_LATTICE_SIGN = range(8, 10)  # cell to compare; 1 for 
 CLASS_REDUCTION = 10  # the reduction over its facts + 1, or 0
 CLASS_OLD_STRATUM = 11  # its stratum in the previous program
 CLASS_HIDDEN = 12  # 1 if lowering added its predicate
-CLASS_WIDTH = 13
+CLASS_LAST_READER = 13  # the last stratum with plans that its facts drive
+CLASS_WIDTH = 14
 
 # By grouping: offset of its key in OPERANDS, length of the key, and its reduction + 1, or 0
 ARRANGEMENT_KEY, ARRANGEMENT_KEY_COUNT, ARRANGEMENT_REDUCTION = range(3)

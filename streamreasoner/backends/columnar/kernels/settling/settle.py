@@ -45,14 +45,19 @@ def enter(table: layout.Int64s, stratum: int) -> None:
 def _list_by_class(table: layout.Int64s) -> None:
     """Append the facts journaled since the last stratum to the lists by class.
 
-    Each stratum then reads only the classes its plans need, instead of the whole journal.
+    Each stratum then reads only the classes its plans need, instead of the whole journal. Facts
+    that neither this stratum nor a later one reads are left out.
     """
     scalars = int64_column(table[layout.SCALARS])
     journal = int64_column(table[layout.JOURNAL_FACTS])
     following = int32_column(table[layout.JOURNAL_NEXT])
     ends = int32_column(table[layout.CLASS_JOURNALED])
+    classes = int32_column(table[layout.CLASSES])
     for i in range(scalars[layout.LISTED], scalars[layout.JOURNALED_FACTS]):
         kind = (journal[i] >> layout.JOURNAL_CLASS_SHIFT) & layout.CLASS_BITS
+        last_reader = classes[kind * layout.CLASS_WIDTH + layout.CLASS_LAST_READER]
+        if last_reader < scalars[layout.STRATUM]:
+            continue
         last = ends[2 * kind + 1]
         if last == 0:
             ends[2 * kind] = i + 1
