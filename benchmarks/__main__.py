@@ -27,6 +27,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "queries": ("--scale", "1", "--rounds", "1"),
     "kernel": ("--scale", "1"),
     "owl_rl": ("--scale", "1", "--properties", "60"),
+    "negation": ("--classes", "500", "--things", "500"),
     "growth": ("--scales", "1", "--largest", "10000"),
     "graphs": ("--edges", "5000", "--updates", "50"),
     "program_graphs": ("--scale", "0.01", "--procedures", "500"),

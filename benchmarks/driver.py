@@ -7,7 +7,8 @@ from __future__ import annotations
 import hashlib
 import mmap
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from benchmarks.peers.case import integers, numbers
 from streamreasoner.backends.columnar.backend import ColumnarBackend
 from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.engine.circular import check_order
 from streamreasoner.engine.fixpoint import fixpoints
 from streamreasoner.engine.input.given import with_copies
 from streamreasoner.engine.updates import Updates
@@ -71,6 +73,9 @@ class Kernel:
         self._dictionary = dictionary
         self._plan = lower(program)
         self._backend = ColumnarBackend(self._plan, dictionary, Values(dictionary))
+        self._check_order = partial(
+            check_order, program=self._plan, backend=self._backend, dictionary=dictionary
+        )
         self.stated = [
             updates(
                 fact.predicate,
@@ -78,6 +83,13 @@ class Kernel:
                 1,
             )
             for fact in program.facts
+        ]
+        self.stated += [
+            replace(
+                updates(each.predicate, [[*map(dictionary.intern, each.terms)]], 1),
+                iteration=each.iteration,
+            )
+            for each in self._plan.stated
         ]
 
     def load(self, batches: Iterable[Updates]) -> float:
@@ -96,13 +108,17 @@ class Kernel:
         """Make the epoch final."""
         self._backend.commit(0)
 
+    def rollback(self) -> None:
+        """Undo an epoch that failed."""
+        self._backend.rollback()
+
     def settle(self, batches: Iterable[Updates]) -> None:
         """Run an epoch up to its closure, with all multiplicities."""
         every = (*self.stated, *batches)
         for batch in with_copies(every, self._plan.given, self._dictionary.intern):
             self._backend.add(batch)
         self.stated = []
-        fixpoints(self._backend, self._plan, LIMIT)
+        fixpoints(self._backend, self._plan, LIMIT, self._check_order)
 
     def populate(self, other: Kernel) -> None:
         """Make the system allocate as much memory as the state of another kernel uses."""

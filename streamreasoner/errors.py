@@ -9,6 +9,7 @@ StreamReasonerError
 │   ├── StateFullError   memory, or a backend's address space, is exhausted
 │   ├── OutOfIdsError    the dictionary has as many terms as there are ids
 │   ├── RecursionLimitError
+│   ├── CircularNegationError  facts of the schema make a negation depend on itself
 │   └── MultiplicityOverflowError
 ├── QueryError           a query asks for what is not supported
 ├── StateError           tables, checkpoint and topics cannot be reconciled by replay
@@ -76,6 +77,10 @@ class OutOfIdsError(EngineError):
 
 class RecursionLimitError(EngineError):
     """A fixpoint needed more iterations than `recursion_limit` allows."""
+
+
+class CircularNegationError(EngineError):
+    """Facts of the schema make a negation depend on itself; the message has the cycle."""
 
 
 class MultiplicityOverflowError(EngineError):

@@ -13,6 +13,7 @@ from laws import test_order_is_irrelevant as order
 from laws import test_overflow_has_no_value as overflow
 from laws import test_retraction_leaves_nothing as retraction
 from laws import test_rules_change as rules
+from laws import test_schema_decides_negation as schema
 from laws import test_sources_edit_sets as sets
 from laws import test_sources_replace_by_key as keys
 
@@ -37,6 +38,7 @@ LAWS = (
     keys.test_a_restored_reasoner_knows_the_values,
     overflow.test_a_result_out_of_range_has_no_value,
     rules.test_trace_is_that_of_the_current_rules,
+    schema.test_the_state_is_the_perfect_model_of_the_instances,
 )
 
 # Examples that exceed it are rejected after running, each iteration slower than the one before.

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from streamreasoner.engine.ports import Backend
     from streamreasoner.explain import Explanation, Limits
     from streamreasoner.lang.ast import Atom
-    from streamreasoner.plan.program_plan import InputSources, ProgramPlan
+    from streamreasoner.plan.program_plan import InputSources, ProgramPlan, Stated
     from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.program.constraints import Constraint
     from streamreasoner.query.sparql.facts import FactsOfEpoch
@@ -123,11 +123,14 @@ class Reasoner:
         self.dictionary = store.dictionary
         self._known = plan.arities
         self._constraints = known_constraints.union(program.constraints)
-        facts = tuple(self._rows(fact.predicate, [_terms(fact)]) for fact in program.facts)
-        intern = self.dictionary.intern
-        registers = Registers(plan.expiries, intern)
+        self._stated = plan.stated
+        facts = (
+            *(self._rows(fact.predicate, [_terms(fact)]) for fact in program.facts),
+            *(self._stated_rows(each, 1) for each in plan.stated),
+        )
+        registers = Registers(plan.expiries, self.dictionary.intern)
         self.engine = Engine(
-            store.backend(plan), plan, recursion_limit, facts, registers, intern=intern
+            store.backend(plan), plan, recursion_limit, facts, registers, dictionary=self.dictionary
         )
         self._lateness = allowed_lateness // timedelta(milliseconds=1)
         self._epoch = 0
@@ -343,7 +346,7 @@ class Reasoner:
         plan, facts = self._change_to(program)
         result = self.engine.apply(epoch, chain(facts, updates), plan, frontier)
         self._asked = None
-        self.program = program
+        self.program, self._stated = program, plan.stated
         self._known = {**self._known, **plan.arities}
         self._constraints = self._constraints.union(program.constraints)
         return result
@@ -500,6 +503,9 @@ class Reasoner:
             for difference, sign in ((after - before, 1), (before - after, -1))
             for fact, count in difference.items()
         ]
+        old, new = dict.fromkeys(self._stated), dict.fromkeys(plan.stated)
+        facts += (self._stated_rows(each, 1) for each in new if each not in old)
+        facts += (self._stated_rows(each, -1) for each in old if each not in new)
         return plan, facts
 
     def _apply(self, updates: Sequence[Updates]) -> Diff:
@@ -537,6 +543,10 @@ class Reasoner:
             encoded = self._rows(predicate, [row[1] for row in rows], [row[2] for row in rows])
             times = np.array([row[3] for row in rows], np.int64) if is_timed else None
             yield replace(encoded, times=times)
+
+    def _stated_rows(self, fact: Stated, sign: int) -> Updates:
+        rows = self._rows(fact.predicate, [[*fact.terms]], [sign])
+        return replace(rows, iteration=fact.iteration)
 
     def _rows(
         self,

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from streamreasoner.engine.change import change_program
+from streamreasoner.engine.circular import check_order
 from streamreasoner.engine.fixpoint import fixpoints
 from streamreasoner.engine.input.given import copies_after_change, with_copies
 from streamreasoner.engine.input.registers import NO_FRONTIER, NO_REGISTERS
 from streamreasoner.engine.input.sets import edit_sets
 from streamreasoner.engine.input.upserts import replace_by_key
 from streamreasoner.engine.ports import LAST_ITERATION
+from streamreasoner.rdf.dictionary import Dictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from streamreasoner.engine.ports import Backend, EpochChanges, Selection, Statistics
     from streamreasoner.engine.updates import Changes, TraceRows, Updates
     from streamreasoner.plan.program_plan import ProgramPlan
+    from streamreasoner.rdf.dictionary import TermDictionary
 
 DEFAULT_RECURSION_LIMIT = 1_000_000
 
@@ -65,7 +69,8 @@ class Engine:
         recursion_limit: Iterations after which a stratum counts as not converging.
         facts: The facts that the program states; added in the very first epoch.
         registers: The facts that expire.
-        intern: Id of a constant; needed if the plan has patterns of given facts.
+        dictionary: Terms and ids, for rules that read asserted facts, or negate what the schema
+            decides.
     """
 
     def __init__(
@@ -76,14 +81,14 @@ class Engine:
         facts: tuple[Updates, ...] = (),
         registers: Registers = NO_REGISTERS,
         *,
-        intern: Callable[[str], int] = len,
+        dictionary: TermDictionary | None = None,
     ) -> None:
         self._backend = backend
         self._plan = plan
         self._recursion_limit = recursion_limit
         self._facts = facts
         self._registers = registers
-        self._intern = intern
+        self._dictionary = Dictionary() if dictionary is None else dictionary
         self._frontier = NO_FRONTIER
         self._taken = 0
 
@@ -187,13 +192,18 @@ class Engine:
         try:
             copies: list[Updates] = []
             if plan is not None:
-                copies = copies_after_change(program, plan, self._intern, self._backend)
+                copies = copies_after_change(program, plan, self._dictionary.intern, self._backend)
                 program = change_program(self._backend, program, plan)
             for batch in copies:
                 self._backend.add(batch)
-            for batch in with_copies(chain(self._facts, updates), program.given, self._intern):
+            for batch in with_copies(
+                chain(self._facts, updates), program.given, self._dictionary.intern
+            ):
                 self._backend.add(batch)
-            iterations = fixpoints(self._backend, program, self._recursion_limit)
+            check = partial(
+                check_order, program=program, backend=self._backend, dictionary=self._dictionary
+            )
+            iterations = fixpoints(self._backend, program, self._recursion_limit, check)
             return program, iterations, self._backend.changes()
         except BaseException:
             self._backend.rollback()

@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamreasoner.errors import RecursionLimitError
-from streamreasoner.plan.program_plan import StratumPlan
+from streamreasoner.plan.program_plan import SEGMENT, StratumPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from streamreasoner.analysis.strata.guards import Guarded
     from streamreasoner.engine.ports import Backend
     from streamreasoner.plan.program_plan import ProgramPlan
 
@@ -20,52 +21,74 @@ INPUT = StratumPlan(())
 """Stratum 0: facts that no head derives."""
 
 
-def fixpoints(backend: Backend, program: ProgramPlan, recursion_limit: int) -> int:
+def fixpoints(
+    backend: Backend,
+    program: ProgramPlan,
+    recursion_limit: int,
+    check_order: Callable[[Guarded], None],
+) -> int:
     """Bring all strata up to date, in order; returns the number of iterations touched.
 
     Raises:
         RecursionLimitError: A stratum has not converged after *recursion_limit* iterations.
+        CircularNegationError: *check_order* found a cycle.
     """
     return sum(
-        fixpoint(backend, number, stratum, recursion_limit, program.places)
-        for number, stratum in enumerate((INPUT, *program.strata))
+        fixpoint(backend, program, number, recursion_limit, check_order)
+        for number in range(len(program.strata) + 1)
     )
 
 
 def fixpoint(
-    backend: Backend, number: int, stratum: StratumPlan, recursion_limit: int, places: Sequence[str]
+    backend: Backend,
+    program: ProgramPlan,
+    number: int,
+    recursion_limit: int,
+    check_order: Callable[[Guarded], None],
 ) -> int:
     """Bring a stratum up to date with the epoch's input and the strata before it.
 
     Args:
         backend: Holds the trace.
-        number: Number of the stratum.
-        stratum: Its plan. Its reductions read lower strata alone, so each runs once.
+        program: The program.
+        number: Number of the stratum. Its reductions read lower strata alone, so each runs once.
         recursion_limit: Iterations after which the stratum counts as not converging.
-        places: Where the program's rules are, for messages.
+        check_order: Called when the schema has decided the order of negation in the stratum, before
+            any rule that waits derives; raises CircularNegationError if there is none.
 
     Returns:
         The number of iterations touched.
 
     Raises:
-        RecursionLimitError: The stratum has not converged after *recursion_limit* iterations.
+        RecursionLimitError: The stratum has not converged after *recursion_limit* iterations, or a
+            segment of it.
+        CircularNegationError: *check_order* found a cycle.
     """
+    stratum = program.strata[number - 1] if number else INPUT
     backend.enter(number)
     for reduction in stratum.reductions:
         backend.reduce(reduction)
+    undecided = stratum.guarded
+    limit = recursion_limit if undecided is None else min(recursion_limit, SEGMENT - 2)
     touched, iteration = 0, backend.next_touched(-1)
-    while iteration >= 0:
-        if iteration > recursion_limit:
+    while True:
+        if undecided is not None and not 0 <= iteration < SEGMENT:
+            check_order(undecided)
+            undecided = None
+        if iteration < 0:
+            return touched
+        # After a change of program, facts of former segments may leave any stratum.
+        if (iteration % SEGMENT if limit < SEGMENT else iteration) > limit:
+            derives = _derives(stratum, program.places)
             raise RecursionLimitError(
-                f"Stratum {number}, which derives {_derives(stratum, places)}, has not converged "
-                f"after {recursion_limit} iterations. Check it for rules that create terms without "
+                f"Stratum {number}, which derives {derives}, has not converged "
+                f"after {limit} iterations. Check it for rules that create terms without "
                 "end, or raise `recursion_limit`. The epoch was rolled back."
             )
         if backend.settle(iteration):
             backend.derive(iteration)
         iteration = backend.next_touched(iteration)
         touched += 1
-    return touched
 
 
 def _derives(stratum: StratumPlan, places: Sequence[str]) -> str:

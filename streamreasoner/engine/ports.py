@@ -94,7 +94,7 @@ class Backend(Protocol):
     """
 
     def add(self, updates: Updates) -> None:
-        """Add asserted multiplicities, at iteration 0 of the stratum each fact belongs to."""
+        """Add multiplicities to facts, mostly asserted ones, in the stratum each belongs to."""
         ...
 
     def migrate(self, change: ProgramChange) -> None:
@@ -128,6 +128,14 @@ class Backend(Protocol):
         """The first iteration after *after* to settle, or -1 if the stratum is done.
 
         It has touched facts, or it is iteration 0 and the changes of lower strata are its deltas.
+        """
+        ...
+
+    def present(self, predicate: str, bound: Mapping[int, int]) -> NDArray[np.int32]:
+        """The present facts with these ids at these positions, as the epoch has settled so far.
+
+        Returns:
+            int32 of shape (n, arity), in no particular order.
         """
         ...
 

@@ -31,6 +31,7 @@ class Updates:
         source: The source that these updates are of, if the state keeps it apart; else empty.
         order: Places in the input, ascending, int64 of shape (n,); None if they have none. Those of
             a source have one.
+        iteration: That they are added at; only facts that a program states have another than 0.
     """
 
     predicate: str
@@ -39,6 +40,7 @@ class Updates:
     times: NDArray[np.int64] | None = None
     source: str = ""
     order: NDArray[np.int64] | None = None
+    iteration: int = 0
 
     def __post_init__(self) -> None:
         others = (column for column in (self.times, self.order) if column is not None)

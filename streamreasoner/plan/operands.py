@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from collections.abc import Set as AbstractSet
 
     from streamreasoner.values.comparison import Operator
@@ -67,6 +68,13 @@ class Pattern:
             (position, argument.term)
             for position, argument in enumerate(self.arguments)
             if isinstance(argument, Value)
+        )
+
+    def fits(self, predicate: str, constants: Iterable[tuple[int, str]]) -> bool:
+        """Whether facts of a predicate that have these constants, by position, may match."""
+        expected = dict(self.constants)
+        return predicate == self.predicate and all(
+            expected.get(position, term) == term for position, term in constants
         )
 
     def bound_positions(self, columns: AbstractSet[str]) -> tuple[int, ...]:

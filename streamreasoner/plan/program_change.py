@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from streamreasoner.plan.operands import Pattern
     from streamreasoner.plan.program_plan import Lattice, ProgramPlan, Reduction, RulePlan
 
 _Shape: TypeAlias = tuple[str, tuple[tuple[int, str], ...]]
@@ -79,9 +78,7 @@ def _rules(plan: ProgramPlan) -> dict[_Key, list[tuple[int, RulePlan]]]:
         heads = frozenset((head.predicate, head.constants) for head in stratum.heads)
         for rule in stratum.rules:
             patterns = rule.tree.patterns
-            read = frozenset(
-                head for head in heads for pattern in patterns if _unify(head, pattern)
-            )
+            read = frozenset(head for head in heads for pattern in patterns if pattern.fits(*head))
             rules[rule.tree.parts, read].append((number, rule))
     return rules
 
@@ -94,11 +91,3 @@ def _surplus(
     for key, items in rules.items():
         for stratum, rule in items[len(others.get(key, ())) :]:
             yield FullEvaluation(sign, stratum, rule)
-
-
-def _unify(head: _Shape, pattern: Pattern) -> bool:
-    predicate, constants = head
-    if predicate != pattern.predicate:
-        return False
-    expected = dict(pattern.constants)
-    return all(expected.get(position, term) == term for position, term in constants)

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from streamreasoner.lang.ast import GIVEN
 from streamreasoner.plan import algebra
-from streamreasoner.plan.operands import Comparison, Pattern, Test
+from streamreasoner.plan.operands import Column, Comparison, Pattern, Test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from streamreasoner.analysis.strata.guards import Guarded
+    from streamreasoner.lang.ast import Rule
 
 Step: TypeAlias = algebra.Join | algebra.Antijoin | algebra.Select | algebra.Extend
 """What a delta plan does with the rows of its delta."""
@@ -166,6 +169,11 @@ def keys_of(source: str) -> str:
     return f"upsert@{source}"
 
 
+def is_visible(predicate: str) -> bool:
+    """Whether a name is that of a predicate of a program, not of one that lowering added."""
+    return _VISIBLE.fullmatch(predicate) is not None
+
+
 def has_times(predicate: str) -> bool:
     """Whether the multiplicities of a predicate are times."""
     return predicate.startswith(("asserted@", "retracted@"))
@@ -207,16 +215,25 @@ class InputSources:
 
 NO_SOURCES = InputSources()
 """Of multisets only."""
+SEGMENT = 1 << 20
+"""Iterations between the barriers of a stratum whose negation the schema decides."""
 _VISIBLE = re.compile(r"[^#@\[]*")
 """Names without the characters that the names of hidden predicates have."""
 
 
 @dataclass(frozen=True, slots=True)
 class StratumPlan:
-    """The plans of mutually dependent rules, and the patterns of the facts they derive."""
+    """The plans of mutually dependent rules, and the patterns of the facts they derive.
+
+    Attributes:
+        rules: The rules.
+        reductions: The aggregates of lower strata that derive facts of this one.
+        guarded: How the schema decides the negation inside the stratum, if there is any.
+    """
 
     rules: tuple[RulePlan, ...]
     reductions: tuple[Reduction, ...] = ()
+    guarded: Guarded | None = field(default=None, compare=False)
 
     @property
     def plans(self) -> tuple[DeltaPlan, ...]:
@@ -229,7 +246,29 @@ class StratumPlan:
         return (
             *(rule.tree.head for rule in self.rules),
             *(reduction.head for reduction in self.reductions),
+            *self.barriers,
         )
+
+    @property
+    def barriers(self) -> tuple[Pattern, ...]:
+        """The pattern of the facts that begin the later segments, if there are any."""
+        names = {each.predicate for each in self.guarded.barriers} if self.guarded else ()
+        return tuple(Pattern(name, (Column("k"), Column("n"))) for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A fact of a hidden predicate that a program begins with.
+
+    Attributes:
+        predicate: Its predicate.
+        terms: Its arguments.
+        iteration: The iteration that it is added at.
+    """
+
+    predicate: str
+    terms: tuple[str, ...]
+    iteration: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +284,9 @@ class ProgramPlan:
         expiries: Asserted facts that leave by themselves; a fact matches at most one.
         sources: The sources of input that the state keeps apart.
         given: Facts whose asserted part is read by itself, selected by the patterns' constants.
+        stated: Facts of hidden predicates that the program begins with.
+        rules: The rules in normal form, for messages.
+        prefixes: Prefixes to print their IRIs with.
     """
 
     arities: dict[str, int]
@@ -255,6 +297,9 @@ class ProgramPlan:
     expiries: tuple[Expiry, ...] = ()
     sources: InputSources = NO_SOURCES
     given: tuple[Pattern, ...] = ()
+    stated: tuple[Stated, ...] = ()
+    rules: tuple[Rule, ...] = field(default=(), compare=False)
+    prefixes: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def with_sources(self, sources: InputSources, known: Mapping[str, int]) -> ProgramPlan:
         """The same plan for input of sources.
@@ -264,7 +309,7 @@ class ProgramPlan:
             known: Arity of every predicate of earlier programs, hidden ones included: the state
                 may have facts of them that a source has asserted.
         """
-        visible = {name: arity for name, arity in known.items() if _VISIBLE.fullmatch(name)}
+        visible = {name: arity for name, arity in known.items() if is_visible(name)}
         visible |= {name: arity for name, arity in self.arities.items() if name not in self.hidden}
         asserted = {
             asserted_by(source, predicate): arity

@@ -223,11 +223,12 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
     errors += (item for find in CHECKS_OF_ALL for item in find(programs))
     parts = [part for program in programs for rule in program.rules for part in normal_form(rule)]
     rules = tuple(part for part in parts if part.body)
+    facts = tuple(dict.fromkeys(part.head for part in parts if not part.body))
     graph = dependencies(rules)
     # The placeholders of unreadable constants would unify with each other.
     if not unread:
         prefixes = common_prefixes(programs)
-        errors += unstratifiable(rules, graph, prefixes)
+        errors += unstratifiable(rules, graph, prefixes, facts)
         errors += lattice_clashes(rules, prefixes)
         errors += invalid_expiries(programs, prefixes)
     if all(reading.complete for reading in readings) and not expanded.diagnostics:
@@ -242,7 +243,7 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
     return CheckedProgram(
         programs=written,
         rules=rules,
-        facts=tuple(dict.fromkeys(part.head for part in parts if not part.body)),
+        facts=facts,
         arities=MappingProxyType(
             {name: arity for name, arity in used.items() if name not in expanded.arities}
         ),

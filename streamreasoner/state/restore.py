@@ -18,6 +18,7 @@ from streamreasoner.engine.updates import TraceRows
 from streamreasoner.errors import StateError
 from streamreasoner.plan.program_plan import (
     asserted_predicate,
+    is_visible,
     times_asserted,
     times_retracted,
 )
@@ -212,7 +213,7 @@ def asserted(directory: Path, before: int) -> Iterator[Asserted]:
         for number, multiplicity in enumerate(multiplicities.tolist()):
             yield [column[number] for column in columns], multiplicity
 
-    for predicate in sorted(set(map(asserted_predicate, by_predicate))):
+    for predicate in sorted(filter(is_visible, set(map(asserted_predicate, by_predicate)))):
         expiring = set()
         for args, multiplicity in facts(times_asserted(predicate)):
             expiring.add(tuple(args))

@@ -18,8 +18,14 @@ path(?x, ?y) :- edge(?x, ?y) .
 [?x, <http://example.org/q>, ?y] :- [?x, <http://example.org/p>, ?y] .
 within(?x, ?g) :- quad(?x, _, _, ?g) .
 !loop(?x) :- edge(?x, ?x) .
+[?x, ?b, ?y] :- [?x, ?a, ?y], [?a, <http://example.org/under>, ?b] .
+[?x, <http://example.org/may>, ?y] :- path(?x, ?y), not [?x, <http://example.org/mayNot>, _] .
+"""
+CIRCULAR = b"""<http://example.org/may> <http://example.org/under> <http://example.org/mayNot> .
+<http://example.org/may> <http://example.org/under> <http://example.org/can> .
 """
 
+MAY = "<http://example.org/may>"
 S, P, OBJECT = "<http://example.org/s>", "<http://example.org/p>", "<http://example.org/o>"
 
 MALFORMED = {
@@ -131,14 +137,18 @@ def test_malformed_input_goes_to_the_dead_letter_topic(broker, tmp_path):
         # After the others: Spark cannot deliver a batch with the second timestamp.
         late = [(fact("edge", S, time), [("trace-id", b"7")], key, time) for time in TOO_LATE]
         kinds += [(message[:3], Reason.BAD_TIMESTAMP) for message in late]
-        sent += produce(case, late)
+        circular = CIRCULAR, [("content-type", b"application/n-triples")], key
+        kinds += [(circular, Reason.EPOCH_FAILED), None]
+        sent += produce(case, [*late, circular, fact("edge", S, len(MALFORMED))])
         await_published(case, sent)
     assert (
         {changed for changed, *_ in changes(case)}
         == net(changes(case))
         == {
-            ("path", (S, f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>'))
-            for number in range(len(MALFORMED))
+            derived
+            for number in range(len(MALFORMED) + 1)
+            for end in [f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>']
+            for derived in (("path", (S, end)), ("triple", (S, MAY, end)))
         }
     )
     letters = {
@@ -146,7 +156,7 @@ def test_malformed_input_goes_to_the_dead_letter_topic(broker, tmp_path):
         for record in committed(case, case.kafka.dead_letter_topic)
         if (headers := dict(record.headers))
     }
-    assert len(letters) == len(committed(case, case.kafka.dead_letter_topic)) == len(MALFORMED) + 2
+    assert len(letters) == len(committed(case, case.kafka.dead_letter_topic)) == len(MALFORMED) + 3
     for record, kind in zip(sent, kinds, strict=True):
         if kind is None:
             assert (record.partition, record.offset) not in letters
@@ -159,4 +169,7 @@ def test_malformed_input_goes_to_the_dead_letter_topic(broker, tmp_path):
         assert letter.value == value
         assert letter.key == message_key
         assert letter.headers[: len(headers_sent)] == headers_sent
+    (why,) = (h["reason"].decode() for _, h in letters.values() if h["class"] == b"epoch-failed")
+    assert "needs not [_, <http://example.org/mayNot>, _]" in why
+    assert "by [<http://example.org/may>, <http://example.org/under>," in why
     assert {reason for _, reason in MALFORMED.values()} == set(Reason) - CONTROL_REASONS - ELSEWHERE

@@ -40,9 +40,9 @@ class World:
         self._moments = {}
 
     def by_predicate(self):
-        """The facts of the closure by predicate, in the oracle's form."""
+        """The facts that atoms read by predicate, in the oracle's form."""
         facts = defaultdict(list)
-        for predicate, arguments in self.closure:
+        for predicate, arguments in oracle.readable(self.trace):
             facts[predicate].append(arguments)
         return facts
 
@@ -368,7 +368,7 @@ def check_literal(failure, by_predicate):
         pattern = [each.term if isinstance(each, Constant) else ANYTHING for each in part.arguments]
         repeated = [each.name for each in part.arguments if isinstance(each, Variable)]
         if len(set(repeated)) == len(repeated) and not open_expression(part):
-            assert not any(fits(each, pattern) for each in by_predicate[part.predicate])
+            assert not any(fits(each, pattern) for each in by_predicate[part.reads])
     else:
         assert not oracle.holds(part, {}, by_predicate)
         assert bool(failure.facts) == (failure.kind is FailureKind.PRESENT)

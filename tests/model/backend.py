@@ -45,7 +45,7 @@ class ModelBackend:
         """Add asserted multiplicities."""
         check_arity(updates.predicate, updates.args, self.program.plan.arities)
         for fact, multiplicity in _rows(updates, updates.multiplicity):
-            self.state.add(fact, 0, multiplicity)
+            self.state.add(fact, updates.iteration, multiplicity)
 
     def migrate(self, change):
         """Read the state as another program."""
@@ -84,6 +84,15 @@ class ModelBackend:
         if self._lower:
             later.add(0)
         return min((iteration for iteration in later if iteration > after), default=-1)
+
+    def present(self, predicate, bound):
+        """The present facts of a predicate with these ids at these positions."""
+        facts = [
+            fact
+            for fact in self.state.present
+            if fact[0] == predicate and all(fact[1][at] == each for at, each in bound.items())
+        ]
+        return self._args(predicate, facts)
 
     def settle(self, iteration):
         """Set the transitions of the stratum at an iteration; returns the number of deltas."""

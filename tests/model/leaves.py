@@ -56,11 +56,13 @@ class NestedLoops:
         ]
 
     def antijoin(self, scan, left):
-        """Each row as often as its fact is absent."""
-        return [
-            Row(row.ids, row.iteration, row.sign * (1 - sum(transitions.values())))
+        """Each row, less the row with each transition of its fact."""
+        return left + [
+            Row(row.ids, max(row.iteration, iteration), -row.sign * transition)
             for row in left
-            for transitions in [self.seen[scan.age].get(self._fact(scan.pattern, row.ids), {})]
+            for iteration, transition in self.seen[scan.age]
+            .get(self._fact(scan.pattern, row.ids), {})
+            .items()
         ]
 
     def select(self, condition, left):

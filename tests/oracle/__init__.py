@@ -7,10 +7,12 @@ beside docs/semantics.md. `meaning` binds to it what terms, conditions and group
 
 from __future__ import annotations
 
+from oracle.instances import CircularError
 from oracle.program import closure, derivations, derived, evaluate, holds, readable, total
 from oracle.trace import NotConvergingError, Trace
 
 __all__ = [
+    "CircularError",
     "NotConvergingError",
     "Trace",
     "closure",

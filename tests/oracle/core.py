@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
+from oracle.instances import segments
 from oracle.patterns import ANYTHING, combinations, fits
 from oracle.trace import NotConvergingError, Trace
 from streamreasoner.lang.ast import GIVEN, Atom, Negation, Wildcard
@@ -22,16 +23,18 @@ def evaluate(program, facts, meaning, most_iterations):
     given = asserted_part(trace)
     for stratum in program.strata:
         rules = [program.rules[index] for index in stratum]
-        start, before, iteration = Counter(trace.sums), Counter(), 0
-        # The multiplicity at i + 1 is what facts present at i derive minus what those at i - 1 do.
-        while (
-            now := derivations(rules, present(start + before, meaning) | given, meaning)
-        ) != before:
-            iteration += 1
-            if iteration > most_iterations:
-                raise NotConvergingError
-            trace.add(iteration, {fact: now[fact] - before[fact] for fact in now | before})
-            before = now
+        start, before = Counter(trace.sums), Counter()
+        for first, ready in segments(rules, lambda: present(trace.sums, meaning)):
+            iteration = first
+            # At i + 1 is what the facts present at i derive minus what those at i - 1 do.
+            while (
+                now := derivations(ready, present(start + before, meaning) | given, meaning)
+            ) != before:
+                iteration += 1
+                if iteration - first > most_iterations:
+                    raise NotConvergingError
+                trace.add(iteration, {fact: now[fact] - before[fact] for fact in now | before})
+                before = now
     return trace
 
 

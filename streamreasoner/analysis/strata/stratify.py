@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from streamreasoner.analysis.strata.circular import circle
 from streamreasoner.analysis.strata.dependency import Through
-from streamreasoner.lang.ast import ARITIES
+from streamreasoner.analysis.strata.flows import guarded
+from streamreasoner.analysis.strata.guards import MOST_GUARDS, pattern
+from streamreasoner.lang.ast import ARITIES, Atom, Negation
 from streamreasoner.lang.diagnostic import Diagnostic, line_of
-from streamreasoner.lang.normal_form import aggregates
+from streamreasoner.lang.limits import ATOMS
+from streamreasoner.lang.normal_form import aggregates, aggregates_matches
 from streamreasoner.lang.printer import print_literal
 from streamreasoner.values.builtins import MONOTONE_AGGREGATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from streamreasoner.analysis.strata.circular import Circle
     from streamreasoner.analysis.strata.dependency import Dependency
+    from streamreasoner.analysis.strata.guards import Guarded
     from streamreasoner.lang.ast import Rule, Span
 
 _FORBIDDEN = {
     Through.NEGATION: ("SR301", "its own negation", "not "),
     Through.AGGREGATE: ("SR302", "itself through an aggregate", "aggregate over "),
 }
+_BREAK = "break the cycle, or negate what is asserted alone, `not asserted …`"
 
 
 def strata(graph: Sequence[Sequence[Dependency]]) -> tuple[tuple[int, ...], ...]:
@@ -67,17 +75,40 @@ def unstratifiable(
     rules: Sequence[Rule],
     graph: Sequence[Sequence[Dependency]],
     prefixes: Mapping[str, str],
+    facts: Sequence[Atom] = (),
 ) -> Iterator[Diagnostic]:
-    """Report negation and non-monotone aggregates inside a stratum, with the cycle."""
-    stratum = {rule: index for index, members in enumerate(strata(graph)) for rule in members}
+    """Report negation and non-monotone aggregates inside a stratum, with the cycle.
+
+    Args:
+        rules: Rules in normal form.
+        graph: The dependencies of each rule.
+        prefixes: Prefixes to print IRIs with.
+        facts: What the program states; it may decide whether negation is circular.
+    """
+    components = strata(graph)
+    stratum = {rule: index for index, members in enumerate(components) for rule in members}
+    by_schema = set()
+    for index, members in enumerate(components):
+        decided = guarded(rules, members, graph)
+        if decided is not None:
+            by_schema.add(index)
+            if (large := _too_large(decided, rules, members)) is not None:
+                yield large
+                continue
+            given = (replace(each, asserted=True) for each in facts)
+            found = circle(decided, rules, (*facts, *given), prefixes)
+            if found is not None:
+                yield _circular(found, rules[found.rule], prefixes)
     for edge in (edge for edges in graph for edge in edges):
         if edge.through not in _FORBIDDEN or stratum[edge.rule] != stratum[edge.on]:
             continue
-        code, how, _ = _FORBIDDEN[edge.through]
         head = rules[edge.rule].head
-        hint = "break the cycle"
-        if edge.through is Through.NEGATION:
-            hint += ", or negate what is asserted alone, `not asserted …`"
+        is_decided = edge.through is Through.NEGATION and stratum[edge.rule] in by_schema
+        # Matches that are aggregated cannot wait: they are complete before the stratum.
+        if is_decided and not aggregates_matches(head):
+            continue
+        code, how, _ = _FORBIDDEN[edge.through]
+        hint = _BREAK if edge.through is Through.NEGATION else "break the cycle"
         is_combined = edge.through is Through.AGGREGATE and any(
             item.function in MONOTONE_AGGREGATES for item in aggregates(head)
         )
@@ -94,6 +125,42 @@ def unstratifiable(
             edge.atom.span,
             f"{hint}: {cycle}",
         )
+
+
+def _too_large(
+    decided: Guarded, rules: Sequence[Rule], members: Sequence[int]
+) -> Diagnostic | None:
+    """Report the first rule that the segments, or the plans, of a stratum have no room for."""
+    hint = "negate what is asserted alone, `not asserted …`, or predicates of your own"
+    seen: set[Atom] = set()
+    for rule in (rules[index] for index in members):
+        negated = [each.atom for each in rule.body if isinstance(each, Negation)]
+        guards = {pattern(each) for each in negated if isinstance(each, Atom)} & {*decided.guards}
+        seen |= guards
+        if len(seen) > MOST_GUARDS:
+            message = (
+                f"rules negate at most {MOST_GUARDS} different predicates and classes that rules"
+                " with variable predicates may derive, and this is the next"
+            )
+            return Diagnostic("SR208", message, rule.span, hint)
+        # Each guard of a body is waited for by one more atom.
+        if len(guards) + len(negated) + len(rule.atoms) > ATOMS:
+            message = f"a body has at most {ATOMS} atoms, of which such negated ones count twice"
+            return Diagnostic("SR208", message, rule.span, hint)
+    return None
+
+
+def _circular(found: Circle, rule: Rule, prefixes: Mapping[str, str]) -> Diagnostic:
+    """Report a cycle at the first negated atom of it."""
+    negated = (each.atom for each in rule.body if isinstance(each, Negation))
+    at = next(each for each in negated if isinstance(each, Atom) and pattern(each) == found.guard)
+    return Diagnostic(
+        "SR301",
+        f"'{print_literal(rule.head, prefixes)}' depends on its own negation, so the program"
+        " cannot be stratified",
+        at.span,
+        f"{_BREAK}: {found.steps}",
+    )
 
 
 def _path(graph: Sequence[Sequence[Dependency]], start: int, goal: int) -> list[Dependency]:

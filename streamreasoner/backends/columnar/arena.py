@@ -23,6 +23,7 @@ ADDRESSABLE_UNITS = _ID_LIMIT
 _LEAST_FACT = 24  # bytes of a record without arguments and links
 _LEAST_ENTRY = 16  # bytes of an entry, and of a group with a key
 _FIRST_TABLE_SIZE = 1 << 12
+_SEGMENTS = 1 << (31 - layout.SEGMENT_BITS)
 
 
 def arena_units() -> int:
@@ -67,6 +68,7 @@ class Arena:
             layout.SCALARS: self.scalars,
             layout.FREE: np.zeros(layout.MAX_RECORD + 1, np.int32),
             layout.SCRATCH: np.zeros(layout.SCRATCH_COUNT, np.int32),
+            layout.TOUCHED_LAST: np.zeros(_SEGMENTS, np.int32),
             layout.ARGUMENTS: builtins.arguments,
             **pending.columns(pending.BATCH),
         }

@@ -71,9 +71,14 @@ class ColumnarBackend:
         self._use(plan)
 
     def add(self, updates: Updates) -> None:
-        """Add asserted multiplicities, at iteration 0 of the stratum each fact belongs to."""
+        """Add multiplicities to facts, mostly asserted ones, in the stratum each belongs to."""
         relation, arity = self._relation(updates.predicate, updates.args)
         cells = np.ascontiguousarray(updates.args, dtype=np.int32).reshape(-1)
+        if updates.iteration:
+            at = np.full(len(updates.multiplicity), updates.iteration, np.int32)
+            table, counts = self._table, updates.multiplicity
+            self._check(pending.add_later(table, relation, arity, cells, at, counts))
+            return
         threads = self._second_thread(len(updates.multiplicity))
         if threads is not None:
             self._check(threads.add(relation, arity, cells, updates.multiplicity))
@@ -133,6 +138,11 @@ class ColumnarBackend:
     def next_touched(self, after: int) -> int:
         """The first iteration after *after* to settle, or -1 if the stratum is done."""
         return settle.next_touched(self._table, after)
+
+    def present(self, predicate: str, bound: Mapping[int, int]) -> NDArray[np.int32]:
+        """The present facts with these ids at these positions, as settled so far."""
+        found = self.select(predicate, bound)
+        return found.args[found.since >= 0]
 
     def changes(self) -> EpochChanges:
         """What the epoch has changed so far."""

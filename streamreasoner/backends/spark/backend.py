@@ -118,14 +118,14 @@ class SparkBackend:
     # Input ---------------------------------------------------------------------------------------
 
     def add(self, updates: Updates) -> None:
-        """Add asserted multiplicities, at iteration 0 of the stratum each fact belongs to."""
+        """Add multiplicities to facts, mostly asserted ones, in the stratum each belongs to."""
         arity = check_arity(updates.predicate, updates.args, self._program.plan.arities)
         rows = len(updates.multiplicity)
         data = {PREDICATE: pa.array([updates.predicate], pa.string()).take(np.zeros(rows, int))}
         for position in range(self._program.width):
             ids = updates.args[:, position] if position < arity else np.zeros(rows)
             data[argument(position)] = pa.array(ids.astype(np.int64))
-        data[ITERATION] = pa.array(np.zeros(rows, np.int32))
+        data[ITERATION] = pa.array(np.full(rows, updates.iteration, np.int32))
         data[MULTIPLICITY] = pa.array(np.ascontiguousarray(updates.multiplicity))
         self._input.append(pa.table(data))
 
@@ -186,6 +186,11 @@ class SparkBackend:
             terms = self._dictionary.terms(known, len(self._dictionary)).to_pylist()
             self._progress.note(purpose, (stratum, after), terms, self._differences.logs)
         return self._differences.next_touched(stratum, after)
+
+    @files.explained
+    def present(self, predicate: str, bound: Mapping[int, int]) -> NDArray[np.int32]:
+        """The present facts with these ids at these positions, as settled so far."""
+        return self._reading.present(predicate, bound, self._differences.transitions.everything())
 
     def _lower_changes(self) -> Relation:
         """Changed transitions of lower strata: the stratum's deltas at iteration 0."""

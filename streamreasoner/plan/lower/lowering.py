@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamreasoner.analysis.strata.dependency import dependencies
+from streamreasoner.analysis.strata.flows import guarded
 from streamreasoner.lang import ast
 from streamreasoner.lang.normal_form import aggregates_matches, is_lattice
 from streamreasoner.plan.algebra import Antijoin, PlanError, Project, walk
@@ -21,18 +23,22 @@ from streamreasoner.plan.operands import Pattern, Value
 from streamreasoner.plan.order.left_deep import left_deep
 from streamreasoner.plan.order.small import small_predicates
 from streamreasoner.plan.program_plan import (
+    SEGMENT,
     DeltaPlan,
     Expiry,
     Lattice,
     ProgramPlan,
     RulePlan,
+    Stated,
     StratumPlan,
 )
 from streamreasoner.plan.rewrite import REWRITES
+from streamreasoner.program.text import common_prefixes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from streamreasoner.analysis.strata.guards import Guarded
     from streamreasoner.plan.algebra import Relation
     from streamreasoner.plan.lower.aggregation import SourcedTree
     from streamreasoner.plan.program_plan import Reduction
@@ -53,8 +59,14 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
     hidden: dict[str, int] = dict(checked.helpers)
     strata: list[StratumPlan] = []
     bodies = _Bodies(small_predicates(checked.rules))
+    stated: list[Stated] = []
+    graph = dependencies(checked.rules)
     for stratum in checked.strata:
-        trees = {index: lowered(checked.rules[index]) for index in stratum}
+        rules = {index: checked.rules[index] for index in stratum}
+        decided = guarded(checked.rules, stratum, graph)
+        if decided is not None:
+            rules = {index: decided.waits(rule) for index, rule in rules.items()}
+        trees = {index: lowered(rule) for index, rule in rules.items()}
         heads = {index: checked.rules[index].head for index in stratum}
         aggregated = [i for i in stratum if aggregates_matches(heads[i])]
         plain = [(trees[i], i) for i in stratum if i not in aggregated]
@@ -63,6 +75,14 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
             for projection in _projections(trees.values())
             if projection.head.predicate not in hidden
         ]
+        beside: list[SourcedTree] = []
+        if decided is not None:
+            beside = [each for each in projections if _reads_heads(each[0], trees.values())]
+            projections = [each for each in projections if each not in beside]
+            beside += ((lowered(each), None) for each in (*decided.rules, decided.waiting))
+            hidden |= {tree.head.predicate: len(tree.head.arguments) for tree, _ in beside}
+            stated += _stated(decided)
+            hidden |= {each.predicate: len(each.terms) for each in stated}
         made = express(
             reductions((heads[i], trees[i]) for i in aggregated),
             {id(trees[i]): i for i in aggregated},
@@ -75,7 +95,7 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
             _stratum(projections, (), bodies),
             _stratum(made.matches, (), bodies),
             _stratum((), made.results, bodies),
-            _stratum((*plain, *made.heads), made.final, bodies),
+            _stratum((*plain, *made.heads, *beside), made.final, bodies, decided),
         ]
     read = (atom for rule in checked.rules for atom in ast.asserted_atoms(rule))
     given = tuple(dict.fromkeys(map(_selection, read)))
@@ -92,6 +112,9 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
         places=tuple(f"{rule.span.source}:{rule.span.line}" for rule in checked.rules),
         expiries=expiries,
         given=given,
+        stated=tuple(stated),
+        rules=checked.rules,
+        prefixes=common_prefixes(checked.programs),
     )
 
 
@@ -123,6 +146,16 @@ def _projections(trees: Iterable[Relation]) -> Iterator[Project]:
     yield from projections.values()
 
 
+def _reads_heads(projection: Project, rules: Iterable[Project]) -> bool:
+    """Whether rules may derive what a projection reads."""
+    heads = [rule.head for rule in rules]
+    return any(
+        pattern.fits(head.predicate, head.constants)
+        for pattern in projection.patterns
+        for head in heads
+    )
+
+
 def _expiry(declared: ast.Expires) -> Expiry:
     return Expiry(_selection(declared.pattern), declared.after, declared.every)
 
@@ -136,10 +169,21 @@ def _selection(atom: ast.Atom) -> Pattern:
 
 
 def _stratum(
-    rules: Iterable[SourcedTree], reduced: Iterable[Reduction], bodies: _Bodies
+    rules: Iterable[SourcedTree],
+    reduced: Iterable[Reduction],
+    bodies: _Bodies,
+    decided: Guarded | None = None,
 ) -> StratumPlan:
     planned = tuple(RulePlan(tree, bodies.plans(tree), source) for tree, source in rules)
-    return StratumPlan(planned, tuple(reduced))
+    return StratumPlan(planned, tuple(reduced), decided)
+
+
+def _stated(decided: Guarded) -> Iterator[Stated]:
+    """The facts of hidden predicates that rules about kinds of facts begin with."""
+    segments = {atom: SEGMENT * number for number, atom in enumerate(decided.barriers, start=1)}
+    for atom in (*decided.facts, *segments):
+        terms = (each.term for each in atom.arguments if isinstance(each, ast.Constant))
+        yield Stated(atom.predicate, tuple(terms), segments.get(atom, 0))
 
 
 class _Bodies:

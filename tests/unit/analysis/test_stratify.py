@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from streamreasoner.analysis.strata import flows, stratify
 from streamreasoner.analysis.strata.dependency import Through, dependencies, unifies
 from streamreasoner.analysis.strata.stratify import strata, unstratifiable
+from streamreasoner.lang.constants import RDF_TYPE
 from streamreasoner.lang.normal_form import normal_form
 from streamreasoner.lang.parser import parse
 from streamreasoner.program import check_text
@@ -26,7 +28,10 @@ def layers(text):
 def refused(text):
     """Codes of the errors of stratification."""
     parts = rules(text)
-    return [item.code for item in unstratifiable(parts, dependencies(parts), {})]
+    bodies = [part for part in parts if part.body]
+    facts = [part.head for part in parts if not part.body]
+    found = unstratifiable(bodies, dependencies(bodies), {}, facts)
+    return [item.code for item in found]
 
 
 @pytest.mark.parametrize(
@@ -98,13 +103,41 @@ def test_triples_with_different_constants_stay_apart():
 
 
 def test_a_variable_predicate_or_class_can_close_a_cycle():
-    """A head that unifies with an atom negated in its own dependencies is refused."""
+    """A head that unifies with a negated atom of its rule is refused, unless facts decide."""
     lonely = "[?x, a, ex:Lonely] :- [?x, a, ex:Person], not [?x, ex:knows, _] .\n"
     idle = "[?x, a, ex:Idle] :- [?x, a, ex:Person], not [?x, a, ex:Employed] .\n"
+    sub = lonely + "[?x, ?q, ?y] :- [?x, ?p, ?y], [?p, ex:sub, ?q] .\n"
+    kinds = idle + "[?x, a, ?c] :- [?x, a, ?d], [?d, ex:isA, ?c] .\n"
 
-    assert refused(lonely + "[?x, ?q, ?y] :- [?x, ?p, ?y], [?p, ex:sub, ?q] .") == ["SR301"]
-    assert refused(idle + "[?x, a, ?c] :- [?x, a, ?d], [?d, ex:isA, ?c] .") == ["SR301"]
+    assert refused(sub) == refused(kinds) == []
+    assert refused(sub + "[ex:knows, ex:sub, ex:likes] .") == []
+    assert refused(sub + f"[{RDF_TYPE}, ex:sub, ex:knows] .") == ["SR301"]
+    counted = "[?x, ex:n, count(?y)] :- owns(?x, ?y), not [?x, ex:knows, _] .\n"
+    assert refused(sub + counted) == ["SR301"]
+    assert refused(kinds + "[ex:Employed, ex:isA, ex:Idle] .") == []
+    assert refused(kinds + "[ex:Idle, ex:isA, ex:Employed] .") == ["SR301"]
+    assert refused(lonely + "[?x, ?p, ?y] :- [?x, ex:same, ?z], [?z, ?p, ?y] .") == []
+    assert refused(lonely + "[?x, ?p, ?y] :- [?x, ?q, ?y], [?x, ?p, _] .") == ["SR301"]
+    assert refused(sub + "[?p, ex:sub, ?q] :- [?p, a, ex:Lonely], [?q, a, ex:Lonely] .") == [
+        "SR301"
+    ]
     assert refused(idle + "[?x, ex:kind, ?c] :- [?x, a, ?c] .") == []
+
+
+def test_what_segments_and_plans_have_no_room_for_is_refused(monkeypatch):
+    """Each negated atom that the schema decides may need a segment, and is waited for."""
+    sub = "[?x, ?q, ?y] :- [?x, ?p, ?y], [?p, ex:sub, ?q] .\n"
+    negated = [f"not [?x, ex:n{number}, _]" for number in range(50)]
+
+    def alone(count):
+        return "".join(f"[?x, ex:a, 1] :- b(?x), {each} .\n" for each in negated[:count])
+
+    assert refused(sub + f"[?x, ex:a, 1] :- b(?x), {', '.join(negated[:49])} .") == []
+    assert refused(sub + f"[?x, ex:a, 1] :- b(?x), {', '.join(negated)} .") == ["SR208"]
+    monkeypatch.setattr(flows, "MOST_GUARDS", 3)
+    monkeypatch.setattr(stratify, "MOST_GUARDS", 3)
+    assert refused(sub + alone(3)) == []
+    assert refused(sub + alone(4)) == ["SR208"]
 
 
 def test_negation_below_is_no_cycle():

@@ -14,6 +14,7 @@ from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.engine.updates import MAX_MULTIPLICITY
 from streamreasoner.errors import ProgramError
 from streamreasoner.lang import limits
+from streamreasoner.plan.program_plan import SEGMENT
 from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.system.processors import processors
@@ -156,6 +157,7 @@ def test_the_kernels_have_the_limits_of_the_language():
     assert layout.MAX_VARIABLES == limits.VARIABLES
     assert layout.MAX_STEPS == limits.ATOMS
     assert layout.MAX_MULTIPLICITY == MAX_MULTIPLICITY
+    assert 1 << layout.SEGMENT_BITS == SEGMENT
 
 
 @pytest.mark.parametrize("limit", LIMITS)

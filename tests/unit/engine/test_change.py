@@ -11,7 +11,7 @@ from model import ModelBackend, Terms
 from oracle import evaluate
 from strategies import checked
 from thorough import THOROUGH
-from unit.engine.edges import EDGES, assert_edges, visible
+from unit.engine.edges import EDGES, assert_edges, unguarded, visible
 
 from streamreasoner.engine.change import change_program
 from streamreasoner.engine.fixpoint import fixpoints
@@ -66,12 +66,12 @@ def test_a_changed_program_is_as_if_it_had_always_been(first, second, edges):
     backend, total = Recorded(before, dictionary), Counter()
     for fact, multiplicity in assert_edges(backend, terms, edges):
         total[fact] += multiplicity
-    fixpoints(backend, before, 50)
+    fixpoints(backend, before, 50, unguarded)
     backend.commit(0)
 
     assert not backend.calls
     program = change_program(backend, before, after)
-    fixpoints(backend, program, 50)
+    fixpoints(backend, program, 50, unguarded)
 
     (_, change), (_, evaluations), *retracted, (_, lattices) = backend.calls
     assert [name for name, _ in backend.calls] == [

@@ -13,7 +13,7 @@ from model import ModelBackend, Terms
 from oracle import evaluate
 from strategies import checked
 from thorough import THOROUGH
-from unit.engine.edges import EDGES, assert_edges, visible
+from unit.engine.edges import EDGES, assert_edges, unguarded, visible
 
 from streamreasoner.engine.fixpoint import INPUT, fixpoint, fixpoints
 from streamreasoner.errors import RecursionLimitError
@@ -74,8 +74,7 @@ class Recorded(ModelBackend):
 
     def run(self, number, limit):
         """Run the fixpoint of a stratum; returns the number of iterations touched."""
-        plan = self.program.plan
-        return fixpoint(self, number, (INPUT, *plan.strata)[number], limit, plan.places)
+        return fixpoint(self, self.program.plan, number, limit, unguarded)
 
 
 def strata(backend):
@@ -91,7 +90,7 @@ def test_the_strata_in_order_end_in_the_trace_of_the_oracle(epochs):
     for epoch, edges in enumerate(epochs):
         for fact, multiplicity in assert_edges(backend, backend.terms, edges):
             total[fact] += multiplicity
-        fixpoints(backend, backend.program.plan, 50)
+        fixpoints(backend, backend.program.plan, 50, unguarded)
         backend.commit(epoch)
 
         assert visible(backend, backend.terms) == evaluate(

@@ -145,7 +145,7 @@ class QueryLeaves:
         return BoundRows(rows, columns)
 
     def antijoin(self, scan: Scan, left: BoundRows) -> BoundRows:
-        """Antijoin bindings with present facts, which belong to a lower stratum."""
+        """Antijoin bindings with present facts: each takes back what its absence allows."""
         left = self._in_driver(left)
         if left.rows.empty:
             return left

@@ -14,6 +14,7 @@ from streamreasoner.backends.spark.queries import sql
 from streamreasoner.backends.spark.queries.columns import (
     ITERATION,
     MULTIPLICITY,
+    PREDICATE,
     STRATUM,
     TRANSITION,
     argument,
@@ -56,6 +57,24 @@ class StateReader:
     def facts(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of a predicate, int32 of shape (n, arity), in no particular order."""
         present = self.runner.query(sql.present(self.program.fact), rows=self._rows(predicate))
+        return args_of(self.runner.fetch(present), self.program.plan.arities[predicate])
+
+    def present(
+        self, predicate: str, bound: Mapping[int, int], changed: Relation
+    ) -> NDArray[np.int32]:
+        """The present facts with these ids at these positions, once transitions have changed.
+
+        Args:
+            predicate: Their predicate.
+            bound: Id by position.
+            changed: Differences of transitions, by fact and iteration.
+        """
+        of = {PREDICATE: predicate} | {argument(at): each for at, each in bound.items()}
+        names = (*self.program.fact, TRANSITION)
+        rows = [part.where(**of) for part in (self._rows(predicate), changed)]
+        present = self.runner.query(
+            sql.present(self.program.fact), rows=self.runner.union(rows, names)
+        )
         return args_of(self.runner.fetch(present), self.program.plan.arities[predicate])
 
     def asserted(self, predicate: str, args: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -268,10 +268,11 @@ def joined(kept: Iterable[str], added: Mapping[str, str], on: Iterable[tuple[str
 
 def antijoin(kept: Iterable[str], on: Iterable[tuple[str, str]]) -> str:
     """Bindings of `left_` less those that facts of `right_` have equal columns with."""
-    bound = _list((*kept, ITERATION))
+    bound = "".join(f"{name}, " for name in kept)
     return (
-        f"SELECT {bound}, {SIGN} FROM left_ UNION ALL"
-        f" SELECT {bound}, -{SIGN} * {RIGHT}{TRANSITION} AS {SIGN} {_join(on)}"
+        f"SELECT {bound}{ITERATION}, {SIGN} FROM left_ UNION ALL"
+        f" SELECT {bound}CAST(greatest({ITERATION}, {RIGHT}{ITERATION}) AS INT) AS {ITERATION},"
+        f" -{SIGN} * {RIGHT}{TRANSITION} AS {SIGN} {_join(on)}"
     )
 
 

@@ -142,9 +142,11 @@ class Memory:
     def settle(self, stratum):
         """Settle a stratum without deriving; returns fact -> {iteration: change}."""
         changes, last = defaultdict(dict), self.scalars[layout.LAST_TOUCHED]
+        by_segment = self.state.column(layout.TOUCHED_LAST)
+        lasts = by_segment.copy()
         settle.enter(self.table, stratum)
         # An engine adds at later iterations only after it has entered the stratum.
-        self.scalars[layout.LAST_TOUCHED] = last
+        self.scalars[layout.LAST_TOUCHED], by_segment[:] = last, lasts
         for row, reduction in enumerate(self.program.plan.reductions):
             if reduction in (INPUT, *self.program.plan.strata)[stratum].reductions:
                 assert reduce.reduce(self.table, self.values, row) == layout.OK

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import arrange, delist, withdraw
-from streamreasoner.backends.columnar.kernels.records.entry import has_transitions, state_of
+from streamreasoner.backends.columnar.kernels.records.entry import (
+    forget_touched,
+    has_transitions,
+    state_of,
+)
 from streamreasoner.backends.columnar.kernels.records.fact_record import (
     drop,
     prefetch_drop_slot,
@@ -345,9 +349,11 @@ def _untouch_all(table: layout.Int64s) -> None:
         _untouch(table, heads[stratum])
         heads[stratum] = 0
     heads = int32_column(table[layout.TOUCHED_HEADS])
-    for iteration in range(1, scalars[layout.LAST_TOUCHED] + 1):
-        _untouch(table, heads[iteration])
-        heads[iteration] = 0
+    last = int32_column(table[layout.TOUCHED_LAST])
+    for segment in range((scalars[layout.LAST_TOUCHED] >> layout.SEGMENT_BITS) + 1):
+        for iteration in range(segment << layout.SEGMENT_BITS, last[segment] + 1):
+            _untouch(table, heads[iteration])
+            heads[iteration] = 0
 
 
 @kernel
@@ -407,6 +413,6 @@ def _end(table: layout.Int64s) -> None:
     scalars[layout.JOURNALED_ENTRIES] = 0
     scalars[layout.TOUCHED_COUNT] = 0
     scalars[layout.FREE_NODE] = 0
-    scalars[layout.LAST_TOUCHED] = 0
+    forget_touched(table)
     scalars[layout.EPOCH] += 1
     scalars[layout.CONVERTING] = 0

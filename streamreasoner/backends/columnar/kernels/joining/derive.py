@@ -185,7 +185,8 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in 
             pending = match != fact or steps[s + layout.STEP_OLD] != 0
             change = change - layout.DELTA_ZERO if pending else 0
         when = 0
-        if entry == _FRESH:
+        fresh = entry == _FRESH
+        if fresh:
             bound = _bind(
                 table,
                 values,
@@ -203,17 +204,21 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in 
                     continue
                 return layout.FAILED
             entry = match + 1
-        if steps[s + layout.STEP_KIND] == layout.ABSENT:
-            # A lower stratum is complete: the fact is absent, or not, from iteration 0 on.
+        absent = steps[s + layout.STEP_KIND] == layout.ABSENT
+        own = classes[row + field] == stratum and match != layout.NOTHING
+        if absent and fresh:
+            # Absent from iteration 0 on; present, in a complete stratum, from then on too.
             transition = 1
-            if match != layout.NOTHING:
+            if match != layout.NOTHING and not own:
                 transition -= presence(table, match) - change
-            scratch[layout.ENTRY_AT + depth] = _DONE
-        elif classes[row + field] == stratum:
+            scratch[layout.ENTRY_AT + depth] = entry if own else _DONE
+        elif own:
             transition = (units[entry] & layout.TRANSITION_BITS) - 1
             when = words[2 * entry + 2]
             if when == iteration:
                 transition -= change
+            if absent:
+                transition = -transition
             entry = words[2 * entry + 3]
             scratch[layout.ENTRY_AT + depth] = entry if entry != 0 else _DONE
         else:

@@ -194,7 +194,19 @@ def touch(table: layout.Int64s, fact: int, entry: int) -> None:
         touch_at_start(table, fact)
         return
     scalars[layout.LAST_TOUCHED] = max(scalars[layout.LAST_TOUCHED], iteration)
+    last = int32_column(table[layout.TOUCHED_LAST])
+    last[iteration >> layout.SEGMENT_BITS] = max(last[iteration >> layout.SEGMENT_BITS], iteration)
     _prepend_node(table, int32_column(table[layout.TOUCHED_HEADS]), iteration, fact)
+
+
+@kernel
+def forget_touched(table: layout.Int64s) -> None:
+    """Forget which iterations were touched last; their lists are empty."""
+    scalars = int64_column(table[layout.SCALARS])
+    last = int32_column(table[layout.TOUCHED_LAST])
+    for segment in range((scalars[layout.LAST_TOUCHED] >> layout.SEGMENT_BITS) + 1):
+        last[segment] = 0
+    scalars[layout.LAST_TOUCHED] = 0
 
 
 @inlined

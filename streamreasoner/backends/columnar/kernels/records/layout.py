@@ -26,6 +26,7 @@ Int64s: TypeAlias = NDArray[np.int64]
 
 # Compiled in, so defined here; tests compare them with the limits of the language and the engine.
 MAX_MULTIPLICITY = 1 << 58
+SEGMENT_BITS = 20
 
 # Address table -----------------------------------------------------------------------------------
 SCALARS = 0  # int64, see below
@@ -62,7 +63,8 @@ INDEXES = 32  # int64 by grouping: address of its index, 0 if it has group recor
 JOURNAL_NEXT = 33  # int32: number + 1 of the next fact in the journal of the same class, or 0
 CLASS_JOURNALED = 34  # int32 by class: number + 1 of its first and last fact in the journal, or 0
 FILLED = 35  # int64 by grouping: address of its index, 0 as long as no fact was arranged by it
-ADDRESSES = 36
+TOUCHED_LAST = 36  # int32 by segment of iterations: the last touched one
+ADDRESSES = 37
 
 # Mask, buffer and count of a table are consecutive: `slots.insert` relies on it.
 # Scalars -----------------------------------------------------------------------------------------

@@ -11,9 +11,14 @@ from __future__ import annotations
 import numpy as np
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.entry import add_multiplicity, create_fact
+from streamreasoner.backends.columnar.kernels.records.entry import (
+    add_multiplicity,
+    create_fact,
+    touch_at_start,
+)
 from streamreasoner.backends.columnar.kernels.records.fact_record import (
     classify,
+    find,
     find_tagged,
     prefetch_record,
     prefetch_slot,
@@ -243,3 +248,23 @@ def add_trace(
         if status != layout.OK:
             return status
     return flush(table)
+
+
+@kernel
+def add_later(
+    table: layout.Int64s,
+    relation: int,
+    arity: int,
+    cells: layout.Int32s,
+    iterations: layout.Int32s,
+    multiplicities: layout.Int64s,
+) -> int:
+    """Like `add_trace`, for an epoch: the facts are settled when their strata come."""
+    scalars = int64_column(table[layout.SCALARS])
+    scalars[layout.QUIET] = 1
+    status = add_trace(table, relation, arity, cells, iterations, multiplicities)
+    scalars[layout.QUIET] = 0
+    if status == layout.OK:
+        for i in range(len(multiplicities)):
+            touch_at_start(table, find(table, relation, cells, i * arity))
+    return status

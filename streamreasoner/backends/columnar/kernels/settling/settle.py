@@ -7,7 +7,12 @@ a fact's old transitions are the stored ones minus its delta at m.
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.backends.columnar.kernels.records.entry import add_delta, presence, touch
+from streamreasoner.backends.columnar.kernels.records.entry import (
+    add_delta,
+    forget_touched,
+    presence,
+    touch,
+)
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.settling.lattice import offer, settle_groups
 from streamreasoner.native.addresses import int32_column, int64_column, prefetch
@@ -24,7 +29,7 @@ def enter(table: layout.Int64s, stratum: int) -> None:
     following = int32_column(table[layout.JOURNAL_NEXT])
     ends = int32_column(table[layout.CLASS_JOURNALED])
     scalars[layout.STRATUM] = stratum
-    scalars[layout.LAST_TOUCHED] = 0
+    forget_touched(table)
     if stratum == 0:
         return
     _list_by_class(table)
@@ -152,9 +157,14 @@ def next_touched(table: layout.Int64s, after: int) -> int:
     if after < 0 and (scalars[layout.DELTA_COUNT] > 0 or initial != 0):
         return 0
     heads = int32_column(table[layout.TOUCHED_HEADS])
-    for iteration in range(max(after, 0) + 1, scalars[layout.LAST_TOUCHED] + 1):
-        if heads[iteration] != 0:
-            return iteration
+    last = int32_column(table[layout.TOUCHED_LAST])
+    first = max(after, 0) + 1
+    while first <= scalars[layout.LAST_TOUCHED]:
+        segment = first >> layout.SEGMENT_BITS
+        for iteration in range(first, last[segment] + 1):
+            if heads[iteration] != 0:
+                return iteration
+        first = (segment + 1) << layout.SEGMENT_BITS
     return -1
 
 
