@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from streamreasoner.api.reasoner import Reasoner
     from streamreasoner.demo.university import Change
     from streamreasoner.engine.epoch import EpochResult
+    from streamreasoner.program.checked import CheckedProgram
 
 
 _LATEST = 100
@@ -150,8 +151,9 @@ class Tally(PipelineObserver):
         """Remember the epoch that the following calls belong to."""
         self._current, self._rows = epoch, rows
 
-    def epoch_evaluated(self, result: EpochResult) -> None:
+    def epoch_evaluated(self, result: EpochResult, program: CheckedProgram) -> None:
         """Record the iterations of the epoch."""
+        del program
         with self._changed:
             self._totals = replace(self._totals, iterations=result.iterations)
 

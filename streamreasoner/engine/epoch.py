@@ -14,17 +14,17 @@ from streamreasoner.engine.input.given import copies_after_change, with_copies
 from streamreasoner.engine.input.registers import NO_FRONTIER, NO_REGISTERS
 from streamreasoner.engine.input.sets import edit_sets
 from streamreasoner.engine.input.upserts import replace_by_key
-from streamreasoner.engine.ports import LAST_ITERATION
+from streamreasoner.engine.ports import LAST_ITERATION, NO_WORK
 from streamreasoner.rdf.dictionary import Dictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
     from streamreasoner.engine.input.registers import Admitted, Registers
-    from streamreasoner.engine.ports import Backend, EpochChanges, Selection, Statistics
+    from streamreasoner.engine.ports import Backend, EpochChanges, Selection, Statistics, Work
     from streamreasoner.engine.updates import Changes, TraceRows, Updates
     from streamreasoner.plan.program_plan import ProgramPlan
     from streamreasoner.rdf.dictionary import TermDictionary
@@ -47,6 +47,7 @@ class EpochResult:
             `NO_FRONTIER` before the first event time.
         late: Number of assertions that had expired when they came.
         expired: Number of facts that left because of their time.
+        work: Gives what rules did, until the next epoch begins.
     """
 
     epoch: int
@@ -58,6 +59,7 @@ class EpochResult:
     frontier: int = NO_FRONTIER
     late: int = 0
     expired: int = 0
+    work: Callable[[], Work] = lambda: NO_WORK
 
 
 class Engine:
@@ -145,6 +147,7 @@ class Engine:
             frontier=frontier,
             late=admitted.late,
             expired=admitted.expired,
+            work=self._backend.work,
         )
 
     def rehearse(

@@ -99,7 +99,5 @@ def _derives(stratum: StratumPlan, places: Sequence[str]) -> str:
         rule for rule in rules if own & {pattern.predicate for pattern in rule.tree.patterns}
     ]
     predicates = sorted({f"'{rule.tree.head.predicate}'" for rule in recursive or rules})
-    positions = dict.fromkeys(
-        places[rule.source] for rule in recursive or rules if rule.source is not None
-    )
+    positions = dict.fromkeys(places[rule.source] for rule in recursive or rules if not rule.added)
     return f"{', '.join(predicates)} by the rules at {', '.join(positions)}"

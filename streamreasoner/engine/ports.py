@@ -35,6 +35,27 @@ class EpochChanges:
     trace: Iterable[TraceRows]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Work:
+    """What rules have done in an epoch. What lowering added counts for the rule it added it for.
+
+    Attributes:
+        rules: Number of rows of the program in effect: its rules in normal form, by index. Further
+            rows are of the program before it, by index, in an epoch that changes the program.
+        firings: Heads that were added or subtracted, each for one match, int64 of shape (n,); None
+            if the backend does not count them.
+        nanoseconds: Time of joins and reductions, int64 of shape (n,); None if it is not known.
+    """
+
+    rules: int
+    firings: NDArray[np.int64] | None
+    nanoseconds: NDArray[np.int64] | None
+
+
+NO_WORK = Work(0, None, None)
+"""That of a backend that measures nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Statistics:
     """Size of the state, and arithmetic overflows so far.
@@ -153,6 +174,10 @@ class Backend(Protocol):
 
     def changes(self) -> EpochChanges:
         """What the epoch has changed so far."""
+        ...
+
+    def work(self) -> Work:
+        """What rules did in the last epoch that was committed; called before the next begins."""
         ...
 
     def commit(self, epoch: int, *, more: bool = False) -> None:

@@ -7,6 +7,8 @@ No expression mixes the two, because numba converts int64 + uint64 to float64.
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 from llvmlite import ir
 from numba import types
@@ -108,6 +110,24 @@ def yield_processor(typingctx):
         return context.get_dummy_value()
 
     return types.none(), codegen
+
+
+@intrinsic
+def monotonic_time(typingctx):
+    """The system's monotonic clock in nanoseconds, as int64."""
+
+    def codegen(context, builder, signature, arguments):
+        number = ir.IntType(32)
+        moment = cgutils.alloca_once(builder, _WORD, size=2)
+        declared = ir.FunctionType(number, [number, _WORD.as_pointer()])
+        function = cgutils.get_or_insert_function(builder.module, declared, "clock_gettime")
+        builder.call(function, [ir.Constant(number, time.CLOCK_MONOTONIC), moment])
+        seconds, rest = (
+            builder.load(builder.gep(moment, [ir.Constant(_WORD, index)])) for index in range(2)
+        )
+        return builder.add(builder.mul(seconds, ir.Constant(_WORD, 10**9)), rest)
+
+    return types.int64(), codegen
 
 
 @intrinsic

@@ -113,8 +113,8 @@ class Evaluator:
             decision, leaving = decision.withdrawn(before, str(error)), ()
             decoded, result = self._attempt(decision, messages, epoch)
         self._program = decision.program
-        self._observer.epoch_evaluated(result)
         program = decision.program.checked
+        self._observer.epoch_evaluated(result, program)
         constraints = {**former.constraints, **program.constraints}
         changes = [
             encode.decode_changes(part, self._reasoner.dictionary)
@@ -174,7 +174,7 @@ class Evaluator:
         with timed(self._observer, "evaluate"):
             frontier = self._frontier(clock)
             result = self._reasoner.engine.apply(epoch, updates, frontier=frontier)
-        self._observer.epoch_evaluated(result)
+        self._observer.epoch_evaluated(result, program.checked)
         changes = self._published.changes(result, program.checked, program.checked)
         dictionary = self._reasoner.dictionary
         violations = self._violations.of(result, constraints, program.checked, dictionary)

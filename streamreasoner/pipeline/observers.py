@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.engine.epoch import EpochResult
     from streamreasoner.io.kafka.dead_letter import DeadLetter
+    from streamreasoner.program.checked import CheckedProgram
 
 
 # Each method has a body: to type checkers, one of a docstring alone is abstract in a protocol.
@@ -34,9 +35,14 @@ class PipelineObserver(Protocol):
         """A stage has taken this long: `read`, `decode`, `evaluate`, `store` or `publish`."""
         del name, seconds
 
-    def epoch_evaluated(self, result: EpochResult) -> None:
-        """The engine has applied the epoch; nothing of it is durable yet."""
-        del result
+    def epoch_evaluated(self, result: EpochResult, program: CheckedProgram) -> None:
+        """The engine has applied the epoch; nothing of it is durable yet.
+
+        Args:
+            result: What it changed.
+            program: The program in effect from this epoch on.
+        """
+        del result, program
 
     def published(
         self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]

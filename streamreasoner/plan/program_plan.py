@@ -75,12 +75,15 @@ class RulePlan:
     Attributes:
         tree: The rule as relational algebra.
         plans: Its delta plans.
-        source: Index of its source rule in normal form; None if lowering added it.
+        source: Index of its source rule in normal form, or of the first one that lowering added
+            it for.
+        added: Whether lowering added it.
     """
 
     tree: algebra.Project
     plans: tuple[DeltaPlan, ...]
-    source: int | None = field(default=None, compare=False)
+    source: int = field(default=0, compare=False)
+    added: bool = field(default=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if any(None in pattern.arguments for pattern in self.tree.negated):
@@ -117,11 +120,13 @@ class Reduction:
         function: `count` (without value), `count distinct`, `sum` or `avg`.
         head: Pattern of the facts derived at iteration 1, with columns `#0`, `#1`, ... of the
             group, and `#result`.
+        source: Index of the first source rule in normal form whose matches it aggregates.
     """
 
     candidates: str
     function: str
     head: Pattern
+    source: int = field(default=0, compare=False, repr=False)
 
     @property
     def key(self) -> tuple[int, ...]:

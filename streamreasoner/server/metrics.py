@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.engine.epoch import EpochResult
     from streamreasoner.engine.ports import Statistics
+    from streamreasoner.program.checked import CheckedProgram
     from streamreasoner.state.tables import StorageStatistics
 
 SECONDS: Final = (
@@ -197,8 +198,9 @@ class PrometheusObserver:
         """A stage of the batch has taken this long."""
         self._stages.labels(name).observe(seconds)
 
-    def epoch_evaluated(self, result: EpochResult) -> None:
+    def epoch_evaluated(self, result: EpochResult, program: CheckedProgram) -> None:
         """The engine has applied the epoch."""
+        del program  # its rules are no labels
         self._updates.inc(result.updates)
         self._iterations.observe(result.iterations)
         self._late.inc(result.late)

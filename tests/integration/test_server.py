@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections import Counter
 from itertools import islice
 
 import psutil
@@ -55,6 +56,15 @@ def check_profile(port):
     for each in epochs:
         assert 0 < sum(each["steps"].values()) <= each["seconds"]
         assert each["latency"] > 0
+        assert sum(rule["seconds"] for rule in each["rules"]) <= each["steps"]["evaluate"]
+    rules = [rule for each in epochs for rule in each["rules"]]
+    fired = Counter()
+    for rule in rules:
+        fired[rule["text"].partition(" :- ")[2]] += rule["firings"]
+    assert fired == {
+        "edge(?x, ?y) .": 2,
+        "path(?x, ?y), edge(?y, ?z) .": 1,
+    }
     assert epochs[-1]["lag"] == 0
 
 

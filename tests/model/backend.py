@@ -15,7 +15,13 @@ from model.leaves import NestedLoops
 from model.state import Program, State, difference
 from model.terms import Terms
 from streamreasoner.engine.evaluate import evaluate
-from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection, Statistics
+from streamreasoner.engine.ports import (
+    LAST_ITERATION,
+    NO_WORK,
+    EpochChanges,
+    Selection,
+    Statistics,
+)
 from streamreasoner.engine.updates import Changes, TraceRows, check_arity
 from streamreasoner.plan.algebra import Age
 from streamreasoner.plan.operands import RESULT, Column
@@ -118,6 +124,10 @@ class ModelBackend:
             self._signed(before.present, after.present),
             self._trace_changes(),
         )
+
+    def work(self):
+        """It does not count: derived heads are summed."""
+        return NO_WORK
 
     def commit(self, epoch, *, more=False):  # noqa: ARG002 - the state does not outlive the process
         """Copy the state."""

@@ -27,7 +27,7 @@ from streamreasoner.backends.columnar.kernels.records import (
 from streamreasoner.backends.columnar.kernels.settling import reduce, settle
 from streamreasoner.backends.columnar.parallel import LARGE, Threads
 from streamreasoner.backends.columnar.results import result
-from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection, Statistics
+from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection, Statistics, Work
 from streamreasoner.engine.updates import Changes, TraceRows, check_arity
 from streamreasoner.errors import MultiplicityOverflowError
 from streamreasoner.native.compile import is_cached
@@ -180,6 +180,18 @@ class ColumnarBackend:
                 TraceRows(predicates[relation], args, iterations[rows], multiplicities[rows])
                 for relation, rows, args in trace.of_relations()
             ),
+        )
+
+    def work(self) -> Work:
+        """What rules did in the last epoch."""
+        column = self._state.column(layout.WORK)
+        rules = column[layout.WORK_RULES :].reshape(-1, layout.WORK_WIDTH).astype(np.int64)
+        if column[layout.WORK_EPOCH] != self._state.scalars[layout.EPOCH] - 1:
+            rules[:] = 0  # no rule was evaluated
+        return Work(
+            self._state.tables.rules,
+            rules[:, layout.WORK_FIRINGS],
+            rules[:, layout.WORK_NANOSECONDS],
         )
 
     def commit(self, epoch: int, *, more: bool = False) -> None:  # noqa: ARG002 - the state does not outlive the process

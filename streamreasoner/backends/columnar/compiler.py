@@ -98,6 +98,8 @@ class ProgramTables:
         group_units: The most units that the groups of one fact take if all of them are new.
         lattices_indexed: Whether the groups of every lattice are found through an array by id.
         reductions: Row of each reduction.
+        rules: Number of its rules in normal form; the column WORK has them first, then those of the
+            program that it replaces.
         drivers: Of a rule to evaluate in full: number of each of its plans, with the classes of the
             facts that drive the plan.
     """
@@ -110,6 +112,7 @@ class ProgramTables:
     group_units: int
     lattices_indexed: bool
     reductions: dict[Reduction, int]
+    rules: int
     drivers: dict[FullEvaluation, list[tuple[int, list[int]]]]
 
 
@@ -134,6 +137,7 @@ def compile_program(
     numbering.add_relations(plan.arities)
     change = change or ProgramChange(ProgramPlan({}, ()), plan, ())
     reductions = (*plan.reductions, *change.reductions)
+    kept = len(plan.reductions)
     used: set[Arrangement] = set()
 
     def number(arrangement: Arrangement) -> int:
@@ -143,7 +147,11 @@ def compile_program(
     leaves = Instructions(intern, numbering.relations, number)
     plans = [(s, delta) for s, each in enumerate(plan.strata, start=1) for delta in each.plans]
     rules = [rule for stratum in plan.strata for rule in stratum.rules]
-    rules += [each.rule for each in change.evaluations if each.sign < 0]
+    sources = [rule.source for rule in rules for _ in rule.plans]
+    withdrawn = [each.rule for each in change.evaluations if each.sign < 0]
+    number_of_rules = _number_of_rules(plan)
+    sources += [number_of_rules + rule.source for rule in withdrawn for _ in rule.plans]
+    rules += withdrawn
     starts = accumulate((len(rule.plans) for rule in rules), initial=0)
     first = dict(zip(map(id, rules), starts, strict=False))
     all_plans = [delta for rule in rules for delta in rule.plans]
@@ -221,7 +229,7 @@ def compile_program(
         layout.CLASS_JOURNALED: np.zeros(2 * len(classes.rows), np.int32),
         layout.REDUCTIONS: _int32(
             x
-            for reduction in reductions
+            for row, reduction in enumerate(reductions)
             for x in (
                 numbering.grouping(reduction),
                 len(reduction.key),
@@ -229,9 +237,11 @@ def compile_program(
                 numbering.relations[reduction.head.predicate],
                 operands.add(_result_codes(reduction, intern)),
                 len(reduction.head.arguments),
+                _work_row(reduction.source + (number_of_rules if row >= kept else 0)),
             )
         ),
-        **_plans(fragments, operands),
+        layout.WORK: _work(number_of_rules + _number_of_rules(change.before)),
+        **_plans(fragments, sources, operands),
     }
     columns[layout.OPERANDS] = _int32(operands.values)
     return ProgramTables(
@@ -243,21 +253,41 @@ def compile_program(
         lattices_indexed=all(numbering.grouping(x) in numbering.indexed for x in plan.lattices),
         trie_mask=len(trie_slots) // 2 - 1,
         reductions={reduction: row for row, reduction in enumerate(reductions)},
+        rules=number_of_rules,
         drivers={each: drivers(each.rule) for each in change.evaluations},
     )
 
 
+def _work(rules: int) -> NDArray[np.int64]:
+    """The column WORK of a number of rules."""
+    size = _work_row(rules)
+    column = np.zeros(size, np.int64)
+    column[layout.WORK_SIZE] = size
+    return column
+
+
+def _work_row(rule: int) -> int:
+    """The place of a rule in it."""
+    return layout.WORK_RULES + layout.WORK_WIDTH * rule
+
+
+def _number_of_rules(plan: ProgramPlan) -> int:
+    """How many rules in normal form a plan is of, as far as it has any of them."""
+    sources = [rule.source for stratum in plan.strata for rule in stratum.rules]
+    return max((*sources, *(each.source for each in plan.reductions)), default=-1) + 1
+
+
 def _plans(
-    fragments: Sequence[Fragment], operands: Operands
+    fragments: Sequence[Fragment], sources: Sequence[int], operands: Operands
 ) -> dict[int, NDArray[np.int32] | NDArray[np.int64]]:
     """The tables of plans and their steps."""
     plan_rows = np.zeros((max(len(fragments), 1), layout.PLAN_WIDTH), np.int32)
     step_rows: list[list[int]] = []
-    for row, fragment in zip(plan_rows, fragments, strict=False):
+    for row, fragment, source in zip(plan_rows, fragments, sources, strict=False):
         assert fragment.head is not None  # noqa: S101 - `project` is the last leaf of every walk
         relation, cells = fragment.head
         shortcut = fragment.shortcut
-        row[: layout.PLAN_PROBE_HEAD + 1] = [
+        row[:] = [
             *operands.stage(fragment.start),
             len(step_rows),
             len(fragment.steps),
@@ -267,6 +297,7 @@ def _plans(
             fragment.sign,
             *fragment.probe,
             -1 if shortcut is None else operands.add(shortcut),
+            _work_row(source),
         ]
         step_rows.extend(
             [

@@ -38,7 +38,7 @@ from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
 from streamreasoner.backends.spark.tables.arranged import primary
 from streamreasoner.backends.spark.tables.committed import CommittedState
 from streamreasoner.engine.evaluate import evaluate
-from streamreasoner.engine.ports import LAST_ITERATION, Statistics
+from streamreasoner.engine.ports import LAST_ITERATION, NO_WORK, Statistics
 from streamreasoner.engine.updates import Updates, check_arity
 from streamreasoner.system.capacity import Capacity
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.backends.spark.epoch.progress import Note
     from streamreasoner.backends.spark.tables.distributed_dictionary import DistributedDictionary
-    from streamreasoner.engine.ports import EpochChanges, Selection
+    from streamreasoner.engine.ports import EpochChanges, Selection, Work
     from streamreasoner.engine.updates import TraceRows
     from streamreasoner.plan.algebra import Arrangement
     from streamreasoner.plan.program_change import FullEvaluation, ProgramChange
@@ -274,6 +274,10 @@ class SparkBackend:
     def changes(self) -> EpochChanges:
         """What the epoch has changed so far."""
         return self._outcome().changes()
+
+    def work(self) -> Work:
+        """Nothing is known: one query may derive for all rules of a stratum."""
+        return NO_WORK
 
     @files.explained
     def commit(self, epoch: int, *, more: bool = False) -> None:

@@ -15,11 +15,15 @@ import numpy as np
 
 from streamreasoner.io.formats.reading import timestamps
 from streamreasoner.pipeline.observers import PipelineObserver
+from streamreasoner.pipeline.recent.rules import Others, Share, WrittenRules, dearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
+
+    from streamreasoner.engine.epoch import EpochResult
+    from streamreasoner.program.checked import CheckedProgram
 
 EPOCHS: Final = 256
 """Epochs that are remembered."""
@@ -38,6 +42,8 @@ class _Epoch:
     changes: int | None = None
     latency: float | None = None
     lag: int | None = None
+    rules: tuple[Share, ...] | None = None
+    others: Others = field(default_factory=Others)
     text: str | None = None
 
     def document(self) -> str:
@@ -52,7 +58,10 @@ class _Epoch:
                 "changes": self.changes,
                 "lag": self.lag,
                 "latency": _rounded(self.latency),
-            }
+                "rules": None if self.rules is None else [*map(_described, self.rules)],
+                "others": {"rules": self.others.rules, **_numbers(self.others)},
+            },
+            ensure_ascii=False,
         )
 
 
@@ -62,6 +71,8 @@ class Profile(PipelineObserver):
     def __init__(self) -> None:
         self._epochs: deque[_Epoch] = deque(maxlen=EPOCHS)
         self._current = _Epoch(0, 0)
+        self._rules: WrittenRules | None = None
+        self._work: list[tuple[WrittenRules, NDArray[np.int64], NDArray[np.int64]]] = []
         self._lag: Callable[[], int | None] = lambda: None
         self._waits = False
 
@@ -71,12 +82,25 @@ class Profile(PipelineObserver):
 
     def batch_started(self, epoch: int, rows: int) -> None:
         """A batch of `rows` messages begins."""
-        self._current = _Epoch(epoch, rows)
+        self._current, self._work = _Epoch(epoch, rows), []
 
     def stage(self, name: str, seconds: float) -> None:
         """A stage has taken this long; a batch that is evaluated twice repeats some."""
         stages = self._current.stages
         stages[name] = stages.get(name, 0.0) + seconds
+
+    def epoch_evaluated(self, result: EpochResult, program: CheckedProgram) -> None:
+        """The engine has applied the epoch, or a slot of it."""
+        before, work = self._rules, result.work()
+        if before is None or before.program is not program:
+            self._rules = WrittenRules(program)
+        if work.firings is None or work.nanoseconds is None or self._rules is None:
+            return
+        own, former = slice(work.rules), slice(work.rules, None)
+        self._work.append((self._rules, work.firings[own], work.nanoseconds[own]))
+        # Of the program before the first epoch of this process nothing is known.
+        if before is not None and before is not self._rules:
+            self._work.append((before, work.firings[former], work.nanoseconds[former]))
 
     def published(
         self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]
@@ -95,6 +119,8 @@ class Profile(PipelineObserver):
         """All durable steps of the batch are done."""
         del epoch
         self._current.seconds = seconds
+        if self._work:
+            self._current.rules, self._current.others = dearest(self._work)
         self._current.time = time.time_ns() // 1_000_000
         self._epochs.append(self._current)
 
@@ -116,6 +142,14 @@ def _final(epoch: _Epoch) -> str:
     if epoch.text is None:
         epoch.text = epoch.document()
     return epoch.text
+
+
+def _described(share: Share) -> dict[str, object]:
+    return {**share.rules.described(share.number), **_numbers(share)}
+
+
+def _numbers(share: Share | Others) -> dict[str, object]:
+    return {"firings": share.firings, "seconds": share.nanoseconds / 1e9}
 
 
 def _rounded(seconds: float | None) -> float | None:

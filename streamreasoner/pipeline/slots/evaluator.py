@@ -126,7 +126,7 @@ class SlotEvaluator:
                 trace += result.trace
             # Nothing is left to change until the frontier moves again.
             last = engine.apply(epoch, (), frontier=watermarks.closed)
-            self._observer.epoch_evaluated(last)
+            self._observer.epoch_evaluated(last, self._program.checked)
         if decoded.event_time is not None:
             self._observer.event_time(decoded.event_time)
         self._observer.slots_waiting(len(waiting), watermarks.late - late)
@@ -156,7 +156,7 @@ class SlotEvaluator:
 
     def _moment(self, result: EpochResult, ts: int, number: int) -> Moment:
         """What a slot changes, decoded before the next one."""
-        self._observer.epoch_evaluated(result)
+        self._observer.epoch_evaluated(result, self._program.checked)
         program, dictionary = self._program.checked, self._reasoner.dictionary
         changes = self._published.changes(result, program, program)
         violations = self._violations.of(result, program.constraints, program, dictionary)

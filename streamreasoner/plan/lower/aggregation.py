@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from streamreasoner.lang import ast
 from streamreasoner.lang.normal_form import aggregates_matches
@@ -23,8 +23,20 @@ from streamreasoner.values.builtins import MONOTONE_AGGREGATES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-SourcedTree: TypeAlias = tuple[Project, int | None]
-"""A tree to plan, and the index of its source rule; None if lowering added it."""
+
+class SourcedTree(NamedTuple):
+    """A tree to plan.
+
+    Attributes:
+        tree: The tree.
+        source: Index of its source rule, or of the first one that lowering added it for.
+        added: Whether lowering added it.
+    """
+
+    tree: Project
+    source: int
+    added: bool = False
+
 
 _Functions: TypeAlias = "tuple[tuple[int, str], ...]"
 _Key: TypeAlias = "tuple[str, _Functions, tuple[tuple[int, str], ...]]"
@@ -100,7 +112,7 @@ def express(reduced: Iterable[Reduce], sources: Mapping[int, int]) -> Aggregated
     """
     made = Aggregated()
     for each in reduced:
-        rules = [(tree, sources.get(id(tree))) for tree in each.input.inputs]
+        rules = [SourcedTree(tree, sources[id(tree)]) for tree in each.input.inputs]
         _Group(rules, each.functions, made).express()
     return made
 
@@ -117,10 +129,11 @@ class _Group:
     def __init__(
         self, rules: Sequence[SourcedTree], functions: _Functions, made: Aggregated
     ) -> None:
-        first = rules[0][0].head
+        first = rules[0].tree.head
         constants = {position: Value(term) for position, term in _constants(first, functions)}
         aggregated = {position for position, _ in functions}
         self._rules = rules
+        self._source = rules[0].source
         self._functions = functions
         self._made = made
         self._keys = [
@@ -141,7 +154,8 @@ class _Group:
         if len(self._functions) == 1:
             [(position, function)] = self._functions
             matches = self._match(position, function)
-            made.final.append(Reduction(matches, function, self._head({position: RESULT})))
+            head = self._head({position: RESULT})
+            made.final.append(Reduction(matches, function, head, self._source))
             return
         scans: list[Relation] = []
         results = {}
@@ -150,7 +164,8 @@ class _Group:
             results[position] = column
             arguments = (*self._group_columns(), Column(column))
             scans.append(Scan(Pattern(self._result(position, function), arguments)))
-        made.heads.append((Project(reduce(joined, scans), self._head(results)), None))
+        tree = Project(reduce(joined, scans), self._head(results))
+        made.heads.append(SourcedTree(tree, self._source, added=True))
 
     def _result(self, position: int, function: str) -> str:
         """Add a predicate with one aggregate of each group, and return its name."""
@@ -163,7 +178,7 @@ class _Group:
         name = f"{matches}="
         self._made.arities[name] = len(self._keys) + 1
         head = Pattern(name, (*self._group_columns(), Column(RESULT)))
-        self._made.results.append(Reduction(matches, function, head))
+        self._made.results.append(Reduction(matches, function, head, self._source))
         return name
 
     def _match(self, position: int, function: str) -> str:
@@ -174,9 +189,9 @@ class _Group:
         has_value = function != "count"
         self._made.arities[name] = len(self._keys) + has_value
         kept = (*self._keys, *([position] if has_value else []))
-        for tree, source in self._rules:
+        for tree, source, _ in self._rules:
             head = Pattern(name, tuple(tree.head.arguments[p] for p in kept))
-            self._made.matches.append((Project(tree.input, head), source))
+            self._made.matches.append(SourcedTree(Project(tree.input, head), source))
         return name
 
     def _group_columns(self) -> tuple[Column, ...]:

@@ -17,7 +17,7 @@ from streamreasoner.lang import ast
 from streamreasoner.lang.normal_form import aggregates_matches, is_lattice
 from streamreasoner.plan.algebra import Antijoin, PlanError, Project, walk
 from streamreasoner.plan.delta.differentiate import differentiate
-from streamreasoner.plan.lower.aggregation import express, lattice, reductions
+from streamreasoner.plan.lower.aggregation import SourcedTree, express, lattice, reductions
 from streamreasoner.plan.lower.steps import STEPS, incomplete_expression
 from streamreasoner.plan.operands import Pattern, Value
 from streamreasoner.plan.order.left_deep import left_deep
@@ -36,11 +36,10 @@ from streamreasoner.plan.rewrite import REWRITES
 from streamreasoner.program.text import common_prefixes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from streamreasoner.analysis.strata.guards import Guarded
     from streamreasoner.plan.algebra import Relation
-    from streamreasoner.plan.lower.aggregation import SourcedTree
     from streamreasoner.plan.program_plan import Reduction
     from streamreasoner.program.checked import CheckedProgram
 
@@ -69,25 +68,26 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
         trees = {index: lowered(rule) for index, rule in rules.items()}
         heads = {index: checked.rules[index].head for index in stratum}
         aggregated = [i for i in stratum if aggregates_matches(heads[i])]
-        plain = [(trees[i], i) for i in stratum if i not in aggregated]
+        plain = [SourcedTree(trees[i], i) for i in stratum if i not in aggregated]
         projections = [
-            (projection, None)
-            for projection in _projections(trees.values())
-            if projection.head.predicate not in hidden
+            each for each in _projections(trees) if each.tree.head.predicate not in hidden
         ]
         beside: list[SourcedTree] = []
         if decided is not None:
-            beside = [each for each in projections if _reads_heads(each[0], trees.values())]
+            beside = [each for each in projections if _reads_heads(each.tree, trees.values())]
             projections = [each for each in projections if each not in beside]
-            beside += ((lowered(each), None) for each in (*decided.rules, decided.waiting))
-            hidden |= {tree.head.predicate: len(tree.head.arguments) for tree, _ in beside}
+            beside += (
+                SourcedTree(lowered(each), decided.sources.get(each, min(stratum)), added=True)
+                for each in (*decided.rules, decided.waiting)
+            )
+            hidden |= {each.tree.head.predicate: len(each.tree.head.arguments) for each in beside}
             stated += _stated(decided)
             hidden |= {each.predicate: len(each.terms) for each in stated}
         made = express(
             reductions((heads[i], trees[i]) for i in aggregated),
             {id(trees[i]): i for i in aggregated},
         )
-        hidden |= {tree.head.predicate: len(tree.head.arguments) for tree, _ in projections}
+        hidden |= {each.tree.head.predicate: len(each.tree.head.arguments) for each in projections}
         hidden |= made.arities
         lattices += [lattice(heads[i], trees[i].head) for i in stratum if is_lattice(heads[i])]
         lattices += made.lattices
@@ -135,14 +135,14 @@ def stages(rule: ast.Rule) -> Iterator[LoweringStep]:
         yield LoweringStep(name, tree)
 
 
-def _projections(trees: Iterable[Relation]) -> Iterator[Project]:
-    """The distinct projections of negated atoms."""
-    projections = {
-        node.negated.head.predicate: node.negated
-        for tree in trees
-        for node in walk(tree)
-        if isinstance(node, Antijoin) and isinstance(node.negated, Project)
-    }
+def _projections(trees: Mapping[int, Relation]) -> Iterator[SourcedTree]:
+    """The distinct projections of negated atoms, each for the first rule that has it."""
+    projections: dict[str, SourcedTree] = {}
+    for source, tree in trees.items():
+        for node in walk(tree):
+            if isinstance(node, Antijoin) and isinstance(node.negated, Project):
+                predicate = node.negated.head.predicate
+                projections.setdefault(predicate, SourcedTree(node.negated, source, added=True))
     yield from projections.values()
 
 
@@ -174,7 +174,9 @@ def _stratum(
     bodies: _Bodies,
     decided: Guarded | None = None,
 ) -> StratumPlan:
-    planned = tuple(RulePlan(tree, bodies.plans(tree), source) for tree, source in rules)
+    planned = tuple(
+        RulePlan(tree, bodies.plans(tree), source, added) for tree, source, added in rules
+    )
     return StratumPlan(planned, tuple(reduced), decided)
 
 

@@ -189,11 +189,11 @@ class _Labelled:
 def _labelled(plan: ProgramPlan) -> list[_Labelled]:
     """`R3` for the third rule; `R3:1`, `R3:2` if lowering split it; `H1` for an added rule."""
     rules = [(s, rule) for s, stratum in enumerate(plan.strata, start=1) for rule in stratum.rules]
-    made = Counter(rule.source for _, rule in rules)
+    made = Counter(rule.source for _, rule in rules if not rule.added)
     seen = Counter[int | None]()
     labelled = []
     for number, rule in rules:
-        source = rule.source
+        source = None if rule.added else rule.source
         seen[source] += 1
         label = f"H{seen[source]}" if source is None else f"R{source + 1}"
         if source is not None and made[source] > 1:

@@ -73,8 +73,8 @@ class Reasons:
                 yield f"R{need.rule + 1} {need.how} {atom} of {sources}"
 
     def _needs(self, number: int) -> Iterator[_Need]:
-        sources = (rule.source for rule in self._plan.strata[number - 1].rules)
-        for index in dict.fromkeys(index for index in sources if index is not None):
+        rules = self._plan.strata[number - 1].rules
+        for index in dict.fromkeys(rule.source for rule in rules if not rule.added):
             rule = self._rules[index]
             for how, atom in dict.fromkeys(_atoms(rule)):
                 derivers = tuple(

@@ -16,6 +16,7 @@ from streamreasoner.demo.tally import Tally
 from streamreasoner.demo.university import Change, EventKind, university
 from streamreasoner.engine.epoch import EpochResult
 from streamreasoner.io.codec.encode import ChangeEncoder, Message
+from streamreasoner.program.checked import check_text
 
 SEED = 5
 LATER = 300
@@ -40,7 +41,7 @@ def sent():
             values.append(value)
             is_schema = epoch >= opening and b"rdf-schema#" in value
             tally.batch_started(epoch, 1)
-            tally.epoch_evaluated(EpochResult(epoch, 1, 1, (), (), ()))
+            tally.epoch_evaluated(EpochResult(epoch, 1, 1, (), (), ()), check_text(""))
             tally.published(DERIVED * is_schema, {}, np.zeros(1))
             tally.batch_finished(epoch, 0.0)
             tally.received([Change(("<a:x>", "<a:p>", "<a:y>"), 1, epoch)] * (DERIVED * is_schema))

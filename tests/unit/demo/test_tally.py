@@ -10,6 +10,7 @@ import pytest
 from streamreasoner.demo.tally import Tally
 from streamreasoner.demo.university import Change
 from streamreasoner.engine.epoch import EpochResult
+from streamreasoner.program.checked import check_text
 
 FACT = ("<a:x>", "<a:p>", "<a:y>")
 
@@ -17,7 +18,7 @@ FACT = ("<a:x>", "<a:p>", "<a:y>")
 def take(tally, epoch, rows, changes):
     """The calls of a batch of `rows` inputs that derives `changes` changes."""
     tally.batch_started(epoch, rows)
-    tally.epoch_evaluated(EpochResult(epoch, rows, 7, (), (), ()))
+    tally.epoch_evaluated(EpochResult(epoch, rows, 7, (), (), ()), check_text(""))
     tally.published(changes, {}, np.full(rows, 0.5))
     tally.batch_finished(epoch, 0.1)
 

@@ -409,7 +409,7 @@ def tick(ts):
 class Results(PipelineObserver):
     """Keeps the result of the last epoch."""
 
-    def epoch_evaluated(self, result):
+    def epoch_evaluated(self, result, program):  # noqa: ARG002 - part of the event
         """The engine has applied an epoch."""
         self.last = result
 

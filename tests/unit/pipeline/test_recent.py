@@ -7,10 +7,15 @@ import json
 import numpy as np
 import pyarrow as pa
 
+from streamreasoner.api.reasoner import Reasoner
+from streamreasoner.engine.updates import Updates
 from streamreasoner.io.formats.rejected import Reason, Rejected
 from streamreasoner.io.kafka.dead_letter import LONGEST_TEXT, dead_letters, shown
 from streamreasoner.pipeline.recent.profile import EPOCHS, STAGES, Profile
 from streamreasoner.pipeline.recent.rejections import KEPT, Rejections
+from streamreasoner.pipeline.recent.rules import LONGEST_TEXT as LONGEST
+from streamreasoner.pipeline.recent.rules import MOST_RULES
+from streamreasoner.program.checked import check_text
 from streamreasoner.server import metrics
 
 
@@ -47,9 +52,86 @@ def test_an_epoch_has_its_stages_and_what_is_not_known_is_null():
         "changes": 2,
         "lag": None,
         "latency": 0.5,
+        "rules": None,
+        "others": {"rules": 0, "firings": 0, "seconds": 0.0},
     }
     assert second["steps"]["evaluate"] == 0.75
     assert (second["changes"], second["latency"]) == (None, None)
+
+
+PROGRAM = """@prefix ex: <http://example.org/> .
+@rule "step" path(?x, ?y), [?x, ex:reaches, ?y] :- (edge(?x, ?y)
+    | edge(?y, ?x)) .
+busy(?x) :-
+    edge(?x, _), count(?y) { edge(?x, ?y) } > 1 .
+idle(?x) :- path(?x, ex:nowhere) .
+"""
+EDGES = [("ex:a", "ex:b"), ("ex:a", "ex:c")]
+
+
+def reasoner(rules):
+    """A reasoner of rules in the file rules.dl."""
+    return Reasoner(check_text(rules, "rules.dl"))
+
+
+def evaluated(profile, epoch, reasoner, updates=()):
+    """One batch of updates of edges, in the namespace of examples."""
+    profile.batch_started(epoch, len(updates))
+    ids = [
+        [reasoner.dictionary.intern(f"<http://example.org/{node[3:]}>") for node in pair]
+        for pair in updates
+    ]
+    args = np.array(ids, np.int32).reshape(-1, 2)
+    rows = [Updates("edge", args, np.ones(len(args), np.int64))]
+    profile.epoch_evaluated(reasoner.take(rows), reasoner.program)
+    profile.batch_finished(epoch, 0.125)
+    return epochs(profile)[-1]
+
+
+def test_a_rule_is_shown_as_it_was_written():
+    """All that it is in normal form counts for it, and so do the helpers of its body."""
+    profile = Profile()
+    epoch = evaluated(profile, 0, reasoner(PROGRAM), EDGES)
+    assert epoch["others"] == {"rules": 0, "firings": 0, "seconds": 0.0}
+    found = {each["rule"]: each for each in epoch["rules"]}
+    assert found.keys() == {"rules.dl:2", "rules.dl:4"}
+    step, busy = found["rules.dl:2"], found["rules.dl:4"]
+    assert (step["name"], busy["name"]) == ("step", None)
+    assert step["text"].startswith('@rule "step" path(?x, ?y), [?x, ex:reaches, ?y] :- (edge(')
+    assert busy["text"].startswith("busy(?x) :- edge(?x, _), count(?y) {")
+    # 2 heads of 2 alternatives for each of 2 edges; 2 edges are counted, in a group that 2 are in,
+    # and that is looked for once.
+    assert (step["firings"], busy["firings"]) == (8, 2 + 2 + 1)
+    assert min(step["seconds"], busy["seconds"]) > 0
+    quiet = evaluated(profile, 1, reasoner(PROGRAM))
+    assert [each["firings"] for each in quiet["rules"] if each["firings"]] == []
+
+
+def test_rules_that_go_count_in_the_epoch_that_removes_them():
+    """They are those of the program before it; those that both programs have do not fire."""
+    profile, running = Profile(), reasoner("a(?x) :- edge(?x, _) .\nb(?x) :- edge(?x, _) .")
+    evaluated(profile, 0, running, EDGES)
+    profile.batch_started(1, 1)
+    after = check_text("@input b/1 .\n\n\na(?x) :- edge(?x, _) .", "rules.dl")
+    profile.epoch_evaluated(running.adopt(after, 1), after)
+    profile.batch_finished(1, 0.125)
+    [gone] = epochs(profile)[-1]["rules"]
+    assert (gone["rule"], gone["firings"]) == ("rules.dl:2", 2)
+
+
+def test_the_dearest_rules_are_kept_and_the_others_summed():
+    """However many rules there are, and however long they are."""
+    number = MOST_RULES + 20
+    atoms = ", ".join(["edge(?x, ?y)"] * 50)
+    rules = "".join(f"p{each}(?x) :- {atoms} .\n" for each in range(number))
+    epoch = evaluated(Profile(), 0, reasoner(rules), EDGES)
+    assert len(epoch["rules"]) == MOST_RULES
+    assert epoch["others"]["rules"] == number - MOST_RULES
+    together = [*epoch["rules"], epoch["others"]]
+    assert sum(each["firings"] for each in together) == 2 * number
+    seconds = [each["seconds"] for each in epoch["rules"]]
+    assert seconds == sorted(seconds, reverse=True)
+    assert {len(each["text"]) for each in epoch["rules"]} == {LONGEST + 1}
 
 
 def test_the_lag_is_that_of_the_last_epoch_when_it_was_asked_for():

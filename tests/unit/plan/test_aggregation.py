@@ -67,12 +67,12 @@ def test_a_match_is_counted_once(texts):
     rules = [rule(text) for text in texts]
     made = _expressed(rules)
 
-    assert Counter(source for _, source in made.matches) == Counter(
+    assert Counter(each.source for each in made.matches) == Counter(
         {number: len(positions(each.head)) for number, each in enumerate(rules)}
     )
-    assert {source for _, source in made.heads} <= {None}
+    assert all(each.added for each in made.heads)
     assert made.arities == {
-        **{tree.head.predicate: len(tree.head.arguments) for tree, _ in made.matches},
+        **{each.tree.head.predicate: len(each.tree.head.arguments) for each in made.matches},
         **{each.head.predicate: len(each.head.arguments) for each in made.results},
     }
 
@@ -123,7 +123,7 @@ def _expressed(rules):
 def _evaluated(made, present):
     """The facts of the heads: matches, then results and lattices, then what joins them."""
     present, matches = defaultdict(list, present), defaultdict(Counter)
-    for tree, _ in made.matches:
+    for tree, *_ in made.matches:
         matches[tree.head.predicate] += rows(tree, present)
     for each in made.results:
         present[each.head.predicate] += _reduced(each, matches)
@@ -137,7 +137,7 @@ def _evaluated(made, present):
             for group in groups.values()
         ]
     found = Counter()
-    for tree, _ in made.heads:
+    for tree, *_ in made.heads:
         found.update((tree.head.predicate, args) for args in rows(tree, present).elements())
     for each in made.final:
         found.update((each.head.predicate, args) for args in _reduced(each, matches))

@@ -64,7 +64,7 @@ def test_a_stratum_has_a_reason_for_each_atom_that_rules_derive(checked):
     derived_in = [_derived_in(plan, index, rule) for index, rule in enumerate(checked.rules)]
     for number, stratum in enumerate(plan.strata, start=1):
         expected = Counter()
-        for index in {rule.source for rule in stratum.rules} - {None}:
+        for index in {rule.source for rule in stratum.rules if not rule.added}:
             for how, atom in {*_atoms(checked.rules[index])}:
                 sources = frozenset(
                     (derived_in[other], other)
@@ -114,7 +114,7 @@ def _derived_in(plan, index, rule):
         number
         for number, stratum in enumerate(plan.strata, start=1)
         if any(head.predicate == rule.head.predicate for head in stratum.heads)
-        and (not is_plain or any(each.source == index for each in stratum.rules))
+        and (not is_plain or any(each.source == index and not each.added for each in stratum.rules))
     }
     return found
 

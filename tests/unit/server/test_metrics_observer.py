@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry, Histogram
 from streamreasoner.engine.epoch import EpochResult
 from streamreasoner.engine.ports import Statistics
 from streamreasoner.engine.updates import Changes
+from streamreasoner.program.checked import check_text
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.server.histogram import BatchHistogram
 from streamreasoner.server.metrics import PrometheusObserver, Sources
@@ -39,7 +40,7 @@ def observer():
     observer = PrometheusObserver()
     observer.batch_started(3, 7)
     observer.stage("decode", 0.004)
-    observer.epoch_evaluated(_result(1, 1, -1))
+    observer.epoch_evaluated(_result(1, 1, -1), check_text(""))
     observer.event_time(int((time.time() - 90) * 1000))
     observer.published(3, {"bad-timestamp": 2}, np.array([0.04, 0.2, 7200.0]))
     observer.control_messages(2, 1)

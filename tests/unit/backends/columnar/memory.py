@@ -220,6 +220,14 @@ class Memory:
                 found[fact] = {i: number for i, number in numbers.items() if number}
         return found
 
+    def firings(self):
+        """Heads that plans have added or subtracted in this epoch."""
+        work = self.state.column(layout.WORK)
+        if work[layout.WORK_EPOCH] != self.scalars[layout.EPOCH]:
+            return 0
+        rules = work[layout.WORK_RULES :].reshape(-1, layout.WORK_WIDTH)
+        return int(rules[:, layout.WORK_FIRINGS].sum())
+
     def deltas(self):
         """Fact -> change of its transition, of the listed deltas, as their headers say."""
         found = {}

@@ -24,6 +24,7 @@ from streamreasoner.backends.columnar.kernels.records.entry import (
 from streamreasoner.backends.columnar.kernels.records.fact_record import allocate, classify, release
 from streamreasoner.backends.columnar.kernels.records.pending import flush
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
+from streamreasoner.backends.columnar.kernels.records.work import start_clock
 from streamreasoner.backends.columnar.kernels.settling.lattice import restore_group, unmark_group
 from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
@@ -191,6 +192,7 @@ def evaluate_in_full(
             count += 1
     scalars[layout.QUIET] = 1
     status = layout.OK
+    start_clock(table)
     for i in range(count):
         kind = words[2 * drivers[i]] & layout.CLASS_BITS
         for j in range(starts[kind], starts[kind + 1]):

@@ -28,6 +28,7 @@ from streamreasoner.backends.columnar.kernels.records.entry import presence
 from streamreasoner.backends.columnar.kernels.records.fact_record import find
 from streamreasoner.backends.columnar.kernels.records.pending import UNKNOWN, flush, push
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
+from streamreasoner.backends.columnar.kernels.records.work import account, start_clock
 from streamreasoner.native.addresses import int32_column, int64_column
 from streamreasoner.native.compile import inlined, kernel
 
@@ -82,6 +83,7 @@ def apply_deltas(
     dispatched = int32_column(table[layout.DISPATCHED])
     plans = int32_column(table[layout.PLANS])
     filled = int64_column(table[layout.FILLED])
+    start_clock(table)
     for i in range(start, stop):
         fact = deltas[i] & LOW
         header = words[2 * fact]
@@ -158,17 +160,23 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in 
         plans[p + layout.PLAN_CONDITION_COUNT],
     )
     if bound != MATCH:
+        account(table, p, 1, 0)
         return layout.OK if bound == NO_MATCH else layout.FAILED
     sign *= plans[p + layout.PLAN_SIGN]
     last = plans[p + layout.PLAN_STEP_COUNT] - 1
     if last < 0:
-        return _emit(table, p, iteration + 1, sign)
+        status = _emit(table, p, iteration + 1, sign)
+        account(table, p, 1, 1)
+        return status
     first = plans[p + layout.PLAN_STEPS]
     scratch[layout.ITERATION_AT] = iteration
     scratch[layout.SIGN_AT] = sign
     depth = 0
+    visits = 1
+    firings = 0
     _open(table, first, 0)
     while depth >= 0:
+        visits += 1
         match = scratch[layout.FACT_AT + depth]
         if match == 0:
             depth -= 1
@@ -229,6 +237,7 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in 
         when = max(when, scratch[layout.ITERATION_AT + depth])
         product = scratch[layout.SIGN_AT + depth] * transition
         if depth == last:
+            firings += 1
             status = _emit(table, p, when + 1, product)
             if status != layout.OK:
                 return status
@@ -237,6 +246,7 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in 
             scratch[layout.ITERATION_AT + depth] = when
             scratch[layout.SIGN_AT + depth] = product
             _open(table, first + depth, depth)
+    account(table, p, visits, firings)
     return layout.OK
 
 

@@ -10,6 +10,7 @@ from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import link_offset
 from streamreasoner.backends.columnar.kernels.records.entry import presence
 from streamreasoner.backends.columnar.kernels.records.pending import UNKNOWN, push
+from streamreasoner.backends.columnar.kernels.records.work import account
 from streamreasoner.native.addresses import int32_column, int64_column, prefetch
 from streamreasoner.native.compile import inlined, kernel
 
@@ -40,7 +41,9 @@ def run_probe(
     stratum = scalars[layout.STRATUM]
     field = scalars[layout.STRATUM_FIELD]
     sign *= plans[p + layout.PLAN_SIGN]
+    visits = firings = 0
     while match != 0:
+        visits += 1
         header = words[2 * match]
         following = words[2 * match + link_offset(table, header, arrangement)]
         prefetch(table[layout.ARENA] + 8 * following)
@@ -56,6 +59,7 @@ def run_probe(
                 if when == iteration:
                     transition -= change
                 if transition != 0:
+                    firings += 1
                     status = _emit(
                         table, p, fact, match, max(when, iteration) + 1, sign * transition
                     )
@@ -65,10 +69,12 @@ def run_probe(
         else:
             transition = presence(table, match) - change
             if transition != 0:
+                firings += 1
                 status = _emit(table, p, fact, match, iteration + 1, sign * transition)
                 if status != layout.OK:
                     return status
         match = following
+    account(table, p, visits, firings)
     return layout.OK
 
 

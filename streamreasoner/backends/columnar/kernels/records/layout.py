@@ -64,7 +64,8 @@ JOURNAL_NEXT = 33  # int32: number + 1 of the next fact in the journal of the sa
 CLASS_JOURNALED = 34  # int32 by class: number + 1 of its first and last fact in the journal, or 0
 FILLED = 35  # int64 by grouping: address of its index, 0 as long as no fact was arranged by it
 TOUCHED_LAST = 36  # int32 by segment of iterations: the last touched one
-ADDRESSES = 37
+WORK = 37  # int64: what rules have done, see below
+ADDRESSES = 38
 
 # Mask, buffer and count of a table are consecutive: `slots.insert` relies on it.
 # Scalars -----------------------------------------------------------------------------------------
@@ -181,7 +182,8 @@ ARRANGEMENT_WIDTH = 3
 
 REDUCTION_ARRANGEMENT, REDUCTION_KEYS, REDUCTION_FUNCTION = range(3)
 REDUCTION_HEAD_RELATION, REDUCTION_HEAD, REDUCTION_HEAD_COUNT = range(3, 6)
-REDUCTION_WIDTH = 6
+REDUCTION_WORK = 6  # place of its rule in WORK
+REDUCTION_WIDTH = 7
 FUNCTION_COUNT, FUNCTION_DISTINCT, FUNCTION_SUM, FUNCTION_AVERAGE = range(4)
 
 PLAN_BINDS, PLAN_BIND_COUNT, PLAN_CHECKS, PLAN_CHECK_COUNT = range(4)
@@ -191,6 +193,7 @@ PLAN_HEAD_RELATION, PLAN_HEAD, PLAN_HEAD_COUNT, PLAN_SIGN = range(8, 12)
 # does, without conditions, the head in terms of the two facts (else -1): ~id for a constant,
 # otherwise an argument position of the driving fact or, from MAX_ARITY on, of the match.
 PLAN_PROBE, PLAN_PROBE_KEY, PLAN_PROBE_HEAD = range(12, 15)
+PLAN_WORK = 15  # place of its rule in WORK
 PLAN_WIDTH = 16
 
 STEP_BINDS, STEP_BIND_COUNT, STEP_CHECKS, STEP_CHECK_COUNT = range(4)
@@ -210,6 +213,17 @@ MATCH = 2  # the same, but the slot must hold that value
 HOLDS = 3  # code: test; target: 1 if it must hold, 0 if it must not
 SAME_TERM = -1  # the code of a test that kernels do: that two terms are one
 CONDITION_ARGUMENTS = 4
+
+# Work: a clock, then a pair for each rule
+WORK_DUE = 0  # visits until the clock is read again
+WORK_CLOCK = 1  # when it was read, in nanoseconds
+WORK_READINGS = 2  # how often it was read in this epoch
+WORK_RANDOM = 3  # state of a generator
+WORK_EPOCH = 4  # the epoch that this is of, by the scalar EPOCH
+WORK_SIZE = 5  # length of the column
+WORK_RULES = 6  # the first rule
+WORK_FIRINGS, WORK_NANOSECONDS = range(2)
+WORK_WIDTH = 2
 
 # Status of a kernel ------------------------------------------------------------------------------
 OK = 0

@@ -16,6 +16,7 @@ from streamreasoner.backends.columnar.kernels.records.arrangement import (
 from streamreasoner.backends.columnar.kernels.records.fact_record import allocate, release
 from streamreasoner.backends.columnar.kernels.records.pending import UNKNOWN, flush, push
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
+from streamreasoner.backends.columnar.kernels.records.work import start_clock, take_time
 from streamreasoner.backends.columnar.kernels.settling.superaccumulator import (
     DIGITS_DOUBLE,
     add,
@@ -44,10 +45,15 @@ _INFINITY = float("inf")
 @kernel
 def reduce(table: layout.Int64s, values: layout.Int64s, reduction: int) -> int:
     """Replace the results of a reduction's changed groups; returns a status."""
+    start_clock(table)
     status = apply_matches(table, values, reduction)
     if status == layout.OK:
         status = finish(table, values, emit=True)
-    return flush(table) if status == layout.OK else status
+    if status == layout.OK:
+        status = flush(table)
+    row = reduction * layout.REDUCTION_WIDTH + layout.REDUCTION_WORK
+    take_time(table, int32_column(table[layout.REDUCTIONS])[row])
+    return status
 
 
 @kernel
