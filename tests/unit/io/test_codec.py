@@ -221,7 +221,8 @@ def test_an_empty_batch_has_no_updates():
 
 
 values = st.one_of(
-    st.binary(max_size=40),
+    # An empty list is a message without updates, which a pipeline sends itself.
+    st.binary(max_size=40).filter(lambda value: value.split() not in ([b"[]"], [b"[", b"]"])),
     st.none(),
     st.fixed_dictionaries(
         {},
