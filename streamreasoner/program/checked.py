@@ -16,7 +16,7 @@ from streamreasoner.analysis.patterns import invalid_patterns
 from streamreasoner.analysis.safety import unsafe
 from streamreasoner.analysis.sizes import beyond_limits
 from streamreasoner.analysis.strata.dependency import dependencies
-from streamreasoner.analysis.strata.stratify import strata, unstratifiable
+from streamreasoner.analysis.strata.stratify import decided_strata, unstratifiable
 from streamreasoner.analysis.types import type_errors
 from streamreasoner.analysis.warnings import (
     cartesian_products,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
+    from streamreasoner.analysis.strata.guards import Guarded
     from streamreasoner.lang.ast import Atom, Declaration, Expires, Program, Rule
     from streamreasoner.lang.diagnostic import Diagnostic
 
@@ -96,6 +97,7 @@ class CheckedProgram:
             `facts` has their facts.
         strata: Indexes into `rules`: strongly connected components in dependency order. Rules
             whose heads can be the same fact are in one stratum.
+        guarded: How the schema decides the negation inside each stratum; None if it need not.
         inputs: Predicates declared with @input, in textual order.
         outputs: Predicates declared with @output, in textual order; empty means all that are
             neither hidden nor constraints.
@@ -111,6 +113,7 @@ class CheckedProgram:
     arities: Mapping[str, int]
     helpers: Mapping[str, int]
     strata: tuple[tuple[int, ...], ...]
+    guarded: tuple[Guarded | None, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     hidden: tuple[str, ...]
@@ -226,9 +229,10 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
     facts = tuple(dict.fromkeys(part.head for part in parts if not part.body))
     graph = dependencies(rules)
     # The placeholders of unreadable constants would unify with each other.
+    components = {} if unread else decided_strata(rules, graph)
     if not unread:
         prefixes = common_prefixes(programs)
-        errors += unstratifiable(rules, graph, prefixes, facts)
+        errors += unstratifiable(rules, graph, components, prefixes, facts)
         errors += lattice_clashes(rules, prefixes)
         errors += invalid_expiries(programs, prefixes)
     if all(reading.complete for reading in readings) and not expanded.diagnostics:
@@ -248,7 +252,8 @@ def _check_readings(readings: Sequence[ParsedText]) -> CheckedProgram:
             {name: arity for name, arity in used.items() if name not in expanded.arities}
         ),
         helpers=MappingProxyType(expanded.arities),
-        strata=strata(graph),
+        strata=tuple(components),
+        guarded=tuple(components.values()),
         inputs=_declared(programs, Input),
         outputs=_declared(programs, Output),
         hidden=_declared(programs, Hidden),

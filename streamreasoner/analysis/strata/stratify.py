@@ -71,9 +71,22 @@ def strata(graph: Sequence[Sequence[Dependency]]) -> tuple[tuple[int, ...], ...]
     return tuple(components)
 
 
+def decided_strata(
+    rules: Sequence[Rule], graph: Sequence[Sequence[Dependency]]
+) -> dict[tuple[int, ...], Guarded | None]:
+    """The strata in dependency order, each with how the schema decides the negation inside it.
+
+    Args:
+        rules: Rules in normal form.
+        graph: The dependencies of each rule.
+    """
+    return {members: guarded(rules, members, graph) for members in strata(graph)}
+
+
 def unstratifiable(
     rules: Sequence[Rule],
     graph: Sequence[Sequence[Dependency]],
+    components: Mapping[tuple[int, ...], Guarded | None],
     prefixes: Mapping[str, str],
     facts: Sequence[Atom] = (),
 ) -> Iterator[Diagnostic]:
@@ -82,14 +95,13 @@ def unstratifiable(
     Args:
         rules: Rules in normal form.
         graph: The dependencies of each rule.
+        components: Their strata, see `decided_strata`.
         prefixes: Prefixes to print IRIs with.
         facts: What the program states; it may decide whether negation is circular.
     """
-    components = strata(graph)
     stratum = {rule: index for index, members in enumerate(components) for rule in members}
     by_schema = set()
-    for index, members in enumerate(components):
-        decided = guarded(rules, members, graph)
+    for index, (members, decided) in enumerate(components.items()):
         if decided is not None:
             by_schema.add(index)
             if (large := _too_large(decided, rules, members)) is not None:

@@ -11,8 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamreasoner.analysis.strata.dependency import dependencies
-from streamreasoner.analysis.strata.flows import guarded
 from streamreasoner.lang import ast
 from streamreasoner.lang.normal_form import aggregates_matches, is_lattice
 from streamreasoner.plan.algebra import Antijoin, PlanError, Project, walk
@@ -59,10 +57,8 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
     strata: list[StratumPlan] = []
     bodies = _Bodies(small_predicates(checked.rules))
     stated: list[Stated] = []
-    graph = dependencies(checked.rules)
-    for stratum in checked.strata:
+    for stratum, decided in zip(checked.strata, checked.guarded, strict=True):
         rules = {index: checked.rules[index] for index in stratum}
-        decided = guarded(checked.rules, stratum, graph)
         if decided is not None:
             rules = {index: decided.waits(rule) for index, rule in rules.items()}
         trees = {index: lowered(rule) for index, rule in rules.items()}

@@ -6,7 +6,7 @@ import pytest
 
 from streamreasoner.analysis.strata import flows, stratify
 from streamreasoner.analysis.strata.dependency import Through, dependencies, unifies
-from streamreasoner.analysis.strata.stratify import strata, unstratifiable
+from streamreasoner.analysis.strata.stratify import decided_strata, strata, unstratifiable
 from streamreasoner.lang.constants import RDF_TYPE
 from streamreasoner.lang.normal_form import normal_form
 from streamreasoner.lang.parser import parse
@@ -30,7 +30,8 @@ def refused(text):
     parts = rules(text)
     bodies = [part for part in parts if part.body]
     facts = [part.head for part in parts if not part.body]
-    found = unstratifiable(bodies, dependencies(bodies), {}, facts)
+    graph = dependencies(bodies)
+    found = unstratifiable(bodies, graph, decided_strata(bodies, graph), {}, facts)
     return [item.code for item in found]
 
 
