@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.analysis.strata.guards import Guarded
     from streamreasoner.engine.ports import Backend
+    from streamreasoner.lang.ast import Rule
     from streamreasoner.plan.program_plan import ProgramPlan
 
 INPUT = StratumPlan(())
@@ -79,7 +80,7 @@ def fixpoint(
             return touched
         # After a change of program, facts of former segments may leave any stratum.
         if (iteration % SEGMENT if limit < SEGMENT else iteration) > limit:
-            derives = _derives(stratum, program.places)
+            derives = _derives(stratum, program.rules)
             raise RecursionLimitError(
                 f"Stratum {number}, which derives {derives}, has not converged "
                 f"after {limit} iterations. Check it for rules that create terms without "
@@ -91,13 +92,14 @@ def fixpoint(
         touched += 1
 
 
-def _derives(stratum: StratumPlan, places: Sequence[str]) -> str:
-    """The recursive predicates of a stratum, and the positions of its recursive rules."""
+def _derives(stratum: StratumPlan, sources: Sequence[Rule]) -> str:
+    """The recursive predicates of a stratum, and the places of its recursive rules."""
     rules = stratum.rules
     own = {rule.tree.head.predicate for rule in rules}
     recursive = [
         rule for rule in rules if own & {pattern.predicate for pattern in rule.tree.patterns}
     ]
     predicates = sorted({f"'{rule.tree.head.predicate}'" for rule in recursive or rules})
-    positions = dict.fromkeys(places[rule.source] for rule in recursive or rules if not rule.added)
-    return f"{', '.join(predicates)} by the rules at {', '.join(positions)}"
+    written = (sources[rule.source] for rule in recursive or rules if not rule.added)
+    places = dict.fromkeys(rule.span.place for rule in written)
+    return f"{', '.join(predicates)} by the rules at {', '.join(places)}"

@@ -54,6 +54,11 @@ class Span:
     start: int
     end: int
 
+    @property
+    def place(self) -> str:
+        """Source and line: `rules.dl:3`."""
+        return f"{self.source}:{self.line}"
+
 
 NOWHERE = Span("", 1, 1, 1, 1, 0, 0)
 """Span of a node that is in no source text."""

@@ -285,7 +285,6 @@ class ProgramPlan:
         strata: In dependency order; a stratum reads itself and those before it.
         lattices: Aggregates among the facts of their own head.
         hidden: Predicates that lowering added; their facts have a trace but are not output.
-        places: Source and line of each rule in normal form, for messages.
         expiries: Asserted facts that leave by themselves; a fact matches at most one.
         sources: The sources of input that the state keeps apart.
         given: Facts whose asserted part is read by itself, selected by the patterns' constants.
@@ -298,7 +297,6 @@ class ProgramPlan:
     strata: tuple[StratumPlan, ...]
     lattices: tuple[Lattice, ...] = ()
     hidden: frozenset[str] = frozenset()
-    places: tuple[str, ...] = field(default=(), compare=False)
     expiries: tuple[Expiry, ...] = ()
     sources: InputSources = NO_SOURCES
     given: tuple[Pattern, ...] = ()

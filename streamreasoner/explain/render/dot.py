@@ -42,9 +42,7 @@ def absence_dot(absence: Absence, printer: ExplanationPrinter) -> str:
     lines = [*_HEADER, f"  fact [label={_quoted(printer.fact(absence.fact))}, style=dashed];"]
     for number, attempt in enumerate(absence.attempts):
         rule = f"r{number}"
-        lines.append(
-            _ellipse(rule, printer.location(attempt.rule.span), printer.rule(attempt.rule))
-        )
+        lines.append(_ellipse(rule, attempt.rule.span.place, printer.rule(attempt.rule)))
         lines.append(f"  {rule} -> fact [style=dashed];")
         for at, premise in enumerate(attempt.holds):
             style = "" if isinstance(premise, Fact) else ", shape=plaintext"
@@ -62,7 +60,7 @@ def _step(number: int, step: ProofStep, printer: ExplanationPrinter) -> Iterator
     node = f"f{number}"
     label = printer.fact(step.fact)
     if step.stated is not None and step.why is None:
-        label += f"\nstated in {printer.location(step.stated)}"
+        label += f"\nstated in {step.stated.place}"
     if step.until is not None:
         label += f"\nin iterations {step.iteration} to {step.until - 1} only"
     if step.competition is not None:
@@ -85,7 +83,7 @@ def _step(number: int, step: ProofStep, printer: ExplanationPrinter) -> Iterator
 
 
 def _derivation(rule: str, derivation: Derivation, printer: ExplanationPrinter) -> Iterator[str]:
-    yield _ellipse(rule, printer.location(derivation.rule.span), printer.rule(derivation.rule))
+    yield _ellipse(rule, derivation.rule.span.place, printer.rule(derivation.rule))
     for at, premise in enumerate(derivation.premises):
         match premise:
             case Proved(step):

@@ -47,10 +47,6 @@ class ExplanationPrinter:
             case Satisfied(literal):
                 return self.part(literal)
 
-    def location(self, span: ast.Span) -> str:
-        """`rules.dl:3`."""
-        return f"{span.source}:{span.line}"
-
     def rule(self, rule: ast.Rule) -> str:
         """The rule in normal form, without its dot."""
         return print_rule(rule, self.prefixes).removesuffix(" .")

@@ -145,13 +145,13 @@ def _step(
                 children.append(_Branch(f"… and {total - len(matches)} more"))
             return _Branch(line, tuple(notes), tuple(children))
         case None:
-            return _Branch(f"{line}  {_leaf(step, printer)}", tuple(notes))
+            return _Branch(f"{line}  {_leaf(step)}", tuple(notes))
 
 
-def _leaf(step: ProofStep, printer: ExplanationPrinter) -> str:
+def _leaf(step: ProofStep) -> str:
     if step.cut:
         return "… its derivation is cut off here"
-    reasons = [] if step.stated is None else [f"stated in {printer.location(step.stated)}"]
+    reasons = [] if step.stated is None else [f"stated in {step.stated.place}"]
     if step.asserted > 0:
         reasons.append("asserted" if step.asserted == 1 else f"asserted {step.asserted} times")
     return ", ".join(reasons)
@@ -171,7 +171,7 @@ def _premises(derivation: Derivation, printer: ExplanationPrinter) -> tuple[_Bra
 
 
 def _rule(derivation: Derivation | Attempt, printer: ExplanationPrinter) -> str:
-    return f"{printer.location(derivation.rule.span)}: {printer.rule(derivation.rule)}"
+    return f"{derivation.rule.span.place}: {printer.rule(derivation.rule)}"
 
 
 # Absent facts ------------------------------------------------------------------------------------
@@ -188,10 +188,7 @@ def _reason(absence: Absence, printer: ExplanationPrinter) -> str:
             f"it is retracted {_count(-absence.asserted, 'time', 'times')} more than asserted"
         )
     elif absence.stated is not None:
-        parts.append(
-            f"it is stated in {printer.location(absence.stated)}, but retracted,"
-            " or not yet evaluated"
-        )
+        parts.append(f"it is stated in {absence.stated.place}, but retracted, or not yet evaluated")
     else:
         parts.append("it is not asserted")
     if absence.attempts:

@@ -68,7 +68,7 @@ class WrittenRules:
         text = print_rule(rule, self._prefixes)
         if len(text) > LONGEST_TEXT:
             text = f"{text[:LONGEST_TEXT]}…"
-        return {"rule": f"{rule.span.source}:{rule.span.line}", "name": rule.name, "text": text}
+        return {"rule": rule.span.place, "name": rule.name, "text": text}
 
     @cached_property
     def _prefixes(self) -> Mapping[str, str]:

@@ -105,7 +105,6 @@ def lower(checked: CheckedProgram) -> ProgramPlan:
         strata=tuple(stratum for stratum in strata if stratum.rules or stratum.reductions),
         lattices=tuple(dict.fromkeys(lattices)),
         hidden=frozenset(hidden),
-        places=tuple(f"{rule.span.source}:{rule.span.line}" for rule in checked.rules),
         expiries=expiries,
         given=given,
         stated=tuple(stated),

@@ -130,4 +130,4 @@ def test_what_is_printed_reads_as_it_was():
         assert IRI not in printed
         assert printed.endswith(f":- {body}")
         assert PRINTER.part(rule.head.arguments[-1]) in printed
-        assert PRINTER.location(rule.span) == f"<rules>:{rule.span.line}"
+        assert rule.span.place == f"<rules>:{rule.span.line}"
