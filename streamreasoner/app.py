@@ -145,10 +145,11 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         StreamReasonerError: A step of the start failed, or a batch did.
     """
     with ExitStack() as stack:
-        profile, rejections = Profile(), Rejections()
-        metrics = _metrics(config, stack, profile, rejections)
+        # Only the server of facts shows what the last epochs did.
+        recent = (Profile(), Rejections()) if config.server.facts else None
+        metrics = _metrics(config, stack, recent)
         log = RejectionLog(config.kafka.dead_letter_topic)
-        observers = (metrics, log, profile, rejections, observer)
+        observers = (metrics, log, *(recent or ()), observer)
         watcher = Observers(*(each for each in observers if each is not None))
         program, topics, schemas, lock = _checked(config, stack)
         # Starting Spark, restoring the state and compiling kernels each take seconds: run them
@@ -197,7 +198,8 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
         )
         runner = EpochRunner(parts, point)
         lag = _watch(config, metrics, reasoner, tables, runner, stack)
-        profile.watch(lag.total)
+        if recent is not None:
+            recent[0].watch(lag.total)
         stream = read_stream(
             starting.result().spark,
             config.kafka,
@@ -868,16 +870,17 @@ def _stop_spark(starting: Future[session.RunningSession], process_group: jvm.Pro
 
 
 def _metrics(
-    config: Config, stack: ExitStack, profile: Profile, rejections: Rejections
+    config: Config, stack: ExitStack, recent: tuple[Profile, Rejections] | None
 ) -> PrometheusObserver | None:
     """Serve metrics from the beginning: restoring a large state takes long."""
     server = config.server
     if server.port == 0:
         return None
     observer = PrometheusObserver(config.pipeline.batch_timeout, config.pipeline.trigger_interval)
-    if not server.facts:
+    if recent is None:
         stack.enter_context(Exporter(observer, server.host, server.port))
         return observer
+    profile, rejections = recent
     pages = Pages({"/profile": profile.document, "/dead-letters": rejections.document})
     own = stack.enter_context(Exporter(observer, port=0, pages=pages))
     upstream = Upstream(own.port, pages.token)
