@@ -7,7 +7,7 @@ followed by the headers reason, class, topic, partition and offset.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from streamreasoner.io.codec.encode import Message
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # With its headers, a longer value may exceed a topic's default limit of 1,048,588 bytes.
 LONGEST_VALUE = 1_000_000
+_PLACE: Final = ("topic", "partition", "offset")
 LONGEST_TEXT: Final = 1_000
 """Bytes of a message that are shown."""
 
@@ -53,9 +54,7 @@ def dead_letters(batch: pa.Table, rejected: Sequence[Rejected]) -> Iterator[Mess
         rejected: Rejected rows.
     """
     # Without the timestamp, which may be out of Python's range.
-    batch = batch.select(["topic", "partition", "offset", "key", "value", "headers"])
-    rows = batch.take([rejection.row for rejection in rejected]).to_pylist() if rejected else []
-    for rejection, row in zip(rejected, rows, strict=True):
+    for rejection, row in _rows(batch, rejected, *_PLACE, "key", "value", "headers"):
         value = row["value"]
         headers = [(header["key"], header["value"]) for header in row["headers"] or ()]
         headers += [
@@ -78,9 +77,7 @@ def shown(batch: pa.Table, rejected: Sequence[Rejected]) -> Iterator[DeadLetter]
         batch: Columns topic, partition, offset and value.
         rejected: Rejected rows.
     """
-    batch = batch.select(["topic", "partition", "offset", "value"])
-    rows = batch.take([rejection.row for rejection in rejected]).to_pylist() if rejected else []
-    for rejection, row in zip(rejected, rows, strict=True):
+    for rejection, row in _rows(batch, rejected, *_PLACE, "value"):
         value = row["value"]
         yield DeadLetter(
             row["topic"],
@@ -90,6 +87,15 @@ def shown(batch: pa.Table, rejected: Sequence[Rejected]) -> Iterator[DeadLetter]
             rejection.detail,
             None if value is None else _beginning(value),
         )
+
+
+def _rows(
+    batch: pa.Table, rejected: Sequence[Rejected], *columns: str
+) -> Iterator[tuple[Rejected, dict[str, Any]]]:
+    """Each rejected row with some of its columns."""
+    numbers = [rejection.row for rejection in rejected]
+    rows = batch.select(columns).take(numbers).to_pylist() if rejected else []
+    return zip(rejected, rows, strict=True)
 
 
 def _beginning(value: bytes) -> str:
