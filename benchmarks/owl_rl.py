@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import harness
 from benchmarks.driver import Kernel, updates
-from benchmarks.peers import require
+from benchmarks.peers import rdf
 from streamreasoner.io.formats.ntriples import read
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.vocabulary import OWL, RDF, RDF_TYPE, RDFS
@@ -82,9 +82,11 @@ def measure(files: Sequence[Path]) -> list[tuple[Any, ...]]:
         size = sum(1 for _ in lines)
     rows = [harness.apart(ours, files)]
     if importlib.util.find_spec("reasonable"):
-        rows.append(harness.apart(reasonable, files))
+        measured = harness.apart(rdf.reasonable, files, time.process_time)
+        rows.append(("reasonable", *measured, "-"))
     if importlib.util.find_spec("owlrl") and size <= MOST_FOR_OWLRL:
-        rows.append(harness.apart(owlrl, files))
+        measured = harness.apart(rdf.owlrl, files, time.process_time, "OWLRL_Semantics")
+        rows.append(("owlrl", *measured, "-"))
     return rows
 
 
@@ -109,32 +111,6 @@ def _load(files: Sequence[Path]) -> tuple[NDArray[np.int32], Kernel, float, floa
     parsed = time.process_time() - started
     epoch = kernel.epoch([updates("triple", triples, 1)])
     return triples, kernel, parsed, epoch.settle + epoch.read
-
-
-def reasonable(files: Sequence[Path]) -> tuple[str, int, float, float, str]:
-    """The reasoner in Rust: all triples, as Python objects."""
-    reasoner = require("reasonable").PyReasoner()
-    with tempfile.TemporaryDirectory() as folder:
-        started = time.process_time()
-        for number, file in enumerate(files):
-            # It detects formats only by these extensions; N-Triples are N3.
-            link = Path(folder) / f"{number}.n3"
-            link.symlink_to(file.resolve())
-            reasoner.load_file(str(link))
-        parsed = time.process_time()
-        triples = len(reasoner.reason())
-    return "reasonable", triples, parsed - started, time.process_time() - parsed, "-"
-
-
-def owlrl(files: Sequence[Path]) -> tuple[str, int, float, float, str]:
-    """The reasoner in Python."""
-    library, graph = require("owlrl"), require("rdflib").Graph()
-    started = time.process_time()
-    for file in files:
-        graph.parse(file, format="nt")
-    parsed = time.process_time()
-    library.DeductiveClosure(library.OWLRL_Semantics).expand(graph)
-    return "owlrl", len(graph), parsed - started, time.process_time() - parsed, "-"
 
 
 def generated(folder: Path, properties: int) -> Path:

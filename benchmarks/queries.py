@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-import time
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ import psutil
 import pyoxigraph
 
 from benchmarks import harness
+from benchmarks.driver import cpu
 from streamreasoner import Reasoner
 
 if TYPE_CHECKING:
@@ -123,22 +123,15 @@ def measured(
     """Seconds and memory to load; for each query its answers and the median of its seconds."""
     process = psutil.Process()
     before = process.memory_info().rss
-    seconds, _ = timed(load)
+    seconds = cpu(load)
     memory = (process.memory_info().rss - before) / MIB
     queries = {path.stem: path.read_text("utf-8") for path in sorted(FOLDER.iterdir())}
     answers = {name: ask(query)[0] for name, query in queries.items()}
     taken = {
-        name: median(timed(lambda query=query: ask(query))[0] for _ in range(rounds))
+        name: median(cpu(lambda query=query: ask(query)) for _ in range(rounds))
         for name, query in queries.items()
     }
     return {"load": seconds, "mib": memory, "answers": answers, "seconds": taken}
-
-
-def timed(work: Callable[[], object]) -> tuple[float, object]:
-    """The processor seconds of a call, and its result."""
-    started = time.process_time()
-    result = work()
-    return time.process_time() - started, result
 
 
 if __name__ == "__main__":
