@@ -99,7 +99,7 @@ def test_killed_in_epochs_that_change_the_program(broker, tmp_path):
 
 
 def assert_only_the_program_is_shown(case, program, sent):
-    """Whoever asks the state sees the facts of the program, and no helper."""
+    """Readers of the state see the facts of the program, and no helper."""
     sums = Counter()
     for args, diff in sent:
         sums["triple", args] += diff

@@ -112,7 +112,7 @@ class Profile(PipelineObserver):
             self._current.latency = float(np.median(latencies))
 
     def waiting(self, reason: str | None) -> None:
-        """While the batch waits for Kafka, nobody else asks Kafka."""
+        """While the batch waits for Kafka, readers do not ask Kafka for the lag."""
         self._waits = reason is not None
 
     def batch_finished(self, epoch: int, seconds: float) -> None:

@@ -8,7 +8,7 @@ const RETRY = 2000;
 
 /**
  * Dispatches "epoch" with the event of `/changes`, "status" when the words about the stream change,
- * and "restart" when it begins again with another state, whose epochs have been seen by nobody.
+ * and "restart" when it begins again with another state, of whose epochs none has been seen.
  */
 export class Stream extends EventTarget {
     #source = null;
