@@ -62,9 +62,9 @@ class Photographer(PlainView):
         self._folder = folder
         self._address: PageAddress | None = None
 
-    def page(self, address: PageAddress) -> None:
+    def open(self, address: PageAddress, configuration: Path) -> None:
         """Remember where the page is."""
-        super().page(address)
+        super().open(address, configuration)
         self._address = address
 
     def finish(self, reason: str) -> None:

@@ -100,7 +100,7 @@ if TYPE_CHECKING:
     from streamreasoner.pipeline.recovery import Resume
     from streamreasoner.plan.program_plan import ProgramPlan
     from streamreasoner.program.checked import CheckedProgram
-    from streamreasoner.state.record import EpochRecord
+    from streamreasoner.state.record import EpochRecord, Offsets
 
 _log = logging.getLogger(__name__)
 # How many times `max_batch_bytes` a batch may have, if its messages are longer than those before.
@@ -120,12 +120,19 @@ class Pipeline:
     Attributes:
         reasoner: Its state; owned by the batch thread while the query runs.
         query: Its query; `stop` it, then `wait`.
+        position: Input range of the last finished epoch, None before the first.
         outgrown: Whether the query ends because the state is too large for its backend.
     """
 
     reasoner: Reasoner
     query: Query
+    _runner: EpochRunner
     _size_monitor: SizeMonitor | None
+
+    @property
+    def position(self) -> Offsets | None:
+        """Input range of the last finished epoch, None before the first; thread-safe."""
+        return self._runner.position
 
     @property
     def outgrown(self) -> bool:
@@ -234,7 +241,7 @@ def pipeline(config: Config, observer: PipelineObserver | None = None) -> Iterat
             metrics.health.ready(is_ready=True)
             stack.callback(metrics.health.ready, is_ready=False)
         _log.info("Reading %s.", ", ".join(_read_topics(config)))
-        yield Pipeline(reasoner, query, monitor)
+        yield Pipeline(reasoner, query, runner, monitor)
 
 
 def run(config: Config, observer: PipelineObserver | None = None) -> None:

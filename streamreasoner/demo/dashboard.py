@@ -21,6 +21,7 @@ from streamreasoner.demo.university import EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from rich.console import ConsoleOptions, RenderableType, RenderResult
 
@@ -67,10 +68,11 @@ class Dashboard:
         self._elapsed = 0.0
         self._live: Live | None = None
         self._page: PageAddress | None = None
+        self._configuration: Path | None = None
 
-    def page(self, address: PageAddress) -> None:
-        """Record where the page is, which both screens show."""
-        self._page = address
+    def open(self, address: PageAddress, configuration: Path) -> None:
+        """Record where the page is and how to take part, which both screens show."""
+        self._page, self._configuration = address, configuration
 
     def step(self, what: str, now: float, seconds: float | None = None) -> None:
         """Record a step and how long it took, once it is done; the first one starts drawing."""
@@ -141,6 +143,12 @@ class Dashboard:
             (fact, f"cyan link {self._page.watched}"),
         )
 
+    def _taking_part(self) -> Text:
+        """What commands need to take part in the stream."""
+        if self._configuration is None:
+            return Text()
+        return Text.assemble("take part: ", (f"--config {self._configuration}", "cyan"))
+
     def _startup_table(self) -> Table:
         table = Table.grid(padding=(0, 1))
         for what, seconds in list(self._steps.items()):
@@ -150,12 +158,13 @@ class Dashboard:
                 duration = Text(f"{seconds:5.1f} s", style="dim")
                 table.add_row(Text("✓", style="green"), what, duration)
         table.add_row("", self._invitation(), "")
+        table.add_row("", self._taking_part(), "")
         return table
 
     def _screen(self, snapshot: Totals) -> Layout:
         layout = Layout()
         layout.split_column(
-            Layout(self._header(snapshot), size=3),
+            Layout(self._header(snapshot), size=4),
             Layout(name="middle", ratio=1),
             Layout(name="news", size=max(_EVENT_LINES, _SCHEMA_LINES) + 2),
         )
@@ -182,7 +191,8 @@ class Dashboard:
             f"{self._elapsed:.0f} / {self._duration:.0f} s   epoch [bold]{snapshot.epoch:,}[/]"
             f"   Ctrl-C: compare now",
         )
-        return Panel(head, border_style="cyan", subtitle=self._invitation())
+        content = Group(head, self._taking_part())
+        return Panel(content, border_style="cyan", subtitle=self._invitation())
 
     def _totals(self, snapshot: Totals) -> Group:
         table = Table.grid(padding=(0, 2))
@@ -226,7 +236,7 @@ class _Latest:
         room = options.height or len(self._changes)
         for change in self._changes[-room:]:
             sign, style = ("+", "green") if change.diff > 0 else ("-", "red")
-            line = f"{sign} {sentence(change.fact)}"
+            line = f"{sign} {sentence(change.fact, change.predicate)}"
             yield Text(line, style=style, no_wrap=True, overflow="ellipsis")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamreasoner.lang.ast import TRIPLE
 from streamreasoner.rdf import vocabulary
 
 if TYPE_CHECKING:
@@ -28,9 +29,10 @@ def short(term: str) -> str:
     return term
 
 
-def sentence(terms: Sequence[str]) -> str:
+def sentence(terms: Sequence[str], predicate: str = TRIPLE) -> str:
     """A fact as one line."""
-    return " ".join(short(term) for term in terms)
+    names = map(short, terms)
+    return " ".join(names) if predicate == TRIPLE else f"{predicate}({', '.join(names)})"
 
 
 TYPE = f"<{vocabulary.RDF_TYPE}>"

@@ -16,6 +16,7 @@ from streamreasoner.demo.university import EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -99,10 +100,11 @@ class PlainView:
         """
         self._print(f"{now:6.1f} s  {what}{' ...' if seconds is None else f': {seconds:.1f} s'}")
 
-    def page(self, address: PageAddress) -> None:
-        """Print where the page is, and a fact to watch there."""
+    def open(self, address: PageAddress, configuration: Path) -> None:
+        """Print where the page is, a fact to watch there, and how to take part."""
         self._print(f"          Open {address.url} while it runs. A fact to watch:")
         self._print(f"          {address.watched}")
+        self._print(f"          To take part: streamreasoner ... --config {configuration}")
 
     def stream(self) -> None:
         """Begin a new paragraph."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator
 
-    from streamreasoner.demo.tally import Tally
+    from streamreasoner.demo.tally import Tally, Totals
     from streamreasoner.demo.university import Change, Event
 
 SCHEMA_SECONDS = 5.0
@@ -68,16 +68,12 @@ class Producer:
 
     def _send_schema_change(self, event: Event) -> Iterator[tuple[bytes, bytes]]:
         """Send a schema change, then announce how many derived facts it changed."""
-        settled_before = self._wait_until_settled()
+        before = self._wait_until_settled()
         if self.stop.is_set():
             return
-        before = self.tally.snapshot()
         for update in event.updates:
             yield self._send(update)
-        effect = "its consequences are still being computed"
-        if self._wait_until_settled() and settled_before:
-            after = self.tally.snapshot()
-            effect = _effect(after.plus - before.plus, after.minus - before.minus)
+        effect = _effect(before, self._wait_until_settled())
         self.announce(event.kind, f"{event.sentence}: {effect}")
 
     def _send(self, update: Change) -> tuple[bytes, bytes]:
@@ -88,16 +84,21 @@ class Producer:
         message["ts"] = time.time_ns() // 1_000_000
         return subject.encode(), json.dumps(message, ensure_ascii=False).encode()
 
-    def _wait_until_settled(self) -> bool:
-        """Wait until everything sent is processed; False at a deadline or the stream's end."""
+    def _wait_until_settled(self) -> Totals | None:
+        """The totals once everything sent is processed; None at a deadline or the stream's end."""
         deadline = time.monotonic() + _SETTLE_SECONDS
         while not self.stop.is_set() and time.monotonic() < deadline:
-            if self.tally.await_settled(_MAX_LAG_SECONDS):
-                return True
-        return False
+            if settled := self.tally.await_settled(_MAX_LAG_SECONDS):
+                return settled
+        return None
 
 
-def _effect(plus: int, minus: int) -> str:
+def _effect(before: Totals | None, after: Totals | None) -> str:
+    if before is None or after is None:
+        return "its consequences are still being computed"
+    if before.others != after.others:
+        return "its consequences are not counted, as others send messages too"
+    plus, minus = after.plus - before.plus, after.minus - before.minus
     match plus, minus:
         case 0, 0:
             return "nothing derived changes"

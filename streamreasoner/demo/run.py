@@ -14,12 +14,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from streamreasoner import app, config
+from streamreasoner import app
+from streamreasoner.demo.configuration import RULES, configure
 from streamreasoner.demo.page import choose_address
 from streamreasoner.demo.plain import summary_lines, verdict_lines
 from streamreasoner.demo.stream import Stream, background, change
 from streamreasoner.demo.tally import Tally
-from streamreasoner.demo.verdict import compare
+from streamreasoner.demo.verdict import compare, taken
 from streamreasoner.errors import ConfigError, EnvironmentSetupError, StreamReasonerError
 from streamreasoner.io.kafka import broker
 from streamreasoner.io.kafka.broker import Broker
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from streamreasoner.demo.page import PageAddress
     from streamreasoner.demo.stream import Options, View
 
-_RULES = "rho-df"
 _PARTITIONS = 3
 
 
@@ -65,13 +65,15 @@ def _run(options: Options, view: View, directory: Path, stack: ExitStack) -> boo
     compiled = background("kernels", partial(_compile, view))
     server = Broker(directory / "kafka")
     page = choose_address()
-    settings = _start_broker(view, stack, server, directory, page)
-    tally = Tally()
+    path = directory / "pipeline.toml"
+    settings = _start_broker(view, stack, server, path, page)
+    [topic] = settings.kafka.input_topics
+    tally = Tally(topic)
     with _step(view, "Pipeline: Spark and its Kafka connector, tables, query"):
         pipeline = stack.enter_context(app.pipeline(settings, tally))
         compiled.result()
-    view.page(page)
-    tally.reasoner = pipeline.reasoner
+    view.open(page, path)
+    tally.pipeline = pipeline
     stream = stack.enter_context(Stream(options, settings.kafka, server, pipeline, tally, view))
     with _step(view, "The university opens: first derived changes"):
         stream.await_first_change()
@@ -82,11 +84,12 @@ def _run(options: Options, view: View, directory: Path, stack: ExitStack) -> boo
     seconds = time.monotonic() - began
     view.finish(reason)
     stream.drain()
-    received, published = (
-        map(change, read_all(settings.kafka, topic))
-        for topic in (*settings.kafka.input_topics, settings.kafka.output_topic)
+    received, rejected, published = (
+        read_all(settings.kafka, name)
+        for name in (topic, settings.kafka.dead_letter_topic, settings.kafka.output_topic)
     )
-    verdict = compare(received, published, pipeline.reasoner)
+    input_ = taken(received, rejected, pipeline.position or {})
+    verdict = compare(input_, map(change, published), pipeline.reasoner)
     summary = summary_lines(tally.snapshot(), seconds, first_change)
     view.conclude([*summary, "", *verdict_lines(verdict)], equal=verdict.equal)
     return verdict.equal
@@ -125,28 +128,16 @@ def _age() -> float:
 
 def _compile(view: View) -> None:
     with _step(view, "Kernels: compiled, or loaded from the cache"):
-        warmup.prepare(load_program(_RULES))
+        warmup.prepare(load_program(RULES))
 
 
 def _start_broker(
-    view: View, stack: ExitStack, server: Broker, directory: Path, page: PageAddress
+    view: View, stack: ExitStack, server: Broker, path: Path, page: PageAddress
 ) -> Config:
     download = "" if broker.is_downloaded() else "downloaded once, then "
     with _step(view, f"Kafka: {download}a broker on this machine"):
         stack.enter_context(server)
-    raw = {
-        "kafka": {
-            "bootstrap_servers": server.bootstrap_servers,
-            "input_topics": ["university"],
-            "output_topic": "derived",
-        },
-        "rules": {"program": _RULES},
-        "server": {"port": page.port, "facts": True},
-        "log": {"level": "error"},  # the server's process would write on the screen
-        "state": {"directory": str(directory / "pipeline")},
-    }
-    # The demo ignores the environment, whose variables are meant for other pipelines.
-    settings = config.parse(raw, {}, directory / "pipeline")
+    settings = configure(path, server.bootstrap_servers, page)
     with _step(view, f"Kafka: topics, {_PARTITIONS} partitions"):
-        create_topics(settings.kafka, _PARTITIONS, 1)
+        create_topics(settings.kafka, _PARTITIONS, 1, settings.rules.control_topic)
     return settings

@@ -15,6 +15,7 @@ from streamreasoner.demo.university import Change
 from streamreasoner.errors import BrokerError
 from streamreasoner.io.codec.encode import Message
 from streamreasoner.io.kafka.topics import consume, produce
+from streamreasoner.lang.ast import QUAD, TRIPLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,7 +132,7 @@ class Stream:
         return "The stream has ended."
 
     def drain(self) -> None:
-        """Stop sending, wait until everything is published and received, and stop the pipeline.
+        """Stop sending, wait until everything sent is evaluated, and stop the pipeline.
 
         Raises:
             StreamReasonerError: A thread failed, or the wait timed out.
@@ -148,7 +149,8 @@ class Stream:
         options, stop = self.options, self._stop_producer
         producer = Producer(options.seed, options.rate, self.tally, self.view.announce, stop)
         messages = (Message(value, key, []) for key, value in producer.messages())
-        for _ in produce(self.kafka, self.kafka.input_topics[0], messages):
+        [topic] = self.kafka.input_topics
+        for _ in produce(self.kafka, topic, messages, self.tally.acknowledged):
             pass
 
     def _follow(self) -> None:
@@ -159,8 +161,8 @@ class Stream:
                     return
                 self.tally.received([change(message) for message in messages])
 
-    def _await(self, condition: Callable[[float], bool], failure: str) -> None:
-        """Wait until *condition*, which takes a timeout in seconds, returns that it holds."""
+    def _await(self, condition: Callable[[float], object], failure: str) -> None:
+        """Wait until *condition*, which takes a timeout in seconds, returns something true."""
         deadline = time.monotonic() + _SETTLE_SECONDS
         while not condition(_POLL_SECONDS):
             self._check()
@@ -178,7 +180,9 @@ class Stream:
 
 
 def change(message: Message) -> Change:
-    """The change in a message of the output topic, or the update in one of an input topic."""
-    assert message.value is not None  # noqa: S101 - neither the demo nor the sink deletes messages
+    """The change in a message of the output topic."""
+    assert message.value is not None  # noqa: S101 - the sink of a topic of changes deletes nothing
     fields = json.loads(message.value)
-    return Change((fields["s"], fields["p"], fields["o"]), fields["diff"], fields.get("epoch", -1))
+    predicate = fields.get("predicate", QUAD if "g" in fields else TRIPLE)
+    fact = fields["args"] if "args" in fields else [fields[key] for key in "spog" if key in fields]
+    return Change(tuple(fact), fields["diff"], fields["epoch"], predicate)

@@ -1,7 +1,8 @@
-"""Count what the demo has sent, evaluated and received.
+"""Count what the demo has sent and received, and know when all of it is evaluated.
 
 Invariant: `plus` and `minus` count only changes that a read_committed consumer has received; a
-latency runs from Kafka's timestamp of an input to the receipt of its epoch's last change.
+latency runs from Kafka's timestamp of an input to the receipt of its epoch's last change. What
+others send is told from what the demo sends by its offsets.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from streamreasoner.io.spark.offsets import parts
 from streamreasoner.pipeline.observers import PipelineObserver
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from streamreasoner.api.reasoner import Reasoner
+    from streamreasoner.app import Pipeline
     from streamreasoner.demo.university import Change
     from streamreasoner.engine.epoch import EpochResult
     from streamreasoner.program.checked import CheckedProgram
@@ -39,7 +41,7 @@ class Totals:
     Attributes:
         asserted_in: Assertions sent.
         retracted_in: Retractions sent.
-        evaluated: Updates whose epoch is published.
+        others: Messages of others evaluated; exact where everything sent is settled.
         plus: Derived changes +1 received.
         minus: Derived changes -1 received.
         epoch: Last epoch published, -1 before the first.
@@ -54,7 +56,7 @@ class Totals:
 
     asserted_in: int = 0
     retracted_in: int = 0
-    evaluated: int = 0
+    others: int = 0
     plus: int = 0
     minus: int = 0
     epoch: int = -1
@@ -74,7 +76,7 @@ class Totals:
 
 @dataclass(slots=True)
 class _Epoch:
-    """An epoch that is not both published and completely received; either may come first."""
+    """An epoch that is not both finished and completely received; either may come first."""
 
     appended: NDArray[np.float64] | None = None
     expected: int = 0
@@ -121,15 +123,22 @@ class Tally(PipelineObserver):
 
     Attributes:
         first_change: Set when the first derived change has been received.
-        reasoner: Gives the state's size; read only on the thread that runs batches.
+        pipeline: Gives its position and the state's size, on the thread that runs batches.
+
+    Args:
+        topic: The topic to which the demo sends.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, topic: str) -> None:
         self.first_change = threading.Event()
-        self.reasoner: Reasoner | None = None
+        self.pipeline: Pipeline | None = None
+        self._topic = topic
         self._changed = threading.Condition()
         self._totals = Totals()
-        self._current, self._rows = -1, 0
+        self._acknowledged = 0
+        self._last: dict[int, int] = {}
+        self._ends: dict[tuple[str, str], int] = {}
+        self._appended, self._expected = np.empty(0), 0
         self._waiting: dict[int, _Epoch] = {}
         self._latencies: list[tuple[float, NDArray[np.float64]]] = []
         self._latest: deque[Change] = deque(maxlen=_LATEST)
@@ -147,9 +156,11 @@ class Tally(PipelineObserver):
             else:
                 self._totals = replace(self._totals, retracted_in=self._totals.retracted_in + 1)
 
-    def batch_started(self, epoch: int, rows: int) -> None:
-        """Remember the epoch that the following calls belong to."""
-        self._current, self._rows = epoch, rows
+    def acknowledged(self, partition: int, offset: int) -> None:
+        """Record where Kafka has put an update that the producer sent."""
+        with self._changed:
+            self._acknowledged += 1
+            self._last[partition] = max(offset, self._last.get(partition, offset))
 
     def epoch_evaluated(self, result: EpochResult, program: CheckedProgram) -> None:
         """Record the iterations of the epoch."""
@@ -160,27 +171,29 @@ class Tally(PipelineObserver):
     def published(
         self, changes: int, rejected: Mapping[str, int], latencies: NDArray[np.float64]
     ) -> None:
-        """Expect the epoch's changes at the consumer."""
+        """Remember what the epoch has published, until it is finished."""
         del rejected
-        appended = time.time() - latencies
-        with self._changed:
-            epoch = self._waiting.setdefault(self._current, _Epoch())
-            epoch.appended, epoch.expected = appended, changes
-            self._settle(self._current)
+        self._appended, self._expected = time.time() - latencies, changes
 
     def batch_finished(self, epoch: int, seconds: float) -> None:
-        """Record the size of the state; only this thread may use the reasoner."""
+        """Expect the epoch's changes at the consumer, and record position and size of the state."""
         del seconds
         facts = present = terms = 0
-        if self.reasoner is not None:
-            statistics = self.reasoner.engine.statistics()
+        ends: dict[tuple[str, str], int] = {}
+        if self.pipeline is not None:
+            reasoner = self.pipeline.reasoner
+            ends = {each[:2]: each[3] for each in parts(self.pipeline.position or {})}
+            statistics = reasoner.engine.statistics()
             facts, present = statistics.asserted, statistics.present
-            terms = len(self.reasoner.dictionary)
+            terms = len(reasoner.dictionary)
         with self._changed:
+            self._ends = ends
+            waiting = self._waiting.setdefault(epoch, _Epoch())
+            waiting.appended, waiting.expected = self._appended, self._expected
+            self._settle(epoch)
             self._totals = replace(
                 self._totals,
                 epoch=epoch,
-                evaluated=self._totals.evaluated + self._rows,
                 facts=facts,
                 derived=present - facts,
                 terms=terms,
@@ -207,10 +220,14 @@ class Tally(PipelineObserver):
         if changes:
             self.first_change.set()
 
-    def await_settled(self, seconds: float) -> bool:
-        """Wait until everything sent is evaluated and received; return whether it is."""
+    def await_settled(self, seconds: float) -> Totals | None:
+        """Wait until everything sent is evaluated, and everything evaluated received.
+
+        Returns:
+            The totals of that moment; None if it has not come in time.
+        """
         with self._changed:
-            return self._changed.wait_for(self._settled, seconds)
+            return self.snapshot() if self._changed.wait_for(self._settled, seconds) else None
 
     def snapshot(self) -> Totals:
         """The current totals."""
@@ -219,13 +236,19 @@ class Tally(PipelineObserver):
             recent = [seconds for receipt, seconds in self._latencies if receipt >= earliest]
             return replace(
                 self._totals,
+                others=sum(self._ends.values()) - self._acknowledged,
                 recent=np.concatenate([np.empty(0), *recent]),
                 all=np.concatenate([np.empty(0), *(seconds for _, seconds in self._latencies)]),
                 latest=tuple(self._latest),
             )
 
     def _settled(self) -> bool:
-        return self._totals.evaluated == self._totals.updates_in and not self._waiting
+        is_read = all(
+            offset < self._ends.get((self._topic, str(partition)), 0)
+            for partition, offset in self._last.items()
+        )
+        is_sent = self._acknowledged == self._totals.updates_in
+        return is_sent and is_read and not self._waiting
 
     def _settle(self, number: int) -> None:
         """Record the latencies of an epoch's inputs once its last change has been received."""

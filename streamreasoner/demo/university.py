@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from streamreasoner.demo.ontology import AMENDMENTS, EDGES, TYPE, name, short
+from streamreasoner.lang.ast import TRIPLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,14 +45,16 @@ class Change:
     """A fact and how its multiplicity or its presence changes.
 
     Attributes:
-        fact: Subject, predicate and object in N-Triples syntax.
+        fact: Its arguments in N-Triples syntax; those of a triple are subject, predicate, object.
         diff: Its signed multiplicity.
         epoch: The epoch that derived it; -1 for input.
+        predicate: Its predicate.
     """
 
-    fact: Triple
+    fact: tuple[str, ...]
     diff: int
     epoch: int = -1
+    predicate: str = TRIPLE
 
 
 @dataclass(frozen=True, slots=True)

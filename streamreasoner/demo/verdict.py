@@ -1,6 +1,6 @@
 """Compare the running state with an evaluation from scratch.
 
-Invariant: the two evaluations share only the program and the input.
+Invariant: the two evaluations share only the program and the input, whoever sent it.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
-
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.demo.ontology import sentence
-from streamreasoner.engine.updates import Updates
-from streamreasoner.lang.ast import TRIPLE
+from streamreasoner.io.codec.decode import NO_LIMITS, Codec
+from streamreasoner.io.codec.to_lines import messages_table
+from streamreasoner.io.spark.offsets import parts
 from streamreasoner.query.facts import Fact, decode_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streamreasoner.demo.university import Change
+    from streamreasoner.io.codec.encode import Received
+    from streamreasoner.state.record import Offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class StateComparison:
     """Both comparisons.
 
     Attributes:
-        asserted: Number of facts whose updates do not cancel.
+        asserted: Number of facts that are asserted.
         seconds: How long the evaluation from scratch took.
         comparisons: The output topic and the trace.
     """
@@ -68,43 +68,81 @@ class StateComparison:
         return all(comparison.equal for comparison in self.comparisons)
 
 
+def taken(
+    received: Iterable[Received], rejected: Iterable[Received], position: Offsets
+) -> list[Received]:
+    """The messages of the input that are in a state.
+
+    Args:
+        received: Messages of the input topics.
+        rejected: Those of the dead-letter topic.
+        position: The input range of the last epoch.
+    """
+    refused = {_place(dict(message.headers)) for message in rejected}
+    ends = {(topic, int(partition)): end for topic, partition, _, end in parts(position)}
+    return [
+        message
+        for message in received
+        if message.offset < ends.get((message.topic, message.partition), 0)
+        and message.place not in refused
+    ]
+
+
+def _place(headers: Mapping[str, bytes | None]) -> str:
+    return "/".join((headers[name] or b"").decode() for name in ("topic", "partition", "offset"))
+
+
 def compare(
-    received: Iterable[Change], published: Iterable[Change], running: Reasoner
+    taken: Sequence[Received], published: Iterable[Change], running: Reasoner
 ) -> StateComparison:
     """Evaluate the sum of the input from scratch and compare.
 
     Args:
-        received: Every message of the input.
+        taken: The messages of the input that the pipeline has taken.
         published: Every committed message of the output.
         running: The reasoner of a pipeline that has stopped.
     """
-    asserted, derived = _sum(received), _sum(published)
     start = time.perf_counter()
-    fresh = Reasoner(running.program)
-    terms = chain.from_iterable(fact.arguments for fact in asserted)
-    ids = fresh.dictionary.encode(pa.array(terms, pa.large_string()))
-    diffs = np.fromiter(asserted.values(), np.int64, len(asserted))
-    fresh.take([Updates(TRIPLE, ids.reshape(-1, 3), diffs)])
+    program = running.program
+    fresh = Reasoner(program)
+    decoded = Codec(fresh.dictionary, None, NO_LIMITS).decode(messages_table(taken))
+    # Facts of predicates that the program does not have any more wait for one that has them.
+    updates = [each for each in decoded.updates if each.predicate in program.arities]
+    fresh.take(updates, running.engine.frontier)
     seconds = time.perf_counter() - start
-    closure = decode_facts(TRIPLE, fresh.engine.facts(TRIPLE), fresh.dictionary)
-    expected = {fact: 1 for fact in closure if asserted.get(fact, 0) <= 0}
-    output = _compare("output topic, summed up", derived, expected)
+    derived = {
+        fact: sum_
+        for fact, sum_ in _sum(published).items()
+        if sum_ and fact.predicate in program.published
+    }
+    output = _compare("output topic, summed up", derived, dict.fromkeys(_derived(fresh), 1))
     trace = _compare("trace with multiplicities", _trace(running), _trace(fresh))
-    return StateComparison(len(asserted), seconds, (output, trace))
+    return StateComparison(fresh.engine.statistics().asserted, seconds, (output, trace))
 
 
-def _sum(changes: Iterable[Change]) -> dict[Fact, int]:
+def _sum(changes: Iterable[Change]) -> Counter[Fact]:
     sums: Counter[Fact] = Counter()
     for change in changes:
-        sums[Fact(TRIPLE, change.fact)] += change.diff
-    return {fact: multiplicity for fact, multiplicity in sums.items() if multiplicity}
+        sums[Fact(change.predicate, change.fact)] += change.diff
+    return sums
+
+
+def _derived(reasoner: Reasoner) -> Iterator[Fact]:
+    """The facts that hold though they are not asserted, of predicates that are published."""
+    for predicate in reasoner.program.published:
+        rows = reasoner.engine.facts(predicate)
+        only_derived = rows[reasoner.engine.asserted(predicate, rows) <= 0]
+        yield from decode_facts(predicate, only_derived, reasoner.dictionary)
 
 
 def _trace(reasoner: Reasoner) -> dict[tuple[Fact, int], int]:
-    rows = reasoner.engine.trace(TRIPLE)
-    facts = decode_facts(TRIPLE, rows.args, reasoner.dictionary)
-    keys = zip(facts, rows.iteration.tolist(), strict=True)
-    return dict(zip(keys, rows.multiplicity.tolist(), strict=True))
+    trace: dict[tuple[Fact, int], int] = {}
+    for predicate in reasoner.program.arities:
+        rows = reasoner.engine.trace(predicate)
+        facts = decode_facts(predicate, rows.args, reasoner.dictionary)
+        keys = zip(facts, rows.iteration.tolist(), strict=True)
+        trace.update(zip(keys, rows.multiplicity.tolist(), strict=True))
+    return trace
 
 
 def _compare(
@@ -120,7 +158,7 @@ def _compare(
 
 def _row(key: Any) -> str:
     match key:
-        case (Fact(_, terms), iteration):
-            return f"{sentence(terms)}, iteration {iteration}"
+        case (Fact(predicate, terms), iteration):
+            return f"{sentence(terms, predicate)}, iteration {iteration}"
         case _:
-            return sentence(key.arguments)
+            return sentence(key.arguments, key.predicate)

@@ -10,7 +10,23 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from pipelines import DEADLINE_SECONDS, eventually
 from serving import ask
+from typer.testing import CliRunner
+
+from streamreasoner.cli import app
+from streamreasoner.config import load
+from streamreasoner.demo.stream import change
+from streamreasoner.io.kafka.topics import read_all
+
+GUEST = """
+@prefix : <http://example.org/university#> .
+<urn:me> a :Lecturer .
+"""
+QUERY = """
+PREFIX : <http://example.org/university#>
+SELECT ?who { ?who a :Person FILTER(?who = <urn:me>) }
+"""
 
 
 def demo(*arguments, directory):
@@ -36,6 +52,31 @@ def left_behind(directory):
     return running, sorted(path.name for path in directory.glob("streamreasoner-demo-*"))
 
 
+def run(*arguments):
+    """A command, which succeeds."""
+    result = CliRunner().invoke(app, [*map(str, arguments)])
+    assert result.exit_code == 0, result.output
+
+
+def take_part(configuration, port, directory):
+    """A guest asks continuously, sends a fact whose consequence answers, and retracts it.
+
+    Returns:
+        The answers on the output topic, in order.
+    """
+    question, fact = directory / "guests.rq", directory / "me.ttl"
+    question.write_text(QUERY)
+    fact.write_text(GUEST)
+    common = ("--config", configuration)
+    run("rules", "add", question, "--wait", "--timeout", DEADLINE_SECONDS, *common)
+    for diff, present in ((1, [["<urn:me>"]]), (-1, [])):
+        run("produce", fact, "--diff", diff, *common)
+        eventually(lambda: ask(port, "/facts", predicate="guests").json["facts"], present)
+    kafka = load(configuration, {}).kafka
+    published = map(change, read_all(kafka, kafka.output_topic))
+    return [(each.fact, each.diff) for each in published if each.predicate == "guests"]
+
+
 def test_the_demo_ends_with_an_equal_closure(tmp_path):
     """A short stream: exit code 0, equal closures, nothing left behind."""
     process = demo("--duration", "3", "--rate", "60", "--seed", "7", directory=tmp_path)
@@ -55,21 +96,28 @@ def test_the_demo_ends_with_an_equal_closure(tmp_path):
 def test_an_interrupted_stream_is_compared(tmp_path):
     """A signal after a retraction of the schema ends the stream, and the comparison follows.
 
-    Until then the page is where the demo says.
+    Until then the page is where the demo says, and guests take part with the file that it names.
     """
     process = demo("--duration", "600", "--rate", "60", "--seed", "7", directory=tmp_path)
     retraction = re.compile(r" +schema: \w+ sub\w+Of \w+ \w+: [\d,]+ derived facts go")
-    page, titles = re.compile(r" +Open http://127\.0\.0\.1:(\d+)/ while it runs"), []
+    page = re.compile(r" +Open http://127\.0\.0\.1:(\d+)/ while it runs")
+    guests = re.compile(r" +To take part: streamreasoner \.\.\. --config (.*)")
+    port, titles, answers = 0, [], []
     for line in process.stdout:
         if found := page.match(line):
-            titles += re.findall(r"<title>(.*)</title>", ask(int(found[1]), "/").body)
+            port = int(found[1])
+            titles += re.findall(r"<title>(.*)</title>", ask(port, "/").body)
+        if found := guests.match(line):
+            configuration = Path(found[1])
         if retraction.match(line):
+            answers = take_part(configuration, port, tmp_path)
             process.terminate()
             break
     out, err = process.communicate(timeout=900)
 
     assert err == ""
     assert titles == ["streamreasoner"]
+    assert answers == [(("<urn:me>",), 1), (("<urn:me>",), -1)]
     assert "Interrupted after" in out
     assert "equal to the evaluation from scratch" in out
     assert process.returncode == 0

@@ -76,7 +76,7 @@ class Lines:
     def _written(self, messages: Sequence[Received]) -> tuple[list[bytes], tuple[Rejected, ...]]:
         if len(self._dictionary) > _MOST_TERMS:
             self._dictionary = Dictionary()
-        decoded = Codec(self._dictionary, None, self._options).decode(_batch(messages))
+        decoded = Codec(self._dictionary, None, self._options).decode(messages_table(messages))
         epoch = dict(messages[0].headers).get("epoch") or b""
         stamp = Stamp(decoded.event_time or 0, int(epoch)) if epoch.isdigit() else None
         writer, where = message_writer(self._format), messages[0].place
@@ -112,9 +112,11 @@ def _explicit(message: Received) -> Received:
     )
 
 
-def _batch(messages: Sequence[Received]) -> pa.Table:
-    """Messages with the same headers, with the columns that the codec reads."""
-    headers = [{"key": name, "value": value} for name, value in messages[0].headers]
+def messages_table(messages: Sequence[Received]) -> pa.Table:
+    """Messages in the columns that the codec reads."""
+    headers = [
+        [{"key": name, "value": value} for name, value in message.headers] for message in messages
+    ]
     return pa.table(
         {
             "topic": [message.topic for message in messages],
@@ -124,6 +126,6 @@ def _batch(messages: Sequence[Received]) -> pa.Table:
             "timestamp": pa.array(
                 [message.timestamp for message in messages], pa.timestamp("ms", "UTC")
             ),
-            "headers": pa.array([headers] * len(messages), _HEADERS),
+            "headers": pa.array(headers, _HEADERS),
         }
     )

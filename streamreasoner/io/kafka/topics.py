@@ -27,7 +27,7 @@ from streamreasoner.io.kafka.access.roles import Role
 from streamreasoner.io.kafka.clients import ANSWER_SECONDS, unreachable
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
     from streamreasoner.config import KafkaConfig
     from streamreasoner.io.codec.encode import Message
@@ -103,8 +103,20 @@ def create_topics(
     return created
 
 
-def produce(kafka: KafkaConfig, topic: str, messages: Iterable[Message]) -> Iterator[int]:
+def produce(
+    kafka: KafkaConfig,
+    topic: str,
+    messages: Iterable[Message],
+    acknowledged: Callable[[int, int], None] | None = None,
+) -> Iterator[int]:
     """Send messages; yields the number sent so far; all are delivered at the end.
+
+    Args:
+        kafka: The cluster.
+        topic: The topic.
+        messages: Sent at most 20 ms after they are taken.
+        acknowledged: Called with the partition and the offset of each that is delivered, on the
+            thread of Kafka's client.
 
     Raises:
         BrokerError: Kafka does not answer, lacks the topic or refuses a message.
@@ -113,6 +125,8 @@ def produce(kafka: KafkaConfig, topic: str, messages: Iterable[Message]) -> Iter
         last = None
         for count, message in enumerate(messages, start=1):
             last = producer.send(topic, message.value, message.key, message.headers)
+            if acknowledged is not None:
+                last.add_callback(lambda sent: acknowledged(sent.partition, sent.offset))
             if last.failed():
                 break
             yield count
