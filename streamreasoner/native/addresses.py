@@ -153,6 +153,18 @@ def load_byte(typingctx, address):
 
 
 @intrinsic
+def store_byte(typingctx, address, value):
+    """Store the lowest eight bits of an int64 at an address."""
+
+    def codegen(context, builder, signature, arguments):
+        pointer = builder.inttoptr(arguments[0], _BYTE.as_pointer())
+        builder.store(builder.trunc(arguments[1], _BYTE), pointer)
+        return context.get_dummy_value()
+
+    return types.none(types.int64, types.int64), codegen
+
+
+@intrinsic
 def copy_bytes(typingctx, target, source, length):
     """Copy `length` bytes between two addresses whose ranges do not overlap."""
 

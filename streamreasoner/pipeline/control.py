@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import msgspec
 
 from streamreasoner.io.formats.reading import timestamps
-from streamreasoner.io.formats.reading.json_object import read_object, wrong_type
+from streamreasoner.io.formats.reading.json.objects import read_object, wrong_type
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 from streamreasoner.rdf.terms import holds_nul
 

@@ -189,7 +189,7 @@ def decide(
         return Decision(current, (), ())
     rejected = check_values(messages, max_bytes)
     formats_of(messages, JSON, {}, (JSON,), rejected)
-    times = timestamps.milliseconds([None] * len(messages), append_milliseconds(messages))
+    times = timestamps.in_range(append_milliseconds(messages))
     for row in np.flatnonzero(times == timestamps.INVALID).tolist():
         out_of_range = RejectedError(Reason.BAD_TIMESTAMP, timestamps.OUT_OF_RANGE)
         rejected.setdefault(row, out_of_range)

@@ -19,7 +19,7 @@ from streamreasoner.api.nodes import from_ntriples
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.api.updates import Update
 from streamreasoner.config import load
-from streamreasoner.io.formats.reading.json_updates import read_any
+from streamreasoner.io.formats.reading.json.updates import read_any
 from streamreasoner.program.load import load_program
 
 CASES = read_all()

@@ -7,7 +7,7 @@ import json
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streamreasoner.io.formats.reading.json_object import read_object
+from streamreasoner.io.formats.reading.json.objects import read_object
 from streamreasoner.io.formats.rejected import RejectedError
 from streamreasoner.io.formats.rows.json_object import ObjectReader
 from streamreasoner.io.formats.rows.mapped import values_of

@@ -70,7 +70,8 @@ def time_of(text: str) -> datetime | None:
 
     from streamreasoner.io.formats.reading import timestamps
 
-    [milliseconds] = timestamps.milliseconds([text], np.zeros(1, np.int64)).tolist()
+    times = timestamps.EventTimes.of([text])
+    [milliseconds] = times.milliseconds(np.zeros(1, np.int64)).tolist()
     return None if milliseconds == timestamps.INVALID else timestamps.instant(milliseconds)
 
 

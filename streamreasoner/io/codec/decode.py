@@ -31,7 +31,8 @@ from streamreasoner.io.formats.registry import JSON, MESSAGES, message_reader
 from streamreasoner.io.formats.rejected import Reason, RejectedError, in_order
 from streamreasoner.lang.ast import ARITIES, QUAD, TRIPLE
 from streamreasoner.plan.program_plan import NO_SOURCES
-from streamreasoner.rdf.terms import canonical, holds_nul, to_ntriples
+from streamreasoner.rdf.kernels.term_columns import mentions_nul
+from streamreasoner.rdf.terms import canonical, holds_nul
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from streamreasoner.row_mapping import RowMapping
 
 _INVALID_ID = -1
+_TEXT = pa.large_string()
 _PARTS = 32  # bits for the part of a message
 _BLANK, _LITERAL = b"_"[0], b'"'[0]
 
@@ -282,8 +284,11 @@ class Codec:
             lengths = self._dictionary.local.lengths(rows.args)
             self._check_lengths(rows, lengths.reshape(rows.args.shape), rejected)
             return _Checked(rows, times)
-        terms = [_terms(rows, column, rejected) for column in rows.args]
-        times = timestamps.milliseconds(rows.ts, of_messages)
+        terms = [
+            column if isinstance(column, pa.LargeStringArray) else pa.array(column, _TEXT)
+            for column in rows.args
+        ]
+        times = rows.ts.milliseconds(of_messages)
         _check_nul(rows, terms, rejected)
         _check_times(rows, times, rejected)
         zero = np.flatnonzero(rows.diff == 0).tolist()
@@ -337,23 +342,6 @@ def _reject(
         rejected.setdefault(int(rows.messages[index]), error)
 
 
-def _terms(
-    rows: UpdateRows, column: Sequence[str | float], rejected: Rejections
-) -> pa.LargeStringArray:
-    """An argument of each update in N-Triples syntax."""
-    try:
-        return pa.array(column, pa.large_string())
-    except pa.ArrowTypeError:
-        texts = []
-    for index, value in enumerate(column):
-        try:
-            texts.append(value if isinstance(value, str) else to_ntriples(value))
-        except TermError as error:
-            texts.append("")
-            _reject(rows, [index], Reason.NUMBER_OUT_OF_RANGE, str(error), rejected)
-    return pa.array(texts, pa.large_string())
-
-
 def _check_nul(
     rows: UpdateRows, terms: Sequence[pa.LargeStringArray], rejected: Rejections
 ) -> None:
@@ -365,15 +353,14 @@ def _check_nul(
 def _mentions_nul(terms: pa.LargeStringArray) -> bool:
     """Whether any text may contain NUL; scans the buffer, not the texts."""
     buffer = terms.buffers()[2]
-    data = b"" if buffer is None else buffer.to_pybytes()
-    return b"u0000" in data or b"U0000" in data or b"\0" in data
+    return buffer is not None and bool(mentions_nul(buffer.address, buffer.size))
 
 
 def _check_times(
     rows: UpdateRows | EncodedUpdates, times: NDArray[np.int64], rejected: Rejections
 ) -> None:
     for index in np.flatnonzero(times == timestamps.INVALID).tolist():
-        ts = rows.ts[index] if isinstance(rows, UpdateRows) else None
+        ts = rows.ts.written.get(index) if isinstance(rows, UpdateRows) else None
         detail = (
             timestamps.OUT_OF_RANGE
             if ts is None

@@ -100,7 +100,7 @@ def message_times(batch: pa.Table, rejected: Rejections) -> NDArray[np.int64]:
     rows, indices, values = header_values(batch, TIME_HEADER)
     texts = [value.decode("utf-8", "replace") for value in values]
     read = [int(text) if _MILLISECONDS.fullmatch(text) else text for text in texts]
-    found = timestamps.milliseconds(read, np.zeros(len(read), dtype=np.int64))
+    found = timestamps.EventTimes.of(read).milliseconds(np.zeros(len(read), dtype=np.int64))
     times[rows] = found[indices]
     invalid = found[indices] == timestamps.INVALID
     for row, index in zip(rows[invalid].tolist(), indices[invalid].tolist(), strict=True):

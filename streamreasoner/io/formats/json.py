@@ -6,27 +6,20 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from streamreasoner.errors import DataError
-from streamreasoner.io.formats.reading.json_object import read_array
-from streamreasoner.io.formats.reading.json_updates import (
-    TripleMessage,
-    decode_triple,
-    grouped,
-    read_any,
-    read_part,
-    update_rows,
-)
+from streamreasoner.io.formats.reading.json.kernels.messages import VALUE
+from streamreasoner.io.formats.reading.json.objects import read_array
+from streamreasoner.io.formats.reading.json.scan import read_updates
+from streamreasoner.io.formats.reading.json.updates import read_any, read_part
 from streamreasoner.io.formats.writing.json_texts import write_texts
 from streamreasoner.io.formats.writing.writer import Writer
-from streamreasoner.lang.ast import TRIPLE, bracketed
+from streamreasoner.lang.ast import bracketed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from streamreasoner.io.formats.reading.format import UpdateRows
-    from streamreasoner.io.formats.reading.json_updates import Numbered
+    from streamreasoner.io.formats.reading.json.updates import Numbered
     from streamreasoner.io.formats.reading.messages import Messages
     from streamreasoner.io.formats.rejected import Rejections
     from streamreasoner.rdf.dictionary import Dictionary
@@ -34,7 +27,6 @@ if TYPE_CHECKING:
 UPDATE = "Update"
 """What an element of an array is called."""
 _WHITE_SPACE = b" \t\r\n"
-_decode_triples = msgspec.json.Decoder(list[TripleMessage]).decode
 
 
 def read_messages(
@@ -42,12 +34,7 @@ def read_messages(
 ) -> list[UpdateRows]:
     """Updates of messages that are an object or an array of objects; see `MessageReader`."""
     del dictionary
-    values = messages.values()
-    # Nearly every batch holds triples only: try to decode all of them at once.
-    with suppress(ValueError, RecursionError):
-        triples = [decode_triple(value) for value in values]
-        return [update_rows(TRIPLE, messages.rows, triples)]
-    return grouped(messages, values, read_value, UPDATE, rejected)
+    return read_updates(messages, VALUE, read_value, UPDATE, rejected)
 
 
 def read_value(value: bytes) -> Numbered:
@@ -58,8 +45,6 @@ def read_value(value: bytes) -> Numbered:
     """
     if not value.lstrip(_WHITE_SPACE).startswith(b"["):
         return [(0, read_any(value))]
-    with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return enumerate(_decode_triples(value), start=1)
     return [
         (number, read_part(UPDATE, number, each))
         for number, each in enumerate(read_array(value), start=1)

@@ -17,8 +17,10 @@ from streamreasoner.config_values import FORMATS
 from streamreasoner.io.codec.decode import Codec, InputOptions
 from streamreasoner.io.formats import registry
 from streamreasoner.io.formats.reading.format import Format, UpdateRows
+from streamreasoner.io.formats.reading.timestamps import EventTimes
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.rdf.terms import to_ntriples
 
 THREE = Format("three", (".three",), ("text/three",), __name__)
 JSON_ONLY = InputOptions(max_message_bytes=1000, max_term_bytes=1000, formats=(registry.JSON,))
@@ -52,9 +54,17 @@ def read_messages(messages, dictionary, rejected):
             groups.setdefault((predicate, len(args)), []).append((row, args, diff, ts, number))
     for (predicate, _), group in sorted(groups.items()):
         rows, args, diff, ts, numbers = zip(*group, strict=True)
-        columns = [*zip(*args, strict=True)]
+        texts = [
+            [arg if isinstance(arg, str) else to_ntriples(arg) for arg in each] for each in args
+        ]
         yield UpdateRows(
-            predicate, np.array(rows), columns, np.array(diff), ts, "Part", np.array(numbers)
+            predicate,
+            np.array(rows),
+            [*zip(*texts, strict=True)],
+            np.array(diff),
+            EventTimes.of(ts),
+            "Part",
+            np.array(numbers),
         )
 
 

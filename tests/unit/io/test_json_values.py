@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamreasoner.io.formats.reading.json_object import read_object, wrong_fields
-from streamreasoner.io.formats.reading.json_updates import FactMessage, TripleMessage
+from streamreasoner.io.formats.reading.json.objects import read_object, wrong_fields
+from streamreasoner.io.formats.reading.json.updates import FactMessage, TripleMessage
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 
 SCALARS = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3)

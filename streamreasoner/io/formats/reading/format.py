@@ -10,10 +10,12 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from streamreasoner.io.formats.reading.document import Document
     from streamreasoner.io.formats.reading.messages import Messages
+    from streamreasoner.io.formats.reading.timestamps import EventTimes
     from streamreasoner.io.formats.rejected import Rejections
     from streamreasoner.rdf.dictionary import Dictionary
 
@@ -71,9 +73,9 @@ class UpdateRows:
     Attributes:
         predicate: Its name.
         messages: Row of the batch that each update comes from, int64 of shape (n,).
-        args: One column for each argument: terms in N-Triples syntax, numbers and booleans.
+        args: One column for each argument: terms in N-Triples syntax.
         diff: Multiplicities, int64 of shape (n,).
-        ts: Event times: texts, milliseconds, or None for the time of the message.
+        ts: Event times; those without one have that of their message.
         part: What the parts of a message are called in reasons ("Line").
         numbers: The part of its message that each update is, from 1; 0 if it is the whole of it.
             None if every message has one update.
@@ -81,9 +83,9 @@ class UpdateRows:
 
     predicate: str
     messages: NDArray[np.int64]
-    args: Sequence[Sequence[str | float]]
+    args: Sequence[Sequence[str] | pa.LargeStringArray]
     diff: NDArray[np.int64]
-    ts: Sequence[str | int | None]
+    ts: EventTimes
     part: str = ""
     numbers: NDArray[np.int32] | None = None
 

@@ -18,6 +18,7 @@ from streamreasoner.errors import DataError, TermError
 from streamreasoner.io.formats.reading.diff_header import diff_headers
 from streamreasoner.io.formats.reading.document import opened, reading
 from streamreasoner.io.formats.reading.format import Facts, UpdateRows
+from streamreasoner.io.formats.reading.timestamps import EventTimes
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 from streamreasoner.lang.ast import bracketed
 from streamreasoner.rdf import nesting
@@ -95,7 +96,7 @@ def read_values(
             messages.rows[numbers],
             [*zip(*(terms for _, _, terms in updates), strict=True)],
             diff[numbers],
-            [None] * len(updates),
+            EventTimes.of([None] * len(updates)),
             TRIPLE_PART,
             np.array([place for _, place, _ in updates], dtype=np.int32),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -20,6 +21,7 @@ OUT_OF_RANGE = (
     "Send a ts, or correct the clock of the producer."
 )
 INVALID = np.iinfo(np.int64).min
+NONE = np.iinfo(np.int64).max
 
 FIRST = -62_135_596_800_000
 """The first millisecond of the year 1: the tables have TIMESTAMPs of the years 1 to 9999."""
@@ -31,28 +33,45 @@ _SHAPE = re.compile(
 _MICROSECONDS = pa.timestamp("us", "UTC")
 
 
-def milliseconds(
-    times: Sequence[str | int | None], default: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Event times in milliseconds since 1970-01-01 UTC.
+@dataclass(frozen=True, slots=True, eq=False)
+class EventTimes:
+    """Event times of n updates, as messages have them.
 
-    Args:
-        times: ISO 8601 texts, milliseconds, or None for the row's default; n of them.
-        default: Any int64, of shape (n,).
-
-    Returns:
-        int64 of shape (n,), `INVALID` where a time is malformed or outside the years 1 to 9999.
+    Attributes:
+        read: Milliseconds since 1970 in the years 1 to 9999, int64 of shape (n,); `NONE` for an
+            update without a time, or with one that is yet to be read.
+        written: ISO 8601 texts, and milliseconds, that are yet to be read, by update.
     """
-    result = in_range(default)
-    texts = [row for row, time in enumerate(times) if isinstance(time, str)]
-    if texts:
-        result[texts] = _parse(pa.array([times[row] for row in texts], pa.string()))
-    if len(texts) < len(times):
-        for row, time in enumerate(times):
+
+    read: NDArray[np.int64]
+    written: Mapping[int, str | int]
+
+    @classmethod
+    def of(cls, times: Sequence[str | int | None]) -> EventTimes:
+        """Times that are yet to be read; None for an update without one."""
+        written = {row: time for row, time in enumerate(times) if time is not None}
+        return cls(np.full(len(times), NONE), written)
+
+    def milliseconds(self, default: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The times in milliseconds since 1970-01-01 UTC.
+
+        Args:
+            default: The times of updates without one, any int64 of shape (n,).
+
+        Returns:
+            int64 of shape (n,), `INVALID` where a time is malformed or outside the years 1 to 9999.
+        """
+        result = np.where(self.read == NONE, in_range(default), self.read)
+        if not self.written:
+            return result
+        texts = [row for row, time in self.written.items() if isinstance(time, str)]
+        if texts:
+            result[texts] = _parse(pa.array([self.written[row] for row in texts], pa.string()))
+        for row, time in self.written.items():
             if isinstance(time, int):
                 result[row] = time if FIRST <= time <= LAST else INVALID
-    # A time zone may move a text out of range.
-    return in_range(result)
+        # A time zone may move a text out of range.
+        return in_range(result)
 
 
 def in_range(times: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -61,7 +80,7 @@ def in_range(times: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def iso(ts: int) -> str:
-    """ISO 8601 in UTC with milliseconds, for times that `milliseconds` returns."""
+    """ISO 8601 in UTC with milliseconds, for times in the years 1 to 9999."""
     seconds, thousandths = divmod(ts, 1000)
     text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     return f"{text:0>19}.{thousandths:03}Z"

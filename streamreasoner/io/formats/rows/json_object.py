@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from streamreasoner.io.formats.reading.json_object import read_object
+from streamreasoner.io.formats.reading.json.objects import read_object
 from streamreasoner.io.formats.rows.mapped import values_of
 
 if TYPE_CHECKING:

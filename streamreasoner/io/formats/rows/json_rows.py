@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from streamreasoner.io.formats.reading.format import place
-from streamreasoner.io.formats.reading.json_object import read_array
+from streamreasoner.io.formats.reading.json.objects import read_array
 from streamreasoner.io.formats.rejected import RejectedError
 from streamreasoner.io.formats.rows.json_object import object_reader, values_in
 from streamreasoner.io.formats.rows.mapped import updates

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, assert_never, cast
 import numpy as np
 
 from streamreasoner.io.formats.reading.format import UpdateRows
+from streamreasoner.io.formats.reading.timestamps import EventTimes
 from streamreasoner.io.formats.records.typed import Typed
 from streamreasoner.io.formats.rejected import Reason, RejectedError
 from streamreasoner.rdf.terms import quoted, to_ntriples
@@ -102,7 +103,7 @@ def updates(rows: Rows, part: str, as_term: Callable[[Any], str] = literal) -> I
                 terms[each] = _terms(each, columns, len(messages), as_term)
         args, kept = _without_null([terms[each] for each in fact.args], len(messages))
         if len(kept):
-            ts = [rows.ts[at] for at in kept.tolist()]
+            ts = EventTimes.of([rows.ts[at] for at in kept.tolist()])
             yield UpdateRows(
                 fact.predicate, messages[kept], args, diff[kept], ts, part, numbers[kept]
             )
