@@ -111,6 +111,8 @@ class Values:
         kinds = self._kind.array
         if not comparing.classify(self._dictionary.header, kinds, start, stop):
             return
+        if not integers.read_integers(self.table, start, stop):
+            return
         typed = start + np.flatnonzero(kinds[start:stop] < 0)
         for term, text in zip(
             typed.tolist(), self._dictionary.decode(typed).to_pylist(), strict=True

@@ -50,7 +50,7 @@ _EXACT = 1
 _DOUBLE = 2
 _STRING = 3
 INTEGER = 6
-_PENDING = -1
+PENDING = -1
 _N, _R, _T, _B, _F, _U = (ord(letter) for letter in "nrtbfu")
 _UPPER_E, _UPPER_F = ord("E"), ord("F")
 _BEFORE_A = ord("A") - 10
@@ -177,7 +177,7 @@ def classify(header: np.ndarray, kinds: np.ndarray, start: int, stop: int) -> in
             if last == QUOTE:
                 kind = _STRING
             elif last == GREATER:
-                kind = _PENDING
+                kind = PENDING
                 pending += 1
         kinds[term] = kind
     return pending

@@ -12,6 +12,7 @@ from streamreasoner.native.addresses import (
     int8_column,
     int32_column,
     int64_column,
+    load_byte,
     signed,
 )
 from streamreasoner.native.compile import inlined, kernel
@@ -20,9 +21,12 @@ from streamreasoner.values.kernels.comparing import (
     DOUBLE,
     FRACTION,
     HEADER,
+    HEADER_ARENA,
+    HEADER_STARTS,
     INTEGER,
     KIND,
     LENGTH,
+    PENDING,
     SMALL,
     SMALL_LIMIT,
     TEXT,
@@ -35,8 +39,10 @@ if TYPE_CHECKING:
 PREFIX_ROOM = 32
 """Bytes of the text buffer before the suffix: a quote, a sign and 19 digits fit."""
 SUFFIX = b'"^^<http://www.w3.org/2001/XMLSchema#integer>'
-_QUOTE, _MINUS, _ZERO = ord('"'), ord("-"), ord("0")
+_QUOTE, _MINUS, _ZERO, _NINE = ord('"'), ord("-"), ord("0"), ord("9")
 _LEAST = -(2**63)
+_SAFE_DIGITS = 18  # any number of so many digits fits int64
+_SUFFIX_BYTES = len(SUFFIX)
 
 
 @inlined
@@ -85,3 +91,49 @@ def intern_integer(values: np.ndarray, number: int) -> int:
     if 0 <= number < SMALL_LIMIT:
         small[number] = term + 1
     return term
+
+
+@kernel
+def read_integers(values: np.ndarray, start: int, stop: int) -> int:
+    """Fill in the values of the terms from *start* that are PENDING and plain xsd:integer literals.
+
+    Others stay PENDING: further datatypes and forms, and numbers of more than 18 digits.
+
+    Returns:
+        Number of terms that stay PENDING.
+    """
+    kinds = int8_column(values[KIND])
+    starts = int64_column(values[HEADER_STARTS])
+    pending = 0
+    for term in range(start, stop):
+        if signed(kinds[term]) != PENDING:
+            continue
+        first = values[HEADER_ARENA] + starts[term] + 1
+        digits = values[HEADER_ARENA] + starts[term + 1] - _SUFFIX_BYTES
+        negative = digits > first and load_byte(first) == _MINUS
+        at = first + 1 if negative else first
+        plain = 0 < digits - at <= _SAFE_DIGITS and _has_suffix(values, digits)
+        number = 0
+        while plain and at < digits:
+            plain = _ZERO <= load_byte(at) <= _NINE
+            number = 10 * number + load_byte(at) - _ZERO
+            at += 1
+        if not plain:
+            pending += 1
+            continue
+        number = -number if negative else number
+        kinds[term] = INTEGER
+        int64_column(values[WHOLE])[term] = number
+        int64_column(values[FRACTION])[term] = 0
+        float64_column(values[DOUBLE])[term] = float(number)
+    return pending
+
+
+@inlined
+def _has_suffix(values: np.ndarray, at: int) -> bool:
+    """Whether the text at an address goes on with SUFFIX, which the buffer holds."""
+    suffix = values[TEXT] + PREFIX_ROOM
+    i = 0
+    while i < _SUFFIX_BYTES and load_byte(at + i) == load_byte(suffix + i):
+        i += 1
+    return i == _SUFFIX_BYTES

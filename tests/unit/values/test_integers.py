@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from streamreasoner.native.compile import kernel
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.kernels import hash_table
+from streamreasoner.rdf.terms import parse
 from streamreasoner.values.kernels import comparing, integers
+from streamreasoner.values.valuation import value
 from streamreasoner.values.value_columns import Values
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -24,6 +26,36 @@ NUMBERS = st.one_of(
 def literal(number):
     """The canonical term of an integer."""
     return f'"{number}"^^<{XSD}integer>'
+
+
+DIGITS = st.from_regex(r"[+-]?[0-9]{1,20}", fullmatch=True)
+TERMS = st.one_of(
+    NUMBERS.map(literal),
+    st.builds('"{}"^^<{}{}>'.format, DIGITS, st.just(XSD), st.sampled_from(("integer", "int"))),
+    st.sampled_from((f'""^^<{XSD}integer>', f'"-"^^<{XSD}integer>', f'"1x"^^<{XSD}integer>')),
+    st.sampled_from((f'"1.5"^^<{XSD}decimal>', '"7"', '"7"@en', f"<{XSD}integer>", '"7"^^<x:y>')),
+)
+
+
+@given(st.lists(TERMS, max_size=8))
+def test_values_of_integers_are_those_of_the_definition(terms):
+    """A kernel reads plain integers, and leaves all others to Python."""
+    dictionary = Dictionary()
+    values = Values(dictionary)
+    ids = [dictionary.intern(term) for term in terms]
+    values.extend()
+
+    for term, number in zip(terms, ids, strict=True):
+        if not term.endswith(">") or term.startswith("<"):
+            continue
+        parsed = parse(term)
+        expected = value(parsed.value, parsed.datatype)
+        assert values.kind[number] == expected.kind
+        assert (values.whole[number], values.fraction[number]) == (
+            expected.whole,
+            expected.fraction,
+        )
+        assert values.double[number] == expected.double
 
 
 @kernel
