@@ -110,7 +110,7 @@ _CONVERTIBLE: Kinds = NUMBERS | TEXTS | _TRUTH
 _INSTANTS: Kinds = frozenset({Kind.INSTANT})
 _DURATIONS: Kinds = frozenset({Kind.OTHER})
 
-_OPERATORS: Mapping[str, Callable[..., str | None]] = {
+OPERATORS: Mapping[str, Callable[..., str | None]] = {
     "+": numbers.add,
     "-": numbers.subtract,
     "*": numbers.multiply,
@@ -119,6 +119,7 @@ _OPERATORS: Mapping[str, Callable[..., str | None]] = {
     "**": numbers.power,
     "negate": numbers.negate,
 }
+"""Operators of arithmetic; `negate` is unary minus."""
 
 FUNCTIONS: Mapping[str, Builtin[str | None]] = {
     "abs": _exactly((NUMBERS,), NUMBERS, numbers.absolute),
@@ -214,7 +215,7 @@ MONOTONE_AGGREGATES = frozenset({"min", "max"})
 """Aggregates that may be recursive, if they are the only aggregate of their head."""
 
 _CALLS: Mapping[str, Callable[..., str | None]] = {
-    **_OPERATORS,
+    **OPERATORS,
     **{name: function.implementation for name, function in FUNCTIONS.items()},
 }
 

@@ -10,7 +10,7 @@ from streamreasoner.native.reserved import ReservedColumn
 from streamreasoner.rdf.kernels import hash_table
 from streamreasoner.rdf.terms import parse
 from streamreasoner.rdf.vocabulary import XSD_INTEGER
-from streamreasoner.values.kernels import comparing, integers
+from streamreasoner.values.kernels import comparing, decimals, integers
 from streamreasoner.values.valuation import value
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class Values:
     """
 
     __slots__ = (
+        "_decimal_text",
         "_dictionary",
         "_double",
         "_fraction",
@@ -50,8 +51,8 @@ class Values:
         self._fraction = ReservedColumn(np.int64, capacity)
         self._double = ReservedColumn(np.float64, capacity)
         self._small = ReservedColumn(np.int32, comparing.SMALL_LIMIT)
-        self._text = np.zeros(integers.PREFIX_ROOM + len(integers.SUFFIX), np.uint8)
-        self._text[integers.PREFIX_ROOM :] = np.frombuffer(integers.SUFFIX, np.uint8)
+        self._text = _buffer(integers.PREFIX_ROOM, integers.SUFFIX)
+        self._decimal_text = _buffer(decimals.PREFIX_ROOM, decimals.SUFFIX)
         self.table: NDArray[np.int64] = np.zeros(comparing.TABLE_LENGTH, dtype=np.int64)
         """Addresses for `kernels.comparing` and other kernels; valid while this object lives."""
         self.table[comparing.KIND] = self._kind.address
@@ -62,6 +63,7 @@ class Values:
         self.table[comparing.HEADER_STARTS] = dictionary.header[hash_table.STARTS]
         self.table[comparing.HEADER] = dictionary.header.ctypes.data
         self.table[comparing.TEXT] = self._text.ctypes.data
+        self.table[comparing.DECIMAL_TEXT] = self._decimal_text.ctypes.data
         self.table[comparing.SMALL] = self._small.address
 
     def __len__(self) -> int:
@@ -123,3 +125,8 @@ class Values:
             self._fraction.array[term] = literal_value.fraction
             self._double.array[term] = literal_value.double
             kinds[term] = literal_value.kind
+
+
+def _buffer(room: int, suffix: bytes) -> NDArray[np.uint8]:
+    """A buffer for the text of a literal, which ends in a suffix."""
+    return np.frombuffer(bytearray(room) + suffix, np.uint8)

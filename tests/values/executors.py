@@ -10,6 +10,7 @@ from functools import cache, cmp_to_key
 from itertools import chain
 from typing import TYPE_CHECKING
 
+import numpy as np
 from values.tables import FALSE, TRUE
 
 from streamreasoner.explain import ground
@@ -17,12 +18,14 @@ from streamreasoner.lang.ast import NOWHERE, BinaryOperation, Call, Constant, Un
 from streamreasoner.plan import terms
 from streamreasoner.plan.operands import NEGATE, Comparison, Computation, Test, Value
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.rdf.terms import parse
 from streamreasoner.values import builtins
 from streamreasoner.values.builtins import FUNCTIONS, TESTS
 from streamreasoner.values.comparison import Operator, compare
-from streamreasoner.values.kernels import comparing, ordering
+from streamreasoner.values.kernels import comparing, exact, functions, ordering
 from streamreasoner.values.order import order_key
 from streamreasoner.values.sums import aggregate
+from streamreasoner.values.valuation import NO_VALUE, value
 from streamreasoner.values.value_columns import Values
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
     from streamreasoner.lang.ast import Expression
 
+CODES = {name: code for code, name in enumerate(functions.NAMES)}
 TRUTHS = {True: TRUE, False: FALSE, None: None}
 
 
@@ -103,12 +107,17 @@ class Functions(Executor):
         return values
 
 
-class Kernels(Compares, Orders):
-    """The compiled comparisons of term ids."""
+class Kernels(Compares, Orders, Applies):
+    """The compiled comparisons and functions of term ids.
+
+    Attributes:
+        computed: What they computed themselves, without Python: (function, value).
+    """
 
     def __init__(self) -> None:
         self._dictionary = Dictionary()
         self._values = Values(self._dictionary)
+        self.computed: set[tuple[str, str | None]] = set()
 
     def compare(self, pairs):
         """Compare with `kernels.comparing`."""
@@ -123,6 +132,38 @@ class Kernels(Compares, Orders):
         table = self._values.table
         by_id = cmp_to_key(lambda left, right: ordering.order(table, left, right))
         return sorted(terms, key=lambda term: by_id(ids[term]))
+
+    def apply(self, calls):
+        """Apply with `kernels.functions`, and with Python what those leave to it."""
+        return [self._applied(function, arguments) for function, arguments in calls]
+
+    def _applied(self, function: str, arguments: Sequence[str]) -> str | None:
+        ids = self._ids(arguments)
+        cells = np.array([ids[term] for term in arguments], np.int32)
+        code = CODES.get(function, len(CODES))
+        result = functions.apply(self._values.table, code, cells, len(cells))
+        if result == exact.DELEGATED:
+            return Functions().apply([(function, arguments)])[0]
+        assert len(self._values) == len(self._dictionary)
+        if result == exact.NO_VALUE:
+            value = None
+        elif function in TESTS:
+            value = TRUTHS[bool(result)]
+        else:
+            value = self._dictionary.decode(np.array([result])).to_pylist()[0]
+            self._check_value(result, value)
+        self.computed.add((function, value))
+        return value
+
+    def _check_value(self, number: int, text: str) -> None:
+        """The value of a term that a kernel made is that of its text."""
+        found = self._values
+        literal = parse(text)
+        expected = value(literal.value, literal.datatype) if literal.datatype else NO_VALUE
+        columns = found.kind, found.whole, found.fraction, found.double
+        fields = (int(expected.kind), expected.whole, expected.fraction, expected.double)
+        # NaN differs from itself, but not its text.
+        assert str([column[number].item() for column in columns]) == str([*fields])
 
     def _ids(self, terms: Iterable[str]) -> dict[str, int]:
         """Ids of terms whose values are known to the kernels."""

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from values.executors import Kernels
 from values.tables import (
     AGGREGATIONS,
     APPLICATIONS,
@@ -19,7 +20,7 @@ from values.tables import (
 )
 
 from streamreasoner import lang
-from streamreasoner.plan.operands import NEGATE
+from streamreasoner.plan.operands import COPY, NEGATE
 from streamreasoner.rdf.vocabulary import (
     XSD_BOOLEAN,
     XSD_DATE,
@@ -29,6 +30,7 @@ from streamreasoner.rdf.vocabulary import (
 )
 from streamreasoner.values.builtins import AGGREGATES, FUNCTIONS, TESTS
 from streamreasoner.values.comparison import Operator
+from streamreasoner.values.kernels import functions
 from streamreasoner.values.kinds import ANYTHING, Kind
 from streamreasoner.values.literal import literal
 from streamreasoner.values.numbers import NUMERIC
@@ -96,6 +98,16 @@ def test_every_function_has_a_value_and_none():
     for function, found in outcomes.items():
         truths = {TRUE, FALSE} if function in TESTS else {"a value"}
         assert found >= truths | (set() if function in takes_anything else {None}), function
+
+
+def test_kernels_compute_what_they_have():
+    """The tables have a value that a kernel computes of each built-in it has; of tests, both."""
+    kernels = Kernels()
+    kernels.apply([(row.function, row.arguments) for row in CALLS])
+
+    for function in set(functions.NAMES) - {COPY}:
+        found = {value for name, value in kernels.computed if name == function}
+        assert found >= {TRUE, FALSE} if function in TESTS else found - {None}, function
 
 
 def test_every_aggregate_is_computed():

@@ -70,6 +70,7 @@ class Arena:
             layout.SCRATCH: np.zeros(layout.SCRATCH_COUNT, np.int32),
             layout.TOUCHED_LAST: np.zeros(_SEGMENTS, np.int32),
             layout.ARGUMENTS: builtins.arguments,
+            layout.MEMO: builtins.memo,
             **pending.columns(pending.BATCH),
         }
         self.table = np.zeros(layout.ADDRESSES, np.int64)

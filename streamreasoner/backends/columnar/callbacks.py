@@ -13,10 +13,10 @@ from weakref import WeakMethod
 import numpy as np
 
 from streamreasoner.backends.columnar.kernels.records import layout
-from streamreasoner.plan.operands import COPY, NEGATE
 from streamreasoner.values import builtins
-from streamreasoner.values.builtins import FUNCTIONS, MAX_ARGUMENTS, TESTS
+from streamreasoner.values.builtins import FUNCTIONS, MAX_ARGUMENTS, OPERATORS, TESTS
 from streamreasoner.values.formula import compute
+from streamreasoner.values.kernels import functions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,13 +29,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Built-ins that kernels evaluate on integers come first, in the order of `compute`.
-NAMES = (
-    COPY, "+", "-", "*", "%", NEGATE, "abs", "min", "max", "/", "**",
-    *sorted(set(FUNCTIONS) - {"abs", "min", "max"}), *sorted(TESTS),
-)  # fmt: skip
+# Built-ins that kernels compute come first.
+NAMES = (*functions.NAMES, *sorted({*OPERATORS, *FUNCTIONS, *TESTS} - {*functions.NAMES}))
 CODES = {name: code for code, name in enumerate(NAMES)}
-_FIRST_TEST = len(NAMES) - len(TESTS)
 _free_codes = count(len(NAMES))
 _codes: dict[Function, int] = {}
 _formulas: dict[int, Function] = {}
@@ -67,8 +63,10 @@ class Builtins:
 
     Attributes:
         address: Function that kernels call with a code and a number of arguments; it returns a term
-            id, 0 or 1 for a test, NO_VALUE or FAILURE.
+            id, 0 or 1 for a test, NO_VALUE or FAILURE; ONCE more if `overflows` has counted it.
         arguments: Term ids, int32 of shape (MAX_ARGUMENTS,), written by kernels.
+        memo: What it has returned, int32 of shape (MEMO_ROWS * MEMO_WIDTH,), written by kernels.
+        calls: How often kernels have called it.
         overflows: Results without a value because they do not fit 64 bits.
     """
 
@@ -76,6 +74,8 @@ class Builtins:
         self, dictionary: Dictionary, values: Values, result: Callable[[int], str | None]
     ) -> None:
         self.arguments: NDArray[np.int32] = np.zeros(MAX_ARGUMENTS, np.int32)
+        self.memo: NDArray[np.int32] = np.zeros(layout.MEMO_ROWS * layout.MEMO_WIDTH, np.int32)
+        self.calls = 0
         self.overflows = 0
         self._dictionary = dictionary
         self._values = values
@@ -92,22 +92,35 @@ class Builtins:
         return failure
 
     def _evaluate(self, code: int, argument: int) -> int:
+        self.calls += 1
+        counted = self.overflows
         try:
-            if code == layout.REDUCE:
-                term = self._result(argument)
-                if term is None:
-                    self._overflowed()
-                return self._intern(term)
-            terms = self._dictionary.decode(self.arguments[:argument]).to_pylist()
-            if (formula := _formulas.get(code)) is not None:
-                return self._intern(compute(formula, terms, self._overflowed))
-            if code >= _FIRST_TEST:
-                holds = builtins.test(NAMES[code], terms)
-                return layout.NO_VALUE if holds is None else int(holds)
-            return self._intern(builtins.apply(NAMES[code], terms, self._overflowed))
+            result = (
+                self._reduced(argument) if code == layout.REDUCE else self._value(code, argument)
+            )
         except BaseException as failure:  # noqa: BLE001 - re-raised after the kernel
             self._failure = failure
             return layout.FAILURE
+        return (
+            result if code == layout.REDUCE or self.overflows == counted else result + layout.ONCE
+        )
+
+    def _reduced(self, group: int) -> int:
+        """The result of a group."""
+        term = self._result(group)
+        if term is None:
+            self._overflowed()
+        return self._intern(term)
+
+    def _value(self, code: int, number: int) -> int:
+        """The result of a built-in or a formula for a number of arguments."""
+        terms = [*map(self._dictionary.term, self.arguments[:number].tolist())]
+        if (formula := _formulas.get(code)) is not None:
+            return self._intern(compute(formula, terms, self._overflowed))
+        if (name := NAMES[code]) in TESTS:
+            holds = builtins.test(name, terms)
+            return layout.NO_VALUE if holds is None else int(holds)
+        return self._intern(builtins.apply(name, terms, self._overflowed))
 
     def _overflowed(self) -> None:
         self.overflows += 1

@@ -141,8 +141,6 @@ class Instructions:
             case Comparison(left_operand, operator, right_operand):
                 start = (layout.COMPARE, _SATISFYING[operator], 0)
                 arguments: tuple[Operand, ...] = (left_operand, right_operand)
-            case Test("same_term", arguments, negated):
-                start = (layout.HOLDS, layout.SAME_TERM, int(not negated))
             case Test(function, arguments, negated):
                 start = (layout.HOLDS, code_of(function), int(not negated))
         return left.with_condition(self._condition(start, arguments, left.slots))

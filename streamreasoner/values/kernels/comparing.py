@@ -5,7 +5,7 @@ The state is a set of reserved columns, addressed through one int64 table:
 - `kind`, int8: a `valuation.ValueKind`;
 - `whole` and `fraction`, int64, and `double`, float64: the fields of `valuation.Value`;
 - `header`: the header of the dictionary, which holds the text of strings;
-- `text` and `small`: buffer and cache of `integers`.
+- `text` and `small`: buffer and cache of `integers`; `decimal_text`: buffer of `decimals`.
 """
 
 # ruff: noqa: PLR0911  (one return per case)
@@ -39,7 +39,8 @@ HEADER = 6  # the header itself
 LENGTH = 7  # a number: rows that are filled
 TEXT = 8  # bytes: buffer for the text of an integer
 SMALL = 9  # int32: id + 1 of each small integer, 0 if not interned
-TABLE_LENGTH = 10
+DECIMAL_TEXT = 10  # bytes: buffer for the text of a decimal
+TABLE_LENGTH = 11
 
 SMALL_LIMIT = 1 << 20
 

@@ -16,22 +16,21 @@ from streamreasoner.native.addresses import (
     signed,
 )
 from streamreasoner.native.compile import inlined, kernel
-from streamreasoner.rdf.kernels.hash_table import FULL, add, find, hash_term
+from streamreasoner.rdf.kernels.hash_table import FULL
 from streamreasoner.values.kernels.comparing import (
     DOUBLE,
     FRACTION,
-    HEADER,
     HEADER_ARENA,
     HEADER_STARTS,
     INTEGER,
     KIND,
-    LENGTH,
     PENDING,
     SMALL,
     SMALL_LIMIT,
     TEXT,
     WHOLE,
 )
+from streamreasoner.values.kernels.interning import intern, write_digits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,8 +39,7 @@ PREFIX_ROOM = 32
 """Bytes of the text buffer before the suffix: a quote, a sign and 19 digits fit."""
 SUFFIX = b'"^^<http://www.w3.org/2001/XMLSchema#integer>'
 _QUOTE, _MINUS, _ZERO, _NINE = ord('"'), ord("-"), ord("0"), ord("9")
-_LEAST = -(2**63)
-_SAFE_DIGITS = 18  # any number of so many digits fits int64
+_SAFE_DIGITS = 18  # every number of 18 digits fits int64
 _SUFFIX_BYTES = len(SUFFIX)
 
 
@@ -58,37 +56,15 @@ def intern_integer(values: np.ndarray, number: int) -> int:
     if 0 <= number < SMALL_LIMIT and small[number] != 0:
         return signed(small[number]) - 1
     text = int8_column(values[TEXT])
-    position = PREFIX_ROOM
-    # Digits are taken from the negative number, because the least int64 has no positive.
-    remaining = number if number < 0 else -number
-    while True:
-        position -= 1
-        quotient = -((-remaining) // 10) if remaining != _LEAST else -(9223372036854775808 // 10)
-        text[position] = _ZERO + (10 * quotient - remaining)
-        remaining = quotient
-        if remaining == 0:
-            break
+    position = write_digits(text, PREFIX_ROOM, number if number < 0 else -number)
     if number < 0:
         position -= 1
         text[position] = _MINUS
     position -= 1
     text[position] = _QUOTE
-    header = int64_column(values[HEADER])
-    start = values[TEXT] + position
     length = PREFIX_ROOM + len(SUFFIX) - position
-    hashed = hash_term(header, start, length)
-    term = find(header, start, length, hashed)
-    if term < 0:
-        term = add(header, start, length, hashed)
-        if term == FULL:
-            return FULL
-        if term == values[LENGTH]:
-            int8_column(values[KIND])[term] = INTEGER
-            int64_column(values[WHOLE])[term] = number
-            int64_column(values[FRACTION])[term] = 0
-            float64_column(values[DOUBLE])[term] = float(number)
-            values[LENGTH] += 1
-    if 0 <= number < SMALL_LIMIT:
+    term = intern(values, values[TEXT] + position, length, INTEGER, number, 0, float(number))
+    if term != FULL and 0 <= number < SMALL_LIMIT:
         small[number] = term + 1
     return term
 

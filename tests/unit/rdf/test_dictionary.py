@@ -31,6 +31,7 @@ def test_ids_are_those_of_a_dict(batches, arrow_type):
         assert ids.dtype == np.int32
         assert ids.tolist() == [model.setdefault(term, len(model)) for term in batch]
         assert dictionary.decode(ids).to_pylist() == batch
+        assert [dictionary.term(number) for number in ids.tolist()] == batch
     assert len(dictionary) == len(model)
     assert dictionary.terms(0, len(model)).to_pylist() == list(model)
     assert [dictionary.find(term) for term in model] == list(model.values())

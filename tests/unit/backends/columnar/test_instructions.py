@@ -103,7 +103,7 @@ class Interpreter:
                 if not code >> ((at or [2])[0] + 1) & 1:
                     return []
             elif kind == layout.HOLDS:
-                name = "same_term" if code == layout.SAME_TERM else NAMES[code]
+                name = NAMES[code]
                 if not self._leaf("select", operands.Test(name, values, negated=not target)):
                     return []
             else:

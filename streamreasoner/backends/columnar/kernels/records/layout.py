@@ -19,6 +19,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from streamreasoner.values.kernels import exact
+
 Int8s: TypeAlias = NDArray[np.int8]
 Int32s: TypeAlias = NDArray[np.int32]
 Int64s: TypeAlias = NDArray[np.int64]
@@ -65,7 +67,8 @@ CLASS_JOURNALED = 34  # int32 by class: number + 1 of its first and last fact in
 FILLED = 35  # int64 by grouping: address of its index, 0 as long as no fact was arranged by it
 TOUCHED_LAST = 36  # int32 by segment of iterations: the last touched one
 WORK = 37  # int64: what rules have done, see below
-ADDRESSES = 38
+MEMO = 38  # int32 rows of MEMO_WIDTH: results of Python
+ADDRESSES = 39
 
 # Mask, buffer and count of a table are consecutive: `slots.insert` relies on it.
 # Scalars -----------------------------------------------------------------------------------------
@@ -211,7 +214,6 @@ COMPARE = 0  # code: bit set of the comparison results that satisfy it
 COMPUTE = 1  # code: built-in; target: slot for the value
 MATCH = 2  # the same, but the slot must hold that value
 HOLDS = 3  # code: test; target: 1 if it must hold, 0 if it must not
-SAME_TERM = -1  # the code of a test that kernels do: that two terms are one
 CONDITION_ARGUMENTS = 4
 
 # Work: a clock, then a pair for each rule
@@ -232,9 +234,16 @@ FULL = 2  # the arena is full
 FAILED = 3  # a built-in raised; see Builtins.failure
 
 # Results of a call of Python ----------------------------------------------------------------------
-NO_VALUE = -1
+NO_VALUE = exact.NO_VALUE
 FAILURE = -2
+ONCE = 1 << 32  # added to a result that has been counted, so that it is not remembered
 REDUCE = -1  # the code that requests the result of a group; the other argument is the group
+
+# Results of Python that are remembered: the built-in and its arguments, and what it returned
+MEMO_CODE, MEMO_COUNT, MEMO_RESULT, MEMO_CELLS = range(4)
+MEMO_ARGUMENTS = 5
+MEMO_WIDTH = MEMO_CELLS + MEMO_ARGUMENTS  # half a cache line
+MEMO_ROWS = 1 << 17  # 4 MiB
 
 # Scratch: bindings and join path of a running plan ------------------------------------------------
 MAX_ARITY = 250  # arguments of an atom
