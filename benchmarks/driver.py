@@ -139,6 +139,10 @@ class Kernel:
         """The present facts of a predicate, as ids."""
         return self._backend.facts(predicate)
 
+    def trace(self, predicate: str) -> TraceRows:
+        """The trace of a predicate."""
+        return self._backend.trace(predicate)
+
     def digest(self, predicates: Sequence[str]) -> str:
         """A hash of the trace of some predicates: facts, iterations and multiplicities."""
         return digest(map(self._backend.trace, predicates))

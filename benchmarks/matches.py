@@ -1,12 +1,15 @@
-"""What a match costs that computes a value.
+"""What a match costs that computes a value, and what matches cost that are only counted.
 
     python benchmarks/matches.py [--terms 300] [--json FILE]
 
 Every pair of some terms is a fact, and a rule applies a function to each pair. The floor, in the
 same run, is the rule that copies the pairs; the peer is the same function in Python, called for
 each pair without a reasoner. Claims: functions that kernels compute take at most 5 times the floor,
-and so does one in Python that is called with few distinct arguments. Times are seconds of processor
-time, the least of some loads, on one core.
+and so does one in Python that is called with few distinct arguments.
+
+Rules whose atoms bind nothing that is needed are loaded, and one fact is added and removed; beside
+them, in the same run, the same matches with a comparison that needs each of them. Claim: a load
+takes at most a tenth. Times are of the processor, the least of some loads, on one core.
 """
 
 from __future__ import annotations
@@ -68,6 +71,18 @@ FUNCTIONS: tuple[tuple[str, str, Callable[[int], str]], ...] = (
 )
 DISTINCT = (("strbefore", "strbefore(?x, ?y)", name), ("**", "?x ** ?y", decimal))
 """Functions in Python of all pairs: nothing that the kernel remembers is asked for again."""
+# A rule that counts, the same that needs each fact, and how many facts each predicate has.
+COUNTED = (
+    ("q(1) :- a(_, _), b(_, _) .", "q(1) :- a(?x, _), b(?y, _), ?x != ?y .", (3_000, 3_000)),
+    (
+        "q(1) :- a(_, _), b(_, _), c(_, _) .",
+        "q(1) :- a(?x, _), b(?y, _), c(?z, _), ?x != ?y, ?y != ?z, ?z != ?x .",
+        (200, 200, 200),
+    ),
+    ("q(?k) :- a(_, ?k), b(_, ?k) .", "q(?k) :- a(?x, ?k), b(?y, ?k), ?x != ?y .", (9_000, 9_000)),
+)
+KEYS = 10
+TENTH = 0.1
 
 
 def main() -> int:
@@ -87,8 +102,13 @@ def main() -> int:
         rows.append((expression or FLOOR, ours, ours / floor, peer))
     header = ("of each pair", "ns a pair", "of the floor", "Python alone, ns")
     printed = harness.print_table(f"Functions of {options.terms**2:,} pairs", header, rows)
-    harness.save(options.json, {**harness.machine(), "rows": rows, "tables": [printed]})
-    return int(any(row[2] > RATIO for row in rows[: len(FUNCTIONS)]))
+    changes = [change for rules in COUNTED for change in compare(*rules, options.terms)]
+    header = ("a rule", "matches", "counted, ms", "walked, ms", "counted / walked")
+    tables = [printed, harness.print_table("Matches that are only counted", header, changes)]
+    figures = {"rows": rows, "changes": changes, "tables": tables}
+    harness.save(options.json, {**harness.machine(), **figures})
+    slow = any(row[2] > RATIO for row in rows[: len(FUNCTIONS)])
+    return int(slow or any(change[4] > TENTH for change in changes[::2]))
 
 
 def load(terms: int, function: str, expression: str, term: Callable[[int], str]) -> float:
@@ -100,6 +120,53 @@ def load(terms: int, function: str, expression: str, term: Callable[[int], str])
     ids = dictionary.encode(pa.array([term(i) for i in range(terms)]))
     pairs = np.stack([np.repeat(ids, terms), np.tile(ids, terms)], axis=1)
     return kernel.load([updates("pair", pairs, 1)]) / len(pairs) * NANOSECONDS
+
+
+def compare(
+    counted: str, walked: str, sizes: tuple[int, ...], terms: int
+) -> list[tuple[str, int, float, float, float]]:
+    """Milliseconds of a load and of changes of one fact, of a rule that counts and one that walks.
+
+    Raises:
+        AssertionError: They derive something else.
+    """
+    scale = min(1.0, terms / 300)
+    both = [changed(rule, [int(size * scale) for size in sizes]) for rule in (counted, walked)]
+    (loaded, single, traces), (walk, walk_single, expected) = both
+    assert traces == expected, counted
+    matches = sum(traces.values())
+    return [
+        (counted, matches, loaded, walk, loaded / walk),
+        (
+            "one fact of it",
+            matches // int(sizes[0] * scale),
+            single,
+            walk_single,
+            single / walk_single,
+        ),
+    ]
+
+
+def changed(rule: str, sizes: list[int]) -> tuple[float, float, dict[tuple[int, ...], int]]:
+    """Milliseconds of a load, and of adding and removing a fact; the multiplicities of results."""
+    dictionary = Dictionary()
+    numbers = [dictionary.intern(integer(i)) for i in range(KEYS)]
+    names = "abc"[: len(sizes)]
+    terms = iter(dictionary.encode(pa.array([name(i) for i in range(sum(sizes))])))
+    facts = {
+        each: [(next(terms), numbers[i % KEYS]) for i in range(size)]
+        for each, size in zip(names, sizes, strict=True)
+    }
+    batches = [updates(each, rows, 1) for each, rows in facts.items()]
+    one = facts["a"][:1]
+    loads, singles = [], []
+    for _ in range(ROUNDS):
+        kernel = Kernel(rule, dictionary)
+        loads.append(kernel.load(batches))
+        singles += [kernel.load([updates("a", one, sign)]) for sign in (-1, 1)]
+    trace = kernel.trace("q")
+    rows = zip(map(tuple, trace.args.tolist()), trace.multiplicity.tolist(), strict=True)
+    return min(loads) * 1000, min(singles) * 1000, dict(rows)
 
 
 def python(terms: int, function: str, expression: str, term: Callable[[int], str]) -> float:

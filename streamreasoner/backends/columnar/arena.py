@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamreasoner.backends.columnar.kernels.records import layout, pending
+from streamreasoner.backends.columnar.kernels.records.counter import recount
 from streamreasoner.native.reserved import ReservedColumn, reservable
 from streamreasoner.system.memory import Fill
 
@@ -63,6 +64,7 @@ class Arena:
             layout.DELTAS: ReservedColumn(np.int64, facts, huge_pages=True),
         }
         self._indexes: dict[int, ReservedColumn] = {}
+        self._counters: list[ReservedColumn] = []
         self.scalars = np.zeros(layout.SCALAR_COUNT, np.int64)
         self._arrays: dict[int, NDArray[np.int32] | NDArray[np.int64]] = {
             layout.SCALARS: self.scalars,
@@ -98,6 +100,8 @@ class Arena:
         indexes = np.zeros(tables.groupings + 1, np.int64)
         for grouping, index in self._indexes.items():
             indexes[grouping] = index.address
+        while len(self._counters) < tables.counters:
+            self._counters.append(ReservedColumn(np.int32, reservable(4, at_most=_ID_LIMIT)))
         filled = np.zeros(tables.groupings + 1, np.int64)
         known = self._arrays.get(layout.FILLED, filled)
         filled[: len(known)] = known
@@ -105,13 +109,30 @@ class Arena:
         self._arrays[layout.INITIAL_HEADS] = np.zeros(tables.strata, np.int32)
         self._arrays[layout.INDEXES] = indexes
         self._arrays[layout.FILLED] = filled
-        for column in (layout.INITIAL_HEADS, layout.INDEXES, layout.FILLED, *tables.columns):
+        self._arrays[layout.COUNTERS] = np.array(
+            [column.address for column in self._counters] or [0], np.int64
+        )
+        for column in (
+            layout.INITIAL_HEADS,
+            layout.INDEXES,
+            layout.FILLED,
+            layout.COUNTERS,
+            *tables.columns,
+        ):
             self.table[column] = self._arrays[column].ctypes.data
         self.tables = tables
         self.scalars[layout.STRATA] = tables.strata
         self.scalars[layout.CLASS_COUNT] = len(tables.columns[layout.CLASSES]) // layout.CLASS_WIDTH
         self.scalars[layout.ARRANGEMENT_COUNT] = tables.groupings
         self.scalars[layout.TRIE_MASK] = tables.trie_mask
+        self.scalars[layout.COUNTER_COUNT] = tables.counters
+
+    def recount(self) -> None:
+        """Count the present facts again that plans only count; no delta may be pending."""
+        for counter in self._counters:
+            counter.clear()
+        if self.tables.counters:
+            recount(self.table)
 
     def preview(self, tables: ProgramTables) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The future address table, and its scalars, which must live as long as the table."""
@@ -158,4 +179,5 @@ class Arena:
     def bytes(self, ids: int) -> int:
         """Memory of facts, groups and their tables, with *ids* terms in the dictionary."""
         slots = self.scalars[layout.FACT_MASK] + self.scalars[layout.GROUP_MASK] + 2
-        return int(8 * (self.scalars[layout.TOP] + slots)) + 4 * ids * len(self._indexes)
+        arrays = len(self._indexes) + self.tables.counters
+        return int(8 * (self.scalars[layout.TOP] + slots)) + 4 * ids * arrays

@@ -89,6 +89,7 @@ class ColumnarBackend:
         """Keep the state as another program needs it."""
         self._change = change
         self._migrate(change.after, change)
+        self._state.recount()
         self._extend_values()
 
     def evaluate(self, rules: Sequence[FullEvaluation]) -> None:
@@ -207,6 +208,7 @@ class ColumnarBackend:
         self._check(journal.rollback(self._table, self._values.table))
         if self._change is not None:
             self._undo(self._change)
+            self._state.recount()
             self._change = None
 
     def holds(self, epoch: int) -> bool:  # noqa: ARG002 - part of the port
@@ -279,6 +281,7 @@ class ColumnarBackend:
             )
         self._extend_values()
         self._check(journal.finish_restore(self._table, self._values.table))
+        self._state.recount()
         self._state.trim()
 
     def trace(self, predicate: str) -> TraceRows:

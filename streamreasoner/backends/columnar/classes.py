@@ -44,6 +44,7 @@ class ClassQueries:
         arranged: The arrangement that a fact belongs to.
         lattices: The lattice that a fact is a candidate of, with its number.
         driven: (stratum, plan) that a fact's delta drives.
+        counted: (stratum, counter, position of its key or -1) that counts a fact.
         distinguished: No value, but matching facts get classes of their own.
         reductions: By predicate: the reduction over its facts, + 1.
         hidden: Predicates that lowering added.
@@ -58,6 +59,7 @@ class ClassQueries:
     arranged: Sequence[tuple[str, Constants, int]]
     lattices: Sequence[tuple[str, Constants, tuple[int, Lattice]]]
     driven: Sequence[tuple[str, Constants, tuple[int, int]]]
+    counted: Sequence[tuple[str, Constants, tuple[int, int, int]]]
     distinguished: Sequence[tuple[str, Constants, None]]
     reductions: Mapping[str, int]
     hidden: frozenset[str]
@@ -81,6 +83,8 @@ class Classes:
     memberships: list[int] = field(default_factory=list)
     dispatch: list[int] = field(default_factory=list)
     dispatched: list[int] = field(default_factory=list)
+    counting: list[int] = field(default_factory=list)
+    counted: list[int] = field(default_factory=list)
     _children: list[tuple[int, int, int]] = field(default_factory=list)
     # By predicate: what each of its classes satisfies.
     _satisfied: dict[str, dict[int, frozenset[Constants]]] = field(
@@ -92,6 +96,7 @@ class Classes:
     _arranged: _ByPredicate[int] = field(init=False)
     _lattices: _ByPredicate[tuple[int, Lattice]] = field(init=False)
     _driven: _ByPredicate[tuple[int, int]] = field(init=False)
+    _counted: _ByPredicate[tuple[int, int, int]] = field(init=False)
 
     def __post_init__(self) -> None:
         queries = self.queries
@@ -100,10 +105,11 @@ class Classes:
         self._arranged = _by_predicate(queries.arranged)
         self._lattices = _by_predicate(queries.lattices)
         self._driven = _by_predicate(queries.driven)
+        self._counted = _by_predicate(queries.counted)
         distinguished = _by_predicate(queries.distinguished)
         kinds: tuple[_ByPredicate[object], ...] = (
             self._heads, self._old_heads, self._arranged, self._lattices, self._driven,
-            distinguished,
+            self._counted, distinguished,
         )  # fmt: skip
         for predicate in queries.relations:
             rows = chain.from_iterable(kind.get(predicate, ()) for kind in kinds)
@@ -221,6 +227,9 @@ class Classes:
             plans = driven.get(stratum, ())
             self.dispatch.extend((len(self.dispatched), len(plans)))
             self.dispatched.extend(plans)
+            counters = [each[1:] for each in applying(self._counted) if each[0] == stratum]
+            self.counting.extend((len(self.counted) // 2, len(counters)))
+            self.counted.extend(chain.from_iterable(counters))
         if len(self.rows) > layout.CLASS_BITS:
             raise ProgramError(
                 f"The program's constants distinguish more than {layout.CLASS_BITS:,} classes of"

@@ -95,6 +95,7 @@ class ProgramTables:
         groupings: Number of groupings.
         trie_mask: Mask of the hash table of trie children.
         indexed: The groupings whose groups are found through an array by id.
+        counters: Number of counters of the sizes of groups.
         group_units: The most units that the groups of one fact take if all of them are new.
         lattices_indexed: Whether the groups of every lattice are found through an array by id.
         reductions: Row of each reduction.
@@ -109,6 +110,7 @@ class ProgramTables:
     groupings: int
     trie_mask: int
     indexed: tuple[int, ...]
+    counters: int
     group_units: int
     lattices_indexed: bool
     reductions: dict[Reduction, int]
@@ -144,18 +146,37 @@ def compile_program(
         used.add(arrangement)
         return numbering.grouping(arrangement)
 
-    leaves = Instructions(intern, numbering.relations, number)
+    counters: dict[tuple[int, Arrangement], int] = {}
+
+    def fragments_of(rule: RulePlan, stratum: int, heads: tuple[Pattern, ...]) -> list[Fragment]:
+        def counter(groups: Arrangement) -> int:
+            return counters.setdefault((stratum, groups), len(counters))
+
+        leaves = Instructions(intern, numbering.relations, number, counter, heads)
+        return [evaluate(delta, leaves) for delta in rule.plans]
+
     plans = [(s, delta) for s, each in enumerate(plan.strata, start=1) for delta in each.plans]
-    rules = [rule for stratum in plan.strata for rule in stratum.rules]
+    placed = [
+        (rule, number, stratum.heads)
+        for number, stratum in enumerate(plan.strata, start=1)
+        for rule in stratum.rules
+    ]
+    rules = [rule for rule, *_ in placed]
     sources = [rule.source for rule in rules for _ in rule.plans]
     withdrawn = [each.rule for each in change.evaluations if each.sign < 0]
     number_of_rules = _number_of_rules(plan)
     sources += [number_of_rules + rule.source for rule in withdrawn for _ in rule.plans]
     rules += withdrawn
+    # Evaluated before any delta is applied, so they count in the stratum that applies none.
+    placed += [
+        (each.rule, 0, change.before.strata[each.stratum - 1].heads)
+        for each in change.evaluations
+        if each.sign < 0
+    ]
     starts = accumulate((len(rule.plans) for rule in rules), initial=0)
     first = dict(zip(map(id, rules), starts, strict=False))
     all_plans = [delta for rule in rules for delta in rule.plans]
-    fragments = [evaluate(delta, leaves) for delta in all_plans]
+    fragments = [fragment for each in placed for fragment in fragments_of(*each)]
     for delta, fragment in zip(all_plans, fragments, strict=True):
         check_size(delta, fragment)
 
@@ -189,6 +210,14 @@ def compile_program(
             driven=[
                 (d.delta.pattern.predicate, encode(d.delta.pattern), (stratum, index))
                 for index, (stratum, d) in enumerate(plans)
+            ],
+            counted=[
+                (
+                    groups.predicate,
+                    tuple((p, intern(term)) for p, term in groups.constants),
+                    (stratum, counter, groups.key[0] if groups.key else -1),
+                )
+                for (stratum, groups), counter in counters.items()
             ],
             distinguished=[
                 (d.delta.pattern.predicate, encode(d.delta.pattern), None)
@@ -225,6 +254,8 @@ def compile_program(
         layout.TRIE_SLOTS: trie_slots,
         layout.DISPATCH: _int32(classes.dispatch),
         layout.DISPATCHED: _int32(classes.dispatched),
+        layout.COUNTING: _int32(classes.counting),
+        layout.COUNTED: _int32(classes.counted),
         layout.CLASS_SIZES: np.zeros(len(classes.rows), np.int32),
         layout.CLASS_JOURNALED: np.zeros(2 * len(classes.rows), np.int32),
         layout.REDUCTIONS: _int32(
@@ -249,6 +280,7 @@ def compile_program(
         strata=len(plan.strata) + 1,
         groupings=len(numbering.groupings),
         indexed=numbering.indexed,
+        counters=len(counters),
         group_units=_group_units(numbering, classes),
         lattices_indexed=all(numbering.grouping(x) in numbering.indexed for x in plan.lattices),
         trie_mask=len(trie_slots) // 2 - 1,

@@ -12,6 +12,7 @@ from streamreasoner.backends.columnar.callbacks import code_of
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.errors import ProgramError
 from streamreasoner.plan.algebra import Age, Arrangement
+from streamreasoner.plan.counted import counted
 from streamreasoner.plan.operands import Column, Comparison, Operand, Test, Value
 from streamreasoner.values.comparison import Operator
 
@@ -99,11 +100,21 @@ class Fragment:
 
 @dataclass(slots=True)
 class Instructions:
-    """The leaves of the walk: each returns the fragment of its node."""
+    """The leaves of the walk: each returns the fragment of its node.
+
+    Attributes:
+        intern: The id of a constant.
+        relations: Number of each predicate.
+        number: The number of an arrangement, which is used from now on.
+        counter: The number of a counter of the sizes of groups.
+        heads: The patterns of the facts that the stratum of the plans derives.
+    """
 
     intern: Callable[[str], int]
     relations: dict[str, int]
     number: Callable[[Arrangement], int]
+    counter: Callable[[Arrangement], int]
+    heads: tuple[Pattern, ...]
 
     def delta(self, node: Delta) -> Fragment:
         """Bind the arguments of the delta's fact."""
@@ -112,10 +123,14 @@ class Instructions:
         return Fragment(slots, stage, sign=-1 if node.negated else 1)
 
     def join(self, scan: Scan, left: Fragment) -> Fragment:
-        """Probe an arrangement, or look up the one fact if every argument is bound."""
+        """Probe an arrangement, read a size, or look up the fact if every argument is bound."""
         pattern = scan.pattern
         arrangement = Arrangement.of(pattern, left.slots.keys())
-        if arrangement is None:
+        groups = counted(pattern, left.slots.keys(), self.heads)
+        if groups is not None:
+            kind, target = layout.COUNT, self.counter(groups)
+            looked_up = tuple(pattern.arguments[position] for position in groups.key)
+        elif arrangement is None:
             kind, target = layout.LOOKUP, self.relations[pattern.predicate]
             looked_up = pattern.arguments
         else:

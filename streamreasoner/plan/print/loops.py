@@ -1,7 +1,8 @@
 """Delta plans as nested loops of text. Invariant: one line per node, in evaluation order.
 
-`Δ` is the delta that drives a plan, `for` a join and `if` a step that only removes rows; `old` and
-`new` tell whether a join sees the transitions before or after the current settle step.
+`Δ` is the delta that drives a plan, `for` a join, `times` one that only counts its matches, and
+`if` a step that only removes rows; `old` and `new` tell whether a join sees the transitions before
+or after the current settle step.
 """
 
 from __future__ import annotations
@@ -9,33 +10,45 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from streamreasoner.plan.algebra import Antijoin, Arrangement, Extend, Join, Select
+from streamreasoner.plan.counted import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from streamreasoner.plan.operands import Pattern
     from streamreasoner.plan.print.parts import Text
     from streamreasoner.plan.program_plan import DeltaPlan, Step
 
 _INDENT = "  "
 
 
-def loops(plan: DeltaPlan, text: Text, arrangements: Mapping[Arrangement, str]) -> Iterator[str]:
+def loops(
+    plan: DeltaPlan,
+    text: Text,
+    arrangements: Mapping[Arrangement, str],
+    heads: Sequence[Pattern],
+) -> Iterator[str]:
     """The lines of a plan, each nested in the previous one.
 
     Args:
         plan: The plan.
         text: Prints its parts.
         arrangements: Their names.
+        heads: What its stratum derives.
     """
     delta = plan.delta
     lines = [f"Δ {'not ' if delta.negated else ''}{text.pattern(delta.pattern)}"]
-    lines += [_line(step, bound, text, arrangements) for step, bound in plan.bound_steps]
+    lines += [_line(step, bound, text, arrangements, heads) for step, bound in plan.bound_steps]
     lines.append(f"derive {text.pattern(plan.head)}")
     yield from (_INDENT * depth + line for depth, line in enumerate(lines))
 
 
 def _line(
-    step: Step, bound: frozenset[str], text: Text, arrangements: Mapping[Arrangement, str]
+    step: Step,
+    bound: frozenset[str],
+    text: Text,
+    arrangements: Mapping[Arrangement, str],
+    heads: Sequence[Pattern],
 ) -> str:
     match step:
         case Join():
@@ -43,7 +56,8 @@ def _line(
             arrangement = Arrangement.of(step.scan.pattern, bound)
             if arrangement is None:
                 return f"if {scanned}"
-            return f"for {scanned} in {arrangements[arrangement]}"
+            counts = counted(step.scan.pattern, bound, heads) is not None
+            return f"{'times' if counts else 'for'} {scanned} in {arrangements[arrangement]}"
         case Antijoin():
             return f"if not {step.scan.age.value} {text.pattern(step.scan.pattern)}"
         case Select(_, condition):

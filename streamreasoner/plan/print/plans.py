@@ -119,9 +119,10 @@ class _Sections:
         names = {item: f"A{number}" for number, item in enumerate(self._users, start=1)}
         for rule in self._rules:
             yield f"S{rule.stratum}  {rule.label}  {self._text.rule(rule.tree)}"
+            heads = self._plan.strata[rule.stratum - 1].heads
             for name, plan in rule.plans:
                 yield f"  {name}"
-                yield from (f"    {line}" for line in loops(plan, self._text, names))
+                yield from (f"    {line}" for line in loops(plan, self._text, names, heads))
 
     def arrangements(self) -> Iterator[str]:
         """The arrangements that joins look up, and the plans that share them."""

@@ -10,6 +10,7 @@ from unit.plan.small_rules import PRESENTS, RULES, SOME, lowered, rule
 
 from streamreasoner.errors import ProgramError
 from streamreasoner.plan.algebra import Antijoin, Arrangement, Extend, Join, Select
+from streamreasoner.plan.counted import counted
 from streamreasoner.plan.delta.differentiate import differentiate
 from streamreasoner.plan.lower.lowering import lowered as rewritten
 from streamreasoner.plan.operands import Column
@@ -23,7 +24,7 @@ TEXT = Text({})
 def printed(plan):
     """The lines of a plan, stripped, and the arrangements by name; each line is nested."""
     names = {each: f"A{at}" for at, each in enumerate(dict.fromkeys(plan.arrangements))}
-    lines = list(loops(plan, TEXT, names))
+    lines = list(loops(plan, TEXT, names, ()))
     assert [len(line) - len(line.lstrip()) for line in lines] == [
         2 * at for at in range(len(lines))
     ]
@@ -56,10 +57,12 @@ def test_a_line_says_what_its_node_does(text):
 
         assert first.startswith("Δ not " if plan.delta.negated else "Δ ")
         assert last == f"derive {TEXT.pattern(plan.head)}"
-        for step, line in zip(plan.steps, lines, strict=True):
+        for (step, bound), line in zip(plan.bound_steps, lines, strict=True):
             match step:
                 case Join():
-                    assert re.match(rf"(for|if) {step.scan.age.value} ", line)
+                    word = "for" if Arrangement.of(step.scan.pattern, bound) else "if"
+                    word = "times" if counted(step.scan.pattern, bound, ()) else word
+                    assert line.startswith(f"{word} {step.scan.age.value} ")
                 case Antijoin():
                     assert line.startswith(f"if not {step.scan.age.value} ")
                 case Select():

@@ -52,6 +52,7 @@ def queries(draw, ids):
         arranged=[(*each, number) for number, each in enumerate(draw(some))],
         lattices=[("f", (), (4, Lattice(Pattern("f", (None, None)), 1, "max")))],
         driven=[(*each, (at % STRATA, at)) for at, each in enumerate(draw(some))],
+        counted=[(*each, (at % STRATA, at, at - 1)) for at, each in enumerate(draw(some))],
         distinguished=[(*each, None) for each in draw(some)],
         reductions={"e": 3},
         hidden=frozenset({"f"}),
@@ -93,6 +94,14 @@ def test_a_class_says_what_all_queries_say_of_its_facts(ids, data):
             ]
             for stratum in range(STRATA)
         }
+        assert counted(classes, number) == {
+            stratum: [
+                each
+                for *query, (where, *each) in asked.counted
+                if where == stratum and matches(fact, query)
+            ]
+            for stratum in range(STRATA)
+        }
 
 
 @pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
@@ -101,7 +110,10 @@ def test_a_class_says_what_all_queries_say_of_its_facts(ids, data):
 def test_facts_share_a_class_unless_a_query_tells_them_apart(ids, data):
     """The classes that match a query are those of the facts that match it."""
     asked = data.draw(queries(ids))
-    rows = (*asked.heads, *asked.old_heads, *asked.arranged, *asked.driven, *asked.distinguished)
+    rows = (
+        *(*asked.heads, *asked.old_heads, *asked.arranged),
+        *(*asked.driven, *asked.counted, *asked.distinguished),
+    )
     everything = [(predicate, constants) for predicate, constants, _ in rows]
     classes = Classes(asked)
     slots, kinds = classes.trie_slots(), {}
@@ -167,4 +179,14 @@ def dispatched(classes, number):
     pairs = [classes.dispatch[start + 2 * at : start + 2 * at + 2] for at in range(STRATA)]
     return {
         at: classes.dispatched[first : first + count] for at, (first, count) in enumerate(pairs)
+    }
+
+
+def counted(classes, number):
+    """By stratum, the counters of facts of a class, each with the position of its key."""
+    start = 2 * number * STRATA
+    pairs = [classes.counting[start + 2 * at : start + 2 * at + 2] for at in range(STRATA)]
+    return {
+        at: [classes.counted[2 * i : 2 * i + 2] for i in range(first, first + count)]
+        for at, (first, count) in enumerate(pairs)
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import arrange, delist, withdraw
+from streamreasoner.backends.columnar.kernels.records.counter import uncount
 from streamreasoner.backends.columnar.kernels.records.entry import (
     forget_touched,
     has_transitions,
@@ -208,6 +209,7 @@ def rollback(table: layout.Int64s, values: layout.Int64s) -> int:
     units = int64_column(table[layout.ARENA])
     facts = int64_column(table[layout.JOURNAL_FACTS])
     entries = int64_column(table[layout.JOURNAL_ENTRIES])
+    uncount(table)
     clear_deltas(table)
     clear_unsettled_groups(table)
     discard_pending(table)

@@ -6,7 +6,7 @@ fact itself in the atoms after the one it drives. The contributions telescope to
 
 A delta plan is interpreted depth first: bind the arguments of the delta's fact, probe the next
 arrangement, iterate the transitions of each match, and finally add the product of the signs to the
-head at the greatest iteration + 1.
+head at the greatest iteration + 1. A step that only counts contributes the size of its group.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from streamreasoner.backends.columnar.kernels.records.arrangement import (
     find_first,
     link_offset,
 )
+from streamreasoner.backends.columnar.kernels.records.counter import count, size
 from streamreasoner.backends.columnar.kernels.records.entry import presence
 from streamreasoner.backends.columnar.kernels.records.fact_record import find
 from streamreasoner.backends.columnar.kernels.records.pending import UNKNOWN, flush, push
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.records.work import account, start_clock
-from streamreasoner.native.addresses import int32_column, int64_column
+from streamreasoner.native.addresses import int32_column, int64_column, signed
 from streamreasoner.native.compile import inlined, kernel
 
 _RARE = 16  # a class is rare if it has at most 1/_RARE of the deltas
@@ -83,6 +84,8 @@ def apply_deltas(
     dispatched = int32_column(table[layout.DISPATCHED])
     plans = int32_column(table[layout.PLANS])
     filled = int64_column(table[layout.FILLED])
+    # Counters of stratum 0 are those of withdrawn rules, which no delta drives.
+    counting = scalars[layout.COUNTER_COUNT] != 0 and scalars[layout.STRATUM] != 0
     start_clock(table)
     for i in range(start, stop):
         fact = deltas[i] & LOW
@@ -90,6 +93,8 @@ def apply_deltas(
         if header & layout.ARRANGED == 0 and arrange(table, fact) != layout.OK:
             return layout.FULL
         sign = ((header >> layout.DELTA_SHIFT) & 7) - layout.DELTA_ZERO
+        if counting:
+            count(table, fact, scalars[layout.STRATUM], sign)
         row = 2 * ((header & layout.CLASS_BITS) * scalars[layout.STRATA] + scalars[layout.STRATUM])
         for j in range(dispatch[row], dispatch[row] + dispatch[row + 1]):
             p = dispatched[j] * layout.PLAN_WIDTH
@@ -144,6 +149,7 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in 
     plans = int32_column(table[layout.PLANS])
     steps = int32_column(table[layout.STEPS])
     scratch = int32_column(table[layout.SCRATCH])
+    products = int64_column(table[layout.SCRATCH])
     scalars = int64_column(table[layout.SCALARS])
     stratum = scalars[layout.STRATUM]
     field = scalars[layout.STRATUM_FIELD]
@@ -170,11 +176,11 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in 
         return status
     first = plans[p + layout.PLAN_STEPS]
     scratch[layout.ITERATION_AT] = iteration
-    scratch[layout.SIGN_AT] = sign
+    products[layout.PRODUCT_AT] = sign
     depth = 0
     visits = 1
     firings = 0
-    _open(table, first, 0)
+    _open(table, first, 0, fact)
     while depth >= 0:
         visits += 1
         match = scratch[layout.FACT_AT + depth]
@@ -212,9 +218,13 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in 
                     continue
                 return layout.FAILED
             entry = match + 1
+        counts = steps[s + layout.STEP_KIND] == layout.COUNT
         absent = steps[s + layout.STEP_KIND] == layout.ABSENT
         own = classes[row + field] == stratum and match != layout.NOTHING
-        if absent and fresh:
+        if counts:
+            transition = signed(scratch[layout.SIZE_AT + depth])
+            scratch[layout.ENTRY_AT + depth] = _DONE
+        elif absent and fresh:
             # Absent from iteration 0 on; present, in a complete stratum, from then on too.
             transition = 1
             if match != layout.NOTHING and not own:
@@ -235,17 +245,20 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in 
         if transition == 0:
             continue
         when = max(when, scratch[layout.ITERATION_AT + depth])
-        product = scratch[layout.SIGN_AT + depth] * transition
+        product = products[layout.PRODUCT_AT + depth]
+        if counts and abs(product) > layout.MAX_MULTIPLICITY // transition:
+            return layout.OVERFLOW
+        product *= transition
         if depth == last:
-            firings += 1
+            firings += abs(product)
             status = _emit(table, p, when + 1, product)
             if status != layout.OK:
                 return status
         else:
             depth += 1
             scratch[layout.ITERATION_AT + depth] = when
-            scratch[layout.SIGN_AT + depth] = product
-            _open(table, first + depth, depth)
+            products[layout.PRODUCT_AT + depth] = product
+            _open(table, first + depth, depth, fact)
     account(table, p, visits, firings)
     return layout.OK
 
@@ -278,24 +291,29 @@ def _bind(
 
 
 @inlined
-def _open(table: layout.Int64s, step: int, depth: int) -> None:
-    """Look up the first match of a step."""
+def _open(table: layout.Int64s, step: int, depth: int, fact: int) -> None:
+    """Look up the first match of a step of a plan that a fact drives."""
     steps = int32_column(table[layout.STEPS])
     operands = int32_column(table[layout.OPERANDS])
     scratch = int32_column(table[layout.SCRATCH])
     s = step * layout.STEP_WIDTH
     key = steps[s + layout.STEP_KEY]
-    count = steps[s + layout.STEP_KEY_COUNT]
-    for i in range(count):
+    key_count = steps[s + layout.STEP_KEY_COUNT]
+    for i in range(key_count):
         scratch[layout.CELLS_OUT + i] = operand(table, operands[key + i])
     target = steps[s + layout.STEP_TARGET]
     kind = steps[s + layout.STEP_KIND]
-    if kind != layout.PROBE:
+    if kind == layout.COUNT:
+        group = signed(scratch[layout.CELLS_OUT]) if key_count != 0 else 0
+        members = size(table, target, group, fact, steps[s + layout.STEP_OLD] != 0)
+        scratch[layout.SIZE_AT + depth] = members
+        match = layout.NOTHING if members != 0 else 0
+    elif kind != layout.PROBE:
         match = find(table, target, scratch, layout.CELLS_OUT)
         if match == 0 and kind == layout.ABSENT:
             match = layout.NOTHING
     else:
-        match = find_first(table, target, scratch, layout.CELLS_OUT, count)
+        match = find_first(table, target, scratch, layout.CELLS_OUT, key_count)
     scratch[layout.FACT_AT + depth] = match
     scratch[layout.ENTRY_AT + depth] = _FRESH
 

@@ -59,7 +59,7 @@ def run_probe(
                 if when == iteration:
                     transition -= change
                 if transition != 0:
-                    firings += 1
+                    firings += abs(sign * transition)
                     status = _emit(
                         table, p, fact, match, max(when, iteration) + 1, sign * transition
                     )
@@ -69,7 +69,7 @@ def run_probe(
         else:
             transition = presence(table, match) - change
             if transition != 0:
-                firings += 1
+                firings += abs(sign * transition)
                 status = _emit(table, p, fact, match, iteration + 1, sign * transition)
                 if status != layout.OK:
                     return status

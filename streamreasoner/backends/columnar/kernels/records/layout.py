@@ -68,7 +68,10 @@ FILLED = 35  # int64 by grouping: address of its index, 0 as long as no fact was
 TOUCHED_LAST = 36  # int32 by segment of iterations: the last touched one
 WORK = 37  # int64: what rules have done, see below
 MEMO = 38  # int32 rows of MEMO_WIDTH: results of Python
-ADDRESSES = 39
+COUNTERS = 39  # int64 by counter: address of its sizes, int32 by key
+COUNTING = 40  # int32 by class and stratum: (start, length) in COUNTED
+COUNTED = 41  # int32 pairs: counter, and the position of its key or -1
+ADDRESSES = 42
 
 # Mask, buffer and count of a table are consecutive: `slots.insert` relies on it.
 # Scalars -----------------------------------------------------------------------------------------
@@ -103,7 +106,8 @@ UNSETTLED_GROUP = 27  # fields of the first lattice group to settle, or -1
 EPOCH = 28  # number of the epoch in this process
 CONVERTING = 29  # 1 in an epoch that adds lattices, where facts besides winners are still present
 LISTED = 30  # journaled facts that are in the lists by class
-SCALAR_COUNT = 31
+COUNTER_COUNT = 31
+SCALAR_COUNT = 32
 
 # Records -----------------------------------------------------------------------------------------
 NOTHING = 1  # an empty record: stands in for a fact that must be absent, and is
@@ -207,6 +211,7 @@ STEP_WIDTH = 12
 PROBE = 0  # walk a group of an arrangement
 LOOKUP = 1  # every argument is bound: find the one fact
 ABSENT = 2  # the same, but the fact must be absent
+COUNT = 3  # read the size of a group; the target is a counter
 
 # Conditions: kind, code, target, number of arguments, arguments; an argument is a slot, or
 # ~id for a constant
@@ -255,5 +260,6 @@ SLOTS = 512
 FACT_AT = 1024
 ENTRY_AT = 1152
 ITERATION_AT = 1280
-SIGN_AT = 1408
-SCRATCH_COUNT = 1536
+PRODUCT_AT = 704  # int64: signs and sizes so far, in the words from 1408 on
+SIZE_AT = 1664
+SCRATCH_COUNT = 1792
