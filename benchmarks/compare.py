@@ -2,10 +2,10 @@
 
     python benchmarks/compare.py [SECTION...] [--scale 10] [--share 4] [--quick] [--json FILE]
 
-Sections: lubm, closure, graph, program, deletion; all by default. Graphs and programs have 1/SHARE
-of the size of their models; `graphs.py` compares the whole graph with scipy. A peer that is not
-installed is named and skipped. Engines with the same task must derive the same facts, or the script
-fails. Times are wall-clock seconds, from the input in memory to the result. An update is removed
+Sections: lubm, closure, graph, cyclic, program, deletion; all by default. Graphs and programs have
+1/SHARE of the size of their models; `graphs.py` compares the whole graph with scipy. A peer that is
+not installed is named and skipped. Engines with the same task must derive the same facts, or the
+script fails. Times are wall-clock seconds, from the input in memory to the result. An update is removed
 and added back, and times of single rows are medians. Peers without updates would have to recompute
 everything.
 """
@@ -231,6 +231,22 @@ def graph(options: argparse.Namespace) -> Iterator[Table]:
     yield table(case, runs)
 
 
+def cyclic(options: argparse.Namespace) -> Iterator[Table]:
+    """Joins whose atoms close a cycle: four-cycles, four-cliques, and queries 2 and 9 of LUBM."""
+    share = options.share
+    edges = generators.uniform(40_000 // share, 400_000 // share)
+    case = programs.cycles(edges, SINGLES, BATCH)
+    peer = batch("DuckDB", case, duckdb_sql.table, duckdb_sql.cycles)
+    yield table(case, [partial(ours.run, case), peer])
+    share *= 5
+    edges = generators.social(generators.SOCIAL_EDGES // share, generators.SOCIAL_NODES // share)
+    case = programs.cliques(edges, SINGLES, BATCH)
+    peer = batch("DuckDB", case, duckdb_sql.table, duckdb_sql.cliques)
+    yield table(case, [partial(ours.run, case), peer])
+    case = programs.lubm_cycles(options.scale, SINGLES, BATCH)
+    yield table(case, [partial(ours.run, case)])
+
+
 def program(options: argparse.Namespace) -> Iterator[Table]:
     """Analyses of synthetic programs."""
     share = options.share
@@ -244,6 +260,7 @@ SECTIONS = {
     "lubm": lubm,
     "closure": closure,
     "graph": graph,
+    "cyclic": cyclic,
     "program": program,
     "deletion": deletion.tables,
 }

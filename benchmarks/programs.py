@@ -51,6 +51,27 @@ link(?x, ?y) :- edge(?y, ?x, _), ?x < ?y .
 triangle(?x, ?y, ?z) :- link(?x, ?y), link(?y, ?z), link(?x, ?z) .
 """
 
+CYCLES = """
+cycle(?x, ?y, ?z, ?w) :- edge(?x, ?y), edge(?y, ?z), edge(?z, ?w), edge(?w, ?x),
+    ?x < ?y, ?x < ?z, ?x < ?w, ?y != ?w .
+"""
+
+CLIQUES = """
+link(?x, ?y) :- edge(?x, ?y, _), ?x < ?y .
+link(?x, ?y) :- edge(?y, ?x, _), ?x < ?y .
+clique(?x, ?y, ?z, ?w) :-
+    link(?x, ?y), link(?x, ?z), link(?y, ?z), link(?x, ?w), link(?y, ?w), link(?z, ?w) .
+"""
+
+# The bodies of queries 2 and 9 of LUBM, without subclasses: the only cyclic ones.
+LUBM_CYCLES = """
+@prefix ub: <http://swat.cse.lehigh.edu/onto/univ-bench.owl#> .
+graduate(?x, ?y, ?z) :- [?x, a, ub:GraduateStudent], [?y, a, ub:University],
+    [?z, a, ub:Department], [?x, ub:memberOf, ?z], [?z, ub:subOrganizationOf, ?y],
+    [?x, ub:undergraduateDegreeFrom, ?y] .
+taught(?x, ?y, ?z) :- [?x, ub:advisor, ?y], [?x, ub:takesCourse, ?z], [?y, ub:teacherOf, ?z] .
+"""
+
 # Zheng and Rugina, "Demand-driven alias analysis for C", POPL 2008, as Graspan and RecStep have it.
 CSPA = """
 valueFlow(?x, ?y) :- assign(?x, ?y) .
@@ -73,6 +94,26 @@ null(?x, ?y) :- null(?x, ?w), flow(?w, ?y) .
 
 def rho_df(scale: int, singles: int, batch: int) -> Case:
     """Distinct triples of univ-bench and LUBM(scale), under a ruleset."""
+    name, rules = f"rho-df on LUBM({scale})", rulesets.text("rho-df")
+    return _lubm(name, "rho-df", rules, ("triple",), scale, singles, batch)
+
+
+def lubm_cycles(scale: int, singles: int, batch: int) -> Case:
+    """The cyclic queries of LUBM, on the same triples."""
+    outputs = ("graduate", "taught")
+    name = f"LUBM queries 2 and 9 on LUBM({scale})"
+    return _lubm(name, "", LUBM_CYCLES, outputs, scale, singles, batch)
+
+
+def _lubm(
+    name: str,
+    task: str,
+    rules: str,
+    outputs: tuple[str, ...],
+    scale: int,
+    singles: int,
+    batch: int,
+) -> Case:
     dictionary = Dictionary()
     parameters = tuple(dictionary.intern(term) for term in VOCABULARY)
     files = harness.lubm(scale)
@@ -86,11 +127,11 @@ def rho_df(scale: int, singles: int, batch: int) -> Case:
         return dictionary.encode(texts).astype(np.int64)
 
     return Case(
-        f"rho-df on LUBM({scale})",
-        "rho-df",
-        rulesets.text("rho-df"),
+        name,
+        task,
+        rules,
         ("triple",),
-        ("triple",),
+        outputs,
         rows,
         *choose(rows, singles, batch),
         parameters,
@@ -125,6 +166,20 @@ def triangles(edges: NDArray[np.int32], singles: int, batch: int) -> Case:
     chosen = choose(edges, singles, batch)
     name = f"triangles, {len(edges):,} edges"
     return Case(name, "", TRIANGLES, ("edge",), ("triangle",), edges, *chosen)
+
+
+def cycles(edges: NDArray[np.int32], singles: int, batch: int) -> Case:
+    """Directed cycles of four nodes, each from its least node."""
+    chosen = choose(edges, singles, batch)
+    name = f"four-cycles, {len(edges):,} edges"
+    return Case(name, "", CYCLES, ("edge",), ("cycle",), edges, *chosen)
+
+
+def cliques(edges: NDArray[np.int32], singles: int, batch: int) -> Case:
+    """Sets of four nodes with an edge, in either direction, between each two."""
+    chosen = choose(edges, singles, batch)
+    name = f"four-cliques, {len(edges):,} edges"
+    return Case(name, "", CLIQUES, ("edge",), ("clique",), edges, *chosen)
 
 
 def cspa(program: str, scale: float, singles: int, batch: int) -> Case:

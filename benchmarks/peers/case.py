@@ -119,8 +119,8 @@ def choose(
 
 
 def checksum(facts: NDArray[np.integer]) -> int:
-    """A checksum of distinct facts of at most three arguments, int of shape (n, arity)."""
-    cells = np.zeros((len(facts), 3), np.uint32)
+    """A checksum of distinct facts, int of shape (n, arity); missing ones of three are 0."""
+    cells = np.zeros((len(facts), max(3, facts.shape[1])), np.uint32)
     cells[:, : facts.shape[1]] = facts.astype(np.uint32)
     hashes = np.zeros(len(facts), np.uint64)
     for column in cells.T:

@@ -39,6 +39,19 @@ TRIANGLES = """
     SELECT count(*)
     FROM link AS a JOIN link AS b ON a.y = b.x JOIN link AS c ON a.x = c.x AND b.y = c.y
 """
+CYCLES = """
+    SELECT count(*)
+    FROM edge AS a JOIN edge AS b ON a.y = b.x JOIN edge AS c ON b.y = c.x
+    JOIN edge AS d ON c.y = d.x AND d.y = a.x
+    WHERE a.x < a.y AND a.x < b.y AND a.x < c.y AND a.y <> c.y
+"""
+CLIQUES = """
+    WITH link AS (SELECT DISTINCT least(x, y) AS x, greatest(x, y) AS y FROM edge WHERE x <> y)
+    SELECT count(*)
+    FROM link AS a JOIN link AS b ON a.y = b.x JOIN link AS c ON a.x = c.x AND b.y = c.y
+    JOIN link AS d ON a.x = d.x JOIN link AS e ON a.y = e.x AND d.y = e.y
+    JOIN link AS f ON b.y = f.x AND d.y = f.y
+"""
 
 
 def table(edges: NDArray[np.int32], threads: int = 1) -> Any:
@@ -65,6 +78,16 @@ def sssp(connection: Any, source: int) -> NDArray[np.int64]:
 def triangles(connection: Any) -> int:
     """Number of sets of three nodes with an edge, in either direction, between each two."""
     return int(connection.execute(TRIANGLES).fetchone()[0])
+
+
+def cycles(connection: Any) -> int:
+    """Number of directed cycles of four nodes."""
+    return int(connection.execute(CYCLES).fetchone()[0])
+
+
+def cliques(connection: Any) -> int:
+    """Number of sets of four nodes with an edge, in either direction, between each two."""
+    return int(connection.execute(CLIQUES).fetchone()[0])
 
 
 def _rows(found: Any) -> NDArray[np.int64]:

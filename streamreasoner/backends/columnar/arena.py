@@ -8,6 +8,7 @@ import numpy as np
 
 from streamreasoner.backends.columnar.kernels.records import layout, pending
 from streamreasoner.backends.columnar.kernels.records.counter import recount
+from streamreasoner.backends.columnar.kernels.records.sorted_groups import FIRST_ITEM
 from streamreasoner.native.reserved import ReservedColumn, reservable
 from streamreasoner.system.memory import Fill
 
@@ -24,6 +25,7 @@ ADDRESSABLE_UNITS = _ID_LIMIT
 _LEAST_FACT = 24  # bytes of a record without arguments and links
 _LEAST_ENTRY = 16  # bytes of an entry, and of a group with a key
 _FIRST_TABLE_SIZE = 1 << 12
+_SORTED_SHARE = 8  # sorted groups have at most this share of the memory
 _SEGMENTS = 1 << (31 - layout.SEGMENT_BITS)
 
 
@@ -50,6 +52,7 @@ class Arena:
         units = arena_units()
         facts = reservable(_LEAST_FACT, at_most=_ID_LIMIT)
         entries = reservable(_LEAST_ENTRY, at_most=_ID_LIMIT)
+        members = reservable(UNIT_BYTES * _SORTED_SHARE, at_most=_ID_LIMIT)
         self._reserved = {
             layout.ARENA: ReservedColumn(np.int64, units, huge_pages=True),
             layout.FACT_TABLE: ReservedColumn(np.int64, 4 * facts, huge_pages=True),
@@ -62,9 +65,12 @@ class Arena:
             layout.TOUCHED_NODES: ReservedColumn(np.int64, entries + 1, huge_pages=True),
             layout.TOUCHED_HEADS: ReservedColumn(np.int32, _ID_LIMIT),
             layout.DELTAS: ReservedColumn(np.int64, facts, huge_pages=True),
+            layout.SORTED: ReservedColumn(np.int64, members, huge_pages=True),
+            layout.SORTED_GROUPS: ReservedColumn(np.int64, layout.SORTED_WIDTH * members),
         }
         self._indexes: dict[int, ReservedColumn] = {}
         self._counters: list[ReservedColumn] = []
+        self._sorted_rows: list[ReservedColumn] = []
         self.scalars = np.zeros(layout.SCALAR_COUNT, np.int64)
         self._arrays: dict[int, NDArray[np.int32] | NDArray[np.int64]] = {
             layout.SCALARS: self.scalars,
@@ -89,14 +95,19 @@ class Arena:
         self.scalars[layout.UNSETTLED_GROUP] = -1
         self.scalars[layout.EPOCH] = 1
         self.scalars[layout.STRATUM_FIELD] = layout.CLASS_STRATUM
+        self.scalars[layout.SORTED_TOP] = FIRST_ITEM
+        self.scalars[layout.SORTED_CAPACITY] = members
+        self.scalars[layout.SORTED_GROUP_CAPACITY] = members
         self.install(tables)
 
     def install(self, tables: ProgramTables) -> None:
         """Make kernels read another program; no fact may be touched or journaled."""
+        ids = reservable(4, at_most=_ID_LIMIT)
         for grouping in tables.indexed:
             if grouping not in self._indexes:
-                ids = reservable(4, at_most=_ID_LIMIT)
                 self._indexes[grouping] = ReservedColumn(np.int32, ids)
+        while len(self._sorted_rows) < tables.sorts:
+            self._sorted_rows.append(ReservedColumn(np.int32, ids))
         indexes = np.zeros(tables.groupings + 1, np.int64)
         for grouping, index in self._indexes.items():
             indexes[grouping] = index.address
@@ -112,15 +123,19 @@ class Arena:
         self._arrays[layout.COUNTERS] = np.array(
             [column.address for column in self._counters] or [0], np.int64
         )
+        places = [column.address for column in self._sorted_rows] or [0]
+        self._arrays[layout.SORTED_ROWS] = np.array(places, np.int64)
         for column in (
             layout.INITIAL_HEADS,
             layout.INDEXES,
             layout.FILLED,
             layout.COUNTERS,
+            layout.SORTED_ROWS,
             *tables.columns,
         ):
             self.table[column] = self._arrays[column].ctypes.data
         self.tables = tables
+        self.scalars[layout.SORT_COUNT] = tables.sorts
         self.scalars[layout.STRATA] = tables.strata
         self.scalars[layout.CLASS_COUNT] = len(tables.columns[layout.CLASSES]) // layout.CLASS_WIDTH
         self.scalars[layout.ARRANGEMENT_COUNT] = tables.groupings
@@ -158,7 +173,7 @@ class Arena:
         return self._arrays[column]
 
     def trim(self) -> None:
-        """Return the pages of a large epoch's journal and of outgrown tables to the system."""
+        """Return the pages that only a large epoch needed to the system: all are zero again."""
         idle = 1 - self.scalars[layout.FACT_BUFFER]
         for column in (
             layout.JOURNAL_FACTS,
@@ -166,9 +181,13 @@ class Arena:
             layout.JOURNAL_NEXT,
             layout.TOUCHED_NODES,
             layout.DELTAS,
+            layout.SORTED,
+            layout.SORTED_GROUPS,
             layout.FACT_TABLE + int(idle),
         ):
             self._reserved[column].clear()
+        for places in self._sorted_rows:
+            places.clear()
 
     @property
     def fill(self) -> Fill:

@@ -15,6 +15,7 @@ import numpy as np
 from streamreasoner.backends.columnar.arena import Arena, is_limited_by_addresses
 from streamreasoner.backends.columnar.callbacks import Builtins, weakly
 from streamreasoner.backends.columnar.compiler import Numbering, compile_program
+from streamreasoner.backends.columnar.intersections import postpone
 from streamreasoner.backends.columnar.kernels.epoch import journal, relocate
 from streamreasoner.backends.columnar.kernels.joining import derive
 from streamreasoner.backends.columnar.kernels.records import (
@@ -128,8 +129,10 @@ class ColumnarBackend:
 
     def derive(self, iteration: int) -> None:
         """Steps 2 and 3: run the deltas through the stratum's plans and touch the heads."""
-        count = int(self._state.scalars[layout.DELTA_COUNT])
+        scalars = self._state.scalars
+        count = int(scalars[layout.DELTA_COUNT])
         values = self._values.table
+        postpone(scalars, self._state.tables.cyclic)
         threads = self._second_thread(count)
         if threads is not None and threads.can_derive:
             self._check(threads.derive(values, iteration))
@@ -205,6 +208,7 @@ class ColumnarBackend:
 
     def rollback(self) -> None:
         """Undo the epoch completely."""
+        derive.finish(self._table, layout.FAILED)
         self._check(journal.rollback(self._table, self._values.table))
         if self._change is not None:
             self._undo(self._change)

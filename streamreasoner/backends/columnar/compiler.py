@@ -20,6 +20,7 @@ from streamreasoner.backends.columnar.instructions import (
     check_arities,
     check_size,
 )
+from streamreasoner.backends.columnar.intersections import Intersections, crossings_of
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.plan.algebra import Arrangement
@@ -101,6 +102,8 @@ class ProgramTables:
         reductions: Row of each reduction.
         rules: Number of its rules in normal form; the column WORK has them first, then those of the
             program that it replaces.
+        cyclic: Strata with rules in whose plans groups intersect.
+        sorts: How many arguments of arrangements groups are sorted by.
         drivers: Of a rule to evaluate in full: number of each of its plans, with the classes of the
             facts that drive the plan.
     """
@@ -115,6 +118,8 @@ class ProgramTables:
     lattices_indexed: bool
     reductions: dict[Reduction, int]
     rules: int
+    cyclic: frozenset[int]
+    sorts: int
     drivers: dict[FullEvaluation, list[tuple[int, list[int]]]]
 
 
@@ -181,8 +186,14 @@ def compile_program(
         check_size(delta, fragment)
 
     used.update(plan.keyed)
+    intersections = Intersections()
+    cyclic = [
+        any(map(crossings_of, fragments[first[id(rule)] :][: len(rule.plans)]))
+        for rule in rules
+        for _ in rule.plans
+    ]
 
-    def encode(pattern: Pattern) -> Constants:
+    def encode(pattern: Pattern | Arrangement) -> Constants:
         return tuple((position, intern(term)) for position, term in pattern.constants)
 
     def heads(program: ProgramPlan) -> list[tuple[str, Constants, int]]:
@@ -199,10 +210,7 @@ def compile_program(
             relations=numbering.relations,
             heads=heads(plan),
             old_heads=heads(change.before),
-            arranged=[
-                (a.predicate, tuple((p, intern(term)) for p, term in a.constants), number(a))
-                for a in used
-            ],
+            arranged=[(a.predicate, encode(a), number(a)) for a in used],
             lattices=[
                 (x.pattern.predicate, encode(x.pattern), (numbering.grouping(x), x))
                 for x in plan.lattices
@@ -272,8 +280,21 @@ def compile_program(
             )
         ),
         layout.WORK: _work(number_of_rules + _number_of_rules(change.before)),
-        **_plans(fragments, sources, operands),
+        **_plans(fragments, sources, cyclic, intersections, operands),
+        layout.SORT_LOOKUPS: np.zeros(max(len(intersections.sorts), 1), np.int64),
     }
+    columns[layout.SORTS] = _int32(
+        x
+        for sort in intersections.sorts
+        for x in (
+            numbering.grouping(sort.arrangement) if sort.arrangement in used else -1,
+            *sort.arrangement.key,
+            sort.position,
+            numbering.relations[sort.arrangement.predicate],
+            operands.add(x for each in encode(sort.arrangement) for x in each),
+            len(sort.arrangement.constants),
+        )
+    )
     columns[layout.OPERANDS] = _int32(operands.values)
     return ProgramTables(
         columns=columns,
@@ -286,6 +307,8 @@ def compile_program(
         trie_mask=len(trie_slots) // 2 - 1,
         reductions={reduction: row for row, reduction in enumerate(reductions)},
         rules=number_of_rules,
+        cyclic=frozenset(s for (s, _), each in zip(plans, cyclic, strict=False) if each),
+        sorts=len(intersections.sorts),
         drivers={each: drivers(each.rule) for each in change.evaluations},
     )
 
@@ -310,16 +333,20 @@ def _number_of_rules(plan: ProgramPlan) -> int:
 
 
 def _plans(
-    fragments: Sequence[Fragment], sources: Sequence[int], operands: Operands
+    fragments: Sequence[Fragment],
+    sources: Sequence[int],
+    cyclic: Sequence[bool],
+    intersections: Intersections,
+    operands: Operands,
 ) -> dict[int, NDArray[np.int32] | NDArray[np.int64]]:
     """The tables of plans and their steps."""
     plan_rows = np.zeros((max(len(fragments), 1), layout.PLAN_WIDTH), np.int32)
     step_rows: list[list[int]] = []
-    for row, fragment, source in zip(plan_rows, fragments, sources, strict=False):
+    for i, fragment in enumerate(fragments):
         assert fragment.head is not None  # noqa: S101 - `project` is the last leaf of every walk
         relation, cells = fragment.head
         shortcut = fragment.shortcut
-        row[:] = [
+        plan_rows[i] = [
             *operands.stage(fragment.start),
             len(step_rows),
             len(fragment.steps),
@@ -329,7 +356,8 @@ def _plans(
             fragment.sign,
             *fragment.probe,
             -1 if shortcut is None else operands.add(shortcut),
-            _work_row(source),
+            _work_row(sources[i]),
+            int(cyclic[i]),
         ]
         step_rows.extend(
             [
@@ -339,9 +367,11 @@ def _plans(
                 step.kind,
                 step.target,
                 int(step.old),
-                0,
+                *groups,
             ]
-            for step in fragment.steps
+            for step, groups in zip(
+                fragment.steps, intersections.fields(fragment, operands), strict=True
+            )
         )
     return {
         layout.PLANS: plan_rows.reshape(-1),

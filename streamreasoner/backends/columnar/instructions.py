@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.callbacks import code_of
+from streamreasoner.backends.columnar.intersections import Crossing, crossing_of
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.errors import ProgramError
 from streamreasoner.plan.algebra import Age, Arrangement
@@ -48,6 +49,8 @@ class JoinStep:
     target: int
     key: tuple[int, ...]
     old: bool
+    arrangement: Arrangement | None = None
+    crossing: Crossing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,19 @@ class Fragment:
     sign: int = 1
     steps: tuple[JoinStep, ...] = ()
     head: tuple[int, tuple[int, ...]] | None = None
+
+    @property
+    def depths(self) -> dict[int, int]:
+        """The number of the step that binds or computes each slot, -1 for the start."""
+        stages = (self.start, *(step.stage for step in self.steps))
+        return {
+            slot: depth
+            for depth, stage in enumerate(stages, start=-1)
+            for slot in (
+                *(slot for _, slot in stage.binds),
+                *(condition[2] for condition in stage.conditions if condition[0] == layout.COMPUTE),
+            )
+        }
 
     def with_condition(self, condition: tuple[int, ...]) -> Fragment:
         """The fragment with a condition added to its last stage."""
@@ -139,7 +155,8 @@ class Instructions:
         key = tuple(self._code(argument, left.slots) for argument in looked_up)
         slots = dict(left.slots)
         stage = _stage(pattern, slots, frozenset(left.slots))
-        step = JoinStep(stage, kind, target, key, old=scan.age is Age.OLD)
+        crossing = crossing_of(pattern, left) if kind == layout.LOOKUP else None
+        step = JoinStep(stage, kind, target, key, scan.age is Age.OLD, arrangement, crossing)
         return replace(left, slots=slots, steps=(*left.steps, step))
 
     def antijoin(self, scan: Scan, left: Fragment) -> Fragment:

@@ -32,6 +32,7 @@ LARGE = 1 << 16
 CHUNK = 1 << 16
 LIMIT = 1 << 17  # rows of a buffer
 _GROUP_CHUNKS = 8  # chunks per reservation of memory for groups
+_SORTED = (layout.SORTED_GROUP_COUNT, layout.INTERSECTED)
 _GROUPS = (layout.GROUP_MASK, layout.GROUP_BUFFER, layout.GROUP_COUNT)
 
 
@@ -81,18 +82,27 @@ class Threads:
     def derive(self, values: layout.Int64s, iteration: int) -> int:
         """Like `derive.derive`."""
 
-        def join(start: int) -> Callable[[layout.Int64s], int]:
+        def chunk(apply: Callable[..., int], start: int) -> Callable[[layout.Int64s], int]:
             stop = min(start + CHUNK, count)
-            return lambda table: derive.apply_deltas(table, values, start, stop, iteration)
+            return lambda table: apply(table, values, start, stop, iteration)
 
-        derive.put_rare_first(self._state.table)
-        count = int(self._state.scalars[layout.DELTA_COUNT])
-        tables = self._state.tables
-        status = self._run([join(start) for start in range(0, count, CHUNK)], tables.group_units)
-        if tables.group_units > 0:
+        state = self._state
+        derive.put_rare_first(state.table)
+        count = int(state.scalars[layout.DELTA_COUNT])
+        starts = range(0, count, CHUNK)
+        units = state.tables.group_units
+        status = self._run([chunk(derive.apply_deltas, start) for start in starts], units)
+        if units > 0:
             for scalar in _GROUPS:
-                self._state.scalars[scalar] = self._scalars[scalar]
-        return derive.finish(self._state.table, status)
+                state.scalars[scalar] = self._scalars[scalar]
+        if status == layout.OK and state.scalars[layout.APPLYING] == layout.LATER:
+            derive.mark_deltas(state.table)
+            try:
+                status = self._run([chunk(derive.apply_together, start) for start in starts])
+            finally:
+                for scalar in _SORTED:
+                    state.scalars[scalar] = self._scalars[scalar]
+        return derive.finish(state.table, status)
 
     def _run(self, chunks: list[Callable[[layout.Int64s], int]], group_units: int = 0) -> int:
         """Fill two buffers in turn, accumulating one while the other is filled.

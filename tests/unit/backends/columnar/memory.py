@@ -234,7 +234,8 @@ class Memory:
         for delta in self.reserved(layout.DELTAS)[: self.scalars[layout.DELTA_COUNT]].tolist():
             header = int(self.words[2 * (delta & LOW)])
             change = (header & layout.DELTA_BITS) >> layout.DELTA_SHIFT
-            assert header & layout.CLASS_BITS == delta >> 32
+            assert header & layout.CLASS_BITS == (delta >> 32) & layout.CLASS_BITS
+            assert change == delta >> layout.DELTA_CHANGE_SHIFT
             found[self.fact(delta & LOW)] = change - layout.DELTA_ZERO
         return found
 

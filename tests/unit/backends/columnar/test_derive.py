@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from unit.backends.columnar.memory import DENSE, FEW, SPARSE, Memory
 from streamreasoner.backends.columnar.kernels.epoch import journal
 from streamreasoner.backends.columnar.kernels.joining import compute, derive, probe
 from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.settling import settle
 from streamreasoner.engine.updates import Updates
 
@@ -63,6 +65,21 @@ WIDE_NODES = {
     "antijoin of a wide fact": "p(?a) :- e(?a, ?b, ?c, ?d), not g(?b, ?a, ?d, ?c) .",
     "product": "p(?a, ?b) :- e(?a, _, _, _), g(_, _, _, ?b) .",
 }
+CYCLIC_NODES = {
+    "triangle": "p(?x, ?y, ?z) :- e(?x, ?y), e(?y, ?z), e(?x, ?z) .",
+    "directed triangle": "p(?x, ?y) :- e(?x, ?y), e(?y, ?z), e(?z, ?x) .",
+    "triangle in its own stratum": "e(?x, ?z) :- e(?x, ?y), f(?y, ?z), e(?z, ?x) .",
+    "triangle that feeds itself": "e(?z, ?x) :- e(?x, ?y), e(?y, ?z), e(?x, ?z) .",
+    "triangle of two predicates": "p(?x) :- e(?x, ?y), f(?y, ?z), e(?x, ?z), f(?z, ?x) .",
+    "triangle with a comparison": "p(?x) :- e(?x, ?y), e(?y, ?z), e(?x, ?z), ?y < ?z .",
+    "triangle with a sum": "p(?x) :- e(?x, ?y), e(?y, ?z), ?v = ?y + ?z, e(?x, ?z), e(?z, ?v) .",
+    "triangle with a negation": "p(?x) :- e(?x, ?y), e(?y, ?z), e(?x, ?z), not f(?z, ?x) .",
+    "triangle with a loop": "p(?x, ?y) :- e(?x, ?x), e(?x, ?y), e(?y, ?z), e(?x, ?z), e(?z, ?z) .",
+    "triangle with a constant": "p(?y) :- e(2, ?y), e(?y, ?z), e(?x, ?z), e(?x, ?y), e(2, ?z) .",
+    "four-cycle": "p(?x, ?z) :- e(?x, ?y), e(?y, ?z), e(?z, ?w), e(?x, ?w) .",
+    "four-clique": "p(?x) :- e(?x, ?y), e(?x, ?z), e(?x, ?w), e(?y, ?z), e(?y, ?w), e(?z, ?w) .",
+    "wide and narrow": "p(?x) :- g(?x, ?y, _), e(?y, ?z), e(?x, ?z) .",
+}
 CASES = [
     *(pytest.param(text, DENSE, id=name) for name, text in NODES.items()),
     *(pytest.param(text, SPARSE, id=name) for name, text in WIDE_NODES.items()),
@@ -98,8 +115,12 @@ class Lockstep:
         predicate, args = fact
         self.model.add(Updates(predicate, np.array([args], np.int32), np.array([multiplicity])))
 
-    def run(self, stratum):
-        """Settle and derive, and compare after each; only iterations that kernels touch."""
+    def run(self, stratum, spent=None):
+        """Settle and derive, and compare after each; only iterations that kernels touch.
+
+        Deltas are applied one by one, or if *spent* is a number those of cyclic rules together,
+        where it says how much has been spent on each group.
+        """
         memory, model = self.memory, self.model
         settle.enter(memory.table, stratum)
         model.enter(stratum)
@@ -109,6 +130,10 @@ class Lockstep:
             model.settle(iteration)
             assert memory.numbers("transition") == model.state.transitions
             before = memory.firings()
+            if spent is not None:
+                memory.scalars[layout.APPLYING] = layout.LATER
+                memory.scalars[layout.SORTED_CREDIT] = spent
+                memory.scalars[layout.SORT_PATIENCE] = 3
             assert derive.derive(memory.table, memory.values, iteration) == layout.OK
             model.derive(iteration)
             # A match may come and go while deltas are applied.
@@ -148,6 +173,46 @@ def test_a_plan_derives_the_difference(text, regime, data, epochs):
                 return
         journal.commit(lockstep.memory.table)
         lockstep.model.commit(0)
+
+
+@pytest.mark.parametrize("text", CYCLIC_NODES.values(), ids=CYCLIC_NODES)
+@FEW
+@given(data=st.data(), epochs=st.integers(1, 4))
+def test_groups_intersect_in_what_nested_loops_find(text, data, epochs):
+    """Whether deltas are applied together or one by one, and whichever groups are sorted."""
+    lockstep = Lockstep(text)
+    plan = lockstep.memory.program.plan
+    assert lockstep.memory.state.tables.cyclic
+    pool = [
+        (predicate, tuple(1 + (cell - 1) % 4 for cell in args))
+        for name in sorted({"e", "f", "g"} & plan.arities.keys())
+        for predicate, args in data.draw(DENSE.facts(name, plan.arities[name]))
+    ]
+    for _ in range(epochs):
+        for choice, multiplicity in data.draw(
+            st.lists(st.tuples(st.integers(0, 41), st.sampled_from((1, 1, 1, -1))), max_size=20)
+        ):
+            lockstep.add(pool[choice % len(pool)], multiplicity)
+        spent = data.draw(st.sampled_from((None, 0, 0, 3, LOW)))
+        for stratum in range(len(plan.strata) + 1):
+            if not lockstep.run(stratum, spent):
+                return
+        journal.commit(lockstep.memory.table)
+        lockstep.model.commit(0)
+
+
+@pytest.mark.parametrize("spent", [0, 2, LOW])
+@pytest.mark.parametrize("text", CYCLIC_NODES.values(), ids=CYCLIC_NODES)
+def test_complete_graphs_are_found_by_intersecting(text, spent):
+    """Each cyclic body, if many facts match it, whether groups are sorted at once or later."""
+    lockstep = Lockstep(text)
+    for name in {"e", "f", "g"} & lockstep.memory.program.plan.arities.keys():
+        rest = [1] * (lockstep.memory.program.plan.arities[name] - 2)
+        for pair in product(range(7), repeat=2):
+            lockstep.add((name, (*pair, *rest)), 1)
+    for stratum in range(len(lockstep.memory.program.plan.strata) + 1):
+        assert lockstep.run(stratum, spent)
+    assert lockstep.memory.scalars[layout.INTERSECTED] > 0
 
 
 @FEW

@@ -4,6 +4,9 @@ Deltas are applied one by one. A combination of body facts contributes when the 
 is applied: a match whose delta is still pending is read in its old state, and so is the applied
 fact itself in the atoms after the one it drives. The contributions telescope to new - old.
 
+The deltas of cyclic rules, in whose plans groups intersect, are applied together if there are many:
+old is then the state before all of them and new the one after, so each group is sorted once.
+
 A delta plan is interpreted depth first: bind the arguments of the delta's fact, probe the next
 arrangement, iterate the transitions of each match, and finally add the product of the signs to the
 head at the greatest iteration + 1. A step that only counts contributes the size of its group.
@@ -17,6 +20,7 @@ from streamreasoner.backends.columnar.kernels.joining.compute import (
     check_conditions,
     operand,
 )
+from streamreasoner.backends.columnar.kernels.joining.intersect import next_common, open_groups
 from streamreasoner.backends.columnar.kernels.joining.probe import run_probe
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import (
@@ -29,6 +33,10 @@ from streamreasoner.backends.columnar.kernels.records.entry import presence
 from streamreasoner.backends.columnar.kernels.records.fact_record import find
 from streamreasoner.backends.columnar.kernels.records.pending import UNKNOWN, flush, push
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
+from streamreasoner.backends.columnar.kernels.records.sorted_groups import (
+    count_lookup,
+    forget_sorted,
+)
 from streamreasoner.backends.columnar.kernels.records.work import account, start_clock
 from streamreasoner.native.addresses import int32_column, int64_column, signed
 from streamreasoner.native.compile import inlined, kernel
@@ -52,23 +60,25 @@ def put_rare_first(table: layout.Int64s) -> None:
     if count < _RARE:
         return
     for i in range(count):
-        sizes[deltas[i] >> 32] += 1
+        sizes[(deltas[i] >> 32) & layout.CLASS_BITS] += 1
     rare = 0
     for i in range(count):
         delta = deltas[i]
-        if _RARE * sizes[delta >> 32] <= count:
+        if _RARE * sizes[(delta >> 32) & layout.CLASS_BITS] <= count:
             deltas[i] = deltas[rare]
             deltas[rare] = delta
             rare += 1
     for i in range(count):
-        sizes[deltas[i] >> 32] = 0
+        sizes[(deltas[i] >> 32) & layout.CLASS_BITS] = 0
 
 
 @kernel
-def apply_deltas(
+def apply_deltas(  # noqa: C901 - one loop, so that its state stays in registers
     table: layout.Int64s, values: layout.Int64s, start: int, stop: int, iteration: int
 ) -> int:
-    """Apply deltas and run the plans that their facts drive in this stratum; returns a status.
+    """Apply deltas one by one and run the plans that their facts drive; returns a status.
+
+    Cyclic rules are left out if they are applied later.
 
     Args:
         table: The addresses.
@@ -86,6 +96,7 @@ def apply_deltas(
     filled = int64_column(table[layout.FILLED])
     # Counters of stratum 0 are those of withdrawn rules, which no delta drives.
     counting = scalars[layout.COUNTER_COUNT] != 0 and scalars[layout.STRATUM] != 0
+    later = scalars[layout.APPLYING] == layout.LATER
     start_clock(table)
     for i in range(start, stop):
         fact = deltas[i] & LOW
@@ -98,6 +109,8 @@ def apply_deltas(
         row = 2 * ((header & layout.CLASS_BITS) * scalars[layout.STRATA] + scalars[layout.STRATUM])
         for j in range(dispatch[row], dispatch[row] + dispatch[row + 1]):
             p = dispatched[j] * layout.PLAN_WIDTH
+            if later and plans[p + layout.PLAN_CYCLIC] != 0:
+                continue
             probed = plans[p + layout.PLAN_PROBE]
             match = 0
             if probed != 0:
@@ -124,17 +137,70 @@ def apply_deltas(
 def derive(table: layout.Int64s, values: layout.Int64s, iteration: int) -> int:
     """Apply all deltas with `apply_deltas`, and flush what they derive; returns a status."""
     put_rare_first(table)
-    count = int64_column(table[layout.SCALARS])[layout.DELTA_COUNT]
-    return finish(table, apply_deltas(table, values, 0, count, iteration))
+    scalars = int64_column(table[layout.SCALARS])
+    count = scalars[layout.DELTA_COUNT]
+    status = apply_deltas(table, values, 0, count, iteration)
+    if status == layout.OK and scalars[layout.APPLYING] == layout.LATER:
+        mark_deltas(table)
+        status = apply_together(table, values, 0, count, iteration)
+    return finish(table, status)
+
+
+@kernel
+def mark_deltas(table: layout.Int64s) -> None:
+    """Mark the applied deltas again, to apply those of cyclic rules together."""
+    scalars = int64_column(table[layout.SCALARS])
+    words = int32_column(table[layout.ARENA])
+    deltas = int64_column(table[layout.DELTAS])
+    for i in range(scalars[layout.DELTA_COUNT]):
+        change = deltas[i] >> layout.DELTA_CHANGE_SHIFT
+        words[2 * (deltas[i] & LOW)] |= change << layout.DELTA_SHIFT
+    scalars[layout.APPLYING] = layout.TOGETHER
+
+
+@kernel
+def apply_together(
+    table: layout.Int64s, values: layout.Int64s, start: int, stop: int, iteration: int
+) -> int:
+    """Run the plans of cyclic rules that deltas drive, all of which are marked; returns a status.
+
+    Takes the arguments of `apply_deltas`.
+    """
+    scalars = int64_column(table[layout.SCALARS])
+    words = int32_column(table[layout.ARENA])
+    deltas = int64_column(table[layout.DELTAS])
+    dispatch = int32_column(table[layout.DISPATCH])
+    dispatched = int32_column(table[layout.DISPATCHED])
+    plans = int32_column(table[layout.PLANS])
+    start_clock(table)
+    for i in range(start, stop):
+        fact = deltas[i] & LOW
+        header = words[2 * fact]
+        sign = ((header >> layout.DELTA_SHIFT) & 7) - layout.DELTA_ZERO
+        row = 2 * ((header & layout.CLASS_BITS) * scalars[layout.STRATA] + scalars[layout.STRATUM])
+        for j in range(dispatch[row], dispatch[row] + dispatch[row + 1]):
+            if plans[dispatched[j] * layout.PLAN_WIDTH + layout.PLAN_CYCLIC] != 0:
+                status = run(table, values, dispatched[j], fact, sign, iteration)
+                if status != layout.OK:
+                    return status
+    return layout.OK
 
 
 @kernel
 def finish(table: layout.Int64s, status: int) -> int:
     """Flush pending additions and clear the deltas; a rollback still needs those of a failure."""
+    scalars = int64_column(table[layout.SCALARS])
+    if scalars[layout.APPLYING] == layout.TOGETHER:
+        forget_sorted(table)
+        words = int32_column(table[layout.ARENA])
+        deltas = int64_column(table[layout.DELTAS])
+        for i in range(scalars[layout.DELTA_COUNT]):
+            words[2 * (deltas[i] & LOW)] &= ~layout.DELTA_BITS
+    scalars[layout.APPLYING] = layout.ONE_BY_ONE
     if status == layout.OK:
         status = flush(table)
     if status == layout.OK:
-        int64_column(table[layout.SCALARS])[layout.DELTA_COUNT] = 0
+        scalars[layout.DELTA_COUNT] = 0
     return status
 
 
@@ -153,6 +219,7 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in 
     scalars = int64_column(table[layout.SCALARS])
     stratum = scalars[layout.STRATUM]
     field = scalars[layout.STRATUM_FIELD]
+    together = scalars[layout.APPLYING] == layout.TOGETHER
     p = plan * layout.PLAN_WIDTH
     bound = _bind(
         table,
@@ -180,7 +247,7 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in 
     depth = 0
     visits = 1
     firings = 0
-    _open(table, first, 0, fact)
+    _open(table, first, 0, fact, together)
     while depth >= 0:
         visits += 1
         match = scratch[layout.FACT_AT + depth]
@@ -190,13 +257,13 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in 
         s = (first + depth) * layout.STEP_WIDTH
         entry = scratch[layout.ENTRY_AT + depth]
         if entry == _DONE:
-            _advance(table, s, depth, match)
+            _advance(table, first, depth, match, together)
             continue
         header = words[2 * match]
         row = (header & layout.CLASS_BITS) * layout.CLASS_WIDTH
         change = (header >> layout.DELTA_SHIFT) & 7
         if change != 0:
-            pending = match != fact or steps[s + layout.STEP_OLD] != 0
+            pending = steps[s + layout.STEP_OLD] != 0 or (not together and match != fact)
             change = change - layout.DELTA_ZERO if pending else 0
         when = 0
         fresh = entry == _FRESH
@@ -214,7 +281,7 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in 
             )
             if bound != MATCH:
                 if bound == NO_MATCH:
-                    _advance(table, s, depth, match)
+                    _advance(table, first, depth, match, together)
                     continue
                 return layout.FAILED
             entry = match + 1
@@ -258,7 +325,7 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in 
             depth += 1
             scratch[layout.ITERATION_AT + depth] = when
             products[layout.PRODUCT_AT + depth] = product
-            _open(table, first + depth, depth, fact)
+            _open(table, first, depth, fact, together)
     account(table, p, visits, firings)
     return layout.OK
 
@@ -291,18 +358,36 @@ def _bind(
 
 
 @inlined
-def _open(table: layout.Int64s, step: int, depth: int, fact: int) -> None:
-    """Look up the first match of a step of a plan that a fact drives."""
+def _open(
+    table: layout.Int64s,
+    first: int,
+    depth: int,
+    fact: int,
+    together: bool,  # noqa: FBT001
+) -> None:
+    """Look up the first match of a step of the plan that starts at *first* and a fact drives."""
     steps = int32_column(table[layout.STEPS])
     operands = int32_column(table[layout.OPERANDS])
     scratch = int32_column(table[layout.SCRATCH])
-    s = step * layout.STEP_WIDTH
+    s = (first + depth) * layout.STEP_WIDTH
+    kind = steps[s + layout.STEP_KIND]
+    scratch[layout.ENTRY_AT + depth] = _FRESH
+    if together:
+        if kind == layout.PROBE:
+            scratch[layout.MEMBER_AT + depth] = 0
+            if steps[s + layout.STEP_GROUP_COUNT] != 0 and open_groups(table, first, depth):
+                return
+        elif steps[s + layout.STEP_PROBE] != 0:
+            intersects = scratch[layout.MEMBER_AT + steps[s + layout.STEP_PROBE] - 1] != 0
+            if intersects and scratch[layout.FOUND_AT + depth] != 0:
+                scratch[layout.FACT_AT + depth] = scratch[layout.FOUND_AT + depth]
+                return
+            count_lookup(table, steps[s + layout.STEP_SORT])
     key = steps[s + layout.STEP_KEY]
     key_count = steps[s + layout.STEP_KEY_COUNT]
     for i in range(key_count):
         scratch[layout.CELLS_OUT + i] = operand(table, operands[key + i])
     target = steps[s + layout.STEP_TARGET]
-    kind = steps[s + layout.STEP_KIND]
     if kind == layout.COUNT:
         group = signed(scratch[layout.CELLS_OUT]) if key_count != 0 else 0
         members = size(table, target, group, fact, steps[s + layout.STEP_OLD] != 0)
@@ -315,21 +400,30 @@ def _open(table: layout.Int64s, step: int, depth: int, fact: int) -> None:
     else:
         match = find_first(table, target, scratch, layout.CELLS_OUT, key_count)
     scratch[layout.FACT_AT + depth] = match
-    scratch[layout.ENTRY_AT + depth] = _FRESH
 
 
 @inlined
-def _advance(table: layout.Int64s, s: int, depth: int, match: int) -> None:
-    """Advance to the next match of the step whose row starts at *s*."""
+def _advance(
+    table: layout.Int64s,
+    first: int,
+    depth: int,
+    match: int,
+    together: bool,  # noqa: FBT001
+) -> None:
+    """Advance to the next match of a step."""
     steps = int32_column(table[layout.STEPS])
     words = int32_column(table[layout.ARENA])
     scratch = int32_column(table[layout.SCRATCH])
+    s = (first + depth) * layout.STEP_WIDTH
+    scratch[layout.ENTRY_AT + depth] = _FRESH
     following = 0
     if steps[s + layout.STEP_KIND] == layout.PROBE:
+        if together and scratch[layout.MEMBER_AT + depth] != 0:
+            next_common(table, first, depth)
+            return
         offset = link_offset(table, words[2 * match], steps[s + layout.STEP_TARGET])
         following = words[2 * match + offset]
     scratch[layout.FACT_AT + depth] = following
-    scratch[layout.ENTRY_AT + depth] = _FRESH
 
 
 @inlined

@@ -177,8 +177,10 @@ def add_delta(table: layout.Int64s, fact: int, change: int) -> None:
     header = words[2 * fact]
     words[2 * fact] = header | ((change + layout.DELTA_ZERO) << layout.DELTA_SHIFT)
     int64_column(table[layout.DELTAS])[scalars[layout.DELTA_COUNT]] = (
-        (header & layout.CLASS_BITS) << 32
-    ) | fact
+        ((change + layout.DELTA_ZERO) << layout.DELTA_CHANGE_SHIFT)
+        | ((header & layout.CLASS_BITS) << 32)
+        | fact
+    )
     scalars[layout.DELTA_COUNT] += 1
 
 

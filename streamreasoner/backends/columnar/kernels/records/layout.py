@@ -41,7 +41,7 @@ JOURNAL_ENTRIES = 8  # int64 pairs: fact << 32 | entry, multiplicity before; not
 TOUCHED_NODES = 9  # int64: fact | next node << 32
 TOUCHED_HEADS = 10  # int32 by iteration: first node
 INITIAL_HEADS = 11  # int32 by stratum: first node of iteration 0
-DELTAS = 12  # int64: fact | class << 32
+DELTAS = 12  # int64: fact | class << 32 | its change + DELTA_ZERO << 48
 SCRATCH = 13  # int32
 RELATIONS = 14  # int32 by relation: (arity, root of the trie)
 CLASSES = 15  # int32 rows of CLASS_WIDTH
@@ -71,7 +71,12 @@ MEMO = 38  # int32 rows of MEMO_WIDTH: results of Python
 COUNTERS = 39  # int64 by counter: address of its sizes, int32 by key
 COUNTING = 40  # int32 by class and stratum: (start, length) in COUNTED
 COUNTED = 41  # int32 pairs: counter, and the position of its key or -1
-ADDRESSES = 42
+SORTED = 42  # int64: members of sorted groups, value << 32 | new << 31 | fact
+SORTED_GROUPS = 43  # int64 rows of SORTED_WIDTH; row 0 is none
+SORTED_ROWS = 44  # int64 by sort: address of an int32 array by id, the row of its group, or 0
+SORTS = 45  # int32 rows of SORT_WIDTH
+SORT_LOOKUPS = 46  # int64 by sort without an arrangement: lookups so far, or SORTED_WHOLLY
+ADDRESSES = 47
 
 # Mask, buffer and count of a table are consecutive: `slots.insert` relies on it.
 # Scalars -----------------------------------------------------------------------------------------
@@ -107,7 +112,16 @@ EPOCH = 28  # number of the epoch in this process
 CONVERTING = 29  # 1 in an epoch that adds lattices, where facts besides winners are still present
 LISTED = 30  # journaled facts that are in the lists by class
 COUNTER_COUNT = 31
-SCALAR_COUNT = 32
+APPLYING = 32  # how the deltas of cyclic rules are applied: ONE_BY_ONE, LATER or TOGETHER
+SORTED_TOP = 33  # first free item of SORTED
+SORTED_CAPACITY = 34
+SORTED_GROUP_COUNT = 35  # rows of SORTED_GROUPS
+SORTED_GROUP_CAPACITY = 36
+SORTED_CREDIT = 37  # a group of as many facts is sorted at once, a longer one if it pays
+SORT_PATIENCE = 38  # lookups after which all groups of a sort without an arrangement are sorted
+SORT_COUNT = 39
+INTERSECTED = 40  # matches found by intersecting, since the start
+SCALAR_COUNT = 41
 
 # Records -----------------------------------------------------------------------------------------
 NOTHING = 1  # an empty record: stands in for a fact that must be absent, and is
@@ -122,6 +136,8 @@ FRESH = 1 << 19  # created in this epoch
 DELTA_SHIFT = 20  # three bits: 0 = none, else the change of the transition + 3
 DELTA_BITS = 7 << DELTA_SHIFT
 DELTA_ZERO = 3
+
+DELTA_CHANGE_SHIFT = 48  # of the change in DELTAS; the class is below it
 
 JOURNAL_WORD = 1
 JOURNAL_CLASS_SHIFT = 40  # of a fact in the journal
@@ -145,6 +161,28 @@ FACT_BITS = (1 << 31) - 1  # of the upper half of a journaled entry
 # Groups; those of a reduction hold the result (id + 1) instead of a first fact, and accumulators
 GROUP_FIRST = 1
 GROUP_KEY = 2
+
+# Sorts: groups of the facts of a relation with some constants, by key and sorted by value. Those
+# that are no arrangement's are found in the table of facts, all at once.
+SORT_ARRANGEMENT = 0  # or -1
+SORT_KEY, SORT_VALUE = 1, 2  # positions
+SORT_RELATION = 3
+SORT_CONSTANTS, SORT_CONSTANT_COUNT = 4, 5  # in OPERANDS: pairs of a position and an id
+SORT_WIDTH = 6
+SORTED_WHOLLY = -1
+
+# Sorted groups
+SORTED_PLACE = 0  # sort << 32 | id
+SORTED_FIRST = 1  # its first item of SORTED, 0 if it is not sorted
+SORTED_COUNT = 2  # members
+SORTED_BEFORE = 3  # those with a transition before the deltas
+SORTED_SPENT = 4  # lookups of single members, and the credit
+SORTED_TRIED = 5  # the same when it was found too long to be sorted
+SORTED_WIDTH = 6
+SORTED_NEW = 1 << 31  # of a member: it had no transition before the deltas
+
+# How the deltas of cyclic rules are applied
+ONE_BY_ONE, LATER, TOGETHER = range(3)
 
 # Lattice groups, in units after the key
 LATTICE_WINNERS = 0  # first node of the winners, by ascending iteration
@@ -201,12 +239,18 @@ PLAN_HEAD_RELATION, PLAN_HEAD, PLAN_HEAD_COUNT, PLAN_SIGN = range(8, 12)
 # otherwise an argument position of the driving fact or, from MAX_ARITY on, of the match.
 PLAN_PROBE, PLAN_PROBE_KEY, PLAN_PROBE_HEAD = range(12, 15)
 PLAN_WORK = 15  # place of its rule in WORK
-PLAN_WIDTH = 16
+PLAN_CYCLIC = 16  # 1 if a step of a plan of its rule can intersect
+PLAN_WIDTH = 17
 
 STEP_BINDS, STEP_BIND_COUNT, STEP_CHECKS, STEP_CHECK_COUNT = range(4)
 STEP_CONDITIONS, STEP_CONDITION_COUNT, STEP_KEY, STEP_KEY_COUNT = range(4, 8)
 STEP_KIND, STEP_TARGET, STEP_OLD = range(8, 11)
-STEP_WIDTH = 12
+# Of a PROBE: offset in OPERANDS and number of the groups that it intersects, as (depth, sort, key):
+# its own, then those of the LOOKUPs at these depths. Of a LOOKUP: its sort, the PROBE's depth + 1
+STEP_GROUPS, STEP_GROUP_COUNT, STEP_PROBE = range(11, 14)
+STEP_SORT = STEP_GROUPS
+STEP_GROUP_WIDTH = 3
+STEP_WIDTH = 14
 
 PROBE = 0  # walk a group of an arrangement
 LOOKUP = 1  # every argument is bound: find the one fact
@@ -259,7 +303,10 @@ CELLS_OUT = 256
 SLOTS = 512
 FACT_AT = 1024
 ENTRY_AT = 1152
-ITERATION_AT = 1280
+ITERATION_AT = 1280  # by depth; the first is the iteration at which the delta's transition changes
 PRODUCT_AT = 704  # int64: signs and sizes so far, in the words from 1408 on
 SIZE_AT = 1664
-SCRATCH_COUNT = 1792
+MEMBER_AT = 1792  # by depth: item of SORTED to look at next; 0 if a PROBE does not intersect
+MEMBER_END = 1920
+FOUND_AT = 2048  # by depth: the fact of a LOOKUP, found by intersecting
+SCRATCH_COUNT = 2176

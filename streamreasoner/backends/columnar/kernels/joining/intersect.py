@@ -1,0 +1,174 @@
+"""Atoms that bind one variable together. Invariant: a match is in the groups of all of them.
+
+A step of a plan walks a group and binds a variable, and later steps look up facts with its values.
+If these groups are sorted by that variable, their common values are found by leaping: each group in
+turn seeks the value that another one has reached (Veldhuizen, "Leapfrog Triejoin: a simple,
+worst-case optimal join algorithm", ICDT 2014). A lookup in a group that is not sorted stays one.
+"""
+
+from __future__ import annotations
+
+from streamreasoner.backends.columnar.kernels.joining.compute import operand
+from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.records.slots import LOW
+from streamreasoner.backends.columnar.kernels.records.sorted_groups import (
+    can_sort,
+    group_row,
+    is_empty,
+    is_short,
+    seek,
+    sort_group,
+)
+from streamreasoner.native.addresses import int32_column, int64_column
+from streamreasoner.native.compile import inlined, kernel
+
+_FACT = layout.SORTED_NEW - 1
+_LOOKUPS = 2  # what sorting one member costs
+
+
+@kernel
+def open_groups(  # noqa: C901, PLR0911 - one return for each way in which groups may be
+    table: layout.Int64s, first: int, depth: int
+) -> bool:
+    """Set the first match of a step that intersects; False if its group is to be walked instead.
+
+    Args:
+        table: The addresses.
+        first: The plan's first step.
+        depth: Number of the step in its plan.
+    """
+    steps = int32_column(table[layout.STEPS])
+    operands = int32_column(table[layout.OPERANDS])
+    scratch = int32_column(table[layout.SCRATCH])
+    groups = int64_column(table[layout.SORTED_GROUPS])
+    s = (first + depth) * layout.STEP_WIDTH
+    start = steps[s + layout.STEP_GROUPS]
+    end = start + layout.STEP_GROUP_WIDTH * steps[s + layout.STEP_GROUP_COUNT]
+    scratch[layout.FACT_AT + depth] = 0
+    scratch[layout.MEMBER_AT + depth] = 0
+    sortable = False
+    for at in range(start + layout.STEP_GROUP_WIDTH, end, layout.STEP_GROUP_WIDTH):
+        sortable |= can_sort(table, operands[at + 1])
+    if not sortable:
+        return False
+    for at in range(start, end, layout.STEP_GROUP_WIDTH):
+        if is_empty(table, operands[at + 1], operand(table, operands[at + 2])):
+            return True
+    key = operand(table, operands[start + 2])
+    if is_short(table, operands[start + 1], key):
+        return False
+    row = group_row(table, operands[start + 1], key)
+    if row == 0 or not _is_sorted_to_walk(table, row):
+        return False
+    if not _begin(table, first, depth, row):
+        return True
+    lookups = groups[row + layout.SORTED_COUNT]
+    for at in range(start + layout.STEP_GROUP_WIDTH, end, layout.STEP_GROUP_WIDTH):
+        which = operands[at]
+        scratch[layout.MEMBER_AT + which] = 0
+        if not can_sort(table, operands[at + 1]):
+            continue
+        row = group_row(table, operands[at + 1], operand(table, operands[at + 2]))
+        if row == 0 or not _is_sorted_to_look_up(table, row, lookups):
+            continue
+        if not _begin(table, first, which, row):
+            return True
+    next_common(table, first, depth)
+    return True
+
+
+@inlined
+def _is_sorted_to_walk(table: layout.Int64s, row: int) -> bool:
+    """Whether the group of a row is sorted; it is when used again, as walking it costs as much."""
+    groups = int64_column(table[layout.SORTED_GROUPS])
+    if groups[row + layout.SORTED_FIRST] != 0:
+        return True
+    if groups[row + layout.SORTED_SPENT] == 0:
+        groups[row + layout.SORTED_SPENT] = 1
+        return False
+    return sort_group(table, row, LOW)
+
+
+@inlined
+def _is_sorted_to_look_up(table: layout.Int64s, row: int, lookups: int) -> bool:
+    """Whether the group of a row is sorted; it is if *lookups* and earlier ones cost as much."""
+    groups = int64_column(table[layout.SORTED_GROUPS])
+    if groups[row + layout.SORTED_FIRST] != 0:
+        return True
+    groups[row + layout.SORTED_SPENT] += lookups
+    longest = groups[row + layout.SORTED_SPENT] // _LOOKUPS
+    # Twice as much each time, so that vain attempts cost no more than the last one.
+    if longest < 2 * groups[row + layout.SORTED_TRIED]:
+        return False
+    groups[row + layout.SORTED_TRIED] = longest
+    return sort_group(table, row, longest)
+
+
+@inlined
+def _begin(table: layout.Int64s, first: int, depth: int, row: int) -> bool:
+    """Start at the first member of the sorted group of a step; whether it has any for its age."""
+    steps = int32_column(table[layout.STEPS])
+    scratch = int32_column(table[layout.SCRATCH])
+    groups = int64_column(table[layout.SORTED_GROUPS])
+    place = groups[row + layout.SORTED_FIRST]
+    count = groups[row + layout.SORTED_COUNT]
+    scratch[layout.MEMBER_AT + depth] = place
+    scratch[layout.MEMBER_END + depth] = place + count
+    if steps[(first + depth) * layout.STEP_WIDTH + layout.STEP_OLD] != 0:
+        count = groups[row + layout.SORTED_BEFORE]
+    return count != 0
+
+
+@kernel
+def next_common(table: layout.Int64s, first: int, depth: int) -> None:
+    """Set the next match of a step, and those of the lookups that it answers; 0 after the last."""
+    scalars = int64_column(table[layout.SCALARS])
+    steps = int32_column(table[layout.STEPS])
+    operands = int32_column(table[layout.OPERANDS])
+    scratch = int32_column(table[layout.SCRATCH])
+    items = int64_column(table[layout.SORTED])
+    s = (first + depth) * layout.STEP_WIDTH
+    start = steps[s + layout.STEP_GROUPS]
+    others = start + layout.STEP_GROUP_WIDTH
+    stop = start + layout.STEP_GROUP_WIDTH * steps[s + layout.STEP_GROUP_COUNT]
+    hidden = layout.SORTED_NEW if steps[s + layout.STEP_OLD] != 0 else 0
+    leader = scratch[layout.MEMBER_AT + depth]
+    end = scratch[layout.MEMBER_END + depth]
+    scratch[layout.FACT_AT + depth] = 0
+    while leader < end:
+        member = items[leader]
+        at = others
+        if member & hidden == 0:
+            while at < stop:
+                which = operands[at]
+                at += layout.STEP_GROUP_WIDTH
+                scratch[layout.FOUND_AT + which] = 0
+                if scratch[layout.MEMBER_AT + which] == 0:
+                    continue
+                place = seek(
+                    items,
+                    scratch[layout.MEMBER_AT + which],
+                    scratch[layout.MEMBER_END + which],
+                    (member >> 32) << 32,
+                )
+                scratch[layout.MEMBER_AT + which] = place
+                if place == scratch[layout.MEMBER_END + which]:
+                    return
+                other = items[place]
+                if other >> 32 != member >> 32:
+                    leader = seek(items, leader, end, (other >> 32) << 32)
+                    at = others
+                    break
+                old = steps[(first + which) * layout.STEP_WIDTH + layout.STEP_OLD] != 0
+                if old and other & layout.SORTED_NEW != 0:
+                    leader += 1
+                    at = others
+                    break
+                scratch[layout.FOUND_AT + which] = other & _FACT
+        else:
+            leader += 1
+        if at == stop:
+            scratch[layout.MEMBER_AT + depth] = leader + 1
+            scratch[layout.FACT_AT + depth] = member & _FACT
+            scalars[layout.INTERSECTED] += 1
+            return
