@@ -5,9 +5,9 @@
 Sections: lubm, closure, graph, cyclic, program, deletion; all by default. Graphs and programs have
 1/SHARE of the size of their models; `graphs.py` compares the whole graph with scipy. A peer that is
 not installed is named and skipped. Engines with the same task must derive the same facts, or the
-script fails. Times are wall-clock seconds, from the input in memory to the result. An update is removed
-and added back, and times of single rows are medians. Peers without updates would have to recompute
-everything.
+script fails. Times are wall-clock seconds, from the input in memory to the result. An update is
+removed and added back, and times of single rows are medians. Peers without updates would have to
+recompute everything.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.callbacks import code_of
-from streamreasoner.backends.columnar.intersections import Crossing, crossing_of
+from streamreasoner.backends.columnar.crossings import Crossing, Sort
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.errors import ProgramError
 from streamreasoner.plan.algebra import Age, Arrangement
@@ -155,7 +155,7 @@ class Instructions:
         key = tuple(self._code(argument, left.slots) for argument in looked_up)
         slots = dict(left.slots)
         stage = _stage(pattern, slots, frozenset(left.slots))
-        crossing = crossing_of(pattern, left) if kind == layout.LOOKUP else None
+        crossing = _crossing(pattern, left) if kind == layout.LOOKUP else None
         step = JoinStep(stage, kind, target, key, scan.age is Age.OLD, arrangement, crossing)
         return replace(left, slots=slots, steps=(*left.steps, step))
 
@@ -206,6 +206,30 @@ class Instructions:
                 return ~self.intern(term)
             case None:
                 raise AssertionError("A wildcard is never an operand.")
+
+
+def _crossing(pattern: Pattern, left: Fragment) -> Crossing | None:
+    """Where a looked up fact is found by intersecting, if a probe binds one of its two variables.
+
+    The probe must look up an index, as groups of longer keys are not sorted, and must come after
+    the step that binds the other variable.
+    """
+    depths = left.depths
+    columns = [
+        (depths[left.slots[argument.name]], position, left.slots[argument.name])
+        for position, argument in enumerate(pattern.arguments)
+        if isinstance(argument, Column)
+    ]
+    match sorted(columns):
+        case [(before, place, key), (depth, position, slot)] if before < depth:
+            step = left.steps[depth]
+            probed = [at for at, bound in step.stage.binds if bound == slot]
+            if probed and step.arrangement is not None and len(step.key) == 1:
+                grouped = Arrangement(pattern.predicate, pattern.constants, (place,))
+                return Crossing(
+                    depth, Sort(step.arrangement, probed[0]), Sort(grouped, position), key
+                )
+    return None
 
 
 def _stage(pattern: Pattern, slots: dict[str, int], bound: frozenset[str]) -> OnMatch:

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from streamreasoner.backends.columnar.kernels.records import layout, slots
-from streamreasoner.plan.algebra import Arrangement
-from streamreasoner.plan.operands import Column
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -20,8 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from streamreasoner.backends.columnar.crossings import Crossing, Sort
     from streamreasoner.backends.columnar.instructions import Fragment, Operands
-    from streamreasoner.plan.operands import Pattern
 
 
 MANY = 32
@@ -46,31 +44,6 @@ def postpone(scalars: NDArray[np.int64], cyclic: AbstractSet[int]) -> None:
         scalars[layout.APPLYING] = layout.LATER
         scalars[layout.SORTED_CREDIT] = slots.LOW if at_once else 0
         scalars[layout.SORT_PATIENCE] = scalars[layout.FACT_COUNT] // PATIENCE
-
-
-@dataclass(frozen=True, slots=True)
-class Sort:
-    """Facts that are grouped by one argument and sorted by another."""
-
-    arrangement: Arrangement
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
-class Crossing:
-    """A lookup whose fact an earlier probe finds, by intersecting its group with that of the fact.
-
-    Attributes:
-        depth: Number of the probe, which binds the last variable of the lookup.
-        probe: The facts that the probe finds, sorted by that variable.
-        lookup: Those of the lookup, grouped by its other variable.
-        key: The slot of that one.
-    """
-
-    depth: int
-    probe: Sort
-    lookup: Sort
-    key: int
 
 
 @dataclass(slots=True)
@@ -100,30 +73,6 @@ class Intersections:
 
     def _sort(self, sort: Sort) -> int:
         return self.sorts.setdefault(sort, len(self.sorts))
-
-
-def crossing_of(pattern: Pattern, left: Fragment) -> Crossing | None:
-    """Where a looked up fact is found by intersecting, if a probe binds one of its two variables.
-
-    The probe must look up an index, as groups of longer keys are not sorted, and must come after
-    the step that binds the other variable.
-    """
-    depths = left.depths
-    columns = [
-        (depths[left.slots[argument.name]], position, left.slots[argument.name])
-        for position, argument in enumerate(pattern.arguments)
-        if isinstance(argument, Column)
-    ]
-    match sorted(columns):
-        case [(before, place, key), (depth, position, slot)] if before < depth:
-            step = left.steps[depth]
-            probed = [at for at, bound in step.stage.binds if bound == slot]
-            if probed and step.arrangement is not None and len(step.key) == 1:
-                grouped = Arrangement(pattern.predicate, pattern.constants, (place,))
-                return Crossing(
-                    depth, Sort(step.arrangement, probed[0]), Sort(grouped, position), key
-                )
-    return None
 
 
 def crossings_of(fragment: Fragment) -> dict[int, dict[int, Crossing]]:
