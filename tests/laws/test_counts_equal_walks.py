@@ -11,7 +11,7 @@ from oracle import evaluate, total
 from strategies import checked
 from thorough import THOROUGH
 
-from streamreasoner.backends.columnar import backend, parallel
+from streamreasoner.backends.columnar import backend, intersections, parallel
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.errors import EngineError, MultiplicityOverflowError
 
@@ -27,6 +27,7 @@ RULES = (
     "r(?x + 1) :- r(?x), q(_) .",
     "best(?x, min(?y)) :- f(?x, ?y) .",
     "s(?x) :- best(?x, _), best(_, ?x), e(_, _) .",
+    "r(?x) :- e(?x, ?y), f(?y, ?z), e(?x, ?z), f(?z, _), e(_, _) .",
     "[?x, <urn:p>, ?y] :- e(?x, ?y), f(?y, _) .",
     "[?x, ?p, 1] :- [?x, ?p, _], [_, <urn:p>, _], e(_, _), g(?x) .",
 )
@@ -59,6 +60,8 @@ def test_the_trace_is_that_of_the_oracle(program, steps, threads):
     """Through epochs, those that fail or are undone, changes of the program, and restarts."""
     driver, accepted = Driver(program, recursion_limit=LIMIT), []
     with pytest.MonkeyPatch.context() as sizes:
+        # Sizes are those before and after each delta, also in a rule whose groups could intersect.
+        sizes.setattr(intersections, "MANY", 1)
         if threads:
             sizes.setattr(backend, "LARGE", 1)
             sizes.setattr(parallel, "CHUNK", 2)
@@ -130,3 +133,17 @@ def test_a_product_out_of_range_fails_the_epoch():
 
     assert driver.trace() == before
     assert_counted(driver)
+
+
+def test_a_rule_that_counts_is_applied_one_by_one():
+    """Its groups could intersect, but sizes are those before and after single deltas."""
+    program = checked(INPUT + "r(?x) :- e(?x, ?y), f(?y, ?z), e(?x, ?z), f(?z, _), e(_, _) .")
+    edges = [(name, (x, y), 1) for name in "ef" for x in TERMS for y in TERMS]
+    with pytest.MonkeyPatch.context() as sizes:
+        sizes.setattr(intersections, "MANY", 1)
+        driver = Driver(program)
+        driver.apply(edges)
+        assert driver.trace() == evaluate(program, total([edges]))
+        lost = [(*fact, -1) for *fact, _ in edges[::3]]
+        driver.apply(lost)
+        assert driver.trace() == evaluate(program, total([edges, lost]))

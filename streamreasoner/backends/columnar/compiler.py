@@ -20,7 +20,7 @@ from streamreasoner.backends.columnar.instructions import (
     check_arities,
     check_size,
 )
-from streamreasoner.backends.columnar.intersections import Intersections, crossings_of
+from streamreasoner.backends.columnar.intersections import Intersections, is_cyclic
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.engine.evaluate import evaluate
 from streamreasoner.plan.algebra import Arrangement
@@ -188,7 +188,7 @@ def compile_program(
     used.update(plan.keyed)
     intersections = Intersections()
     cyclic = [
-        any(map(crossings_of, fragments[first[id(rule)] :][: len(rule.plans)]))
+        is_cyclic(fragments[first[id(rule)] :][: len(rule.plans)])
         for rule in rules
         for _ in rule.plans
     ]

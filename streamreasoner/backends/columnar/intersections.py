@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from streamreasoner.backends.columnar.kernels.records import layout, slots
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
     import numpy as np
@@ -73,6 +74,15 @@ class Intersections:
 
     def _sort(self, sort: Sort) -> int:
         return self.sorts.setdefault(sort, len(self.sorts))
+
+
+def is_cyclic(plans: Sequence[Fragment]) -> bool:
+    """Whether groups intersect in a plan of a rule, whose deltas may be applied together.
+
+    Sizes of groups are read before and after each single delta, so none may be read in its plans.
+    """
+    reads_sizes = any(step.kind == layout.COUNT for plan in plans for step in plan.steps)
+    return not reads_sizes and any(map(crossings_of, plans))
 
 
 def crossings_of(fragment: Fragment) -> dict[int, dict[int, Crossing]]:
