@@ -31,7 +31,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "negation": ("--classes", "500", "--things", "500"),
     "growth": ("--scales", "1", "--largest", "10000"),
     "graphs": ("--edges", "5000", "--updates", "50"),
-    "program_graphs": ("--scale", "0.01", "--procedures", "500"),
+    "program_graphs": ("--scale", "0.01", "--procedures", "500", "--variables", "100"),
     "compare": ("--scale", "1", "--quick"),
     "spark": ("lubm", "sssp", "--scales", "1", "--edges", "2000"),
     "bootstrap": ("--scale", "1", "--rounds", "1"),

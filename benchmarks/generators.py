@@ -115,6 +115,29 @@ def social(
     return np.column_stack([graph, weight])
 
 
+def pointers(variables: int, seed: int = 0) -> tuple[NDArray[np.int32], ...]:
+    """Statements of a made-up program with pointers; int32 arrays of shape (n, 2).
+
+    Objects are numbered from *variables* on. Half of the variables have the address of one of half
+    as many objects, and one that of a variable. As many statements again as there are variables
+    and half of that are random: half of them assignments, the others loads and stores.
+
+    Returns:
+        Addresses taken, assignments, loads and stores, as in `examples/andersen`.
+    """
+    random = np.random.default_rng(seed)
+    half = variables // 2
+    owners = random.permutation(variables)[:half]
+    address = np.column_stack([owners, variables + random.integers(0, half, half)])
+    address = np.concatenate([address, random.integers(0, variables, (1, 2))])
+    rest = random.integers(0, variables, (variables * 3 // 2, 2))
+    rest = rest[rest[:, 0] != rest[:, 1]]
+    kind = random.integers(0, 4, len(rest))
+    parts = (address, rest[kind < 2], rest[kind == 2], rest[kind == 3])  # noqa: PLR2004
+    shuffled = (random.permutation(np.unique(part, axis=0)) for part in parts)
+    return tuple(part.astype(np.int32) for part in shuffled)
+
+
 def points_to(
     program: str = "httpd", scale: float = 0.01, seed: int = 0
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

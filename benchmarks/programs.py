@@ -86,6 +86,14 @@ valueAlias(?x, ?y) :- valueFlow(?z, ?x), valueFlow(?z, ?y) .
 valueAlias(?x, ?y) :- valueFlow(?z, ?x), memoryAlias(?z, ?w), valueFlow(?w, ?y) .
 """
 
+# Andersen, "Program analysis and specialization for the C programming language", 1994.
+ANDERSEN = """
+points(?y, ?x) :- address(?y, ?x) .
+points(?y, ?o) :- assign(?y, ?x), points(?x, ?o) .
+points(?y, ?o) :- load(?y, ?x), points(?x, ?p), points(?p, ?o) .
+points(?p, ?o) :- store(?y, ?x), points(?y, ?p), points(?x, ?o) .
+"""
+
 CSDA = """
 null(?x, ?y) :- nullEdge(?x, ?y) .
 null(?x, ?y) :- null(?x, ?w), flow(?w, ?y) .
@@ -205,6 +213,20 @@ def csda(procedures: int, singles: int, batch: int) -> Case:
         CSDA,
         ("nullEdge", "flow"),
         ("null",),
+        rows,
+        *choose(rows, singles, batch),
+    )
+
+
+def andersen(variables: int, singles: int, batch: int) -> Case:
+    """What the pointers of a synthetic program may point to."""
+    rows = tagged(*generators.pointers(variables))
+    return Case(
+        f"Andersen, {variables:,} variables, {len(rows):,} edges",
+        "",
+        ANDERSEN,
+        ("address", "assign", "load", "store"),
+        ("points",),
         rows,
         *choose(rows, singles, batch),
     )

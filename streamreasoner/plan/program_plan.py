@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from streamreasoner.lang.ast import GIVEN
 from streamreasoner.plan import algebra
+from streamreasoner.plan.counted import counted
 from streamreasoner.plan.operands import Column, Comparison, Pattern, Test
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from streamreasoner.analysis.strata.guards import Guarded
     from streamreasoner.lang.ast import Rule
@@ -56,6 +57,30 @@ class DeltaPlan:
                 bound = bound.union(step.scan.pattern.columns)
             elif isinstance(step, algebra.Extend):
                 bound = bound.union({step.computation.column})
+
+    def shared_by(self, heads: Sequence[Pattern]) -> str | None:
+        """The only column of the delta that its steps read, if they walk more than one group.
+
+        All changes that agree on it have the same matches. None where changes are tested before the
+        first join, by a condition or because a column is at two positions, and where a join only
+        counts.
+
+        Args:
+            heads: The patterns of the facts that its stratum derives.
+        """
+        pattern, steps = self.delta.pattern, self.steps
+        counts = any(
+            isinstance(step, algebra.Join) and counted(step.scan.pattern, bound, heads)
+            for step, bound in self.bound_steps
+        )
+        if len(self.arrangements) <= 1 or counts:
+            return None
+        own = frozenset(pattern.columns)
+        read = {name for step in steps for name in own & _read(step)}
+        tested = len(pattern.bound_positions(own)) > len(own) or isinstance(
+            steps[0], algebra.Select | algebra.Extend
+        )
+        return read.pop() if not tested and len(read) == 1 < len(own) else None
 
     @property
     def arrangements(self) -> tuple[algebra.Arrangement, ...]:
@@ -352,6 +377,19 @@ class ProgramPlan:
             for rule in stratum.rules:
                 patterns += (*rule.tree.patterns, *rule.tree.negated)
         return tuple(dict.fromkeys(term for pattern in patterns for _, term in pattern.constants))
+
+
+def _read(step: Step) -> frozenset[str]:
+    """The columns that a step reads, or checks, if its input has them."""
+    match step:
+        case algebra.Join() | algebra.Antijoin():
+            return frozenset(step.scan.pattern.columns)
+        case algebra.Select():
+            return step.test.needs
+        case algebra.Extend(_, computation):
+            return computation.needs | {computation.column}
+        case _:
+            assert_never(step)
 
 
 def _chain(tree: algebra.Project) -> tuple[algebra.Delta, list[Step]]:

@@ -147,3 +147,35 @@ def test_a_rule_that_counts_is_applied_one_by_one():
         lost = [(*fact, -1) for *fact, _ in edges[::3]]
         driver.apply(lost)
         assert driver.trace() == evaluate(program, total([edges, lost]))
+
+
+def test_a_product_that_fails_an_epoch_leaves_the_sizes():
+    """The change that fails has been counted, like those before it: all of them are taken back."""
+    driver = Driver(checked(f"q(1) :- {', '.join(['g(_)'] * 30)} ."))
+    facts = [("g", (term,), 1) for term in TERMS]
+    driver.apply(facts[:2])
+    with pytest.raises(MultiplicityOverflowError):
+        driver.apply(facts[2:])
+    assert_counted(driver)
+    driver.apply(facts[2:3])
+
+    assert driver.trace()["q", (TERMS[1],)] == {1: 3**30}
+
+
+def test_sizes_are_those_before_a_block():
+    """Changes that share matches in one plan are applied together in plans that count, too."""
+    program = checked(
+        INPUT
+        + "[?x, <urn:p>, ?w] :- e(?x, ?y), f(?y, ?z), e(?z, ?w) .\n"
+        + "q(?y) :- e(?x, ?y), e(_, ?y), f(?y, _), e(?y, _), f(_, _) ."
+    )
+    first = [(name, (x, y), 1) for name in "ef" for x in TERMS for y in TERMS[:3]]
+    second = [(name, (x, TERMS[3]), 1) for name in "ef" for x in TERMS]
+    second += [(*fact, -1) for *fact, _ in first[::3]]
+    driver = Driver(program)
+    for number, epoch in enumerate((first, second)):
+        driver.apply(epoch)
+        assert driver.trace() == evaluate(program, total([first, second][: number + 1]))
+    state = driver.reasoner.engine._backend._state  # noqa: SLF001 - nothing else shows it
+    assert state.scalars[layout.SHARED] > 0
+    assert_counted(driver)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from streamreasoner.backends.columnar.kernels.joining import blocks
 from streamreasoner.backends.columnar.kernels.records import layout, pending
 from streamreasoner.backends.columnar.kernels.records.counter import recount
 from streamreasoner.backends.columnar.kernels.records.sorted_groups import FIRST_ITEM
@@ -67,6 +68,8 @@ class Arena:
             layout.DELTAS: ReservedColumn(np.int64, facts, huge_pages=True),
             layout.SORTED: ReservedColumn(np.int64, members, huge_pages=True),
             layout.SORTED_GROUPS: ReservedColumn(np.int64, layout.SORTED_WIDTH * members),
+            layout.BLOCK_HEADS: ReservedColumn(np.int32, reservable(4, at_most=_ID_LIMIT)),
+            layout.BLOCK_NEXT: ReservedColumn(np.int32, facts),
         }
         self._indexes: dict[int, ReservedColumn] = {}
         self._counters: list[ReservedColumn] = []
@@ -79,6 +82,7 @@ class Arena:
             layout.TOUCHED_LAST: np.zeros(_SEGMENTS, np.int32),
             layout.ARGUMENTS: builtins.arguments,
             layout.MEMO: builtins.memo,
+            layout.BLOCK_ROWS: blocks.rows(),
             **pending.columns(pending.BATCH),
         }
         self.table = np.zeros(layout.ADDRESSES, np.int64)
@@ -183,6 +187,7 @@ class Arena:
             layout.DELTAS,
             layout.SORTED,
             layout.SORTED_GROUPS,
+            layout.BLOCK_NEXT,
             layout.FACT_TABLE + int(idle),
         ):
             self._reserved[column].clear()

@@ -6,7 +6,7 @@ computed once per combination of constants, the class, which a trie finds.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -43,7 +43,8 @@ class ClassQueries:
         old_heads: The same in the previous program, if any.
         arranged: The arrangement that a fact belongs to.
         lattices: The lattice that a fact is a candidate of, with its number.
-        driven: (stratum, plan) that a fact's delta drives.
+        driven: (stratum, plan, argument + 1 by which it shares its matches, or 0) that a fact's
+            delta drives.
         counted: (stratum, counter, position of its key or -1) that counts a fact.
         distinguished: No value, but matching facts get classes of their own.
         reductions: By predicate: the reduction over its facts, + 1.
@@ -58,7 +59,7 @@ class ClassQueries:
     old_heads: Sequence[tuple[str, Constants, int]]
     arranged: Sequence[tuple[str, Constants, int]]
     lattices: Sequence[tuple[str, Constants, tuple[int, Lattice]]]
-    driven: Sequence[tuple[str, Constants, tuple[int, int]]]
+    driven: Sequence[tuple[str, Constants, tuple[int, int, int]]]
     counted: Sequence[tuple[str, Constants, tuple[int, int, int]]]
     distinguished: Sequence[tuple[str, Constants, None]]
     reductions: Mapping[str, int]
@@ -95,7 +96,7 @@ class Classes:
     _old_heads: _ByPredicate[int] = field(init=False)
     _arranged: _ByPredicate[int] = field(init=False)
     _lattices: _ByPredicate[tuple[int, Lattice]] = field(init=False)
-    _driven: _ByPredicate[tuple[int, int]] = field(init=False)
+    _driven: _ByPredicate[tuple[int, int, int]] = field(init=False)
     _counted: _ByPredicate[tuple[int, int, int]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -204,8 +205,10 @@ class Classes:
             )
         self._satisfied[predicate][len(self.rows)] = satisfied
         driven: dict[int, list[int]] = defaultdict(list)
-        for stratum, plan in applying(self._driven):
+        keys: dict[int, Counter[int]] = defaultdict(Counter)
+        for stratum, plan, key in applying(self._driven):
             driven[stratum].append(plan)
+            keys[stratum].update((key,) if key else ())
         self.rows.append(
             [
                 queries.relations[predicate],
@@ -225,7 +228,9 @@ class Classes:
         self.memberships.extend(members)
         for stratum in range(queries.strata):
             plans = driven.get(stratum, ())
-            self.dispatch.extend((len(self.dispatched), len(plans)))
+            # The argument that most plans share their matches by.
+            key = max(keys[stratum], key=keys[stratum].__getitem__, default=0)
+            self.dispatch.extend((len(self.dispatched), len(plans), key))
             self.dispatched.extend(plans)
             counters = [each[1:] for each in applying(self._counted) if each[0] == stratum]
             self.counting.extend((len(self.counted) // 2, len(counters)))

@@ -19,6 +19,7 @@ from streamreasoner.backends.columnar.instructions import (
     Operands,
     check_arities,
     check_size,
+    shared_argument,
 )
 from streamreasoner.backends.columnar.intersections import Intersections, is_cyclic
 from streamreasoner.backends.columnar.kernels.records import layout
@@ -182,6 +183,7 @@ def compile_program(
     first = dict(zip(map(id, rules), starts, strict=False))
     all_plans = [delta for rule in rules for delta in rule.plans]
     fragments = [fragment for each in placed for fragment in fragments_of(*each)]
+    keys = [shared_argument(delta, heads) for rule, _, heads in placed for delta in rule.plans]
     for delta, fragment in zip(all_plans, fragments, strict=True):
         check_size(delta, fragment)
 
@@ -216,8 +218,8 @@ def compile_program(
                 for x in plan.lattices
             ],
             driven=[
-                (d.delta.pattern.predicate, encode(d.delta.pattern), (stratum, index))
-                for index, (stratum, d) in enumerate(plans)
+                (d.delta.pattern.predicate, encode(d.delta.pattern), (stratum, index, key))
+                for index, ((stratum, d), key) in enumerate(zip(plans, keys, strict=False))
             ],
             counted=[
                 (
@@ -280,7 +282,7 @@ def compile_program(
             )
         ),
         layout.WORK: _work(number_of_rules + _number_of_rules(change.before)),
-        **_plans(fragments, sources, cyclic, intersections, operands),
+        **_plans(fragments, sources, keys, cyclic, intersections, operands),
         layout.SORT_LOOKUPS: np.zeros(max(len(intersections.sorts), 1), np.int64),
     }
     columns[layout.SORTS] = _int32(
@@ -335,6 +337,7 @@ def _number_of_rules(plan: ProgramPlan) -> int:
 def _plans(
     fragments: Sequence[Fragment],
     sources: Sequence[int],
+    keys: Sequence[int],
     cyclic: Sequence[bool],
     intersections: Intersections,
     operands: Operands,
@@ -357,6 +360,10 @@ def _plans(
             *fragment.probe,
             -1 if shortcut is None else operands.add(shortcut),
             _work_row(sources[i]),
+            keys[i],
+            operands.add(fragment.shared_head),
+            operands.add(x for pair in fragment.kept for x in pair),
+            len(fragment.kept),
             int(cyclic[i]),
         ]
         step_rows.extend(

@@ -18,7 +18,7 @@ from streamreasoner.plan.operands import Column, Comparison, Operand, Test, Valu
 from streamreasoner.values.comparison import Operator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from streamreasoner.plan.algebra import Delta, Scan
     from streamreasoner.plan.operands import Computation, Pattern
@@ -112,6 +112,25 @@ class Fragment:
                 return tuple(places.get(code, code) for code in head)
             case _:
                 return None
+
+    @property
+    def shared_head(self) -> tuple[int, ...]:
+        """The head as `layout.PLAN_SHARED_HEAD` has it."""
+        places = {slot: position for position, slot in self.start.binds}
+        return tuple(
+            code if code < 0 else places.get(code, layout.MAX_ARITY) for code in self._cells
+        )
+
+    @property
+    def kept(self) -> tuple[tuple[int, int], ...]:
+        """Slots that hold arguments of the head that matches decide, with their positions."""
+        own = {slot for _, slot in self.start.binds}
+        cells = enumerate(self._cells)
+        return tuple((code, position) for position, code in cells if code >= 0 and code not in own)
+
+    @property
+    def _cells(self) -> tuple[int, ...]:
+        return () if self.head is None else self.head[1]
 
 
 @dataclass(slots=True)
@@ -269,6 +288,13 @@ class Operands:
             self.add(x for condition in stage.conditions for x in condition),
             len(stage.conditions),
         ]
+
+
+def shared_argument(plan: DeltaPlan, heads: Sequence[Pattern]) -> int:
+    """`layout.PLAN_SHARED` of a plan in a stratum that derives *heads*."""
+    name = plan.shared_by(heads)
+    arguments = plan.delta.pattern.arguments
+    return 0 if name is None else 1 + arguments.index(Column(name))
 
 
 def check_size(plan: DeltaPlan, fragment: Fragment) -> None:

@@ -42,7 +42,7 @@ def postpone(scalars: NDArray[np.int64], cyclic: AbstractSet[int]) -> None:
     count = scalars[layout.DELTA_COUNT]
     if count >= MANY and int(scalars[layout.STRATUM]) in cyclic:
         at_once = SHARE * count >= scalars[layout.FACT_COUNT]
-        scalars[layout.APPLYING] = layout.LATER
+        scalars[layout.CYCLIC_RULES] = layout.LATER
         scalars[layout.SORTED_CREDIT] = slots.LOW if at_once else 0
         scalars[layout.SORT_PATIENCE] = scalars[layout.FACT_COUNT] // PATIENCE
 

@@ -95,7 +95,7 @@ class Threads:
         if units > 0:
             for scalar in _GROUPS:
                 state.scalars[scalar] = self._scalars[scalar]
-        if status == layout.OK and state.scalars[layout.APPLYING] == layout.LATER:
+        if status == layout.OK and state.scalars[layout.CYCLIC_RULES] == layout.LATER:
             derive.mark_deltas(state.table)
             try:
                 status = self._run([chunk(derive.apply_together, start) for start in starts])

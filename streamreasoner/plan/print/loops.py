@@ -2,7 +2,8 @@
 
 `Δ` is the delta that drives a plan, `for` a join, `times` one that only counts its matches, and
 `if` a step that only removes rows; `old` and `new` tell whether a join sees the transitions before
-or after the current settle step.
+or after the current settle step. `shared by` names the column of the delta on which all that
+follows depends.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ def loops(
         heads: What its stratum derives.
     """
     delta = plan.delta
-    lines = [f"Δ {'not ' if delta.negated else ''}{text.pattern(delta.pattern)}"]
+    name = plan.shared_by(heads)
+    shared = "" if name is None else f", shared by {text.column(name)}"
+    lines = [f"Δ {'not ' if delta.negated else ''}{text.pattern(delta.pattern)}{shared}"]
     lines += [_line(step, bound, text, arrangements, heads) for step, bound in plan.bound_steps]
     lines.append(f"derive {text.pattern(plan.head)}")
     yield from (_INDENT * depth + line for depth, line in enumerate(lines))

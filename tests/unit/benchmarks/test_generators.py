@@ -68,6 +68,7 @@ def test_null_values_begin_where_control_flows():
         lambda seed: generators.uniform(30, 100, seed),
         lambda seed: generators.social(500, 60, seed=seed),
         lambda seed: np.concatenate(generators.points_to("httpd", 0.001, seed)),
+        lambda seed: np.concatenate(generators.pointers(60, seed)),
         lambda seed: np.concatenate(generators.data_flow(10, seed)),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from benchmarks import program_graphs
 
 
-@pytest.mark.parametrize(("name", "size"), [("cspa", 0.0005), ("csda", 8)])
+@pytest.mark.parametrize(("name", "size"), [("cspa", 0.0005), ("csda", 8), ("andersen", 80)])
 def test_traces_are_those_of_a_fresh_evaluation(name, size):
     """After deletions of every size, and after adding back, the whole trace is exact."""
     found = program_graphs.measure(name, size, {1: 20, 10: 5, 100: 2, 1_000_000: 1})

@@ -33,6 +33,33 @@ def plans(text):
     return stratum.plans
 
 
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("e(?y, ?o) :- l(?y, ?x), e(?x, ?p), e(?p, ?o).", ["x", None, "p"]),
+        ("e(?p, ?o) :- s(?y, ?x), e(?y, ?p), e(?x, ?o).", [None, "y", "x"]),
+        ("h(?x, ?w) :- e(?x, ?y), f(?y, ?z), g(?z, ?w), not n(?y).", ["y", None, "z", None]),
+        # A single loop is all there is to share.
+        ("h(?x, ?z) :- e(?x, ?y), e(?y, ?z).", [None, None]),
+        ("h(?x, ?z) :- e(?x, ?y), e(?y, ?z), e(?z, ?y).", [None, None, None]),
+        # Changes of one column that agree on it are the same fact.
+        ("h(?w) :- a(?x), e(?x, ?y), e(?y, ?z), e(?z, ?w).", [None, None, None, "z"]),
+        # What else of the change is read.
+        ("h(?x, ?w) :- e(?x, ?y), f(?y, ?z), g(?z, ?w), ?x != ?w.", [None, None, None]),
+        ("h(?x, ?w) :- e(?x, ?y), f(?y, ?z), g(?z, ?w), ?v = ?z + ?x.", [None, None, "z"]),
+        # Some changes are left out before the first join.
+        ("h(?x, ?w) :- e(?x, ?y), f(?y, ?z), g(?z, ?w), ?x > 1.", [None, None, "z"]),
+        ("h(?x, ?w) :- t(?x, ?x, ?y), f(?y, ?z), g(?z, ?w).", [None, None, "z"]),
+        # A join that only counts.
+        ("h(?x, ?w) :- e(?x, ?y), f(?y, ?z), g(?z, ?w), a(_).", [None, None, None, None]),
+    ],
+)
+def test_a_plan_whose_steps_read_one_column_shares_its_matches(rule, expected):
+    """They are the same for all changes that agree on the column."""
+    (stratum,) = lower(check_text(EX + rule)).strata
+    assert [plan.shared_by(stratum.heads) for plan in stratum.plans] == expected
+
+
 def test_every_atom_drives_a_plan_with_new_before_it_and_old_after_it():
     """Δ(A ⋈ B ⋈ C) = ΔA ⋈ old B ⋈ old C + new A ⋈ ΔB ⋈ old C + new A ⋈ new B ⋈ ΔC."""
     found = [

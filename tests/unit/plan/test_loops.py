@@ -99,7 +99,7 @@ def test_a_join_looks_up_the_columns_of_the_lines_above(text):
 def _read(lines):
     """The tree of the rule that the lines are; computed columns are variables."""
     *body, head = lines
-    parts = [re.sub(r"^(Δ|for|if|let) | in A\d+$", "", line) for line in body]
+    parts = [re.sub(r"^(Δ|for|if|let) | in A\d+$|, shared by \S+$", "", line) for line in body]
     parts = [re.sub(r"^(not |)(old|new) ", r"\1", part) for part in parts]
     text = f"{head.removeprefix('derive ')} :- {', '.join(parts)} ."
     text = text.replace(":=", "=").replace("==", "=").replace("a[0,_]", "some_a")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,7 +53,10 @@ def queries(draw, ids):
         old_heads=[(*each, 2) for each in draw(some)],
         arranged=[(*each, number) for number, each in enumerate(draw(some))],
         lattices=[("f", (), (4, Lattice(Pattern("f", (None, None)), 1, "max")))],
-        driven=[(*each, (at % STRATA, at)) for at, each in enumerate(draw(some))],
+        driven=[
+            (*each, (at % STRATA, at, draw(st.integers(0, 2))))
+            for at, each in enumerate(draw(some))
+        ],
         counted=[(*each, (at % STRATA, at, at - 1)) for at, each in enumerate(draw(some))],
         distinguished=[(*each, None) for each in draw(some)],
         reductions={"e": 3},
@@ -84,12 +89,12 @@ def test_a_class_says_what_all_queries_say_of_its_facts(ids, data):
         assert (row[layout.CLASS_LATTICE] > 0) == (fact[0] == "f")
         assert row[layout.CLASS_REDUCTION] == asked.reductions.get(fact[0], 0)
         assert row[layout.CLASS_HIDDEN] == (fact[0] in asked.hidden)
-        readers = [where for *query, (where, _) in asked.driven if matches(fact, query)]
+        readers = [where for *query, (where, *_) in asked.driven if matches(fact, query)]
         assert row[layout.CLASS_LAST_READER] == max(readers, default=0)
         assert dispatched(classes, number) == {
             stratum: [
                 plan
-                for *query, (where, plan) in asked.driven
+                for *query, (where, plan, _) in asked.driven
                 if where == stratum and matches(fact, query)
             ]
             for stratum in range(STRATA)
@@ -102,6 +107,14 @@ def test_a_class_says_what_all_queries_say_of_its_facts(ids, data):
             ]
             for stratum in range(STRATA)
         }
+        for stratum in range(STRATA):
+            keys = Counter(
+                key
+                for *query, (where, _, key) in asked.driven
+                if key and where == stratum and matches(fact, query)
+            )
+            key = row_of(classes, number, stratum)[layout.DISPATCH_KEY]
+            assert keys[key] == max(keys.values(), default=0)
 
 
 @pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
@@ -175,10 +188,9 @@ def the_one(fact, rows):
 
 def dispatched(classes, number):
     """By stratum, the plans that facts of a class drive."""
-    start = 2 * number * STRATA
-    pairs = [classes.dispatch[start + 2 * at : start + 2 * at + 2] for at in range(STRATA)]
+    rows = [row_of(classes, number, at) for at in range(STRATA)]
     return {
-        at: classes.dispatched[first : first + count] for at, (first, count) in enumerate(pairs)
+        at: classes.dispatched[first : first + count] for at, (first, count, _) in enumerate(rows)
     }
 
 
@@ -190,3 +202,9 @@ def counted(classes, number):
         at: [classes.counted[2 * i : 2 * i + 2] for i in range(first, first + count)]
         for at, (first, count) in enumerate(pairs)
     }
+
+
+def row_of(classes, number, stratum):
+    """What `layout.DISPATCH` has of a class and a stratum."""
+    start = layout.DISPATCH_WIDTH * (number * STRATA + stratum)
+    return classes.dispatch[start : start + layout.DISPATCH_WIDTH]

@@ -131,7 +131,7 @@ class Lockstep:
             assert memory.numbers("transition") == model.state.transitions
             before = memory.firings()
             if spent is not None:
-                memory.scalars[layout.APPLYING] = layout.LATER
+                memory.scalars[layout.CYCLIC_RULES] = layout.LATER
                 memory.scalars[layout.SORTED_CREDIT] = spent
                 memory.scalars[layout.SORT_PATIENCE] = 3
             assert derive.derive(memory.table, memory.values, iteration) == layout.OK
@@ -234,7 +234,9 @@ def test_the_short_path_derives_what_the_interpreter_does(data):
             first, _ = memory.first(row[layout.PLAN_PROBE] - 1, (key,))
             iteration = data.draw(st.integers(0, 3))
             before = memory.numbers("multiplicity")
-            derive.run(memory.table, memory.values, np.int32(number), record.address, 1, iteration)
+            derive.run(
+                memory.table, memory.values, np.int32(number), record.address, 1, iteration, 0
+            )
             derive.finish(memory.table, layout.OK)
             probe.run_probe(
                 memory.table,

@@ -14,6 +14,16 @@ head at the greatest iteration + 1. A step that only counts contributes the size
 
 from __future__ import annotations
 
+from streamreasoner.backends.columnar.kernels.joining.blocks import (
+    FIRST,
+    add_row,
+    emit_rows,
+    is_full,
+    key_of,
+    link_blocks,
+    take_block,
+    unlink_blocks,
+)
 from streamreasoner.backends.columnar.kernels.joining.compute import (
     MATCH,
     NO_MATCH,
@@ -73,7 +83,7 @@ def put_rare_first(table: layout.Int64s) -> None:
 
 
 @kernel
-def apply_deltas(  # noqa: C901 - one loop, so that its state stays in registers
+def apply_deltas(
     table: layout.Int64s, values: layout.Int64s, start: int, stop: int, iteration: int
 ) -> int:
     """Apply deltas one by one and run the plans that their facts drive; returns a status.
@@ -90,47 +100,171 @@ def apply_deltas(  # noqa: C901 - one loop, so that its state stays in registers
     scalars = int64_column(table[layout.SCALARS])
     words = int32_column(table[layout.ARENA])
     deltas = int64_column(table[layout.DELTAS])
-    dispatch = int32_column(table[layout.DISPATCH])
-    dispatched = int32_column(table[layout.DISPATCHED])
-    plans = int32_column(table[layout.PLANS])
-    filled = int64_column(table[layout.FILLED])
-    # Counters of stratum 0 are those of withdrawn rules, which no delta drives.
-    counting = scalars[layout.COUNTER_COUNT] != 0 and scalars[layout.STRATUM] != 0
-    later = scalars[layout.APPLYING] == layout.LATER
+    following = int32_column(table[layout.BLOCK_NEXT])
+    has_blocks = scalars[layout.HAS_BLOCKS] != 0
     start_clock(table)
+    if has_blocks:
+        link_blocks(table, start, stop)
     for i in range(start, stop):
         fact = deltas[i] & LOW
-        header = words[2 * fact]
-        if header & layout.ARRANGED == 0 and arrange(table, fact) != layout.OK:
-            return layout.FULL
-        sign = ((header >> layout.DELTA_SHIFT) & 7) - layout.DELTA_ZERO
-        if counting:
-            count(table, fact, scalars[layout.STRATUM], sign)
-        row = 2 * ((header & layout.CLASS_BITS) * scalars[layout.STRATA] + scalars[layout.STRATUM])
-        for j in range(dispatch[row], dispatch[row] + dispatch[row + 1]):
-            p = dispatched[j] * layout.PLAN_WIDTH
-            if later and plans[p + layout.PLAN_CYCLIC] != 0:
-                continue
-            probed = plans[p + layout.PLAN_PROBE]
-            match = 0
-            if probed != 0:
-                # Most programs have rules without facts for them: no index is read for those.
-                index = filled[probed - 1]
-                if index == 0:
-                    continue
-                key = plans[p + layout.PLAN_PROBE_KEY]
-                term = ~key if key < 0 else words[2 * fact + layout.CELLS + key]
-                match = int32_column(index)[term]
-                if match == 0:
-                    continue
-            if plans[p + layout.PLAN_PROBE_HEAD] < 0:
-                status = run(table, values, dispatched[j], fact, sign, iteration)
-            else:
-                status = run_probe(table, p, fact, match, sign, iteration)
-            if status != layout.OK:
-                return status
-        words[2 * fact] &= ~layout.DELTA_BITS
+        if words[2 * fact] & layout.DELTA_BITS == 0:
+            continue  # applied with an earlier delta of its block
+        shares = False
+        if has_blocks:
+            key = key_of(table, deltas[i])
+            if key >= 0:
+                take_block(table, key)
+                shares = following[i] != 0
+        if shares:
+            status = _apply_block(table, values, i + 1, iteration)
+        else:
+            status = _apply_one(table, values, fact, iteration)
+        if status != layout.OK:
+            if has_blocks:
+                unlink_blocks(table, start, stop)
+            return status
     return layout.OK
+
+
+@inlined
+def _apply_one(table: layout.Int64s, values: layout.Int64s, fact: int, iteration: int) -> int:
+    """Apply a single delta and run the plans that it drives; returns a status."""
+    words = int32_column(table[layout.ARENA])
+    dispatch = int32_column(table[layout.DISPATCH])
+    dispatched = int32_column(table[layout.DISPATCHED])
+    if _show(table, fact) != layout.OK:
+        return layout.FULL
+    row = _dispatch_row(table, fact)
+    first = dispatch[row + layout.DISPATCH_START]
+    status = layout.OK
+    for j in range(first, first + dispatch[row + layout.DISPATCH_COUNT]):
+        if not _is_later(table, dispatched[j]):
+            status = _drive(table, values, dispatched[j], fact, iteration)
+            if status != layout.OK:
+                break
+    words[2 * fact] &= ~(layout.DELTA_BITS | layout.APPLYING)
+    return status
+
+
+@kernel
+def _apply_block(table: layout.Int64s, values: layout.Int64s, block: int, iteration: int) -> int:
+    """Apply the deltas of a block, from the one with this number + 1; returns a status."""
+    scalars = int64_column(table[layout.SCALARS])
+    words = int32_column(table[layout.ARENA])
+    deltas = int64_column(table[layout.DELTAS])
+    following = int32_column(table[layout.BLOCK_NEXT])
+    dispatch = int32_column(table[layout.DISPATCH])
+    dispatched = int32_column(table[layout.DISPATCHED])
+    number = block
+    status = layout.OK
+    while number != 0 and status == layout.OK:
+        status = _show(table, deltas[number - 1] & LOW)
+        number = following[number - 1]
+    row = _dispatch_row(table, deltas[block - 1] & LOW)
+    first = dispatch[row + layout.DISPATCH_START]
+    key = dispatch[row + layout.DISPATCH_KEY]
+    scalars[layout.BLOCK] = block
+    for j in range(first, first + dispatch[row + layout.DISPATCH_COUNT]):
+        if status != layout.OK:
+            break
+        if not _is_later(table, dispatched[j]):
+            status = _drive_block(table, values, dispatched[j], block, key, iteration)
+    scalars[layout.BLOCK] = 0
+    while block != 0:
+        fact = deltas[block - 1] & LOW
+        # After a failure, those that were not shown stay as they are.
+        if words[2 * fact] & layout.APPLYING != 0:
+            words[2 * fact] &= ~(layout.DELTA_BITS | layout.APPLYING)
+        block = following[block - 1]
+    return status
+
+
+@inlined
+def _show(table: layout.Int64s, fact: int) -> int:
+    """Let plans see the new state of a fact that is about to be applied; returns a status."""
+    scalars = int64_column(table[layout.SCALARS])
+    words = int32_column(table[layout.ARENA])
+    if words[2 * fact] & layout.ARRANGED == 0 and arrange(table, fact) != layout.OK:
+        return layout.FULL
+    # Counters of stratum 0 are those of withdrawn rules, which no delta drives.
+    if scalars[layout.COUNTER_COUNT] != 0 and scalars[layout.STRATUM] != 0:
+        change = ((words[2 * fact] >> layout.DELTA_SHIFT) & 7) - layout.DELTA_ZERO
+        count(table, fact, scalars[layout.STRATUM], change)
+    words[2 * fact] |= layout.APPLYING
+    return layout.OK
+
+
+@inlined
+def _is_later(table: layout.Int64s, plan: int) -> bool:
+    """Whether a plan is of a cyclic rule, and those are applied later."""
+    if int64_column(table[layout.SCALARS])[layout.CYCLIC_RULES] != layout.LATER:
+        return False
+    row = plan * layout.PLAN_WIDTH + layout.PLAN_CYCLIC
+    return bool(int32_column(table[layout.PLANS])[row] != 0)
+
+
+@inlined
+def _drive_block(
+    table: layout.Int64s, values: layout.Int64s, plan: int, block: int, key: int, iteration: int
+) -> int:
+    """Run a plan for the deltas of a block, once if it shares matches; returns a status."""
+    scalars = int64_column(table[layout.SCALARS])
+    deltas = int64_column(table[layout.DELTAS])
+    following = int32_column(table[layout.BLOCK_NEXT])
+    p = plan * layout.PLAN_WIDTH
+    if int32_column(table[layout.PLANS])[p + layout.PLAN_SHARED] == key:
+        leader = deltas[block - 1] & LOW
+        if _probed(table, p, leader) == 0:
+            return layout.OK
+        scalars[layout.SHARED] += 1
+        return run(table, values, plan, leader, 1, iteration, block)
+    number = block
+    while number != 0:
+        status = _drive(table, values, plan, deltas[number - 1] & LOW, iteration)
+        if status != layout.OK:
+            return status
+        number = following[number - 1]
+    return layout.OK
+
+
+@inlined
+def _dispatch_row(table: layout.Int64s, fact: int) -> int:
+    """Offset of the row of a fact's class and of the present stratum."""
+    scalars = int64_column(table[layout.SCALARS])
+    kind = int32_column(table[layout.ARENA])[2 * fact] & layout.CLASS_BITS
+    return layout.DISPATCH_WIDTH * (kind * scalars[layout.STRATA] + scalars[layout.STRATUM])
+
+
+@inlined
+def _drive(
+    table: layout.Int64s, values: layout.Int64s, plan: int, fact: int, iteration: int
+) -> int:
+    """Run a plan for a fact that is being applied; returns a status."""
+    p = plan * layout.PLAN_WIDTH
+    match = _probed(table, p, fact)
+    if match == 0:
+        return layout.OK
+    header = int32_column(table[layout.ARENA])[2 * fact]
+    sign = ((header >> layout.DELTA_SHIFT) & 7) - layout.DELTA_ZERO
+    if int32_column(table[layout.PLANS])[p + layout.PLAN_PROBE_HEAD] < 0:
+        return run(table, values, plan, fact, sign, iteration, 0)
+    return run_probe(table, p, fact, match, sign, iteration)
+
+
+@inlined
+def _probed(table: layout.Int64s, p: int, fact: int) -> int:
+    """The first match in the index that a plan probes first, or 0; NOTHING if it probes none."""
+    plans = int32_column(table[layout.PLANS])
+    probed = plans[p + layout.PLAN_PROBE]
+    if probed == 0:
+        return layout.NOTHING
+    # Most programs have rules without facts for them: no index is read for those.
+    index = int64_column(table[layout.FILLED])[probed - 1]
+    if index == 0:
+        return 0
+    key = plans[p + layout.PLAN_PROBE_KEY]
+    words = int32_column(table[layout.ARENA])
+    return int32_column(index)[~key if key < 0 else words[2 * fact + layout.CELLS + key]]
 
 
 @kernel
@@ -140,7 +274,7 @@ def derive(table: layout.Int64s, values: layout.Int64s, iteration: int) -> int:
     scalars = int64_column(table[layout.SCALARS])
     count = scalars[layout.DELTA_COUNT]
     status = apply_deltas(table, values, 0, count, iteration)
-    if status == layout.OK and scalars[layout.APPLYING] == layout.LATER:
+    if status == layout.OK and scalars[layout.CYCLIC_RULES] == layout.LATER:
         mark_deltas(table)
         status = apply_together(table, values, 0, count, iteration)
     return finish(table, status)
@@ -155,7 +289,7 @@ def mark_deltas(table: layout.Int64s) -> None:
     for i in range(scalars[layout.DELTA_COUNT]):
         change = deltas[i] >> layout.DELTA_CHANGE_SHIFT
         words[2 * (deltas[i] & LOW)] |= change << layout.DELTA_SHIFT
-    scalars[layout.APPLYING] = layout.TOGETHER
+    scalars[layout.CYCLIC_RULES] = layout.TOGETHER
 
 
 @kernel
@@ -166,7 +300,6 @@ def apply_together(
 
     Takes the arguments of `apply_deltas`.
     """
-    scalars = int64_column(table[layout.SCALARS])
     words = int32_column(table[layout.ARENA])
     deltas = int64_column(table[layout.DELTAS])
     dispatch = int32_column(table[layout.DISPATCH])
@@ -177,10 +310,11 @@ def apply_together(
         fact = deltas[i] & LOW
         header = words[2 * fact]
         sign = ((header >> layout.DELTA_SHIFT) & 7) - layout.DELTA_ZERO
-        row = 2 * ((header & layout.CLASS_BITS) * scalars[layout.STRATA] + scalars[layout.STRATUM])
-        for j in range(dispatch[row], dispatch[row] + dispatch[row + 1]):
+        row = _dispatch_row(table, fact)
+        first = dispatch[row + layout.DISPATCH_START]
+        for j in range(first, first + dispatch[row + layout.DISPATCH_COUNT]):
             if plans[dispatched[j] * layout.PLAN_WIDTH + layout.PLAN_CYCLIC] != 0:
-                status = run(table, values, dispatched[j], fact, sign, iteration)
+                status = run(table, values, dispatched[j], fact, sign, iteration, 0)
                 if status != layout.OK:
                     return status
     return layout.OK
@@ -190,13 +324,13 @@ def apply_together(
 def finish(table: layout.Int64s, status: int) -> int:
     """Flush pending additions and clear the deltas; a rollback still needs those of a failure."""
     scalars = int64_column(table[layout.SCALARS])
-    if scalars[layout.APPLYING] == layout.TOGETHER:
+    if scalars[layout.CYCLIC_RULES] == layout.TOGETHER:
         forget_sorted(table)
         words = int32_column(table[layout.ARENA])
         deltas = int64_column(table[layout.DELTAS])
         for i in range(scalars[layout.DELTA_COUNT]):
             words[2 * (deltas[i] & LOW)] &= ~layout.DELTA_BITS
-    scalars[layout.APPLYING] = layout.ONE_BY_ONE
+    scalars[layout.CYCLIC_RULES] = layout.ONE_BY_ONE
     if status == layout.OK:
         status = flush(table)
     if status == layout.OK:
@@ -205,10 +339,26 @@ def finish(table: layout.Int64s, status: int) -> int:
 
 
 @kernel
-def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in registers
-    table: layout.Int64s, values: layout.Int64s, plan: int, fact: int, sign: int, iteration: int
+def run(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one loop, so that its state stays in registers
+    table: layout.Int64s,
+    values: layout.Int64s,
+    plan: int,
+    fact: int,
+    sign: int,
+    iteration: int,
+    block: int,
 ) -> int:
-    """Derive through one plan from one fact's change of a transition; returns a status."""
+    """Derive through one plan from one fact's change of a transition; returns a status.
+
+    Args:
+        table: The addresses.
+        values: Values of terms.
+        plan: Number of the plan.
+        fact: The fact that drives the plan.
+        sign: Sign of the change.
+        iteration: Iteration of the change.
+        block: If a block shares the matches, the number + 1 of its first delta, else 0.
+    """
     words = int32_column(table[layout.ARENA])
     units = int64_column(table[layout.ARENA])
     classes = int32_column(table[layout.CLASSES])
@@ -219,7 +369,7 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in 
     scalars = int64_column(table[layout.SCALARS])
     stratum = scalars[layout.STRATUM]
     field = scalars[layout.STRATUM_FIELD]
-    together = scalars[layout.APPLYING] == layout.TOGETHER
+    together = scalars[layout.CYCLIC_RULES] == layout.TOGETHER
     p = plan * layout.PLAN_WIDTH
     bound = _bind(
         table,
@@ -247,6 +397,7 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in 
     depth = 0
     visits = 1
     firings = 0
+    end = FIRST
     _open(table, first, 0, fact, together)
     while depth >= 0:
         visits += 1
@@ -263,7 +414,8 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in 
         row = (header & layout.CLASS_BITS) * layout.CLASS_WIDTH
         change = (header >> layout.DELTA_SHIFT) & 7
         if change != 0:
-            pending = steps[s + layout.STEP_OLD] != 0 or (not together and match != fact)
+            is_new = together or header & layout.APPLYING != 0
+            pending = not is_new or steps[s + layout.STEP_OLD] != 0
             change = change - layout.DELTA_ZERO if pending else 0
         when = 0
         fresh = entry == _FRESH
@@ -316,7 +468,14 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in 
         if counts and abs(product) > layout.MAX_MULTIPLICITY // transition:
             return layout.OVERFLOW
         product *= transition
-        if depth == last:
+        if depth == last and block != 0:
+            end = add_row(table, p, when + 1, product, end)
+            if is_full(table, p, end):
+                status = emit_rows(table, p, block, end)
+                if status != layout.OK:
+                    return status
+                end = FIRST
+        elif depth == last:
             firings += abs(product)
             status = _emit(table, p, when + 1, product)
             if status != layout.OK:
@@ -327,7 +486,7 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop, so that its state stays in 
             products[layout.PRODUCT_AT + depth] = product
             _open(table, first, depth, fact, together)
     account(table, p, visits, firings)
-    return layout.OK
+    return emit_rows(table, p, block, end) if end != FIRST else layout.OK
 
 
 @inlined

@@ -49,7 +49,7 @@ def run_probe(
         prefetch(table[layout.ARENA] + 8 * following)
         change = (header >> layout.DELTA_SHIFT) & 7
         if change != 0:
-            pending = match != fact or old != 0
+            pending = header & layout.APPLYING == 0 or old != 0
             change = change - layout.DELTA_ZERO if pending else 0
         if classes[(header & layout.CLASS_BITS) * layout.CLASS_WIDTH + field] == stratum:
             entry = match + 1

@@ -38,22 +38,39 @@ def size(table: layout.Int64s, counter: int, key: int, fact: int, old: bool) -> 
         counter: The counter.
         key: Its key; 0 if there is only one group.
         fact: The fact that drives the plan, whose delta has been counted already.
-        old: Whether the group is read without this delta.
+        old: Whether the group is read without this delta, and those of its block.
     """
-    words = int32_column(table[layout.ARENA])
     members: int = int32_column(int64_column(table[layout.COUNTERS])[counter])[key]
-    change = (words[2 * fact] >> layout.DELTA_SHIFT) & 7
-    if not old or change == 0:
+    if not old:
         return members
+    number = int64_column(table[layout.SCALARS])[layout.BLOCK]
+    if number == 0:
+        return members - _part(table, counter, key, fact)
+    deltas = int64_column(table[layout.DELTAS])
+    following = int32_column(table[layout.BLOCK_NEXT])
+    while number != 0:
+        members -= _part(table, counter, key, deltas[number - 1] & LOW)
+        number = following[number - 1]
+    return members
+
+
+@inlined
+def _part(table: layout.Int64s, counter: int, key: int, fact: int) -> int:
+    """What the delta of a fact has added to the size of a group."""
+    words = int32_column(table[layout.ARENA])
+    change = (words[2 * fact] >> layout.DELTA_SHIFT) & 7
+    if change == 0:
+        return 0
     scalars = int64_column(table[layout.SCALARS])
     counting = int32_column(table[layout.COUNTING])
     counted = int32_column(table[layout.COUNTED])
     kind = words[2 * fact] & layout.CLASS_BITS
     row = 2 * (kind * scalars[layout.STRATA] + scalars[layout.STRATUM])
+    part = 0
     for i in range(counting[row], counting[row] + counting[row + 1]):
         if counted[2 * i] == counter and _key(words, fact, counted[2 * i + 1]) == key:
-            members -= change - layout.DELTA_ZERO
-    return members
+            part += change - layout.DELTA_ZERO
+    return part
 
 
 @kernel

@@ -50,7 +50,7 @@ MEMBERSHIPS = 17  # int32: arrangements of a class, in the order of a record's l
 ARRANGEMENTS = 18  # int32 rows of ARRANGEMENT_WIDTH by grouping
 TRIE_NODES = 19  # int32 by node: (position or -1, default child or class)
 TRIE_SLOTS = 20  # int64 pairs: node << 32 | constant, child
-DISPATCH = 21  # int32 by class and stratum: (start, length) in DISPATCHED
+DISPATCH = 21  # int32 rows of DISPATCH_WIDTH by class and stratum
 DISPATCHED = 22  # int32: plans
 PLANS = 23  # int32 rows of PLAN_WIDTH
 STEPS = 24  # int32 rows of STEP_WIDTH
@@ -76,7 +76,10 @@ SORTED_GROUPS = 43  # int64 rows of SORTED_WIDTH; row 0 is none
 SORTED_ROWS = 44  # int64 by sort: address of an int32 array by id, the row of its group, or 0
 SORTS = 45  # int32 rows of SORT_WIDTH
 SORT_LOOKUPS = 46  # int64 by sort without an arrangement: lookups so far, or SORTED_WHOLLY
-ADDRESSES = 47
+BLOCK_HEADS = 47  # int32 by id: number + 1 of the first delta of a block, or 0
+BLOCK_NEXT = 48  # int32 by delta: number + 1 of the next one of its block, or 0
+BLOCK_ROWS = 49  # int32: its length, and the matches that a block shares, see `blocks`
+ADDRESSES = 50
 
 # Mask, buffer and count of a table are consecutive: `slots.insert` relies on it.
 # Scalars -----------------------------------------------------------------------------------------
@@ -112,7 +115,7 @@ EPOCH = 28  # number of the epoch in this process
 CONVERTING = 29  # 1 in an epoch that adds lattices, where facts besides winners are still present
 LISTED = 30  # journaled facts that are in the lists by class
 COUNTER_COUNT = 31
-APPLYING = 32  # how the deltas of cyclic rules are applied: ONE_BY_ONE, LATER or TOGETHER
+CYCLIC_RULES = 32  # how the deltas of cyclic rules are applied: ONE_BY_ONE, LATER or TOGETHER
 SORTED_TOP = 33  # first free item of SORTED
 SORTED_CAPACITY = 34
 SORTED_GROUP_COUNT = 35  # rows of SORTED_GROUPS
@@ -121,7 +124,10 @@ SORTED_CREDIT = 37  # a group of as many facts is sorted at once, a longer one i
 SORT_PATIENCE = 38  # lookups after which all groups of a sort without an arrangement are sorted
 SORT_COUNT = 39
 INTERSECTED = 40  # matches found by intersecting, since the start
-SCALAR_COUNT = 41
+HAS_BLOCKS = 41  # 1 if deltas of some class form blocks in this stratum
+SHARED = 42  # times that a block has shared the matches of a plan
+BLOCK = 43  # number + 1 of the first delta of the block that is applied, or 0
+SCALAR_COUNT = 44
 
 # Records -----------------------------------------------------------------------------------------
 NOTHING = 1  # an empty record: stands in for a fact that must be absent, and is
@@ -136,6 +142,7 @@ FRESH = 1 << 19  # created in this epoch
 DELTA_SHIFT = 20  # three bits: 0 = none, else the change of the transition + 3
 DELTA_BITS = 7 << DELTA_SHIFT
 DELTA_ZERO = 3
+APPLYING = 1 << 23  # the plans that its delta drives are running
 
 DELTA_CHANGE_SHIFT = 48  # of the change in DELTAS; the class is below it
 
@@ -239,8 +246,16 @@ PLAN_HEAD_RELATION, PLAN_HEAD, PLAN_HEAD_COUNT, PLAN_SIGN = range(8, 12)
 # otherwise an argument position of the driving fact or, from MAX_ARITY on, of the match.
 PLAN_PROBE, PLAN_PROBE_KEY, PLAN_PROBE_HEAD = range(12, 15)
 PLAN_WORK = 15  # place of its rule in WORK
-PLAN_CYCLIC = 16  # 1 if a step of a plan of its rule can intersect
-PLAN_WIDTH = 17
+# For a plan whose steps read a single argument of the driving fact: that argument + 1 (else 0), the
+# head (~id, an argument, or MAX_ARITY where a match decides) and (slot, position) of the latter.
+PLAN_SHARED, PLAN_SHARED_HEAD, PLAN_KEPT, PLAN_KEPT_COUNT = range(16, 20)
+PLAN_CYCLIC = 20  # 1 if a step of a plan of its rule can intersect
+PLAN_WIDTH = 21
+
+# By class and stratum: the plans that its facts drive, and the argument + 1 on which the facts of a
+# block agree, or 0.
+DISPATCH_START, DISPATCH_COUNT, DISPATCH_KEY = range(3)
+DISPATCH_WIDTH = 3
 
 STEP_BINDS, STEP_BIND_COUNT, STEP_CHECKS, STEP_CHECK_COUNT = range(4)
 STEP_CONDITIONS, STEP_CONDITION_COUNT, STEP_KEY, STEP_KEY_COUNT = range(4, 8)

@@ -29,12 +29,15 @@ def enter(table: layout.Int64s, stratum: int) -> None:
     following = int32_column(table[layout.JOURNAL_NEXT])
     ends = int32_column(table[layout.CLASS_JOURNALED])
     scalars[layout.STRATUM] = stratum
+    scalars[layout.HAS_BLOCKS] = 0
     forget_touched(table)
     if stratum == 0:
         return
     _list_by_class(table)
     for kind in range(scalars[layout.CLASS_COUNT]):
-        read = dispatch[2 * (kind * scalars[layout.STRATA] + stratum) + 1] != 0
+        row = layout.DISPATCH_WIDTH * (kind * scalars[layout.STRATA] + stratum)
+        read = dispatch[row + layout.DISPATCH_COUNT] != 0
+        scalars[layout.HAS_BLOCKS] |= dispatch[row + layout.DISPATCH_KEY] != 0
         if not read or classes[kind * layout.CLASS_WIDTH + layout.CLASS_STRATUM] >= stratum:
             continue
         number = ends[2 * kind]
@@ -175,5 +178,5 @@ def clear_deltas(table: layout.Int64s) -> None:
     words = int32_column(table[layout.ARENA])
     deltas = int64_column(table[layout.DELTAS])
     for i in range(scalars[layout.DELTA_COUNT]):
-        words[2 * (deltas[i] & LOW)] &= ~layout.DELTA_BITS
+        words[2 * (deltas[i] & LOW)] &= ~(layout.DELTA_BITS | layout.APPLYING)
     scalars[layout.DELTA_COUNT] = 0
