@@ -13,7 +13,7 @@ from model import ModelBackend
 from unit.backends.columnar.memory import DENSE, FEW, SPARSE, Memory
 
 from streamreasoner.backends.columnar.kernels.epoch import journal
-from streamreasoner.backends.columnar.kernels.joining import compute, derive, probe
+from streamreasoner.backends.columnar.kernels.joining import compute, derive, interpret, probe
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.settling import settle
@@ -234,7 +234,7 @@ def test_the_short_path_derives_what_the_interpreter_does(data):
             first, _ = memory.first(row[layout.PLAN_PROBE] - 1, (key,))
             iteration = data.draw(st.integers(0, 3))
             before = memory.numbers("multiplicity")
-            derive.run(
+            interpret.run(
                 memory.table, memory.values, np.int32(number), record.address, 1, iteration, 0
             )
             derive.finish(memory.table, layout.OK)

@@ -7,7 +7,7 @@ from their old groups, relocate them, attach them to their new groups.
 
 from __future__ import annotations
 
-from streamreasoner.backends.columnar.kernels.joining.derive import run
+from streamreasoner.backends.columnar.kernels.joining.interpret import run
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import (
     arrange,

@@ -1,4 +1,4 @@
-"""Fast path of `derive.run` for plans of one probe. Invariant: it derives what `run` would.
+"""Fast path of `interpret.run` for plans of one probe. Invariant: it derives what `run` would.
 
 Most rules join a delta with a single arrangement and have no conditions. Their heads are built from
 the two facts directly, without slots.
