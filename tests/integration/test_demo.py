@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from http.client import OK
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,12 @@ def run(*arguments):
     assert result.exit_code == 0, result.output
 
 
+def facts(port):
+    """The answers that the server has; None while its copy does not know of the query."""
+    answer = ask(port, "/facts", predicate="guests")
+    return answer.json["facts"] if answer.status == OK else None
+
+
 def take_part(configuration, port, directory):
     """A guest asks continuously, sends a fact whose consequence answers, and retracts it.
 
@@ -71,7 +78,7 @@ def take_part(configuration, port, directory):
     run("rules", "add", question, "--wait", "--timeout", DEADLINE_SECONDS, *common)
     for diff, present in ((1, [["<urn:me>"]]), (-1, [])):
         run("produce", fact, "--diff", diff, *common)
-        eventually(lambda: ask(port, "/facts", predicate="guests").json["facts"], present)
+        eventually(lambda: facts(port), present)
     kafka = load(configuration, {}).kafka
     published = map(change, read_all(kafka, kafka.output_topic))
     return [(each.fact, each.diff) for each in published if each.predicate == "guests"]
@@ -110,8 +117,10 @@ def test_an_interrupted_stream_is_compared(tmp_path):
         if found := guests.match(line):
             configuration = Path(found[1])
         if retraction.match(line):
-            answers = take_part(configuration, port, tmp_path)
-            process.terminate()
+            try:
+                answers = take_part(configuration, port, tmp_path)
+            finally:
+                process.terminate()
             break
     out, err = process.communicate(timeout=900)
 

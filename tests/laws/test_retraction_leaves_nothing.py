@@ -13,7 +13,7 @@ from strategies import scenarios
 def test_retracting_everything_leaves_the_program_alone(scenario, random):
     """Retracting every update, in any order, leaves only consequences of stated facts.
 
-    Without stated facts the state is empty.
+    Without stated facts, and without a schema that decides an order, the state is empty.
     """
     driver = Driver(scenario.checked)
     updates = [update for epoch in scenario.epochs for update in epoch]
@@ -25,7 +25,7 @@ def test_retracting_everything_leaves_the_program_alone(scenario, random):
     statistics = driver.reasoner.engine.statistics()
 
     assert driver.trace() == evaluate(scenario.checked, {})
-    if not scenario.checked.facts:
+    if not scenario.checked.facts and not any(scenario.checked.guarded):
         assert (statistics.facts, statistics.trace_rows, statistics.present) == (0, 0, 0)
 
 
