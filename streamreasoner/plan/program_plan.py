@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from streamreasoner.lang.ast import GIVEN, TRIPLE
+from streamreasoner.lang.ast import GIVEN
 from streamreasoner.plan import algebra
 from streamreasoner.plan.counted import counted
 from streamreasoner.plan.operands import Column, Comparison, Pattern, Test
@@ -62,8 +62,8 @@ class DeltaPlan:
         """The only column of the delta that its steps read, if they walk more than one group.
 
         All changes that agree on it have the same matches. None where changes are tested before the
-        first join, by a condition or because a column is at two positions, where a join only
-        counts, and of triples: the rules of ontologies find short groups, and blocks cost more.
+        first join, by a condition or because a column is at two positions, and where a join only
+        counts.
 
         Args:
             heads: The patterns of the facts that its stratum derives.
@@ -73,7 +73,7 @@ class DeltaPlan:
             isinstance(step, algebra.Join) and counted(step.scan.pattern, bound, heads)
             for step, bound in self.bound_steps
         )
-        if len(self.arrangements) <= 1 or counts or pattern.predicate == TRIPLE:
+        if len(self.arrangements) <= 1 or counts:
             return None
         own = frozenset(pattern.columns)
         read = {name for step in steps for name in own & _read(step)}
