@@ -1,6 +1,6 @@
 """Compare the running state with an evaluation from scratch.
 
-Invariant: the two evaluations share only the program and the input, whoever sent it.
+Invariant: the two evaluations share only the program and the input, which others may add to.
 """
 
 from __future__ import annotations

@@ -190,9 +190,9 @@ def compile_program(
     used.update(plan.keyed)
     intersections = Intersections()
     cyclic = [
-        is_cyclic(fragments[first[id(rule)] :][: len(rule.plans)])
+        each
         for rule in rules
-        for _ in rule.plans
+        for each in [is_cyclic(fragments[first[id(rule)] :][: len(rule.plans)])] * len(rule.plans)
     ]
 
     def encode(pattern: Pattern | Arrangement) -> Constants:

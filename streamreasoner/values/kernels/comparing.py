@@ -24,6 +24,7 @@ from streamreasoner.native.addresses import (
 from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.rdf.kernels.grammar import BACKSLASH, GREATER, QUOTE
 from streamreasoner.rdf.kernels.hash_table import ARENA, STARTS
+from streamreasoner.values.kernels import value_kinds
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,12 +47,6 @@ SMALL_LIMIT = 1 << 20
 
 INCOMPARABLE = 2
 
-_NONE = 0
-_EXACT = 1
-_DOUBLE = 2
-_STRING = 3
-INTEGER = 6
-PENDING = -1
 _N, _R, _T, _B, _F, _U = (ord(letter) for letter in "nrtbfu")
 _UPPER_E, _UPPER_F = ord("E"), ord("F")
 _BEFORE_A = ord("A") - 10
@@ -74,11 +69,14 @@ def compare(values: np.ndarray, left: int, right: int) -> int:
         return 0
     kind = comparable(values, left)
     other = comparable(values, right)
-    if kind == _STRING and other == _STRING:
+    if kind == value_kinds.STRING and other == value_kinds.STRING:
         return compare_strings(values, left, right)
-    if kind == other and kind not in (_NONE, _DOUBLE):
+    if kind == other and kind not in (value_kinds.NONE, value_kinds.DOUBLE):
         return compare_exact(values, left, right)
-    if kind in (_EXACT, _DOUBLE) and other in (_EXACT, _DOUBLE):
+    if kind in (value_kinds.EXACT, value_kinds.DOUBLE) and other in (
+        value_kinds.EXACT,
+        value_kinds.DOUBLE,
+    ):
         doubles = float64_column(values[DOUBLE])
         if doubles[left] < doubles[right]:
             return -1
@@ -92,7 +90,7 @@ def compare(values: np.ndarray, left: int, right: int) -> int:
 def comparable(values: np.ndarray, term: int) -> int:
     """Kind of a term, where integers count as exact numbers."""
     kind = signed(int8_column(values[KIND])[term])
-    return _EXACT if kind == INTEGER else kind
+    return value_kinds.EXACT if kind == value_kinds.INTEGER else kind
 
 
 @kernel
@@ -172,13 +170,13 @@ def classify(header: np.ndarray, kinds: np.ndarray, start: int, stop: int) -> in
     starts = int64_column(header[STARTS])
     pending = 0
     for term in range(start, stop):
-        kind = _NONE
+        kind = value_kinds.NONE
         if load_byte(header[ARENA] + starts[term]) == QUOTE:
             last = load_byte(header[ARENA] + starts[term + 1] - 1)
             if last == QUOTE:
-                kind = _STRING
+                kind = value_kinds.STRING
             elif last == GREATER:
-                kind = PENDING
+                kind = value_kinds.PENDING
                 pending += 1
         kinds[term] = kind
     return pending

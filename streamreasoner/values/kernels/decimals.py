@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING
 
 from streamreasoner.native.addresses import double_of_bits, int8_column
 from streamreasoner.native.compile import inlined, kernel
+from streamreasoner.values.kernels import value_kinds
 from streamreasoner.values.kernels.comparing import DECIMAL_TEXT
 from streamreasoner.values.kernels.interning import intern, write_digits
 
 if TYPE_CHECKING:
     import numpy as np
 
-UNITS = 10**18
+FRACTION_DIGITS = 18
+UNITS = 10**FRACTION_DIGITS
 """Units of a fraction."""
-LEAST = -(2**63)
 PREFIX_ROOM = 48
 """Bytes of the text buffer before the suffix: a quote, a sign and 38 characters fit."""
 SUFFIX = b'"^^<http://www.w3.org/2001/XMLSchema#decimal>'
-EXACT = 1
 _QUOTE, _MINUS, _DOT, _ZERO = ord('"'), ord("-"), ord("."), ord("0")
-_FRACTION_DIGITS = 18
 _MANTISSA = 1 << 53  # of a double, with one bit more
 _BIAS = 1023
 _EXPONENT_SHIFT = 52
@@ -36,7 +35,7 @@ def intern_decimal(values: np.ndarray, whole: int, fraction: int) -> int:
     text = int8_column(values[DECIMAL_TEXT])
     position = PREFIX_ROOM
     if rest != 0:
-        digits = _FRACTION_DIGITS
+        digits = FRACTION_DIGITS
         shortened = rest
         while shortened % 10 == 0:
             shortened //= 10
@@ -57,7 +56,15 @@ def intern_decimal(values: np.ndarray, whole: int, fraction: int) -> int:
     double = nearest_double(magnitude, rest)
     length = PREFIX_ROOM + len(SUFFIX) - position
     address = values[DECIMAL_TEXT] + position
-    return intern(values, address, length, EXACT, whole, fraction, -double if whole < 0 else double)
+    return intern(
+        values,
+        address,
+        length,
+        value_kinds.EXACT,
+        whole,
+        fraction,
+        -double if whole < 0 else double,
+    )
 
 
 @inlined

@@ -13,9 +13,16 @@ from typing import TYPE_CHECKING
 from streamreasoner.native.addresses import int8_column, int64_column, multiply_high, signed
 from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.rdf.kernels.hash_table import FULL
-from streamreasoner.values.kernels.comparing import FRACTION, INTEGER, KIND, WHOLE
-from streamreasoner.values.kernels.decimals import EXACT, LEAST, UNITS, intern_decimal, negated
+from streamreasoner.values.kernels import value_kinds
+from streamreasoner.values.kernels.comparing import FRACTION, KIND, WHOLE
+from streamreasoner.values.kernels.decimals import (
+    FRACTION_DIGITS,
+    UNITS,
+    intern_decimal,
+    negated,
+)
 from streamreasoner.values.kernels.integers import intern_integer
+from streamreasoner.values.kernels.interning import LEAST
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +37,6 @@ _HALF_DIGITS = 10**9
 _STEP = 10**3
 _SMALL = 1 << 31
 _DIVISOR_LIMIT = 1 << 59  # ten times a remainder fits into 64 bits
-_FRACTION_DIGITS = 18
 
 
 @kernel
@@ -49,7 +55,9 @@ def calculate(values: np.ndarray, code: int, left: int, right: int) -> int:
     kinds = int8_column(values[KIND])
     wholes = int64_column(values[WHOLE])
     fractions = int64_column(values[FRACTION])
-    integers = signed(kinds[left]) == INTEGER and signed(kinds[right]) == INTEGER
+    integers = (
+        signed(kinds[left]) == value_kinds.INTEGER and signed(kinds[right]) == value_kinds.INTEGER
+    )
     if not integers and not (_is_exact(kinds[left]) and _is_exact(kinds[right])):
         return DELEGATED
     a, b = wholes[left], wholes[right]
@@ -80,7 +88,7 @@ def calculate(values: np.ndarray, code: int, left: int, right: int) -> int:
 
 @inlined
 def _is_exact(kind: int) -> bool:
-    return signed(kind) == EXACT or signed(kind) == INTEGER
+    return signed(kind) == value_kinds.EXACT or signed(kind) == value_kinds.INTEGER
 
 
 @inlined
@@ -134,7 +142,7 @@ def _divide(a: int, c: int, b: int, d: int) -> tuple[bool, int, int]:
     whole, rest = dividend // divisor, dividend % divisor
     fraction = 0
     if rest != 0:
-        for _ in range(_FRACTION_DIGITS):
+        for _ in range(FRACTION_DIGITS):
             rest *= 10
             fraction = 10 * fraction + rest // divisor
             rest %= divisor

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from streamreasoner.native.addresses import int8_column, int64_column, load_byte, signed
 from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.rdf.kernels.grammar import LESS, QUOTE, UNDERSCORE
-from streamreasoner.values.kernels import texts
-from streamreasoner.values.kernels.comparing import INTEGER, KIND, WHOLE, compare
+from streamreasoner.values.kernels import texts, value_kinds
+from streamreasoner.values.kernels.comparing import KIND, WHOLE, compare
 from streamreasoner.values.kernels.exact import ABSOLUTE, DELEGATED, NO_VALUE, calculate
 from streamreasoner.values.kernels.integers import intern_integer, is_integer
 
@@ -36,7 +36,6 @@ NAMES = (
     _IS_DECIMAL, _IS_BOOLEAN, _IS_INSTANT,
 ) = range(ABSOLUTE + 1, len(NAMES))  # fmt: skip
 _COUNT = len(NAMES)
-_EXACT, _DOUBLE, _STRING, _BOOLEAN, _INSTANT = 1, 2, 3, 4, 5  # kinds of values
 _FAR = 1 << 62  # positions that are further from a text than it is long
 _ALL_ARGUMENTS = 3
 
@@ -128,15 +127,15 @@ def _test(values: np.ndarray, code: int, term: int, other: int) -> int:
     if code == _IS_LITERAL:
         return int(byte == QUOTE)
     if code == _IS_STRING:
-        return int(texts.closing_quote(values, term, True) != 0)  # noqa: FBT003 - numba has no keyword-only arguments
+        return int(texts.string_end(values, term) != 0)
     kind = signed(int8_column(values[KIND])[term])
     if code == _IS_NUMBER:
-        return int(kind in (_EXACT, _DOUBLE, INTEGER))
+        return int(kind in (value_kinds.EXACT, value_kinds.DOUBLE, value_kinds.INTEGER))
     if code == _IS_BOOLEAN:
-        return int(kind == _BOOLEAN)
+        return int(kind == value_kinds.BOOLEAN)
     if code == _IS_INSTANT:
-        return int(kind == _INSTANT)
+        return int(kind == value_kinds.INSTANT)
     # Integers and decimals of many digits have the value of a double.
-    if kind == _DOUBLE:
+    if kind == value_kinds.DOUBLE:
         return DELEGATED
-    return int(kind == (INTEGER if code == _IS_INTEGER else _EXACT))
+    return int(kind == (value_kinds.INTEGER if code == _IS_INTEGER else value_kinds.EXACT))

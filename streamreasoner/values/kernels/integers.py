@@ -17,14 +17,13 @@ from streamreasoner.native.addresses import (
 )
 from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.rdf.kernels.hash_table import FULL
+from streamreasoner.values.kernels import value_kinds
 from streamreasoner.values.kernels.comparing import (
     DOUBLE,
     FRACTION,
     HEADER_ARENA,
     HEADER_STARTS,
-    INTEGER,
     KIND,
-    PENDING,
     SMALL,
     SMALL_LIMIT,
     TEXT,
@@ -46,7 +45,7 @@ _SUFFIX_BYTES = len(SUFFIX)
 @inlined
 def is_integer(values: np.ndarray, term: int) -> bool:
     """Whether a term is an integer within int64."""
-    return signed(int8_column(values[KIND])[term]) == INTEGER
+    return signed(int8_column(values[KIND])[term]) == value_kinds.INTEGER
 
 
 @kernel
@@ -63,7 +62,9 @@ def intern_integer(values: np.ndarray, number: int) -> int:
     position -= 1
     text[position] = _QUOTE
     length = PREFIX_ROOM + len(SUFFIX) - position
-    term = intern(values, values[TEXT] + position, length, INTEGER, number, 0, float(number))
+    term = intern(
+        values, values[TEXT] + position, length, value_kinds.INTEGER, number, 0, float(number)
+    )
     if term != FULL and 0 <= number < SMALL_LIMIT:
         small[number] = term + 1
     return term
@@ -82,7 +83,7 @@ def read_integers(values: np.ndarray, start: int, stop: int) -> int:
     starts = int64_column(values[HEADER_STARTS])
     pending = 0
     for term in range(start, stop):
-        if signed(kinds[term]) != PENDING:
+        if signed(kinds[term]) != value_kinds.PENDING:
             continue
         first = values[HEADER_ARENA] + starts[term] + 1
         digits = values[HEADER_ARENA] + starts[term + 1] - _SUFFIX_BYTES
@@ -98,7 +99,7 @@ def read_integers(values: np.ndarray, start: int, stop: int) -> int:
             pending += 1
             continue
         number = -number if negative else number
-        kinds[term] = INTEGER
+        kinds[term] = value_kinds.INTEGER
         int64_column(values[WHOLE])[term] = number
         int64_column(values[FRACTION])[term] = 0
         float64_column(values[DOUBLE])[term] = float(number)

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 _ZERO = ord("0")
-_LEAST = -(2**63)
+LEAST = -(2**63)
+"""The least number of 64 bits, which has no positive."""
 
 
 @kernel
@@ -93,7 +94,7 @@ def write_digits(text: np.ndarray, position: int, remaining: int) -> int:
     """
     while True:
         position -= 1
-        quotient = -((-remaining) // 10) if remaining != _LEAST else -(9223372036854775808 // 10)
+        quotient = -((-remaining) // 10) if remaining != LEAST else -(9223372036854775808 // 10)
         text[position] = _ZERO + (10 * quotient - remaining)
         remaining = quotient
         if remaining == 0:

@@ -22,11 +22,11 @@ from streamreasoner.native.addresses import (
 )
 from streamreasoner.native.compile import kernel
 from streamreasoner.rdf.kernels.grammar import LESS, QUOTE
+from streamreasoner.values.kernels import value_kinds
 from streamreasoner.values.kernels.comparing import (
     DOUBLE,
     HEADER_ARENA,
     HEADER_STARTS,
-    INTEGER,
     KIND,
     WHOLE,
     compare_exact,
@@ -35,13 +35,6 @@ from streamreasoner.values.kernels.comparing import (
 
 if TYPE_CHECKING:
     import numpy as np
-
-# Other kinds of values, as in `valuation.Kind`.
-_EXACT = 1
-_DOUBLE = 2
-_STRING = 3
-_BOOLEAN = 4
-_INSTANT = 5
 
 # Kinds of terms, in their order.
 _BLANK_NODES = 0
@@ -71,7 +64,9 @@ def order(values: np.ndarray, left: int, right: int) -> int:
         return 0
     kinds = int8_column(values[KIND])
     wholes = int64_column(values[WHOLE])
-    integers = signed(kinds[left]) == INTEGER and signed(kinds[right]) == INTEGER
+    integers = (
+        signed(kinds[left]) == value_kinds.INTEGER and signed(kinds[right]) == value_kinds.INTEGER
+    )
     if integers and wholes[left] != wholes[right]:
         return -1 if wholes[left] < wholes[right] else 1
     rank = rank_of(values, left)
@@ -92,13 +87,13 @@ def order(values: np.ndarray, left: int, right: int) -> int:
 def rank_of(values: np.ndarray, term: int) -> int:
     """Rank of the term's kind in the total order."""
     kind = signed(int8_column(values[KIND])[term])
-    if kind in (_EXACT, INTEGER, _DOUBLE):
+    if kind in (value_kinds.EXACT, value_kinds.INTEGER, value_kinds.DOUBLE):
         rank = _NUMBERS
-    elif kind == _STRING:
+    elif kind == value_kinds.STRING:
         rank = _STRINGS
-    elif kind == _BOOLEAN:
+    elif kind == value_kinds.BOOLEAN:
         rank = _BOOLEANS
-    elif kind == _INSTANT:
+    elif kind == value_kinds.INSTANT:
         rank = _INSTANTS
     else:
         first = load_byte(values[HEADER_ARENA] + int64_column(values[HEADER_STARTS])[term])
@@ -114,8 +109,8 @@ def order_numbers(values: np.ndarray, left: int, right: int) -> int:
     if result != 0:
         return result
     kinds = int8_column(values[KIND])
-    left_inexact = signed(kinds[left]) == _DOUBLE
-    right_inexact = signed(kinds[right]) == _DOUBLE
+    left_inexact = signed(kinds[left]) == value_kinds.DOUBLE
+    right_inexact = signed(kinds[right]) == value_kinds.DOUBLE
     if left_inexact != right_inexact:
         return 1 if left_inexact else -1
     return 0 if left_inexact else compare_exact(values, left, right)

@@ -15,6 +15,7 @@ from streamreasoner.native.addresses import copy_bytes, int8_column, int64_colum
 from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.rdf.kernels.grammar import BACKSLASH, DELETE, GREATER, LESS, QUOTE
 from streamreasoner.rdf.kernels.hash_table import equal_bytes
+from streamreasoner.values.kernels import value_kinds
 from streamreasoner.values.kernels.comparing import HEADER_ARENA, HEADER_STARTS
 from streamreasoner.values.kernels.exact import DELEGATED, NO_VALUE
 from streamreasoner.values.kernels.interning import intern, room
@@ -22,7 +23,6 @@ from streamreasoner.values.kernels.interning import intern, room
 if TYPE_CHECKING:
     import numpy as np
 
-_NONE, _STRING = 0, 3  # kinds of values
 _SOUGHT_LIMIT = 1 << 18  # bytes of a text times bytes of a part: Python's search is linear
 _U = ord("u")
 _LOWER_A, _UPPER_A, _LETTERS, _CASE = ord("a"), ord("A"), 26, 32
@@ -42,17 +42,24 @@ def stop_of(values: np.ndarray, term: int) -> int:
 
 
 @kernel
-def closing_quote(values: np.ndarray, term: int, strings: bool) -> int:  # noqa: FBT001 - numba has no keyword-only arguments
-    """Address of the quote behind the lexical form of a literal, or of a string only; 0 if none."""
+def closing_quote(values: np.ndarray, term: int) -> int:
+    """Address of the quote behind the lexical form of a literal; 0 for other terms."""
     if load_byte(start_of(values, term)) != QUOTE:
         return 0
     position = stop_of(values, term) - 1
-    if strings and load_byte(position) == GREATER:
-        return 0
     # Neither language tags nor datatypes contain a quote.
     while load_byte(position) != QUOTE:
         position -= 1
     return position
+
+
+@inlined
+def string_end(values: np.ndarray, term: int) -> int:
+    """Address of the quote behind the characters of a string; 0 for other terms."""
+    # Only literals with a datatype, and IRIs, end so.
+    if load_byte(stop_of(values, term) - 1) == GREATER:
+        return 0
+    return closing_quote(values, term)
 
 
 @kernel
@@ -69,7 +76,7 @@ def width(position: int) -> int:
 @kernel
 def length(values: np.ndarray, text: int) -> int:
     """Number of characters; NO_VALUE if it is no string."""
-    stop = closing_quote(values, text, True)  # noqa: FBT003 - as above
+    stop = string_end(values, text)
     if stop == 0:
         return NO_VALUE
     position, count = start_of(values, text) + 1, 0
@@ -82,8 +89,8 @@ def length(values: np.ndarray, text: int) -> int:
 @kernel
 def starts_with(values: np.ndarray, text: int, part: int) -> int:
     """Whether a text begins with a part, 0 or 1; NO_VALUE if one is no string."""
-    stop = closing_quote(values, text, True)  # noqa: FBT003 - as above
-    end = closing_quote(values, part, True)  # noqa: FBT003 - as above
+    stop = string_end(values, text)
+    end = string_end(values, part)
     if stop == 0 or end == 0:
         return NO_VALUE
     first, sought = start_of(values, text) + 1, start_of(values, part) + 1
@@ -93,8 +100,8 @@ def starts_with(values: np.ndarray, text: int, part: int) -> int:
 @kernel
 def ends_with(values: np.ndarray, text: int, part: int) -> int:
     """The same of its end."""
-    stop = closing_quote(values, text, True)  # noqa: FBT003 - as above
-    end = closing_quote(values, part, True)  # noqa: FBT003 - as above
+    stop = string_end(values, text)
+    end = string_end(values, part)
     if stop == 0 or end == 0:
         return NO_VALUE
     position, sought = start_of(values, text) + 1, start_of(values, part) + 1
@@ -109,8 +116,8 @@ def ends_with(values: np.ndarray, text: int, part: int) -> int:
 @kernel
 def contains(values: np.ndarray, text: int, part: int) -> int:
     """The same of any place; DELEGATED if both are long."""
-    stop = closing_quote(values, text, True)  # noqa: FBT003 - as above
-    end = closing_quote(values, part, True)  # noqa: FBT003 - as above
+    stop = string_end(values, text)
+    end = string_end(values, part)
     if stop == 0 or end == 0:
         return NO_VALUE
     position, sought = start_of(values, text) + 1, start_of(values, part) + 1
@@ -131,7 +138,7 @@ def substring(values: np.ndarray, text: int, begin: int, end: int) -> int:
     Returns:
         The id of the term, NO_VALUE if it is no string, or DELEGATED.
     """
-    stop = closing_quote(values, text, True)  # noqa: FBT003 - as above
+    stop = string_end(values, text)
     if stop == 0:
         return NO_VALUE
     position, place = start_of(values, text) + 1, 0
@@ -158,10 +165,10 @@ def concat(values: np.ndarray, arguments: np.ndarray, number: int) -> int:
         The id of the term, NO_VALUE if one is no string, or DELEGATED.
     """
     size = 1
-    first = closing_quote(values, arguments[0], True)  # noqa: FBT003 - as above
+    first = string_end(values, arguments[0])
     tag = stop_of(values, arguments[0]) - first
     for i in range(number):
-        stop = closing_quote(values, arguments[i], True)  # noqa: FBT003 - as above
+        stop = string_end(values, arguments[i])
         if stop == 0:
             return NO_VALUE
         size += stop - start_of(values, arguments[i]) - 1
@@ -174,7 +181,7 @@ def concat(values: np.ndarray, arguments: np.ndarray, number: int) -> int:
     position = address + 1
     for i in range(number):
         start = start_of(values, arguments[i]) + 1
-        written = closing_quote(values, arguments[i], True) - start  # noqa: FBT003 - as above
+        written = string_end(values, arguments[i]) - start
         copy_bytes(position, start, written)
         position += written
     copy_bytes(position, first, tag)
@@ -182,9 +189,9 @@ def concat(values: np.ndarray, arguments: np.ndarray, number: int) -> int:
 
 
 @kernel
-def cased(values: np.ndarray, text: int, upper: bool) -> int:  # noqa: FBT001 - as above
+def cased(values: np.ndarray, text: int, upper: bool) -> int:  # noqa: FBT001 - numba has no keyword-only arguments
     """The text in upper or lower case; DELEGATED if it has letters beyond ASCII."""
-    stop = closing_quote(values, text, True)  # noqa: FBT003 - as above
+    stop = string_end(values, text)
     if stop == 0:
         return NO_VALUE
     start, size = start_of(values, text), stop_of(values, text) - start_of(values, text)
@@ -208,7 +215,7 @@ def cased(values: np.ndarray, text: int, upper: bool) -> int:  # noqa: FBT001 - 
 @kernel
 def lexical(values: np.ndarray, term: int) -> int:
     """The lexical form of a literal as a string; NO_VALUE for other terms."""
-    stop = closing_quote(values, term, False)  # noqa: FBT003 - as above
+    stop = closing_quote(values, term)
     if stop == 0:
         return NO_VALUE
     if stop == stop_of(values, term) - 1:
@@ -253,4 +260,6 @@ def _quoted(values: np.ndarray, first: int, last: int, quote: int, stop: int) ->
 @inlined
 def _intern(values: np.ndarray, address: int, size: int, tag: int) -> int:
     """Id of a written string; it has a language if more than a quote ends it."""
-    return intern(values, address, size, _STRING if tag == 1 else _NONE, 0, 0, 0.0)
+    return intern(
+        values, address, size, value_kinds.STRING if tag == 1 else value_kinds.NONE, 0, 0, 0.0
+    )

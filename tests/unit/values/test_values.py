@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from streamreasoner.rdf.dictionary import Dictionary
 from streamreasoner.rdf.terms import to_ntriples
-from streamreasoner.values.valuation import ValueKind, value
+from streamreasoner.values.kernels import decimals, value_kinds
+from streamreasoner.values.valuation import FRACTION_DIGITS, UNITS, ValueKind, value
 from streamreasoner.values.value_columns import Values
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -213,3 +214,11 @@ def test_integers_are_interned_as_their_literals():
         assert values.whole[term] == number
         assert values.double[term] == float(number)
     assert len(dictionary) == len(values) == len(set(numbers))
+
+
+def test_kernels_know_the_same_kinds_and_units():
+    """What is compiled into them is what values are made of."""
+    assert {kind.name: getattr(value_kinds, kind.name) for kind in ValueKind} == {
+        kind.name: kind.value for kind in ValueKind
+    }
+    assert (decimals.FRACTION_DIGITS, decimals.UNITS) == (FRACTION_DIGITS, UNITS)

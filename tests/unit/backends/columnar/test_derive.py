@@ -273,7 +273,7 @@ def test_conditions_hold_as_in_python(condition, holds):
             found = compute.check_conditions(
                 memory.table,
                 memory.values,
-                plan[layout.PLAN_CONDITIONS],
-                plan[layout.PLAN_CONDITION_COUNT],
+                plan[layout.STAGE_CONDITIONS],
+                plan[layout.STAGE_CONDITION_COUNT],
             )
             assert found == (compute.MATCH if holds(x, y) else compute.NO_MATCH)

@@ -25,7 +25,7 @@ from streamreasoner.values.builtins import TESTS
 from streamreasoner.values.value_columns import Values
 
 TERMS = 2000
-"""So many that some pairs of them have the same row of the memo."""
+"""Enough that some pairs of them have the same row of the memo."""
 OVERFLOWING = (numeral(2**62), numeral(9))
 CALLED = ("md5", "strbefore", "replace", "matches", "**")
 

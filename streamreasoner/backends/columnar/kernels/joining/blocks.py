@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.records.entry import change_of, class_of
 from streamreasoner.backends.columnar.kernels.records.pending import UNKNOWN, push
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.records.work import account
@@ -65,7 +66,7 @@ def unlink_blocks(table: layout.Int64s, start: int, stop: int) -> None:
 def key_of(table: layout.Int64s, delta: int) -> int:
     """The argument on which the deltas of a block agree, or -1 if those of its class form none."""
     scalars = int64_column(table[layout.SCALARS])
-    row = ((delta >> 32) & layout.CLASS_BITS) * scalars[layout.STRATA] + scalars[layout.STRATUM]
+    row = class_of(delta) * scalars[layout.STRATA] + scalars[layout.STRATUM]
     place = layout.DISPATCH_WIDTH * row + layout.DISPATCH_KEY
     argument = int32_column(table[layout.DISPATCH])[place] - 1
     if argument < 0:
@@ -83,14 +84,14 @@ def take_block(table: layout.Int64s, key: int) -> None:
     heads = int32_column(table[layout.BLOCK_HEADS])
     following = int32_column(table[layout.BLOCK_NEXT])
     first = heads[key]
-    kind = (deltas[first - 1] >> 32) & layout.CLASS_BITS
+    kind = class_of(deltas[first - 1])
     last = first
     size = 1
     rest = last_left = 0
     number = following[first - 1]
     while number != 0 and size < LARGEST:
         after = following[number - 1]
-        if (deltas[number - 1] >> 32) & layout.CLASS_BITS == kind:
+        if class_of(deltas[number - 1]) == kind:
             prefetch(table[layout.ARENA] + 8 * (deltas[number - 1] & LOW))
             following[last - 1] = number
             last = number
@@ -163,7 +164,7 @@ def emit_rows(table: layout.Int64s, p: int, block: int, end: int) -> int:
                 scratch[layout.CELLS_OUT + i] = ~place
             elif place < layout.MAX_ARITY:
                 scratch[layout.CELLS_OUT + i] = words[2 * fact + layout.CELLS + place]
-        change = ((words[2 * fact] >> layout.DELTA_SHIFT) & 7) - layout.DELTA_ZERO
+        change = change_of(words[2 * fact])
         row = FIRST
         while row < end:
             for i in range(count):

@@ -21,7 +21,8 @@ from streamreasoner.backends.columnar.kernels.joining.interpret import run
 from streamreasoner.backends.columnar.kernels.joining.probe import run_probe
 from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import arrange
-from streamreasoner.backends.columnar.kernels.records.counter import count
+from streamreasoner.backends.columnar.kernels.records.counter import count_change
+from streamreasoner.backends.columnar.kernels.records.entry import change_of, class_of
 from streamreasoner.backends.columnar.kernels.records.pending import flush
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.records.sorted_groups import forget_sorted
@@ -46,16 +47,16 @@ def put_rare_first(table: layout.Int64s) -> None:
     if count < _RARE:
         return
     for i in range(count):
-        sizes[(deltas[i] >> 32) & layout.CLASS_BITS] += 1
+        sizes[class_of(deltas[i])] += 1
     rare = 0
     for i in range(count):
         delta = deltas[i]
-        if _RARE * sizes[(delta >> 32) & layout.CLASS_BITS] <= count:
+        if _RARE * sizes[class_of(delta)] <= count:
             deltas[i] = deltas[rare]
             deltas[rare] = delta
             rare += 1
     for i in range(count):
-        sizes[(deltas[i] >> 32) & layout.CLASS_BITS] = 0
+        sizes[class_of(deltas[i])] = 0
 
 
 @kernel
@@ -164,8 +165,7 @@ def _show(table: layout.Int64s, fact: int) -> int:
         return layout.FULL
     # Counters of stratum 0 are those of withdrawn rules, which no delta drives.
     if scalars[layout.COUNTER_COUNT] != 0 and scalars[layout.STRATUM] != 0:
-        change = ((words[2 * fact] >> layout.DELTA_SHIFT) & 7) - layout.DELTA_ZERO
-        count(table, fact, scalars[layout.STRATUM], change)
+        count_change(table, fact, scalars[layout.STRATUM], change_of(words[2 * fact]))
     words[2 * fact] |= layout.APPLYING
     return layout.OK
 
@@ -220,8 +220,7 @@ def _drive(
     match = _probed(table, p, fact)
     if match == 0:
         return layout.OK
-    header = int32_column(table[layout.ARENA])[2 * fact]
-    sign = ((header >> layout.DELTA_SHIFT) & 7) - layout.DELTA_ZERO
+    sign = change_of(int32_column(table[layout.ARENA])[2 * fact])
     if int32_column(table[layout.PLANS])[p + layout.PLAN_PROBE_HEAD] < 0:
         return run(table, values, plan, fact, sign, iteration, 0)
     return run_probe(table, p, fact, match, sign, iteration)
@@ -284,8 +283,7 @@ def apply_together(
     start_clock(table)
     for i in range(start, stop):
         fact = deltas[i] & LOW
-        header = words[2 * fact]
-        sign = ((header >> layout.DELTA_SHIFT) & 7) - layout.DELTA_ZERO
+        sign = change_of(words[2 * fact])
         row = _dispatch_row(table, fact)
         first = dispatch[row + layout.DISPATCH_START]
         for j in range(first, first + dispatch[row + layout.DISPATCH_COUNT]):

@@ -71,17 +71,7 @@ def run(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one loop, so that its state 
     field = scalars[layout.STRATUM_FIELD]
     together = scalars[layout.CYCLIC_RULES] == layout.TOGETHER
     p = plan * layout.PLAN_WIDTH
-    bound = _bind(
-        table,
-        values,
-        fact,
-        plans[p + layout.PLAN_BINDS],
-        plans[p + layout.PLAN_BIND_COUNT],
-        plans[p + layout.PLAN_CHECKS],
-        plans[p + layout.PLAN_CHECK_COUNT],
-        plans[p + layout.PLAN_CONDITIONS],
-        plans[p + layout.PLAN_CONDITION_COUNT],
-    )
+    bound = _bind(table, values, fact, plans, p)
     if bound != MATCH:
         account(table, p, 1, 0)
         return layout.OK if bound == NO_MATCH else layout.FAILED
@@ -120,17 +110,7 @@ def run(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one loop, so that its state 
         when = 0
         fresh = entry == _FRESH
         if fresh:
-            bound = _bind(
-                table,
-                values,
-                match,
-                steps[s + layout.STEP_BINDS],
-                steps[s + layout.STEP_BIND_COUNT],
-                steps[s + layout.STEP_CHECKS],
-                steps[s + layout.STEP_CHECK_COUNT],
-                steps[s + layout.STEP_CONDITIONS],
-                steps[s + layout.STEP_CONDITION_COUNT],
-            )
+            bound = _bind(table, values, match, steps, s)
             if bound != MATCH:
                 if bound == NO_MATCH:
                     _advance(table, first, depth, match, together)
@@ -194,26 +174,28 @@ def _bind(
     table: layout.Int64s,
     values: layout.Int64s,
     fact: int,
-    binds: int,
-    bind_count: int,
-    checks: int,
-    check_count: int,
-    conditions: int,
-    condition_count: int,
+    rows: layout.Int32s,
+    row: int,
 ) -> int:
-    """Bind a fact's arguments to slots; returns MATCH, NO_MATCH or FAILURE of its conditions."""
+    """Bind a fact's arguments to slots; returns MATCH, NO_MATCH or FAILURE of its conditions.
+
+    The row of a plan or of a step, which starts at *row*, says what is done.
+    """
     words = int32_column(table[layout.ARENA])
     operands = int32_column(table[layout.OPERANDS])
     scratch = int32_column(table[layout.SCRATCH])
     base = 2 * fact + layout.CELLS
-    for i in range(binds, binds + 2 * bind_count, 2):
+    start = rows[row + layout.STAGE_BINDS]
+    for i in range(start, start + 2 * rows[row + layout.STAGE_BIND_COUNT], 2):
         scratch[layout.SLOTS + operands[i + 1]] = words[base + operands[i]]
-    for i in range(checks, checks + 2 * check_count, 2):
+    start = rows[row + layout.STAGE_CHECKS]
+    for i in range(start, start + 2 * rows[row + layout.STAGE_CHECK_COUNT], 2):
         if scratch[layout.SLOTS + operands[i + 1]] != words[base + operands[i]]:
             return NO_MATCH
-    if condition_count == 0:
+    count = rows[row + layout.STAGE_CONDITION_COUNT]
+    if count == 0:
         return MATCH
-    return check_conditions(table, values, conditions, condition_count)
+    return check_conditions(table, values, rows[row + layout.STAGE_CONDITIONS], count)
 
 
 @inlined

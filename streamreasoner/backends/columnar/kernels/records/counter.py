@@ -16,7 +16,7 @@ from streamreasoner.native.compile import inlined, kernel
 
 
 @inlined
-def count(table: layout.Int64s, fact: int, stratum: int, change: int) -> None:
+def count_change(table: layout.Int64s, fact: int, stratum: int, change: int) -> None:
     """Add a change of a fact's presence to its counters of a stratum."""
     words = int32_column(table[layout.ARENA])
     counting = int32_column(table[layout.COUNTING])
@@ -91,7 +91,7 @@ def uncount(table: layout.Int64s) -> None:
         if change != 0:
             waiting = words[2 * fact] & layout.DELTA_BITS != 0
             for stratum in range(1, scalars[layout.STRATUM] + (0 if waiting else 1)):
-                count(table, fact, stratum, -change)
+                count_change(table, fact, stratum, -change)
 
 
 @kernel
@@ -104,7 +104,7 @@ def recount(table: layout.Int64s) -> None:
         present = presence(table, fact) if fact != 0 else 0
         if present != 0:
             for stratum in range(scalars[layout.STRATA]):
-                count(table, fact, stratum, present)
+                count_change(table, fact, stratum, present)
 
 
 @inlined

@@ -170,6 +170,18 @@ def add_multiplicity(table: layout.Int64s, fact: int, iteration: int, multiplici
 
 
 @inlined
+def class_of(delta: int) -> int:
+    """The class of the fact of a delta."""
+    return (delta >> 32) & layout.CLASS_BITS
+
+
+@inlined
+def change_of(header: int) -> int:
+    """The change of the transition of a fact with this header, which has a delta."""
+    return ((header >> layout.DELTA_SHIFT) & 7) - layout.DELTA_ZERO
+
+
+@inlined
 def add_delta(table: layout.Int64s, fact: int, change: int) -> None:
     """Record that a fact's transition changed at the iteration being settled."""
     scalars = int64_column(table[layout.SCALARS])

@@ -238,8 +238,11 @@ REDUCTION_WORK = 6  # place of its rule in WORK
 REDUCTION_WIDTH = 7
 FUNCTION_COUNT, FUNCTION_DISTINCT, FUNCTION_SUM, FUNCTION_AVERAGE = range(4)
 
-PLAN_BINDS, PLAN_BIND_COUNT, PLAN_CHECKS, PLAN_CHECK_COUNT = range(4)
-PLAN_CONDITIONS, PLAN_CONDITION_COUNT, PLAN_STEPS, PLAN_STEP_COUNT = range(4, 8)
+# The rows of plans and of steps begin with what is done with a fact.
+STAGE_BINDS, STAGE_BIND_COUNT, STAGE_CHECKS, STAGE_CHECK_COUNT = range(4)
+STAGE_CONDITIONS, STAGE_CONDITION_COUNT = range(4, 6)
+
+PLAN_STEPS, PLAN_STEP_COUNT = range(6, 8)
 PLAN_HEAD_RELATION, PLAN_HEAD, PLAN_HEAD_COUNT, PLAN_SIGN = range(8, 12)
 # For a plan that first probes an index: the arrangement + 1 (else 0) and the key. If that is all it
 # does, without conditions, the head in terms of the two facts (else -1): ~id for a constant,
@@ -257,8 +260,7 @@ PLAN_WIDTH = 21
 DISPATCH_START, DISPATCH_COUNT, DISPATCH_KEY = range(3)
 DISPATCH_WIDTH = 3
 
-STEP_BINDS, STEP_BIND_COUNT, STEP_CHECKS, STEP_CHECK_COUNT = range(4)
-STEP_CONDITIONS, STEP_CONDITION_COUNT, STEP_KEY, STEP_KEY_COUNT = range(4, 8)
+STEP_KEY, STEP_KEY_COUNT = range(6, 8)
 STEP_KIND, STEP_TARGET, STEP_OLD = range(8, 11)
 # Of a PROBE: offset in OPERANDS and number of the groups that it intersects, as (depth, sort, key):
 # its own, then those of the LOOKUPs at these depths. Of a LOOKUP: its sort, the PROBE's depth + 1

@@ -127,9 +127,7 @@ def sort_group(table: layout.Int64s, row: int, longest: int) -> bool:
         prefetch(table[layout.ARENA] + 8 * following)
         was, is_now = _transitions(table, fact)
         if was or is_now:
-            items[top] = (words[2 * fact + cell] << 32) | (
-                fact if was else fact | layout.SORTED_NEW
-            )
+            items[top] = _member(words, fact, cell, was)
             top += 1
             before += was
         fact = following
@@ -173,9 +171,7 @@ def _sort_all(table: layout.Int64s, sort: int) -> bool:
         groups[group + layout.SORTED_COUNT] += 1
         groups[group + layout.SORTED_BEFORE] += was
         items[top] = group
-        items[top + 1] = (words[2 * fact + value] << 32) | (
-            fact if was else fact | layout.SORTED_NEW
-        )
+        items[top + 1] = _member(words, fact, value, was)
         top += 2
     end_row = layout.SORTED_WIDTH * (scalars[layout.SORTED_GROUP_COUNT] + 1)
     if top + ((top - listed) >> 1) > scalars[layout.SORTED_CAPACITY]:
@@ -211,6 +207,12 @@ def _belongs(table: layout.Int64s, row: int, fact: int) -> bool:
         if words[2 * fact + layout.CELLS + operands[i]] != operands[i + 1]:
             return False
     return True
+
+
+@inlined
+def _member(words: layout.Int32s, fact: int, cell: int, was: bool) -> int:  # noqa: FBT001 - numba has no keyword-only arguments
+    """A fact as a member of a group that is sorted by an argument."""
+    return (words[2 * fact + cell] << 32) | (fact if was else fact | layout.SORTED_NEW)
 
 
 @inlined

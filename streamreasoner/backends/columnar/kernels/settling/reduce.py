@@ -32,11 +32,11 @@ from streamreasoner.native.addresses import (
 )
 from streamreasoner.native.compile import inlined, kernel
 from streamreasoner.rdf.kernels.hash_table import FULL as DICTIONARY_FULL
+from streamreasoner.values.kernels import value_kinds
 from streamreasoner.values.kernels.comparing import DOUBLE, FRACTION, KIND, WHOLE
 from streamreasoner.values.kernels.integers import intern_integer
 
 ALL_REDUCTIONS = -1
-_EXACT, _DOUBLE, _INTEGER = 1, 2, 6  # valuation.Kind
 _NONE = -1  # the end of the list of changed groups
 _HALF = 1 << 31
 _INFINITY = float("inf")
@@ -256,7 +256,7 @@ def _accumulate(
 @inlined
 def _is_number(values: layout.Int64s, value: int) -> bool:
     kind = signed(int8_column(values[KIND])[value])
-    return kind in (_EXACT, _DOUBLE, _INTEGER)
+    return kind in (value_kinds.EXACT, value_kinds.DOUBLE, value_kinds.INTEGER)
 
 
 @inlined
@@ -266,12 +266,12 @@ def _add_value(
     """Add a number *change* times to the sums at a unit of the arena; returns a status."""
     units = int64_column(table[layout.ARENA])
     kind = signed(int8_column(values[KIND])[value])
-    if kind == _DOUBLE:
+    if kind == value_kinds.DOUBLE:
         status = _add_double(table, at, float64_column(values[DOUBLE])[value], change)
         if status == layout.OK:
             units[at + layout.SUM_DOUBLES] += change
         return status
-    units[at + layout.SUM_DECIMALS] += change if kind == _EXACT else 0
+    units[at + layout.SUM_DECIMALS] += change if kind == value_kinds.EXACT else 0
     add(
         units,
         at + layout.SUM_WHOLE,

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamreasoner.io.formats.reading.json.kernels.strings import QUOTE
 from streamreasoner.native.addresses import load_byte
 from streamreasoner.native.compile import kernel
-from streamreasoner.rdf.kernels.grammar import is_text
+from streamreasoner.rdf.kernels.grammar import QUOTE, is_text
 
 # Fields, as bit flags; the first three are the arguments of a triple, in their order.
 SUBJECT, PREDICATE, OBJECT = 1, 2, 4

@@ -14,17 +14,17 @@ from streamreasoner.io.formats.reading.json.kernels.strings import (
     ADDRESS,
     FULL,
     LIMIT,
-    QUOTE,
     REFUSED,
     USED,
     ZERO,
     is_digit,
+    written,
 )
 from streamreasoner.native.addresses import copy_bytes, load_byte, store_byte
 from streamreasoner.native.compile import kernel
+from streamreasoner.rdf.kernels.grammar import DOT, QUOTE
 
 MINUS = ord("-")
-DOT = ord(".")
 EXPONENT = ord("E")
 
 MOST_DIGITS = 18
@@ -153,12 +153,3 @@ def write(target: int, text: np.ndarray) -> int:
     for index in range(len(text)):
         store_byte(target + index, text[index])
     return target + len(text)
-
-
-@kernel
-def written(buffer: np.ndarray, behind: int) -> tuple[int, int]:
-    """Keep what was written up to an address; returns where the text starts, and its bytes."""
-    offset = buffer[USED]
-    length = behind - buffer[ADDRESS] - offset
-    buffer[USED] = offset + length
-    return ~offset, length

@@ -25,13 +25,13 @@ from streamreasoner.io.formats.reading.json.kernels.numbers import (
 from streamreasoner.io.formats.reading.json.kernels.strings import (
     BUFFER_LENGTH,
     FULL,
-    QUOTE,
     REFUSED,
     read_string,
 )
 from streamreasoner.io.formats.reading.json.kernels.times import NO_TIME, read_time
 from streamreasoner.native.addresses import load_byte
 from streamreasoner.native.compile import kernel
+from streamreasoner.rdf.kernels.grammar import QUOTE
 from streamreasoner.rdf.kernels.hash_table import equal_bytes
 
 if TYPE_CHECKING:

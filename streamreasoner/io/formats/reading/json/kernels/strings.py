@@ -18,11 +18,8 @@ from streamreasoner.native.addresses import (
     trailing_zeros,
 )
 from streamreasoner.native.compile import kernel
-from streamreasoner.rdf.kernels.grammar import decode_character
+from streamreasoner.rdf.kernels.grammar import BACKSLASH, QUOTE, SLASH, decode_character
 
-QUOTE = ord('"')
-BACKSLASH = ord("\\")
-SLASH = ord("/")
 ZERO = ord("0")
 NINE = ord("9")
 _A_UPPER, _F_UPPER = ord("A"), ord("F")
@@ -98,15 +95,12 @@ def unescape(buffer: np.ndarray, start: int, position: int, end: int) -> tuple[i
     # No escape is shorter than its character.
     if buffer[USED] + (end - start) > buffer[LIMIT]:
         return FULL, 0, 0
-    first = buffer[ADDRESS] + buffer[USED]
-    target = first
+    target = buffer[ADDRESS] + buffer[USED]
     while True:
         copy_bytes(target, start, position - start)
         target += position - start
         if load_byte(position) == QUOTE:
-            offset = buffer[USED]
-            buffer[USED] = offset + (target - first)
-            return position + 1, ~offset, target - first
+            return position + 1, *written(buffer, target)
         if end - position < 2:
             return REFUSED, 0, 0
         position += 2
@@ -123,6 +117,15 @@ def unescape(buffer: np.ndarray, start: int, position: int, end: int) -> tuple[i
         position = text_end(position, end)
         if position == REFUSED:
             return REFUSED, 0, 0
+
+
+@kernel
+def written(buffer: np.ndarray, behind: int) -> tuple[int, int]:
+    """Keep what was written up to an address; returns where the text starts, and its bytes."""
+    offset = buffer[USED]
+    length = behind - buffer[ADDRESS] - offset
+    buffer[USED] = offset + length
+    return ~offset, length
 
 
 @kernel
@@ -192,7 +195,7 @@ def is_digit(byte: int) -> bool:
 
 @kernel
 def hexadecimal(position: int, end: int) -> int:
-    """The number of four hexadecimal digits; REFUSED if they are none."""
+    """The number of four hexadecimal digits; REFUSED for anything else."""
     if end - position < 4:
         return REFUSED
     number = 0

@@ -92,7 +92,7 @@ def zone(position: int, end: int) -> int:
 
 @kernel
 def two_digits(position: int) -> int:
-    """The number of two digits; -1 if they are none."""
+    """The number of two digits; -1 for anything else."""
     tens, ones = load_byte(position), load_byte(position + 1)
     return 10 * (tens - ZERO) + (ones - ZERO) if is_digit(tens) and is_digit(ones) else -1
 
