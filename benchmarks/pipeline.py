@@ -8,7 +8,9 @@ single-triple JSON messages is processed at least half as fast; and with LUBM(10
 messages per second, median and 95th percentile of the latency are within 1.3 times the other's.
 Latency is from the append of a message to the input topic, as the broker stamps it, to the receipt
 of its first change by a read_committed consumer. The pipelines alternate, so both run under the
-same conditions, and each continues from its own tables.
+same conditions, and each continues from its own tables. Processor time is that of working the
+backlog off, start included: between timed messages a pipeline asks the broker for more all the
+time.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from kafka import KafkaAdminClient
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import harness
+from benchmarks.soak import processes, usage
 from streamreasoner import app
 from streamreasoner.config import load
 from streamreasoner.io.formats.ntriples import read
@@ -124,9 +127,10 @@ def measure(
     catch_up = {}
     for name, config in configs.items():
         log = directory / f"{name}.jsonl"
-        with pipeline(config, log):
+        with pipeline(config, log) as session:
             await_rows(log, total)
-        catch_up[name] = rates(events(log))
+            used = processor_seconds(session)
+        catch_up[name] = {**rates(events(log)), "cpu_seconds_per_million": used / total * 1e6}
         print(f"{name}: {catch_up[name]}", flush=True)
     latencies: dict[str, list[float]] = {name: [] for name in RULES}
     stages: dict[str, list[dict[str, Any]]] = {name: [] for name in RULES}
@@ -151,6 +155,7 @@ def measure(
         "pipelines": rows,
         "ratios": {
             "catch_up": ours["messages_per_second"] / floor["messages_per_second"],
+            "cpu": ours["cpu_seconds_per_million"] / floor["cpu_seconds_per_million"],
             "p50": ours["p50_ms"] / floor["p50_ms"],
             "p95": ours["p95_ms"] / floor["p95_ms"],
         },
@@ -211,20 +216,25 @@ def send(producer: Producer, subject: str, predicate: str, object_: str, **callb
 
 
 @contextmanager
-def pipeline(config: Path, log: Path) -> Iterator[None]:
-    """A pipeline in a separate process, ended with SIGTERM."""
+def pipeline(config: Path, log: Path) -> Iterator[int]:
+    """A pipeline in a separate process, ended with SIGTERM; gives its session."""
     log.touch()
     process = subprocess.Popen(
         [sys.executable, __file__, "--child", str(config), str(log)], start_new_session=True
     )
     try:
-        yield
+        yield process.pid
         if process.poll() is not None:
             raise SystemExit(f"The pipeline {config.stem} ended with {process.returncode}.")
     finally:
         if process.poll() is None:
             os.kill(process.pid, signal.SIGTERM)
         process.wait(DEADLINE)
+
+
+def processor_seconds(session: int) -> float:
+    """Seconds of processor time of a pipeline, Python and Java, since its start."""
+    return sum(usage(pid)[1] for pid in processes(session)) / os.sysconf("SC_CLK_TCK")
 
 
 def events(log: Path) -> list[dict[str, Any]]:

@@ -126,6 +126,11 @@ def parts(offsets: Offsets) -> Iterator[tuple[str, str, int, int]]:
             yield topic, partition, first, after
 
 
+def size(offsets: Offsets) -> int:
+    """How many offsets a range has, at least as many as messages."""
+    return sum(after - first for _, _, first, after in parts(offsets))
+
+
 def following(current: Offsets, latest: Ends, messages: int) -> Offsets:
     """A range that has the next batch: as Spark does, it divides a limit in proportion to backlogs.
 

@@ -13,8 +13,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakMethod
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql.classic.dataframe import DataFrame
 
 from streamreasoner.errors import (
     BatchTooLargeError,
@@ -24,9 +26,10 @@ from streamreasoner.errors import (
     StreamReasonerError,
 )
 from streamreasoner.io.spark import session
-from streamreasoner.io.spark.offsets import Checkpoint
+from streamreasoner.io.spark.offsets import Checkpoint, size
 from streamreasoner.io.spark.read_ahead import ReadAhead
 from streamreasoner.io.spark.read_limit import ReadLimit
+from streamreasoner.io.spark.running_source import FEW, PlannedRows
 from streamreasoner.io.spark.watchdog import Watchdog
 
 if TYPE_CHECKING:
@@ -35,8 +38,10 @@ if TYPE_CHECKING:
     from typing import Self
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from py4j.java_gateway import JavaObject
+    from pyspark.sql import DataFrame as Stream
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from streamreasoner.state.record import Offsets
 
@@ -132,7 +137,7 @@ class Query:
 
     def __init__(  # noqa: PLR0917 - in the order of use
         self,
-        stream: DataFrame,
+        stream: Stream,
         runner: BatchRunner,
         reread: Callable[[Offsets], pa.Table],
         observer: BatchObserver,
@@ -147,6 +152,7 @@ class Query:
         self._pace = pace
         self._limit = ReadLimit(stream.sparkSession, pace.messages)
         self._ahead = ReadAhead(stream.sparkSession)
+        self._rows: PlannedRows | None = None
         self._batch = threading.Lock()
         self._wake = threading.Event()
         self._stopping = False
@@ -163,14 +169,14 @@ class Query:
             trigger_interval: Seconds from one batch to the next; 0 for as soon as possible.
         """
         self._checkpoint = checkpoint
-        self._query = (
+        writer = (
             self._stream.writeStream.queryName(name)
             # An explicitly local path, whatever Hadoop's default file system is.
             .option("checkpointLocation", f"file:{checkpoint.absolute()}")
             .trigger(processingTime=f"{int(trigger_interval * 1000)} milliseconds")
-            .foreachBatch(_forward(WeakMethod(self._on_batch)))
-            .start()
         )
+        _for_each_batch(writer, _Forward(WeakMethod(self._on_batch)))
+        self._query = writer.start()
 
     def stop(self) -> None:
         """Ask the query to end after the current batch; returns at once."""
@@ -211,7 +217,7 @@ class Query:
             self._watchdog.close()
             self._ahead.close()
 
-    def _on_batch(self, frame: DataFrame, epoch: int) -> None:
+    def _on_batch(self, frame: JavaObject, epoch: int) -> None:
         with self._batch:
             try:
                 if self._stopping:
@@ -223,7 +229,7 @@ class Query:
                 self._wake.set()
                 raise
 
-    def _run(self, frame: DataFrame, epoch: int, restart_clock: Callable[[], None]) -> None:
+    def _run(self, frame: JavaObject, epoch: int, restart_clock: Callable[[], None]) -> None:
         def keep_alive() -> None:
             if self._stopping:
                 raise _StopRequestedError
@@ -250,14 +256,15 @@ class Query:
         if self._query is not None and not self._ahead.is_reading:
             self._limit.set(self._query, self._pace.messages)
 
-    def _read(self, frame: DataFrame, epoch: int) -> pa.Table:
+    def _read(self, frame: JavaObject, epoch: int) -> pa.Table:
         if self._ahead.is_reading:
             batch = self._ahead.take(self._runner.range(epoch))
             if batch is not None:
                 _log.debug("Batch %d was read ahead.", epoch)
                 return batch
         try:
-            return frame.toArrow()
+            few = self._read_few(epoch)
+            return DataFrame(frame, self._stream.sparkSession).toArrow() if few is None else few
         except (Py4JError, PySparkException) as error:
             if _TOO_LARGE in str(error):
                 raise BatchTooLargeError(
@@ -272,6 +279,23 @@ class Query:
             epoch,
         )
         return self._reread(self._runner.range(epoch))
+
+    def _read_few(self, epoch: int) -> pa.Table | None:
+        """The messages of a batch that has few; None if its DataFrame must be read."""
+        # The first batch may begin before Spark has returned the query.
+        if self._query is None or size(self._runner.range(epoch)) > FEW:
+            return None
+        try:
+            if self._rows is None:
+                self._rows = PlannedRows(self._stream.sparkSession, self._query)
+            batch = self._rows.read()
+        except Py4JJavaError:
+            raise
+        except (Py4JError, TypeError) as error:
+            _log.debug("The plan of a batch cannot be run.", exc_info=error)
+            return None
+        _log.debug("Batch %d was read from its plan.", epoch)
+        return batch
 
     def _await_commit(self) -> None:
         """Let Spark commit the last batch, so a restart need not repeat it."""
@@ -304,21 +328,36 @@ class Query:
         return BrokerError(f"Spark ended the query: {_cause(error)}")
 
 
-def _forward(
-    on_batch: WeakMethod[Callable[[DataFrame, int], None]],
-) -> Callable[[DataFrame, int], None]:
+class _Forward:
     """A function for Py4J, which keeps it for as long as the JVM lives.
 
     The JVM of spark-submit outlives the query, and the query has the whole state.
     """
 
-    def forward(frame: DataFrame, epoch: int) -> None:
-        method = on_batch()
+    def __init__(self, on_batch: WeakMethod[Callable[[JavaObject, int], None]]) -> None:
+        self._on_batch = on_batch
+
+    def call(self, frame: JavaObject, epoch: int) -> None:
+        """Pass a batch on; called by Spark."""
+        method = self._on_batch()
         if method is None:
             raise _StopRequestedError
         method(frame, epoch)
 
-    return forward
+    class Java:
+        """Its type in Java."""
+
+        implements = (
+            "org.apache.spark.sql.execution.streaming.sources.PythonForeachBatchFunction",
+        )
+
+
+def _for_each_batch(writer: DataStreamWriter, function: _Forward) -> None:
+    """`DataStreamWriter.foreachBatch`, which makes a session and a DataFrame of each batch."""
+    context = writer._spark.sparkContext  # noqa: SLF001 - PySpark exposes no writer of Java
+    sources = context._jvm.org.apache.spark.sql.execution.streaming.sources  # type: ignore[union-attr]  # noqa: SLF001
+    sources.PythonForeachBatchHelper.callForeachBatch(writer._jwrite, function)  # noqa: SLF001
+    ensure_callback_server_started(context._gateway)  # type: ignore[no-untyped-call]  # noqa: SLF001
 
 
 def explain_client(text: str) -> BrokerError | None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JError
 
 from streamreasoner.io.spark.buffer import Buffer
-from streamreasoner.io.spark.offsets import following, parts
+from streamreasoner.io.spark.offsets import following, size
 from streamreasoner.io.spark.running_source import RunningSource
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class ReadAhead:
         except (Py4JError, TypeError) as error:
             _log.debug("The range of the next batch is unknown.", exc_info=error)
             return
-        if sum(after - first for _, _, first, after in parts(wanted)) < limit:
+        if size(wanted) < limit:
             return
         lacking = None if kept is None else kept.lacks(wanted)
         if lacking is None:

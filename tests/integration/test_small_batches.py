@@ -1,0 +1,114 @@
+"""A batch of few messages is read from its plan, with what its DataFrame has."""
+
+from __future__ import annotations
+
+import logging
+import random
+import uuid
+
+import pytest
+from graphs import RULES, expected, random_edges
+from kafka import KafkaAdminClient, KafkaProducer
+from pipelines import await_published, changes, net, new_case, no_change_twice, produce, triple
+from spark_backend import MARKS, spark_session
+
+from streamreasoner import app
+from streamreasoner.io.spark import query as queries
+from streamreasoner.io.spark.running_source import FEW, PlannedRows
+from streamreasoner.io.spark.source import COLUMNS, read_stream
+
+pytestmark = MARKS
+# Rows of more bytes than Py4J sends at a time, of none, and of what may be missing.
+VALUES = [b"", None, b"\x00\xff" * 3_000_000, b"x" * 4_000_000, *(b"%d" % i for i in range(20))]
+KEYS = [None, b"", b"\xff"]
+HEADERS = [[], [("a", b"1"), ("a", b"\xff"), ("\N{SNOWMAN}", b"")]]
+
+
+def test_the_plan_has_what_the_dataframe_has(broker, tmp_path):
+    """The same schema and rows: any bytes, keys, headers and times, of any partition."""
+    (tmp_path / "spark").mkdir()
+    with spark_session(tmp_path / "spark") as spark:
+        compare(broker, spark, tmp_path)
+
+
+def compare(broker, spark, directory):
+    """Read each batch from its plan and from its DataFrame."""
+    topic, servers = f"in-{uuid.uuid4().hex}", broker.bootstrap_servers
+    admin = KafkaAdminClient(bootstrap_servers=servers)
+    configs = {"max.message.bytes": "16777216"}
+    admin.create_topics(
+        {topic: {"num_partitions": 3, "replication_factor": 1, "configs": configs}},
+        wait_for_metadata=True,
+    )
+    admin.close()
+    read, started = [], []
+
+    def on_batch(frame, epoch):
+        del epoch
+        rows = PlannedRows(spark, started[0]).read() if started else None
+        read.append((rows, frame.toArrow()))
+
+    kafka = new_case(broker, directory, RULES, kafka={"input_topics": [topic]}, topics=False).kafka
+    writer = read_stream(spark, kafka, {}, None, 10).writeStream.foreachBatch(on_batch)
+    query = writer.option("checkpointLocation", f"file:{directory}/log").start()
+    try:
+        started.append(query)
+        producer = KafkaProducer(bootstrap_servers=servers, max_request_size=2**24)
+        for i, value in enumerate(VALUES):
+            producer.send(
+                topic,
+                value,
+                KEYS[i % len(KEYS)],
+                HEADERS[i % len(HEADERS)],
+                partition=i % 3,
+                timestamp_ms=i * 10**9,
+            )
+        producer.close()
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    assert sum(len(table) for _, table in read) == len(VALUES)
+    compared = [(rows, table) for rows, table in read if rows is not None]
+    assert compared
+    for rows, table in compared:
+        assert tuple(rows.column_names) == COLUMNS
+        assert rows.schema.equals(table.schema, check_metadata=True)
+        assert rows.equals(table)
+
+
+def test_few_messages_are_read_from_the_plan(broker, tmp_path, caplog):
+    """And many from the DataFrame; a Spark that gives no plan away has all from there."""
+    caplog.set_level(logging.DEBUG, "streamreasoner.io.spark")
+
+    def few():
+        return sum("was read from its plan" in message for message in caplog.messages)
+
+    edges = list(random_edges(random.Random(3), 2 * FEW + 20))
+    case = new_case(broker, tmp_path, RULES)
+
+    def send(part):
+        await_published(case, produce(case, (triple(*args, diff=diff) for args, diff in part)))
+
+    with app.pipeline(case.config):
+        # The first batch may begin before Spark has returned the query.
+        send(edges[:5])
+        before = few()
+        send(edges[5:10])
+        assert few() > before
+    with pytest.MonkeyPatch.context() as patch, app.pipeline(case.config):
+        patch.setattr(queries, "PlannedRows", Unknown)
+        before = few()
+        send(edges[10:20])
+        send(edges[20:])
+        assert few() == before
+    output = changes(case)
+    assert no_change_twice(output)
+    assert net(output) == expected(edges)
+
+
+class Unknown(PlannedRows):
+    """Of a version of Spark that has other classes."""
+
+    def __init__(self, spark, query):
+        super().__init__(spark, query)
+        self._execution = spark._jvm.org.apache.spark.unknown  # noqa: SLF001 - PySpark exposes no plan
