@@ -166,28 +166,28 @@ def components(edges: NDArray[np.int32], singles: int, batch: int) -> Case:
     """The least node of every node's component."""
     chosen = choose(edges, singles, batch)
     name = f"components, {len(edges):,} edges"
-    return Case(name, "", COMPONENTS, ("edge",), ("component",), edges, *chosen)
+    return Case(name, "components", COMPONENTS, ("edge",), ("component",), edges, *chosen)
 
 
 def triangles(edges: NDArray[np.int32], singles: int, batch: int) -> Case:
     """Triples of nodes with an edge, in either direction, between each two."""
     chosen = choose(edges, singles, batch)
     name = f"triangles, {len(edges):,} edges"
-    return Case(name, "", TRIANGLES, ("edge",), ("triangle",), edges, *chosen)
+    return Case(name, "triangles", TRIANGLES, ("edge",), ("triangle",), edges, *chosen)
 
 
 def cycles(edges: NDArray[np.int32], singles: int, batch: int) -> Case:
     """Directed cycles of four nodes, each from its least node."""
     chosen = choose(edges, singles, batch)
     name = f"four-cycles, {len(edges):,} edges"
-    return Case(name, "", CYCLES, ("edge",), ("cycle",), edges, *chosen)
+    return Case(name, "cycles", CYCLES, ("edge",), ("cycle",), edges, *chosen)
 
 
 def cliques(edges: NDArray[np.int32], singles: int, batch: int) -> Case:
     """Sets of four nodes with an edge, in either direction, between each two."""
     chosen = choose(edges, singles, batch)
     name = f"four-cliques, {len(edges):,} edges"
-    return Case(name, "", CLIQUES, ("edge",), ("clique",), edges, *chosen)
+    return Case(name, "cliques", CLIQUES, ("edge",), ("clique",), edges, *chosen)
 
 
 def cspa(program: str, scale: float, singles: int, batch: int) -> Case:
@@ -209,7 +209,7 @@ def csda(procedures: int, singles: int, batch: int) -> Case:
     rows = tagged(*generators.data_flow(procedures))
     return Case(
         f"CSDA, {len(rows):,} edges",
-        "",
+        "csda",
         CSDA,
         ("nullEdge", "flow"),
         ("null",),
@@ -223,7 +223,7 @@ def andersen(variables: int, singles: int, batch: int) -> Case:
     rows = tagged(*generators.pointers(variables))
     return Case(
         f"Andersen, {variables:,} variables, {len(rows):,} edges",
-        "",
+        "andersen",
         ANDERSEN,
         ("address", "assign", "load", "store"),
         ("points",),

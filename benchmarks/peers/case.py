@@ -4,21 +4,26 @@ checksums, in any order and from any engine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from benchmarks.peers.clock import median
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from benchmarks.peers.clock import Seconds
 
 INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
 FACTOR = np.uint64(0x9E37_79B9_7F4A_7C15)
 SHIFT = np.uint64(29)
+TIMES = ("load", "remove", "add", "batch_remove", "batch_add", "reading")
 
 
 def integers(numbers: NDArray[np.integer]) -> pa.Array:
@@ -39,7 +44,7 @@ class Case:
 
     Attributes:
         name: Title of the table.
-        task: Name of the program in the crate `differential`, or "" if it does not have it.
+        task: Name of the program in the crates of peers, or "" if none has it.
         rules: The program in our language.
         inputs: The input predicates. If there are several, column 0 of a row is the index of its
             predicate and the rest are its arguments; if there is one, all columns are.
@@ -47,7 +52,7 @@ class Case:
         rows: The input, int32 of shape (n, columns), distinct.
         singles: Rows of the input that are removed and added back one by one.
         batch: Rows of the input that are removed and added back together.
-        parameters: Numbers that the crate's program needs.
+        parameters: Numbers that the crates' programs need.
         terms: From the numbers in rows to canonical terms.
         numbers: From terms to numbers.
     """
@@ -74,7 +79,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The figures of an engine for a case. Times are wall-clock seconds; None if not measured.
+    """The figures of an engine for a case; None if not measured.
 
     Attributes:
         engine: Its name and how it was run.
@@ -86,17 +91,19 @@ class Result:
         batch_remove: For all rows of the batch.
         batch_add: For all rows of the batch.
         peak_bytes: Peak memory of a process that only runs this case.
+        reading: What of the load was reading files, for an engine that takes no others.
     """
 
     engine: str
-    load: float
+    load: Seconds
     facts: Mapping[str, int]
     checksums: Mapping[str, int] = field(default_factory=dict)
-    remove: float | None = None
-    add: float | None = None
-    batch_remove: float | None = None
-    batch_add: float | None = None
+    remove: Seconds | None = None
+    add: Seconds | None = None
+    batch_remove: Seconds | None = None
+    batch_add: Seconds | None = None
     peak_bytes: int | None = None
+    reading: Seconds | None = None
 
     def differs(self, other: Result) -> bool:
         """Whether the two derived different facts, as far as both report them."""
@@ -127,3 +134,20 @@ def checksum(facts: NDArray[np.integer]) -> int:
         hashes = (hashes ^ column.astype(np.uint64)) * FACTOR
         hashes ^= hashes >> SHIFT
     return int(hashes.sum(dtype=np.uint64))
+
+
+def middle(results: Sequence[Result]) -> Result:
+    """One result of an engine's runs of a case: medians, and the greatest memory.
+
+    Raises:
+        RuntimeError: The runs derived different facts.
+    """
+    first = results[0]
+    if any(result.differs(first) for result in results):
+        raise RuntimeError(f"{first.engine} does not derive the same facts in each run.")
+    times = {
+        name: median(value for result in results if (value := getattr(result, name)) is not None)
+        for name in TIMES
+    }
+    peaks = [result.peak_bytes for result in results if result.peak_bytes is not None]
+    return replace(first, **times, peak_bytes=max(peaks, default=None))

@@ -7,13 +7,12 @@ multiplicities; the dataflow peer only counts its changes.
 
 from __future__ import annotations
 
-import statistics
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from benchmarks.peers.case import Result, checksum
+from benchmarks.peers.clock import Clock, median
 from streamreasoner.api.reasoner import Reasoner
 from streamreasoner.engine.updates import Updates
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from benchmarks.peers.case import Case
+    from benchmarks.peers.clock import Seconds
     from streamreasoner.engine.epoch import EpochResult
 
 WARM_UP = 2_000
@@ -54,11 +54,11 @@ class Driver:
             for name, args in self._case.split(rows).items()
         ]
 
-    def apply(self, updates: list[Updates]) -> tuple[float, EpochResult]:
-        """Run one epoch; returns seconds and changes."""
-        started = time.perf_counter()
+    def apply(self, updates: list[Updates]) -> tuple[Seconds, EpochResult]:
+        """Run one epoch; returns what it took, and changes."""
+        clock = Clock()
         result = self._reasoner.engine.apply(self._epoch, updates)
-        seconds = time.perf_counter() - started
+        seconds = clock.seconds()
         self._epoch += 1
         return seconds, result
 
@@ -91,8 +91,8 @@ def run(case: Case) -> Result:
         load,
         counts,
         checksums,
-        statistics.median(removes) if removes else None,
-        statistics.median(adds) if adds else None,
+        median(removes),
+        median(adds),
         batch_remove,
         batch_add,
     )

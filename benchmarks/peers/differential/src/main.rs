@@ -10,38 +10,30 @@
 //! one epoch each way. Invariant: the state after the run is the state after the load, and the
 //! process fails if its tallies say otherwise.
 //!
-//! One line of JSON goes to standard output. Seconds are wall-clock time of worker 0, from the
-//! first row given to the dataflow until every worker has worked off the epoch.
+//! One line of JSON goes to standard output. Seconds are pairs of processor time of the process and
+//! wall-clock time of worker 0, from the first row given to the dataflow until every worker has
+//! worked off the epoch.
 
+mod clock;
+mod planned;
+mod report;
 mod rows;
 mod tally;
 mod tasks;
-
-use std::time::Instant;
 
 use differential_dataflow::input::{Input, InputSession};
 use timely::dataflow::operators::probe::Handle;
 use timely::worker::Worker;
 use timely::Config;
 
+use clock::Clock;
+use report::Report;
 use rows::Row;
 use tally::Tally;
 use tasks::{Diff, Epoch};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// What was measured. Times are in seconds.
-struct Report {
-    load: f64,
-    loaded: Vec<(&'static str, i64, u64)>,
-    removes: Vec<f64>,
-    adds: Vec<f64>,
-    batch_remove: f64,
-    batch_add: f64,
-    /// Facts that the batch takes away, over all relations: less facts than before.
-    batch_changed: i64,
-}
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -89,7 +81,7 @@ fn main() {
         .into_iter()
         .map(|result| result.expect("a worker failed"))
         .collect();
-    println!("{}", json(task, workers, count, &reports[0]));
+    println!("{}", reports[0].json(task, workers, count));
 }
 
 /// The run of one worker. All workers share the tally.
@@ -112,10 +104,10 @@ fn run(
     });
     let (index, peers) = (worker.index(), worker.peers());
     let mut epoch = |worker: &mut Worker, rows: &mut dyn Iterator<Item = Row>, diff: Diff| {
-        let started = Instant::now();
+        let started = Clock::start();
         give(&mut input, rows, diff);
         worker.step_while(|| probe.less_than(input.time()));
-        started.elapsed().as_secs_f64()
+        started.seconds()
     };
 
     let load = epoch(
@@ -135,21 +127,16 @@ fn run(
     }
     let part = || batch.iter().skip(index).step_by(peers).copied();
     let batch_remove = epoch(worker, &mut part(), -1);
-    let without = tally.totals();
     let batch_add = epoch(worker, &mut part(), 1);
     if tally.totals() != before {
         fail("The state after the updates is not the state after the load.");
     }
-    let facts = |totals: &[(&str, i64, u64)]| totals.iter().map(|(_, count, _)| count).sum::<i64>();
-    let batch_changed = facts(&before) - facts(&without);
     Report {
         load,
         loaded: before,
         removes,
         adds,
-        batch_remove,
-        batch_add,
-        batch_changed,
+        batch: Some((batch_remove, batch_add)),
     }
 }
 
@@ -164,48 +151,6 @@ fn give(
     }
     input.advance_to(*input.time() + 1);
     input.flush();
-}
-
-fn json(task: &str, workers: usize, rows: usize, report: &Report) -> String {
-    let named = |value: &dyn Fn(&(&'static str, i64, u64)) -> String| {
-        let entries: Vec<String> = report
-            .loaded
-            .iter()
-            .map(|entry| format!("\"{}\":{}", entry.0, value(entry)))
-            .collect();
-        format!("{{{}}}", entries.join(","))
-    };
-    format!(
-        "{{\"task\":\"{task}\",\"workers\":{workers},\"rows\":{rows},\"facts\":{},\"checksums\":{},\
-         \"load_seconds\":{:.6},\"singles\":{},\"remove_seconds\":{:.9},\"add_seconds\":{:.9},\
-         \"batch_remove_seconds\":{:.6},\"batch_add_seconds\":{:.6},\"batch_changed\":{},\
-         \"peak_bytes\":{}}}",
-        named(&|entry| entry.1.to_string()),
-        named(&|entry| entry.2.to_string()),
-        report.load,
-        report.removes.len(),
-        median(&report.removes),
-        median(&report.adds),
-        report.batch_remove,
-        report.batch_add,
-        report.batch_changed,
-        peak_bytes(),
-    )
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
-}
-
-/// Peak resident memory of this process as Linux tells it, 0 where it does not.
-fn peak_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok())
-        .unwrap_or(0)
-        * 1024
 }
 
 fn fail(message: &str) -> ! {

@@ -1,4 +1,4 @@
-//! Files of rows: int32, little-endian, row after row, nothing else.
+//! Files of rows: int32, little-endian, row after row, nothing else; and checksums of rows.
 //!
 //! The task knows how many columns a row has. Invariant: a row has three columns in memory, those
 //! that the file does not have are 0.
@@ -23,4 +23,14 @@ pub fn read(path: &str, arity: usize) -> Result<Vec<Row>, String> {
         (columns[0], columns[1], columns[2])
     };
     Ok(bytes.chunks_exact(4 * arity).map(row).collect())
+}
+
+/// A number that is unlikely to be that of another row; a row has at least three cells.
+pub fn mix(cells: &[i32]) -> u64 {
+    let mut hash = 0_u64;
+    for cell in cells {
+        hash = (hash ^ u64::from(*cell as u32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        hash ^= hash >> 29;
+    }
+    hash
 }

@@ -1,6 +1,6 @@
 //! Counts and checksums of what a dataflow derives, for comparison with other engines.
 //!
-//! Invariant: a checksum is the sum of `mix` over the present facts, modulo 2^64, so it depends on
+//! Invariant: a checksum is the sum of `rows::mix` over the present facts, modulo 2^64, so it depends on
 //! the set of facts and not on their order.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use differential_dataflow::VecCollection;
 
-use crate::rows::Row;
+use crate::rows::{mix, Row};
 use crate::tasks::{Diff, Epoch};
 
 type Entry = (&'static str, Arc<(AtomicI64, AtomicU64)>);
@@ -31,7 +31,9 @@ impl Tally {
             let (mut count, mut sum) = (0_i64, 0_u64);
             for (row, _, diff) in batch {
                 count += i64::from(*diff);
-                sum = sum.wrapping_add(mix(row).wrapping_mul(i64::from(*diff) as u64));
+                sum = sum.wrapping_add(
+                    mix(&[row.0, row.1, row.2]).wrapping_mul(i64::from(*diff) as u64),
+                );
             }
             total.0.fetch_add(count, Ordering::Relaxed);
             total.1.fetch_add(sum, Ordering::Relaxed);
@@ -60,14 +62,4 @@ impl Tally {
         entries.push((name, Arc::clone(&total)));
         total
     }
-}
-
-/// A number that is unlikely to be that of another row.
-fn mix(row: &Row) -> u64 {
-    let mut hash = 0_u64;
-    for cell in [row.0, row.1, row.2] {
-        hash = (hash ^ u64::from(cell as u32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        hash ^= hash >> 29;
-    }
-    hash
 }

@@ -9,6 +9,7 @@ use differential_dataflow::operators::iterate::Variable;
 use differential_dataflow::VecCollection;
 use timely::order::Product;
 
+use crate::planned::{self, Vocabulary};
 use crate::rows::Row;
 
 /// Logical time of the input.
@@ -16,12 +17,12 @@ pub type Epoch = u32;
 /// Multiplicities and their changes.
 pub type Diff = i32;
 
-type Facts<'scope> = VecCollection<'scope, Epoch, Row, Diff>;
+pub type Facts<'scope> = VecCollection<'scope, Epoch, Row, Diff>;
 
 /// Columns of the task's rows and number of its parameters, if there is such a task.
 pub fn shape(task: &str) -> Option<(usize, usize)> {
     match task {
-        "rho-df" => Some((3, 5)),
+        "rho-df" | "rho-df-strata" | "rho-df-compiled" => Some((3, 5)),
         "closure" => Some((2, 0)),
         "sssp" => Some((3, 1)),
         "cspa" => Some((3, 0)),
@@ -41,6 +42,26 @@ pub fn build<'scope>(
                 "triple",
                 rho_df(rows, kind, subclass, subproperty, domain, range),
             )]
+        }
+        ("rho-df-strata", &[kind, subclass, subproperty, domain, range]) => {
+            let names = Vocabulary {
+                kind,
+                subclass,
+                subproperty,
+                domain,
+                range,
+            };
+            vec![("triple", planned::strata(rows, names))]
+        }
+        ("rho-df-compiled", &[kind, subclass, subproperty, domain, range]) => {
+            let names = Vocabulary {
+                kind,
+                subclass,
+                subproperty,
+                domain,
+                range,
+            };
+            vec![("triple", planned::compiled(rows, names))]
         }
         ("closure", _) => vec![("path", closure(rows))],
         ("sssp", &[source]) => vec![("dist", sssp(rows, source))],

@@ -1,0 +1,57 @@
+"""What work takes: seconds of processor time, and of the clock beside them. Invariant: processor
+time counts all threads of this process, and child processes once they have ended.
+"""  # noqa: D205
+
+from __future__ import annotations
+
+import resource
+import statistics
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True, slots=True)
+class Seconds:
+    """How long something took.
+
+    Attributes:
+        processor: User and system time. Engines are judged by it.
+        wall: Time of the clock, which other processes on the machine lengthen.
+    """
+
+    processor: float
+    wall: float
+
+
+class Clock:
+    """Starts when it is created."""
+
+    def __init__(self) -> None:
+        self._processor = processor()
+        self._wall = time.perf_counter()
+
+    def seconds(self) -> Seconds:
+        """What passed since the start."""
+        wall = time.perf_counter() - self._wall
+        return Seconds(processor() - self._processor, wall)
+
+
+def processor() -> float:
+    """Seconds of processor time of this process and of its children that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def median(values: Iterable[Seconds]) -> Seconds | None:
+    """The median of each; None if there are no values."""
+    found = list(values)
+    if not found:
+        return None
+    return Seconds(
+        statistics.median(value.processor for value in found),
+        statistics.median(value.wall for value in found),
+    )

@@ -1,0 +1,9 @@
+flowlog_peer::program!(
+    "triangles", 3,
+    [
+        insert_edge remove_edge (i32, i32, i32) => Some
+    ],
+    [
+        triangle "triangle" => |f: (i32, i32, i32)| vec![f.0, f.1, f.2]
+    ]
+);
