@@ -11,6 +11,10 @@ of its first change by a read_committed consumer. The pipelines alternate, so bo
 same conditions, and each continues from its own tables. Processor time is that of working the
 backlog off, start included: between timed messages a pipeline asks the broker for more all the
 time.
+
+Pathway gives things the superclasses of their types, in one process after the others, if the
+environment variable `PATHWAY_PYTHON` names an interpreter that has it. Its rate is that between its
+first and its last output, and nothing is claimed of it.
 """
 
 from __future__ import annotations
@@ -35,6 +39,7 @@ from kafka import KafkaAdminClient
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import harness
+from benchmarks.peers import AbsentError, pathway
 from benchmarks.soak import processes, usage
 from streamreasoner import app
 from streamreasoner.config import load
@@ -58,6 +63,7 @@ CLOSE, HALF = 1.3, 0.5  # the claims: latency within, throughput at least
 WARM_UP = 40
 BACKLOG = 600_000
 DEADLINE = 300
+PAUSE = 5  # seconds without output after which a backlog is worked off
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 CLASS = "<http://swat.cse.lehigh.edu/onto/univ-bench.owl#FullProfessor>"
 
@@ -150,6 +156,10 @@ def measure(
         for name in RULES
     }
     ours, floor = rows["rho-df"], rows["pass-through"]
+    try:
+        rows["Pathway"] = beside(servers, files[0], total, options)
+    except AbsentError as error:
+        print(error, file=sys.stderr)
     return {
         "messages": total,
         "pipelines": rows,
@@ -160,6 +170,36 @@ def measure(
             "p95": ours["p95_ms"] / floor["p95_ms"],
         },
     }
+
+
+def beside(servers: str, schema: Path, total: int, options: argparse.Namespace) -> dict[str, float]:
+    """The same figures of Pathway: first the backlog, then as many messages as in all rounds."""
+    python = pathway.interpreter()
+    topic = "pathway"
+    admin = KafkaAdminClient(bootstrap_servers=servers)
+    admin.create_topics({topic: {"num_partitions": 1, "replication_factor": 1}})
+    admin.close()
+    consumer = at_end(servers, topic)
+    with pathway.pipeline(python, servers, INPUT, topic, schema):
+        first, last = span(consumer)
+        measure_latency(servers, topic, [f"<urn:warm:pathway:{i}>" for i in range(WARM_UP)])
+        count = options.rounds * options.messages
+        measured = measure_latency(
+            servers, topic, [f"<urn:bench:pathway:{i}>" for i in range(count)]
+        )
+    consumer.close()
+    return {"messages_per_second": round(total / (last - first)), **percentiles(measured)}
+
+
+def span(consumer: Consumer) -> tuple[float, float]:
+    """When the first and the last message came, before a pause."""
+    times: list[float] = []
+    while message := consumer.poll(PAUSE if times else DEADLINE):
+        if message.error() is None:
+            times.append(time.monotonic())
+    if len(times) < 2:  # noqa: PLR2004
+        raise SystemExit("Pathway has put out nothing.")
+    return times[0], times[-1]
 
 
 def create_input(servers: str) -> None:
@@ -343,7 +383,7 @@ def stage_medians(batches: list[dict[str, Any]]) -> dict[str, float]:
 def report(figures: dict[str, Any]) -> list[dict[str, Any]]:
     """Print the figures with a column for each pipeline; returns the tables."""
     rows = figures["pipelines"]
-    lines = [(key, *(row[key] for row in rows.values())) for key in rows["rho-df"]]
+    lines = [(key, *(row.get(key, "") for row in rows.values())) for key in rows["rho-df"]]
     title = f"LUBM({figures['scale']}), {figures['messages']:,} messages, then {RATE} a second"
     header = ("rho-df / pass-through", "ratio")
     return [

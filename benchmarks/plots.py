@@ -9,6 +9,8 @@ import matplotlib as mpl
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from benchmarks import verdict
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -30,8 +32,6 @@ STYLE = {
 DELETE, ADD, OURS, PEER, FLOOR = "#c2410c", "#1d4ed8", "#1d4ed8", "#6b7280", "#9ca3af"
 LINES = ("#1d4ed8", "#c2410c", "#15803d")
 MICRO, MILLI = 1e6, 1e3
-FIRST = "streamreasoner"
-RIVAL = "differential dataflow, 1 worker"
 
 
 def draw(name: str, figures: dict[str, Any], folder: Path) -> dict[str, str]:
@@ -107,34 +107,26 @@ def epochs(figure: Figure, figures: dict[str, Any]) -> bool:
 
 
 def peers(figure: Figure, figures: dict[str, Any]) -> bool:
-    """Time of differential dataflow relative to ours, for the tasks of both."""
-    relative = {
-        title.split(";")[0]: ratios
-        for title, result in figures["results"].items()
-        if (ratios := _ratios(result["rows"]))
-    }
+    """Processor time of every peer relative to ours: a load, one update, and many together."""
+    relative = verdict.ratios(figures["results"])
     if not relative:
         return False
-    plot = figure.subplots()
-    names = ("load", "remove", "add")
-    plot.set_xscale("log")
-    for place, (name, color) in enumerate(zip(names, LINES, strict=True)):
-        heights = [row + (place - 1) * 0.25 for row in range(len(relative))]
-        widths = [ratios[name] - 1 for ratios in relative.values()]
-        label = name if name == "load" else f"{name} one row"
-        plot.barh(heights, widths, 0.22, left=1, color=color, label=label)
-    plot.axvline(1, color="black", linewidth=1)
-    plot.set_xlabel(f"{RIVAL}: times our time")
-    _rows(plot, list(relative))
-    _legend(figure, plot)
+    engines = list(dict.fromkeys(engine for _, engine, _ in relative))
+    tasks = list(dict.fromkeys(task for task, _, _ in relative))
+    figure.set_size_inches(8, 1.5 + 0.34 * len(tasks))
+    axes = figure.subplots(1, len(verdict.MEASURES), sharey=True)
+    colors = dict(zip(engines, mpl.color_sequences["tab10"] * 2, strict=False))
+    for plot, measure in zip(axes, verdict.MEASURES, strict=True):
+        for (task, engine, measured), ratio in relative.items():
+            if measured == measure:
+                place = tasks.index(task) + 0.1 * (engines.index(engine) - len(engines) / 2)
+                plot.plot(ratio, place, "o", markersize=4, color=colors[engine], label=engine)
+        plot.axvline(1, color="black", linewidth=1)
+        plot.set(xscale="log", title=measure)
+    axes[len(axes) // 2].set_xlabel("times our processor time; right of the line we are faster")
+    _rows(axes[0], tasks)
+    _legend(figure, *axes)
     return True
-
-
-def _ratios(rows: list[dict[str, Any]]) -> dict[str, float]:
-    engines = {row["engine"]: row for row in rows if "engine" in row}
-    if FIRST not in engines or RIVAL not in engines:
-        return {}
-    return {name: engines[RIVAL][name] / engines[FIRST][name] for name in ("load", "remove", "add")}
 
 
 def rederiving(figure: Figure, figures: dict[str, Any]) -> bool:
@@ -211,7 +203,7 @@ PLOTS: dict[str, dict[str, tuple[str, Callable[[Figure, dict[str, Any]], bool]]]
     "program_graphs": {"program-graphs.svg": ("Epochs of edges that go and come", epochs)},
     "soak": {"soak.svg": ("Two hours of a steady load with restarts", soak)},
     "compare": {
-        "differential.svg": ("Beside differential dataflow", peers),
+        "peers.svg": ("A load, one update and many, beside each peer", peers),
         "deletion.svg": ("Matches met when one row is removed", rederiving),
     },
 }

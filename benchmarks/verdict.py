@@ -79,12 +79,24 @@ def _of_task(title: str, engines: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
             yield Row(task, measure, mine, peer, theirs[peer])
 
 
+def ratios(results: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str, str], float]:
+    """Time of each peer as a multiple of ours, by task, engine and measure."""
+    found = {}
+    for title, result in results.items():
+        by_name = {row["engine"]: row for row in result["rows"] if "engine" in row}
+        ours = by_name.pop(OURS, {})
+        for engine, row in by_name.items():
+            for measure, parts in MEASURES.items():
+                mine, theirs = seconds(ours, parts), seconds(row, parts)
+                if mine and theirs:
+                    found[title.split(";", maxsplit=1)[0], engine, measure] = theirs / mine
+    return found
+
+
 def seconds(row: Mapping[str, Any], parts: Iterable[str]) -> float | None:
     """Processor time of parts of a result together; None if one was not measured."""
-    values = [row.get(part) for part in parts]
-    if any(value is None for value in values):
-        return None
-    return sum(float(value["processor"]) for value in values if value is not None)
+    values = [(row.get(part) or {}).get("processor") for part in parts]
+    return None if None in values else sum(values)
 
 
 def table(found: list[Row]) -> dict[str, Any]:

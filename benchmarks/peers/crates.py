@@ -35,13 +35,18 @@ def build(crate: str, binary: str) -> Path:
     cargo = shutil.which("cargo")
     if cargo is None:
         raise AbsentError("peer not run: no cargo")
-    target = Path(tempfile.gettempdir()) / f"streamreasoner-{crate}"
-    command = [cargo, "build", "--release", "--quiet", "--bin", binary, "--target-dir", str(target)]
+    command = [cargo, "build", "--release", "--quiet", "--bin", binary]
+    command += ["--target-dir", str(target(crate))]
     done = subprocess.run(command, cwd=FOLDER / crate, capture_output=True, text=True, check=False)
     if done.returncode:
         reason = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise AbsentError(f"peer not run: cargo does not build {crate}: {reason[-1].strip()}")
-    return target / "release" / binary
+    return target(crate) / "release" / binary
+
+
+def target(crate: str) -> Path:
+    """Where a crate is built."""
+    return Path(tempfile.gettempdir()) / f"streamreasoner-{crate}"
 
 
 def run(engine: str, case: Case, command: Callable[[list[str]], Sequence[str]]) -> Result:
