@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -24,6 +23,7 @@ import pyarrow as pa
 from benchmarks import generators, harness, programs
 from benchmarks.peers import matches, ours
 from benchmarks.peers.case import checksum
+from benchmarks.peers.clock import Clock
 from benchmarks.peers.dred import DeleteRederive
 from streamreasoner.program.load import load_program
 
@@ -58,8 +58,8 @@ class Steps(Generic[Step]):
     """Medians of one engine over the rows of a case.
 
     Attributes:
-        remove: Seconds to remove a row.
-        add: Seconds to add it back.
+        remove: Seconds of processor time to remove a row.
+        add: To add it back.
         works: The work of each removal.
     """
 
@@ -147,9 +147,9 @@ def rederive(case: Case) -> tuple[Steps[Work], list[tuple[int, int]]]:
     def update(row: Any, change: Any) -> tuple[float, Work]:
         (predicate, args), *_ = case.split(row).items()
         rows = [tuple(args.tolist()[0])]
-        started = time.perf_counter()
+        clock = Clock()
         work = change(predicate, rows)
-        return time.perf_counter() - started, work
+        return clock.seconds().processor, work
 
     for predicate, args in case.split(case.rows).items():
         engine.add(predicate, [tuple(row) for row in args.tolist()])
@@ -179,9 +179,9 @@ def count(case: Case) -> tuple[Steps[EpochResult], list[tuple[int, int]]]:
     removes, adds, results = [], [], []
     for row in case.singles:
         seconds, result = driver.apply(driver.encode(row[None], -1))
-        removes.append(seconds)
+        removes.append(seconds.processor)
         results.append(result)
-        adds.append(driver.apply(driver.encode(row[None], 1))[0])
+        adds.append(driver.apply(driver.encode(row[None], 1))[0].processor)
     if facts() != before:
         raise RuntimeError(f"{case.name}: the state after the updates is not that before them.")
     return Steps(statistics.median(removes), statistics.median(adds), results), before

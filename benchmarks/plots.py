@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from benchmarks import verdict
 
@@ -123,9 +124,13 @@ def peers(figure: Figure, figures: dict[str, Any]) -> bool:
                 plot.plot(ratio, place, "o", markersize=4, color=colors[engine], label=engine)
         plot.axvline(1, color="black", linewidth=1)
         plot.set(xscale="log", title=measure)
+        low, high = plot.get_xlim()
+        plot.set_xlim(min(low, 0.1), max(high, 10))
+        plot.xaxis.set_major_formatter("{x:g}")
+        plot.xaxis.set_minor_formatter(NullFormatter())
     axes[len(axes) // 2].set_xlabel("times our processor time; right of the line we are faster")
     _rows(axes[0], tasks)
-    _legend(figure, *axes)
+    _legend(figure, *axes, columns=3)
     return True
 
 
@@ -188,13 +193,13 @@ def _rows(plot: Axes, names: list[str]) -> None:
     plot.grid(visible=False, axis="y")
 
 
-def _legend(figure: Figure, *axes: Axes) -> None:
+def _legend(figure: Figure, *axes: Axes, columns: int = 5) -> None:
     """A common legend below all axes, without duplicates."""
     handles = {}
     for plot in axes:
         lines, labels = plot.get_legend_handles_labels()
         handles.update(zip(labels, lines, strict=True))
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5)
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns)
 
 
 PLOTS: dict[str, dict[str, tuple[str, Callable[[Figure, dict[str, Any]], bool]]]] = {
