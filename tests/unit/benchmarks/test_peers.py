@@ -1,16 +1,15 @@
-"""Other engines: what they tell is read as it was meant, and they derive what we do."""
+"""Other engines: what they tell is read as it was meant; `compare.py` checks what they derive."""
 
 from __future__ import annotations
 
 import json
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks import generators, programs
-from benchmarks.peers import AbsentError, crates, dataflow, flowlog, nemo, ours, pathway
+from benchmarks.peers import AbsentError, crates, dataflow, flowlog, nemo, pathway
 from benchmarks.peers.case import Result, middle
 from benchmarks.peers.clock import Clock, Seconds, median
 
@@ -36,21 +35,6 @@ TOLD = {
     "batch_add": [0.7, 0.8],
     "peak_bytes": 1024,
 }
-
-
-def built(crate, binary):
-    """The program of a crate, which no test builds: that takes minutes."""
-    program = crates.target(crate) / "release" / binary
-    if not program.exists():
-        pytest.skip(f"peer not built: {crate} {binary}")
-    return program
-
-
-def same(case, peer):
-    """Whether a peer derives what we do, in number and by checksum."""
-    mine = ours.run(case)
-    assert peer.facts == mine.facts
-    assert peer.checksums == mine.checksums
 
 
 def test_a_line_of_a_crate_is_a_result():
@@ -127,35 +111,3 @@ def test_pathway_needs_an_interpreter_that_has_it(monkeypatch):
     monkeypatch.setenv(pathway.INTERPRETER, "false")
     with pytest.raises(AbsentError, match="no Pathway"):
         pathway.interpreter()
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.task)
-@pytest.mark.parametrize("mode", ["incremental", "batch"])
-def test_flowlog_derives_what_we_do(case, mode, monkeypatch):
-    """After the load; the program itself checks its state after the updates."""
-    program = built(flowlog.CRATE, case.task)
-    monkeypatch.setattr(crates, "build", lambda *_: program)
-
-    same(case, flowlog.run(case, mode))
-
-
-@pytest.mark.parametrize(
-    "case", [case for case in CASES if case.task in dataflow.TASKS], ids=lambda case: case.task
-)
-def test_differential_dataflow_derives_what_we_do(case, monkeypatch):
-    """By programs that were written by hand."""
-    program = built(dataflow.CRATE, dataflow.CRATE)
-    monkeypatch.setattr(crates, "build", lambda *_: program)
-
-    same(case, dataflow.run(case))
-
-
-@pytest.mark.parametrize(
-    "case", [case for case in CASES if "min(" not in case.rules], ids=lambda case: case.task
-)
-def test_nemo_derives_what_we_do(case):
-    """By our rules as they are written; reading is a part of the load."""
-    if find_spec("nmo_python") is None:
-        pytest.skip("peer not installed: nemo-python")
-
-    same(case, nemo.run(case))
