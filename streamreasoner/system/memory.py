@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
+from typing import TYPE_CHECKING
+
+from streamreasoner.system.groups import MOUNTED, OWN, limits
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _MEBIBYTE = 1 << 20
-_CGROUP_LIMITS = (
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-)
+_FILES = ("memory.max", "memory.limit_in_bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +42,19 @@ def fullest(*fills: Fill) -> Fill:
     return max(fills, key=lambda fill: fill.ratio)
 
 
-def physical_memory() -> int:
-    """Bytes of memory this process may use: the machine's, or the limit of its cgroup if less."""
+@cache
+def physical_memory(mounted: Path = MOUNTED, own: Path = OWN) -> int:
+    """Bytes of memory this process may use: the machine's, or less if a control group limits it.
+
+    They are looked up once: each state asks for them many times.
+
+    Args:
+        mounted: Where control groups are mounted, version 1 or 2.
+        own: The groups of this process.
+    """
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    for path in _CGROUP_LIMITS:
-        try:
-            total = min(total, int(path.read_text()))
-        except (OSError, ValueError):
-            continue
+    for name in _FILES:
+        for (text,) in limits("memory", (name,), mounted, own):
+            # `max` is no limit.
+            total = min(total, int(text) if text.strip().isdigit() else total)
     return total

@@ -1,31 +1,37 @@
-"""Number of processors available to this process. Invariant: it respects affinity and quota."""
+"""Number of processors available to this process. Invariant: it respects affinity and quotas."""
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-_CGROUP = Path("/sys/fs/cgroup")
+from streamreasoner.system.groups import MOUNTED, OWN, limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_FILES = (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us"))
 
 
-def processors(cgroup: Path = _CGROUP) -> int:
-    """The lesser of the CPU affinity and the control group's quota, at least 1.
+def processors(mounted: Path = MOUNTED, own: Path = OWN) -> int:
+    """The least of the CPU affinity and the quotas of all control groups around it, at least 1.
 
     Args:
-        cgroup: Mount point of control groups, version 1 or 2.
+        mounted: Where control groups are mounted, version 1 or 2.
+        own: The groups of this process.
     """
     allowed = len(os.sched_getaffinity(0))
-    quota = _quota(cgroup)
-    return allowed if quota is None else max(1, min(allowed, int(quota)))
+    return max(1, int(min([allowed, *_quotas(mounted, own)])))
 
 
-def _quota(cgroup: Path) -> float | None:
-    """Processors' worth of time, None if unlimited."""
-    for names in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
-        try:
-            limit, period = " ".join((cgroup / name).read_text() for name in names).split()
-            return int(limit) / int(period) if int(limit) > 0 else None
-        except (OSError, ValueError):
-            # The file is missing or contains `max`.
-            continue
-    return None
+def _quotas(mounted: Path, own: Path) -> Iterator[float]:
+    """Processors' worth of time, of each group that has a limit: not `max`, and not -1."""
+    for files in _FILES:
+        for texts in limits("cpu", files, mounted, own):
+            try:
+                quota, period = map(int, " ".join(texts).split())
+            except ValueError:
+                continue
+            if quota > 0:
+                yield quota / period

@@ -17,7 +17,6 @@ from streamreasoner.lang import limits
 from streamreasoner.plan.program_plan import SEGMENT
 from streamreasoner.program import check_text
 from streamreasoner.rdf.dictionary import Dictionary
-from streamreasoner.system.processors import processors
 from streamreasoner.values.value_columns import Values
 
 
@@ -65,27 +64,6 @@ def test_records_have_a_limit():
 
     with pytest.raises(ProgramError, match=r"Rules look up 'w' by \d+ combinations"):
         Reasoner.from_rules(rules)
-
-
-@pytest.mark.parametrize(
-    ("files", "allowed"),
-    [
-        ({"cpu.max": "max 100000\n"}, None),
-        ({"cpu.max": "100000 100000\n"}, 1),
-        ({"cpu.max": "50000 100000\n"}, 1),
-        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, None),
-        ({"cpu/cpu.cfs_quota_us": "100000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 1),
-        ({}, None),
-    ],
-)
-def test_a_quota_limits_processors(tmp_path, files, allowed):
-    """A control group's quota limits processors as affinity does."""
-    for name, content in files.items():
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(content)
-
-    assert processors(tmp_path) == (processors(tmp_path / "none") if allowed is None else allowed)
 
 
 FIXED = (layout.SCRATCH, layout.ARGUMENTS, layout.FREE, layout.PENDING_ROWS, layout.PENDING_CELLS)
