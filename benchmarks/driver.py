@@ -130,6 +130,7 @@ class Kernel:
             (layout.FACT_TABLE, slots),
             (layout.FACT_TABLE + 1, slots),
             (layout.JOURNAL_FACTS, facts),
+            (layout.JOURNAL_NEXT, facts),
             (layout.TOUCHED_NODES, facts),
             (layout.DELTAS, facts),
         ):

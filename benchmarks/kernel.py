@@ -8,11 +8,11 @@ elapsed time, without the time that the operating system takes to allocate memor
 thousand triples in 0.1 s.
 
 Changes are timed in seconds of processor time, which other load affects less than elapsed time.
-Loads on one core and on two alternate, so both run under the same conditions. Before each, its
-memory is allocated: a virtual machine may have to get it from its host first, which takes up to
-seconds and is unrelated to the load. The floor, in the same run, is that cost: writing as many
-bytes of new memory as the state takes. Every change is undone, and the state must then be as
-before.
+Loads on one core and on two alternate, so both run under the same conditions, each with memory that
+is allocated before and without. A virtual machine may have to get memory from its host first, and
+may have to move other pages together for a huge one, so allocating varies by ten times. The floor,
+in turns with the loads, is what it costs without a load: writing to as much new memory, in huge
+pages. Every change is undone, and the state must then be as before.
 """
 
 from __future__ import annotations
@@ -29,22 +29,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import psutil
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import harness
-from benchmarks.driver import Kernel, cpu, updates
+from benchmarks.driver import Kernel, updates
 from streamreasoner.io.formats.ntriples import read
 from streamreasoner.rdf.dictionary import Dictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
     from streamreasoner.engine.ports import Statistics
 
 LOADS = 5
+MEBIBYTE = 1 << 20
 SINGLES = 1000
 ROUNDS = 5
 BATCHES = (1, 8_000, 16_000, 160_000)
@@ -84,13 +86,16 @@ def main() -> int:
     everywhere = os.sched_getaffinity(0)
     kernel = Lubm(dictionary)
     kernel.apply(triples, 1)
-    alone, together = [], []
+    alone, together, fresh, fresh_together, floors = [], [], [], [], []
     for _ in range(LOADS):
         os.sched_setaffinity(0, {min(everywhere)})
         alone.append(load(dictionary, triples, kernel))
+        fresh.append(load(dictionary, triples))
+        floors.append(system(lambda: touch(fresh[-1].bytes)))
         os.sched_setaffinity(0, everywhere)
         if len(everywhere) > 1:
             together.append(load(dictionary, triples, kernel))
+            fresh_together.append(load(dictionary, triples))
     sizes = kernel.statistics()
     figures: dict[str, Any] = {
         **harness.machine(),
@@ -103,7 +108,13 @@ def main() -> int:
         "load_seconds_two_cores": statistics.median(load.clock for load in together or alone),
         "load_seconds_two_cores_each": each(load.clock for load in together),
         "commit_seconds_each": each(load.commit for load in (*alone, *together)),
-        "floor_seconds": cpu(lambda: touch(sizes.bytes)),
+        "fresh_load_seconds": statistics.median(load.clock for load in fresh),
+        "fresh_load_seconds_each": each(load.clock for load in fresh),
+        "fresh_load_seconds_two_cores_each": each(load.clock for load in fresh_together),
+        "fresh_load_cpu_seconds_each": each(load.cpu for load in fresh),
+        "fresh_load_system_seconds_each": each(load.system for load in fresh),
+        "floor_system_seconds_each": each(floors),
+        "fresh_mib": fresh[-1].bytes / MEBIBYTE,
         "bytes_per_fact": sizes.bytes / sizes.facts,
         "peak_mib": harness.peak_mib(),
     }
@@ -136,21 +147,45 @@ def same_state(one: Statistics, other: Statistics) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Elapsed seconds of a load: until the closure, and until the commit."""
+    """A load.
+
+    Attributes:
+        clock: Elapsed seconds until the closure.
+        commit: Elapsed seconds from there to the commit.
+        cpu: Seconds of processor time of both.
+        system: Those of them that the operating system took.
+        bytes: Memory that it got from the operating system until the closure.
+    """
 
     clock: float
     commit: float
+    cpu: float
+    system: float
+    bytes: int
 
 
-def load(dictionary: Dictionary, triples: NDArray[np.int32], loaded: Kernel) -> Load:
+def load(dictionary: Dictionary, triples: NDArray[np.int32], loaded: Kernel | None = None) -> Load:
     """Load everything into a new kernel, with as much memory allocated as an earlier one used."""
     kernel = Lubm(dictionary)
-    kernel.populate(loaded)
+    if loaded is not None:
+        kernel.populate(loaded)
+    memory, used = psutil.Process().memory_info().rss, os.times()
     began = time.perf_counter()
     kernel.settle([updates("triple", triples, 1)])
     settled = time.perf_counter()
+    size = psutil.Process().memory_info().rss - memory
     kernel.commit()
-    return Load(settled - began, time.perf_counter() - settled)
+    ended, after = time.perf_counter(), os.times()
+    system = after.system - used.system
+    cpu = after.user - used.user + system
+    return Load(settled - began, ended - settled, cpu, system, size)
+
+
+def system(work: Callable[[], object]) -> float:
+    """Seconds of processor time that the operating system takes in a call."""
+    started = os.times().system
+    work()
+    return os.times().system - started
 
 
 def each(seconds: Iterable[float]) -> str:
@@ -213,8 +248,8 @@ def row(
 
 
 def touch(size: int) -> None:
-    """Write to every page of as many bytes of fresh memory."""
-    with mmap.mmap(-1, size) as memory:
+    """Write to every page of as many bytes of fresh memory, private as a state's: huge pages."""
+    with mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
         memory.madvise(mmap.MADV_HUGEPAGE)
         np.frombuffer(memory, np.int64, count=size // 8)[:: mmap.PAGESIZE // 8] = 1
 

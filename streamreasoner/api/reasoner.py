@@ -7,6 +7,7 @@ Invariant: updates and results are rdflib terms, Python values or tables of text
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import chain, groupby
@@ -14,7 +15,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from streamreasoner.api import shown
 from streamreasoner.api.arrow_input import updates_of
@@ -41,10 +41,13 @@ from streamreasoner.program.edit import with_query, with_rules, without_query, w
 from streamreasoner.program.load import load_program
 from streamreasoner.program.text import common_prefixes
 from streamreasoner.rdf.dictionary import Dictionary
+from streamreasoner.rdf.texts import column
+from streamreasoner.system.ahead import one_ahead
 from streamreasoner.values.value_columns import Values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -203,18 +206,25 @@ class Reasoner:
         """
         return self._diff(self.take((), milliseconds(to)))
 
-    def take(self, updates: Iterable[Updates], frontier: int = NO_FRONTIER) -> EpochResult:
+    def take(
+        self,
+        updates: Iterable[Updates],
+        frontier: int = NO_FRONTIER,
+        *,
+        report: bool = True,
+    ) -> EpochResult:
         """Apply one epoch of encoded updates, for callers that work with ids.
 
         Args:
             updates: The input; updates of facts that expire have times.
             frontier: The frontier from this epoch on, unless it is beyond it already.
+            report: Whether to read the changes; without, the result has none of them.
 
         Raises:
             DataError: A predicate is unknown or has another arity.
             EngineError: The epoch failed and was rolled back.
         """
-        result = self.engine.apply(self._epoch, updates, frontier=frontier)
+        result = self.engine.apply(self._epoch, updates, frontier=frontier, report=report)
         self._asked = None
         self._epoch += 1
         return result
@@ -230,9 +240,18 @@ class Reasoner:
         Raises:
             DataError: A file cannot be read, or its facts do not fit the program.
         """
-        return self._diff(
-            self.take(batch for path in paths for batch in self.read(path, header=header, ts=ts))
-        )
+        blocks = (block for path in paths for block in self.read(path, header=header, ts=ts))
+        with self.ahead(blocks) as updates:
+            return self._diff(self.take(updates))
+
+    def ahead(self, blocks: Iterable[Updates]) -> AbstractContextManager[Iterator[Updates]]:
+        """Read blocks that an epoch takes in another thread, while the one before is added.
+
+        The block of the statement has no other use for the dictionary.
+        """
+        # Ids of a distributed dictionary come from Spark, which has threads of its own.
+        is_local = self.dictionary.local is self.dictionary
+        return one_ahead(blocks) if is_local else nullcontext(iter(blocks))
 
     def read(
         self, path: str | Path, *, header: bool = False, ts: Time | None = None
@@ -555,10 +574,10 @@ class Reasoner:
         multiplicities: Sequence[int] | None = None,
     ) -> Updates:
         """Encode facts of canonical terms; each is asserted once by default."""
-        terms = pa.array(chain.from_iterable(facts), pa.large_string())
+        terms = [*chain.from_iterable(facts)]
         return Updates(
             predicate,
-            self.dictionary.encode(terms).reshape(len(facts), len(facts[0])),
+            self.dictionary.encode(column(terms)).reshape(len(facts), len(facts[0])),
             np.array(multiplicities or [1] * len(facts), dtype=np.int64),
         )
 

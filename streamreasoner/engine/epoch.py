@@ -14,7 +14,7 @@ from streamreasoner.engine.input.given import copies_after_change, with_copies
 from streamreasoner.engine.input.registers import NO_FRONTIER, NO_REGISTERS
 from streamreasoner.engine.input.sets import edit_sets
 from streamreasoner.engine.input.upserts import replace_by_key
-from streamreasoner.engine.ports import LAST_ITERATION, NO_WORK
+from streamreasoner.engine.ports import LAST_ITERATION, NO_CHANGES, NO_WORK
 from streamreasoner.rdf.dictionary import Dictionary
 
 if TYPE_CHECKING:
@@ -117,6 +117,7 @@ class Engine:
         frontier: int = NO_FRONTIER,
         *,
         more: bool = False,
+        report: bool = True,
     ) -> EpochResult:
         """Apply one epoch of input, in any order, and return what it changed.
 
@@ -127,13 +128,14 @@ class Engine:
             frontier: The event time up to which input counts as complete, in milliseconds since
                 1970; a lower one than that of the epoch before leaves it as it is.
             more: Whether more input of the same epoch follows, of a later frontier.
+            report: Whether to read the changes; without, the result has none of them.
 
         Raises:
             EngineError: The epoch failed and was rolled back.
         """
         frontier = max(self._frontier, frontier)
         admitted = self._admit(updates, frontier)
-        program, iterations, changes = self._evaluate(admitted.updates, plan)
+        program, iterations, changes = self._evaluate(admitted.updates, plan, report=report)
         self._backend.commit(epoch, more=more)
         self._registers.commit()
         self._plan, self._facts, self._frontier = program, (), frontier
@@ -166,7 +168,8 @@ class Engine:
         Raises:
             EngineError: The epoch fails.
         """
-        self._evaluate(self._admit(updates, max(self._frontier, frontier)).updates, plan)
+        admitted = self._admit(updates, max(self._frontier, frontier))
+        self._evaluate(admitted.updates, plan, report=True)
         self._backend.rollback()
 
     def _admit(self, updates: Iterable[Updates], frontier: int) -> Admitted:
@@ -188,7 +191,7 @@ class Engine:
             yield batch
 
     def _evaluate(
-        self, updates: Iterable[Updates], plan: ProgramPlan | None
+        self, updates: Iterable[Updates], plan: ProgramPlan | None, *, report: bool
     ) -> tuple[ProgramPlan, int, EpochChanges]:
         """The program, the number of iterations, and the uncommitted changes."""
         program = self._plan
@@ -207,7 +210,7 @@ class Engine:
                 check_order, program=program, backend=self._backend, dictionary=self._dictionary
             )
             iterations = fixpoints(self._backend, program, self._recursion_limit, check)
-            return program, iterations, self._backend.changes()
+            return program, iterations, self._backend.changes() if report else NO_CHANGES
         except BaseException:
             self._backend.rollback()
             raise

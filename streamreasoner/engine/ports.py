@@ -35,6 +35,10 @@ class EpochChanges:
     trace: Iterable[TraceRows]
 
 
+NO_CHANGES = EpochChanges((), (), ())
+"""Those of an epoch that are not read."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Work:
     """What rules have done in an epoch. What lowering added counts for the rule it added it for.

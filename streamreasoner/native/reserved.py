@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _MAP_NORESERVE = 0x4000
 _GIBIBYTE = 1 << 30
+HUGE_PAGE = 2 << 20
+"""Bytes of a huge page."""
 
 
 def reservable(itemsize: int, *, at_most: int = 1 << 40) -> int:
@@ -38,7 +40,7 @@ class ReservedColumn:
     Args:
         dtype: Type of the items.
         capacity: Number of items; costs address space, not memory.
-        huge_pages: Whether to use huge pages, for well-filled columns with random access.
+        huge_pages: Whether to use huge pages beyond the first 2 MiB, for well-filled columns.
 
     Raises:
         EnvironmentSetupError: The operating system refuses the address space.
@@ -61,10 +63,20 @@ class ReservedColumn:
                 " (`vm.overcommit_memory` 0 or 1)."
             ) from None
         if huge_pages:
-            self._mapping.madvise(mmap.MADV_HUGEPAGE)
+            # A small state would otherwise fill no huge page of the dozen that it touches.
+            self._advise(mmap.MADV_HUGEPAGE, HUGE_PAGE)
         self.array: NDArray[Any] = np.frombuffer(self._mapping, dtype=self.dtype, count=capacity)
         self.address: int = self.array.ctypes.data
 
     def clear(self) -> None:
         """Return all pages to the operating system; all items are zero again."""
-        self._mapping.madvise(mmap.MADV_DONTNEED)
+        self._advise(mmap.MADV_DONTNEED, 0)
+
+    def shrink(self, kept: int) -> None:
+        """Return the pages beyond the first *kept* bytes; the items there are zero again."""
+        self._advise(mmap.MADV_DONTNEED, kept)
+
+    def _advise(self, advice: int, start: int) -> None:
+        """Give advice on all pages from an offset on, which is a multiple of their size."""
+        if start < len(self._mapping):
+            self._mapping.madvise(advice, start)

@@ -61,7 +61,7 @@ def test_the_package_imports_no_library():
 
 
 def test_a_first_epoch_loads_what_it_runs():
-    """Neither explanations, formats, queries, nor what numba needs to compile: it is cached."""
+    """Neither explanations, formats, queries, pandas, nor what numba needs to compile."""
     code = """
 from streamreasoner import Reasoner, Update
 Reasoner.from_rules("q(?x) :- p(?x) .").apply([Update("p", ("a",))])
@@ -69,9 +69,18 @@ Reasoner.from_rules("q(?x) :- p(?x) .").apply([Update("p", ("a",))])
     formats = (f"streamreasoner.io.formats.{name}" for name in ("csv", "json", "lines", "turtle"))
     queries = ("streamreasoner.sparql", "rdflib.plugins.sparql.parser", "pyparsing")
     compiling = ("scipy.linalg", "numba.np.linalg")
-    names = (*compiling, *queries, "streamreasoner.explain", "msgspec", *formats)
+    names = (*compiling, *queries, "streamreasoner.explain", "msgspec", "pandas", *formats)
     imported(code)
     assert imported(code, *names)[0] == []
+
+
+def test_a_closure_in_files_imports_no_pandas(tmp_path):
+    """Arrow would import it where it is installed, and that costs 50 MiB."""
+    facts = tmp_path / "facts.nt"
+    facts.write_text("<urn:a> <urn:p> <urn:b> .\n")
+    words = ["streamreasoner", "materialize", "--output", str(tmp_path), "rho-df", str(facts)]
+    found, output = imported(COMMAND.format(words), "pandas", "pyarrow")
+    assert (found, output.split()[:2]) == (["pyarrow"], ["1", "facts,"])
 
 
 def test_public_names_are_listed():

@@ -27,6 +27,10 @@ _LEAST_FACT = 24  # bytes of a record without arguments and links
 _LEAST_ENTRY = 16  # bytes of an entry, and of a group with a key
 _FIRST_TABLE_SIZE = 1 << 12
 _SORTED_SHARE = 8  # sorted groups have at most this share of the memory
+LARGE_EPOCH = 1 << 20
+"""Journaled facts from which an epoch returns memory."""
+KEPT_BYTES = UNIT_BYTES * LARGE_EPOCH
+"""Bytes of each column that are kept: what the largest epoch uses that returns none."""
 _SEGMENTS = 1 << (31 - layout.SEGMENT_BITS)
 
 
@@ -62,7 +66,7 @@ class Arena:
             layout.GROUP_TABLE + 1: ReservedColumn(np.int64, 4 * entries, huge_pages=True),
             layout.JOURNAL_FACTS: ReservedColumn(np.int64, facts, huge_pages=True),
             layout.JOURNAL_ENTRIES: ReservedColumn(np.int64, 2 * entries, huge_pages=True),
-            layout.JOURNAL_NEXT: ReservedColumn(np.int32, facts),
+            layout.JOURNAL_NEXT: ReservedColumn(np.int32, facts, huge_pages=True),
             layout.TOUCHED_NODES: ReservedColumn(np.int64, entries + 1, huge_pages=True),
             layout.TOUCHED_HEADS: ReservedColumn(np.int32, _ID_LIMIT),
             layout.DELTAS: ReservedColumn(np.int64, facts, huge_pages=True),
@@ -177,7 +181,11 @@ class Arena:
         return self._arrays[column]
 
     def trim(self) -> None:
-        """Return the pages that only a large epoch needed to the system: all are zero again."""
+        """Return the pages that only a large epoch needed to the system.
+
+        What a small epoch may use is kept, so that none has to get it again. No kernel expects
+        zeros in these columns.
+        """
         idle = 1 - self.scalars[layout.FACT_BUFFER]
         for column in (
             layout.JOURNAL_FACTS,
@@ -190,9 +198,9 @@ class Arena:
             layout.BLOCK_NEXT,
             layout.FACT_TABLE + int(idle),
         ):
-            self._reserved[column].clear()
+            self._reserved[column].shrink(KEPT_BYTES)
         for places in self._sorted_rows:
-            places.clear()
+            places.shrink(KEPT_BYTES)
 
     @property
     def fill(self) -> Fill:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamreasoner.backends.columnar.arena import Arena, is_limited_by_addresses
+from streamreasoner.backends.columnar.arena import LARGE_EPOCH, Arena, is_limited_by_addresses
 from streamreasoner.backends.columnar.callbacks import Builtins, weakly
 from streamreasoner.backends.columnar.compiler import Numbering, compile_program
 from streamreasoner.backends.columnar.intersections import postpone
@@ -200,7 +200,7 @@ class ColumnarBackend:
 
     def commit(self, epoch: int, *, more: bool = False) -> None:  # noqa: ARG002 - the state does not outlive the process
         """Make the epoch's changes final."""
-        large = self._state.scalars[layout.JOURNALED_FACTS] > _LARGE_EPOCH
+        large = self._state.scalars[layout.JOURNALED_FACTS] > LARGE_EPOCH
         journal.commit(self._table)
         self._change = None
         if large:
@@ -404,9 +404,6 @@ class ColumnarBackend:
     def _relation(self, predicate: str, args: NDArray[np.int32]) -> tuple[int, int]:
         arity = check_arity(predicate, args, self._numbering.arities)
         return self._numbering.relations[predicate], arity
-
-
-_LARGE_EPOCH = 1 << 20
 
 
 @cache

@@ -14,6 +14,7 @@ from streamreasoner.io.formats.registry import message_writer
 from streamreasoner.io.formats.writing.writer import is_rdf
 from streamreasoner.lang.ast import QUAD, TRIPLE
 from streamreasoner.query.facts import in_order
+from streamreasoner.rdf.texts import scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,7 @@ GENERALIZED = ".generalized"
 _CHUNK = 1 << 18
 _LINES = {TRIPLE: ".nt", QUAD: ".nq"}
 _NUMBERS = ["iteration", "multiplicity"]
-_BLANK, _END = (pa.scalar(text, pa.large_string()) for text in (" ", ".\n"))
+_BLANK, _END = map(scalar, (" ", ".\n"))
 
 
 def write_closure(reasoner: Reasoner, directory: Path, *, trace: bool, header: bool) -> int:

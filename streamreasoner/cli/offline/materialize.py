@@ -83,7 +83,9 @@ def materialize(
     start = time.perf_counter()
     with _progress(console) as progress:
         # Reading and deriving are one epoch: the engine consumes the iterator.
-        reasoner.take(_read(reasoner, facts, progress, header=header))
+        blocks = _read(reasoner, facts, progress, header=header)
+        with reasoner.ahead(blocks) as updates:
+            reasoner.take(updates, report=False)
     seconds = time.perf_counter() - start
     generalized = 0
     if output is not None:

@@ -25,15 +25,19 @@ if TYPE_CHECKING:
 
     Intern = Callable[[str], int]
     """Id of a constant."""
+    _Encoded = tuple[str, Sequence[tuple[int, int]]]
+    """Predicate, and (position, id) of the constants."""
 
 
 def with_copies(
     updates: Iterable[Updates], given: Sequence[Pattern], intern: Intern
 ) -> Iterator[Updates]:
     """All updates, and copies of those that match a pattern."""
+    # Before the first update is taken: another thread may be adding terms from then on.
+    patterns = _encoded(given, intern)
     for each in updates:
         yield each
-        rows = _matching(each.predicate, each.args, given, intern)
+        rows = _matching(each.predicate, each.args, patterns)
         if rows.any():
             yield Updates(f"{GIVEN}{each.predicate}", each.args[rows], each.multiplicity[rows])
 
@@ -58,7 +62,7 @@ def copies_after_change(
             bound = {position: intern(term) for position, term in pattern.constants}
             facts = backend.select(pattern.predicate, bound)
             rows = facts.asserted != 0
-            rows &= ~_matching(pattern.predicate, facts.args, taken, intern)
+            rows &= ~_matching(pattern.predicate, facts.args, _encoded(taken, intern))
             taken.append(pattern)
             if rows.any():
                 copies = f"{GIVEN}{pattern.predicate}"
@@ -66,15 +70,23 @@ def copies_after_change(
     return changes
 
 
+def _encoded(given: Iterable[Pattern], intern: Intern) -> list[_Encoded]:
+    """Patterns with the ids of their constants."""
+    return [
+        (each.predicate, [(position, intern(term)) for position, term in each.constants])
+        for each in given
+    ]
+
+
 def _matching(
-    predicate: str, args: NDArray[np.int32], given: Sequence[Pattern], intern: Intern
+    predicate: str, args: NDArray[np.int32], patterns: Iterable[_Encoded]
 ) -> NDArray[np.bool_]:
     """Which facts match one of the patterns."""
     found = np.zeros(len(args), np.bool_)
-    for pattern in given:
-        if pattern.predicate == predicate:
+    for name, constants in patterns:
+        if name == predicate:
             rows = np.ones(len(args), np.bool_)
-            for position, term in pattern.constants:
-                rows &= args[:, position] == intern(term)
+            for position, term_id in constants:
+                rows &= args[:, position] == term_id
             found |= rows
     return found

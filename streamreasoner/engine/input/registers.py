@@ -166,6 +166,7 @@ class _Register:
     def __init__(self, expiry: Expiry, intern: Callable[[str], int]) -> None:
         self._expiry = expiry
         self._intern = intern
+        self._constants: list[tuple[int, int]] = []
         self.deadlines = Deadlines(len(expiry.pattern.arguments))
 
     def matches(self, updates: Updates) -> NDArray[np.bool_]:
@@ -176,7 +177,10 @@ class _Register:
         return self._has_constants(updates.args)
 
     def restore(self, backend: Backend) -> None:
-        """Find the deadlines of all of its facts."""
+        """Find the deadlines of all of its facts; comes before all that matches updates."""
+        # Not with each update: another thread may be adding terms then.
+        constants = self._expiry.pattern.constants
+        self._constants = [(position, self._intern(term)) for position, term in constants]
         last: list[tuple[NDArray[np.int32], NDArray[np.int64]]] = []
         for predicate in (self._expiry.asserted, self._expiry.retracted):
             trace = backend.trace(predicate)
@@ -235,8 +239,8 @@ class _Register:
 
     def _has_constants(self, args: NDArray[np.int32]) -> NDArray[np.bool_]:
         rows = np.ones(len(args), np.bool_)
-        for position, term in self._expiry.pattern.constants:
-            rows &= args[:, position] == self._intern(term)
+        for position, term_id in self._constants:
+            rows &= args[:, position] == term_id
         return rows
 
 

@@ -10,6 +10,7 @@ import pytest
 from rdflib import RDF, RDFS, BNode, Literal, URIRef, Variable
 
 from streamreasoner import Reasoner, Update
+from streamreasoner.engine.updates import Updates
 from streamreasoner.errors import (
     DataError,
     EngineError,
@@ -17,6 +18,8 @@ from streamreasoner.errors import (
     RecursionLimitError,
     StreamReasonerError,
 )
+from streamreasoner.rdf.texts import column
+from streamreasoner.system import ahead
 
 EX = "http://example.org/"
 PATHS = "path(?x, ?y) :- edge(?x, ?y).\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z).\n"
@@ -235,6 +238,55 @@ def test_take_advances_the_epoch():
     reasoner.take([])
 
     assert reasoner.apply([edge(1, 2)]).epoch == 1
+
+
+def test_an_epoch_without_a_report_is_the_same():
+    """Its changes are not read; the state and the next epoch's changes are as ever."""
+    reasoners = [Reasoner.from_rules(PATHS) for _ in range(2)]
+    for reasoner, report in zip(reasoners, (True, False), strict=True):
+        ids = reasoner.dictionary.encode(column(["<urn:1>", "<urn:2>", "<urn:3>"])).tolist()
+        updates = Updates("edge", np.array([ids[:2], ids[1:]], np.int32), np.ones(2, np.int64))
+        result = reasoner.take([updates], report=report)
+        assert [bool([*part]) for part in (result.closure, result.derived, result.trace)] == (
+            [report] * 3
+        )
+        assert (result.updates, result.epoch) == (2, 0)
+
+    first, second = ({name: {*each.trace(name)} for name in ("edge", "path")} for each in reasoners)
+    assert first == second
+    gone = edge(URIRef("urn:1"), URIRef("urn:2"), -1)
+    diffs = [{*reasoner.apply([gone]).changes} for reasoner in reasoners]
+    assert diffs[0] == diffs[1]
+    assert len(diffs[0]) == 3
+
+
+GIVEN = """
+[?s, <urn:given>, ?o] :- asserted [?s, <urn:p>, ?o] .
+[?s, <urn:p>, ?o] :- [?o, <urn:p>, ?s] .
+"""
+
+
+@pytest.mark.parametrize("rules", [GIVEN, f'@expires [_, <urn:seen>, _] after "PT1H" .{GIVEN}'])
+def test_reading_ahead_changes_nothing(tmp_path, monkeypatch, rules):
+    """Read in another thread, block by block, files give the same ids, facts and diff."""
+    random, paths = np.random.default_rng(0), []
+    for number in range(8):
+        paths.append(tmp_path / f"{number}.nt")
+        rows = random.integers(0, 800, (1500, 2)).tolist()
+        lines = (f"<urn:{s}> <urn:{('p', 'seen')[s % 2]}> <urn:{o}> .\n" for s, o in rows)
+        paths[-1].write_text("".join(lines))
+    found = []
+    for count in (1, 2):
+        monkeypatch.setattr(ahead, "processors", lambda count=count: count)
+        reasoner = Reasoner.from_rules(rules)
+        diff = reasoner.load(*paths, ts=10)
+        terms = reasoner.dictionary.terms(0, len(reasoner.dictionary)).to_pylist()
+        trace = reasoner.engine.trace("triple")
+        rows = np.column_stack([trace.args, trace.iteration, trace.multiplicity])
+        found.append((terms, sorted(map(tuple, rows.tolist())), len(diff.changes)))
+
+    assert found[0] == found[1]
+    assert found[0][2] > 0
 
 
 def test_an_epoch_that_fails_in_the_middle_changes_nothing():

@@ -40,6 +40,37 @@ def test_clearing_gives_pages_back():
     assert not column.array[: 128 << 20].any()
 
 
+def test_shrinking_keeps_the_beginning():
+    """Of a column that is shrunk the first pages stay; the others are zero again and released."""
+    column = ReservedColumn(np.uint8, GIBIBYTE, huge_pages=True)
+    column.array[: 128 << 20] = 1
+    full = psutil.Process().memory_info().rss
+    column.shrink(8 << 20)
+
+    assert full - psutil.Process().memory_info().rss > 100 << 20
+    assert column.array[: 8 << 20].all()
+    assert not column.array[8 << 20 : 128 << 20].any()
+
+
+def test_a_small_column_has_nothing_to_return():
+    """A column of fewer bytes than are kept stays as it is, with huge pages or without."""
+    for huge_pages in (False, True):
+        column = ReservedColumn(np.uint8, 100, huge_pages=huge_pages)
+        column.array[:] = 1
+        column.shrink(8 << 20)
+        assert column.array.all()
+
+
+def test_few_items_fill_no_huge_page():
+    """The first item of a column costs a small page, wherever huge pages are used."""
+    columns = [ReservedColumn(np.int64, GIBIBYTE // 8, huge_pages=True) for _ in range(16)]
+    before = psutil.Process().memory_info().rss
+    for column in columns:
+        column.array[0] = 1
+
+    assert psutil.Process().memory_info().rss - before < 2 << 20
+
+
 def test_columns_are_freed():
     """An unreferenced column is unmapped; a view keeps the memory alive."""
     column = ReservedColumn(np.int32, 1000)

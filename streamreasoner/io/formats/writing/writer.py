@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamreasoner.lang.ast import ARITIES
+from streamreasoner.rdf.texts import scalar
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -21,7 +22,7 @@ MOST_UPDATES = 1000
 MOST_BYTES = 900_000
 """Bytes in a message of several updates, at most: Kafka's limit is 1 MB unless it is raised."""
 _SUBJECT, _PREDICATE, _GRAPH = 0, 1, 3
-_SPACE = pa.scalar(" ", pa.large_string())
+_SPACE = scalar(" ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,5 @@ def statements(
 
 def spaced(*parts: pa.Array | str) -> pa.Array:
     """Texts of parts, one or more of which are columns, with a space between them."""
-    texts = [
-        pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in parts
-    ]
+    texts = [scalar(part) if isinstance(part, str) else part for part in parts]
     return pc.binary_join_element_wise(*texts, _SPACE)

@@ -1,0 +1,35 @@
+"""Texts as Arrow columns. Invariant: pandas is not imported.
+
+`pa.array` and `pa.scalar` import pandas where it is installed, to recognise what is of it: half a
+second and 50 MiB, which a process that starts should not spend.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def column(texts: Sequence[str]) -> pa.LargeStringArray:
+    """A column of texts, of shape (n,).
+
+    Raises:
+        UnicodeEncodeError: A text is not valid Unicode.
+    """
+    joined = "".join(texts).encode()
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    lengths = [len(text) for text in texts]
+    if sum(lengths) != len(joined):
+        lengths = [len(text.encode()) for text in texts]
+    np.cumsum(lengths, out=offsets[1:])
+    return pa.LargeStringArray.from_buffers(len(texts), pa.py_buffer(offsets), pa.py_buffer(joined))
+
+
+def scalar(text: str) -> pa.LargeStringScalar:
+    """A single text, which compute functions take beside columns."""
+    return column([text])[0]
