@@ -83,7 +83,7 @@ class SparkKernel:
         self._stated = self.columnar.stated
         self._engine = Engine(self._backend, plan, LIMIT, tuple(self._stated))
         self._spark = spark
-        self._table = str(directory / "state")
+        self._table = directory / "state"
         self._meter = Meter(spark, directory / "state")
         self._epoch = 0
         self.changed = 0
@@ -100,13 +100,13 @@ class SparkKernel:
         self.changed = sum(len(part.multiplicity) for part in found.closure)
 
     def size(self) -> dict[str, int]:
-        """Rows, bytes and files of the state's table."""
+        """Bytes of the state, with rows in the driver; rows and files of its table, if any."""
+        size = {"state_bytes": self._backend.statistics().bytes, "state_rows": 0, "state_files": 0}
+        if not self._table.exists():
+            return size
         detail = self._spark.sql(f"DESCRIBE DETAIL delta.`{self._table}`").collect()[0]
-        return {
-            "state_rows": self._spark.read.format("delta").load(self._table).count(),
-            "state_bytes": int(detail.sizeInBytes),
-            "state_files": int(detail.numFiles),
-        }
+        rows = self._spark.read.format("delta").load(str(self._table)).count()
+        return {**size, "state_rows": rows, "state_files": int(detail.numFiles)}
 
     def facts(self, predicate: str) -> NDArray[np.int32]:
         """The present facts of a predicate, as ids."""

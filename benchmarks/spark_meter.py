@@ -12,6 +12,8 @@ import time
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+import psutil
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -44,6 +46,7 @@ class Cost:
         written: Bytes of files that tasks wrote.
         files: Data files of the state that scans opened.
         busy: Seconds of tasks, summed over all cores.
+        processor: Seconds of processor time of this process and of its children, Java among them.
     """
 
     seconds: float = 0.0
@@ -54,6 +57,7 @@ class Cost:
     written: int = 0
     files: int = 0
     busy: float = 0.0
+    processor: float = 0.0
 
     def __add__(self, other: Cost) -> Cost:
         """The cost of both."""
@@ -78,16 +82,17 @@ class Meter:
     def cost(self, work: Callable[[], object]) -> Cost:
         """Run the work and return its cost."""
         job, before = self._last_job(), self._query_numbers()
-        started = time.perf_counter()
+        busy, started = processor_time(), time.perf_counter()
         work()
         seconds = time.perf_counter() - started
+        busy = processor_time() - busy
         last_job, after = self._last_job(), self._query_numbers()
         done = [self._jobs.job(number) for number in range(job + 1, last_job + 1)]
         stages = [_items(job.stageIds()) for job in done]
         found = [self._stage(number) for number in sorted({n for ids in stages for n in ids})]
         # Query numbers continue across the contexts of a JVM, so the first one is unknown.
         files = sum(self._files(number) for number in after - before)
-        return sum(found, Cost(seconds, jobs=len(done), files=files))
+        return sum(found, Cost(seconds, jobs=len(done), files=files, processor=busy))
 
     def _last_job(self) -> int:
         """The greatest job id, after all events have arrived; -1 if there is none."""
@@ -120,6 +125,13 @@ class Meter:
                     value = values.get(metric.accumulatorId())
                     found += int(value.get().replace(",", "")) if value.isDefined() else 0
         return found
+
+
+def processor_time() -> float:
+    """Seconds of processor time of this process and of those that it started and that run."""
+    this = psutil.Process()
+    times = [process.cpu_times() for process in (this, *this.children(recursive=True))]
+    return float(sum(part.user + part.system for part in times))
 
 
 def _items(sequence: Any) -> list[Any]:

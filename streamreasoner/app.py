@@ -813,7 +813,9 @@ def _in_spark(
     dictionary.resume(config.state.tables / TERMS)
 
     def backend(plan: ProgramPlan) -> Backend:
-        resumed = SparkBackend(session.spark, place, plan, dictionary)
+        # The memory that a state in the driver would have had.
+        memory = Limit(config.pipeline.max_state_bytes).value
+        resumed = SparkBackend(session.spark, place, plan, dictionary, memory=memory)
         resumed.resume(config.state.tables / TRACE, point.before)
         return resumed
 

@@ -44,4 +44,4 @@ def test_a_query_costs_what_it_reads(tmp_path):
     assert grouped.shuffled > 0
     assert grouped.tasks > 1
     assert (nothing.jobs, nothing.tasks, nothing.read, nothing.files) == (0, 0, 0, 0)
-    assert nothing + nothing == Cost(2 * nothing.seconds)
+    assert nothing + nothing == Cost(2 * nothing.seconds, processor=2 * nothing.processor)

@@ -23,7 +23,6 @@ from streamreasoner.backends.spark.epoch.progress import EpochProgress, digest
 from streamreasoner.backends.spark.epoch.reading import StateReader
 from streamreasoner.backends.spark.epoch.settling import reduce, regroup, retract, settled
 from streamreasoner.backends.spark.epoch.term_lookup import TermLookup
-from streamreasoner.backends.spark.queries import relation
 from streamreasoner.backends.spark.queries.columns import (
     EPOCH,
     ITERATION,
@@ -71,6 +70,8 @@ class SparkBackend:
         plan: The program.
         dictionary: Terms and their ids.
         buckets: Number of buckets per arrangement.
+        memory: Bytes of the driver's memory that the relations of an epoch may take; None for as
+            many as `queries.relation` allows.
     """
 
     def __init__(
@@ -80,10 +81,12 @@ class SparkBackend:
         plan: ProgramPlan,
         dictionary: DistributedDictionary,
         buckets: int = DEFAULT_BUCKETS,
+        *,
+        memory: int | None = None,
     ) -> None:
         self.place = directory
         self._dictionary = dictionary
-        self._runner = QueryRunner(spark, f"{directory}/steps")
+        self._runner = QueryRunner(spark, f"{directory}/steps", memory)
         self._progress = EpochProgress(self._runner)
         self._terms = TermLookup(self._runner, dictionary, spark.sparkContext.accumulator(0))
         self._state = CommittedState(self._runner, f"{directory}/state", dictionary.intern, buckets)
@@ -206,6 +209,8 @@ class SparkBackend:
         self._delta = self._runner.union(parts, (*self._program.fact, TRANSITION))
         if self._delta.table is not None:
             return int(self._delta.table.num_rows)
+        if iteration > 0 and transitions is not None and transitions.observed is not None:
+            return transitions.observed.rows
         return self._delta.frame.count()
 
     @files.explained
@@ -233,7 +238,7 @@ class SparkBackend:
         """Start from the input, or resume where an earlier process died in the same epoch."""
         rows = pa.concat_tables(self._input)
         self._input = []
-        many = len(rows) > relation.MAX_DRIVER_ROWS
+        many = len(rows) > self._runner.capacity
         if many:
             self._runner.expect_many_rows()
         if many and self._before is self._program:

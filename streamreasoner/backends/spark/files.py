@@ -32,6 +32,18 @@ class Placed(Protocol):
     place: str
 
 
+class UnreadableFileError(Exception):
+    """The driver cannot read a file itself.
+
+    Args:
+        path: Of the file.
+        error: Why.
+    """
+
+    def __init__(self, path: str, error: Exception) -> None:
+        super().__init__(f"{path}: {error}")
+
+
 S = TypeVar("S", bound=Placed)
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -46,6 +58,16 @@ _TASKS = 4  # per core, so that most likely every executor gets one
 def on_one_machine(spark: SparkSession) -> bool:
     """Whether executors are threads of the driver's JVM."""
     return str(spark.sparkContext.master).startswith("local")
+
+
+def readable_here(spark: SparkSession, place: str) -> bool:
+    """Whether Python can open the files of a place: they are on the disk of this machine."""
+    return on_one_machine(spark) and place.startswith("file:")
+
+
+def local_path(place: str) -> str:
+    """The path of `file:/a/b` or `file:///a/b`."""
+    return f"/{place.removeprefix('file:').lstrip('/')}"
 
 
 def exists(spark: SparkSession, place: str) -> bool:
@@ -108,9 +130,11 @@ def explained(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S,
     def call(self: S, /, *args: P.args, **named: P.kwargs) -> R:
         try:
             return method(self, *args, **named)
-        except (Py4JJavaError, PySparkException) as error:
+        except (Py4JJavaError, PySparkException, UnreadableFileError) as error:
             lines = [line.strip() for line in str(error).splitlines()]
             reasons = [line for line in lines if _UNREADABLE.search(line) and line[:3] != "at "]
+            if isinstance(error, UnreadableFileError):
+                reasons = lines
             if not reasons:
                 raise
             raise StateError(
@@ -147,7 +171,7 @@ def check(spark: SparkSession, place: str) -> None:
     Raises:
         EnvironmentSetupError: Driver or executors cannot write there, or do not share it.
     """
-    if on_one_machine(spark) and place.startswith("file:"):
+    if readable_here(spark, place):
         return
     tasks = _TASKS * spark.sparkContext.defaultParallelism
     probe = f"{place}/probe"

@@ -8,6 +8,7 @@ import pytest
 from benchmarks import harness, spark
 
 COST = {"seconds": 2.0, "jobs": 9, "tasks": 20, "shuffled": 0, "written": 1024, "busy": 1.0}
+COST |= {"processor": 1.0}
 
 
 def run(size, facts, read):

@@ -170,9 +170,5 @@ def check_overflow(rows: Relation) -> None:
     Raises:
         MultiplicityOverflowError: There is such a row.
     """
-    if rows.table is not None:
-        overflowed = any(rows.table["overflow"].to_pylist())
-    else:
-        overflowed = not rows.frame.filter("overflow").isEmpty()
-    if overflowed:
+    if rows.overflowed:
         raise MultiplicityOverflowError

@@ -26,6 +26,7 @@ from streamreasoner.backends.spark.queries.columns import (
     argument,
     arguments,
     fact,
+    repeated,
     schema,
 )
 from streamreasoner.backends.spark.queries.patterns import encode, match_table, matches, places
@@ -115,7 +116,7 @@ class QueryLeaves:
         if (table := self.delta_rows.table) is not None:
             matching = match_table(table, pattern, constants)
             data = {name: matching[column] for name, column in sources.items()}
-            data[ITERATION] = pa.array([self.iteration] * matching.num_rows, pa.int32())
+            data[ITERATION] = repeated(self.iteration, matching.num_rows, pa.int32())
             data[SIGN] = pc.multiply(matching[TRANSITION], factor)
             return BoundRows(self.runner.from_table(pa.table(data)), columns)
         frame = self.delta_rows.frame.filter(matches(pattern, constants)).selectExpr(
@@ -208,10 +209,11 @@ class QueryLeaves:
             rows = table.num_rows
             later = pc.cast(pc.add(table[ITERATION], 1), pa.int32())
             cells = [
-                table[source] if isinstance(source, str) else pa.array([source] * rows, pa.int64())
+                table[source] if isinstance(source, str) else repeated(source, rows, pa.int64())
                 for source in sources
             ]
-            data = [pa.array([head.predicate] * rows, pa.string()), *cells, later, table[SIGN]]
+            names_of = repeated(head.predicate, rows, pa.string())
+            data = [names_of, *cells, later, table[SIGN]]
             return self.runner.from_table(pa.table(dict(zip(names, data, strict=True))))
         frame = left.rows.frame.selectExpr(
             f"{sql.quoted(head.predicate)} AS {PREDICATE}",
@@ -268,7 +270,7 @@ class QueryLeaves:
         names = dict(names)
         for position, value in constants:
             names[position] = f"c{position}"
-            column = pa.array([value] * table.num_rows, pa.int64())
+            column = repeated(value, table.num_rows, pa.int64())
             table = table.append_column(names[position], column)
         return table, names
 

@@ -25,6 +25,7 @@ EPOCH = "epoch"
 SIGN = "sign"
 RANK = "rank"
 OLD = "old"
+OVERFLOW = "overflow"
 DERIVED = "derived"
 CLOSURE = "present"
 RIGHT = "r_"
@@ -59,6 +60,11 @@ def arguments(width: int) -> tuple[str, ...]:
 def fact(width: int) -> tuple[str, ...]:
     """The columns that identify a fact."""
     return (PREDICATE, *arguments(width))
+
+
+def repeated(value: str | int, rows: int, kind: pa.DataType) -> pa.Array:
+    """A column with one value."""
+    return pa.repeat(pa.scalar(value, kind), rows)
 
 
 def schema(names: Sequence[str]) -> pa.Schema:

@@ -17,12 +17,19 @@ from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import Observation
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from streamreasoner.backends.spark import files
 from streamreasoner.backends.spark.queries import sql
-from streamreasoner.backends.spark.queries.columns import ITERATION, STRATUM, fact, schema
+from streamreasoner.backends.spark.queries.columns import (
+    ITERATION,
+    OVERFLOW,
+    STRATUM,
+    fact,
+    schema,
+)
 from streamreasoner.backends.spark.queries.prepared import PreparedQueries
 
 if TYPE_CHECKING:
@@ -32,8 +39,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-MAX_DRIVER_ROWS = 10_000
+MAX_DRIVER_ROWS = 2_000_000
 """Largest relation in the driver, in rows; larger ones stay in files."""
+ROW_BYTES = 1024
+"""Most memory that an epoch in the driver takes for each row of its largest relation."""
+MAX_SENT_ROWS = 10_000
+"""Largest relation in the driver once an epoch has had a larger one: executors need it too."""
 _TASKS = 4  # shuffle partitions per core, if rows are many
 _BLOCK = 1_000_000  # rows per file; the driver may read one file at a time
 
@@ -51,15 +62,31 @@ def _cast_to(table: pa.Table, form: pa.Schema) -> pa.Table:
     return selected if selected.schema.equals(form) else selected.cast(form)
 
 
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What the job that writes rows to files notices of them, so that no other job has to.
+
+    Attributes:
+        rows: How many.
+        places: Their strata and iterations, if they have these columns.
+        overflowed: Whether a multiplicity of one overflows.
+    """
+
+    rows: int
+    places: frozenset[tuple[int, int]]
+    overflowed: bool
+
+
 class Relation:
     """Rows of a step, in the driver or in files.
 
     Attributes:
         table: The rows, if they are in the driver.
         path: Files with exactly these rows, if there are any.
+        observed: What is known of the rows in files.
     """
 
-    __slots__ = ("_frame", "_spark", "path", "table")
+    __slots__ = ("_frame", "_spark", "observed", "path", "table")
 
     def __init__(
         self,
@@ -67,10 +94,12 @@ class Relation:
         table: pa.Table | None = None,
         frame: DataFrame | None = None,
         path: str | None = None,
+        observed: Observed | None = None,
     ) -> None:
         self._spark = spark
         self.table = table
         self.path = path
+        self.observed = observed
         self._frame = frame
 
     @property
@@ -85,6 +114,24 @@ class Relation:
     def empty(self) -> bool:
         """Whether the relation is known to have no rows, without reading files."""
         return self.table is not None and self.table.num_rows == 0
+
+    @property
+    def places(self) -> frozenset[tuple[int, int]]:
+        """The pairs of stratum and iteration of its rows."""
+        if self.observed is not None:
+            return self.observed.places
+        table = self.distinct((STRATUM, ITERATION)).arrow()
+        columns = (table[name].to_pylist() for name in (STRATUM, ITERATION))
+        return frozenset(zip(*columns, strict=True))
+
+    @property
+    def overflowed(self) -> bool:
+        """Whether a multiplicity of one of the rows overflows."""
+        if self.observed is not None:
+            return self.observed.overflowed
+        if self.table is None:
+            return not self.frame.filter(OVERFLOW).isEmpty()
+        return any(self.table[OVERFLOW].to_pylist())
 
     def arrow(self) -> pa.Table:
         """All rows at once, through the driver's JVM; call it on small relations only."""
@@ -132,6 +179,8 @@ class QueryRunner:
     Args:
         spark: The session.
         directory: For intermediate files; all executors must be able to read and write it.
+        memory: Bytes of the driver's memory for the relations of an epoch; None if it need not be
+            limited further than by `MAX_DRIVER_ROWS`.
 
     Attributes:
         directory: Where the files are.
@@ -140,12 +189,25 @@ class QueryRunner:
         many: Whether Spark is configured for many rows now.
     """
 
-    def __init__(self, spark: SparkSession, directory: str) -> None:
+    def __init__(self, spark: SparkSession, directory: str, memory: int | None = None) -> None:
         self.spark = spark
         self.directory = directory
+        self._memory = memory
         self.generations = ("", uuid4().hex)
         self.large = self.many = False
         self._prepared = PreparedQueries()
+
+    @property
+    def capacity(self) -> int:
+        """Rows of a relation that fit the driver."""
+        if self._memory is None:
+            return MAX_DRIVER_ROWS
+        return min(MAX_DRIVER_ROWS, self._memory // ROW_BYTES)
+
+    @property
+    def most_rows(self) -> int:
+        """Rows that may be brought to the driver now."""
+        return min(self.capacity, MAX_SENT_ROWS) if self.large else self.capacity
 
     def from_table(self, table: pa.Table) -> Relation:
         """A relation from an Arrow table."""
@@ -163,17 +225,17 @@ class QueryRunner:
             rows: The relations that the query reads, by name.
         """
         tables = {name: rel.table for name, rel in rows.items() if rel.table is not None}
-        if len(tables) == len(rows) and max(map(len, tables.values())) <= MAX_DRIVER_ROWS:
+        if len(tables) == len(rows) and max(map(len, tables.values())) <= self.capacity:
             result = self._in_driver(text, tables)
-            if result.num_rows <= MAX_DRIVER_ROWS:
+            if result.num_rows <= self.capacity:
                 return self.from_table(result)
         for name, relation in rows.items():
             relation.frame.createOrReplaceTempView(name)
         return self.from_frame(self.spark.sql(text))
 
     def _in_driver(self, text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
-        """The rows of a result, at most one more than `MAX_DRIVER_ROWS`."""
-        return self._prepared.run(f"FROM ({text}) LIMIT {MAX_DRIVER_ROWS + 1}", tables)
+        """The rows of a result, at most one more than fit."""
+        return self._prepared.run(f"FROM ({text}) LIMIT {self.capacity + 1}", tables)
 
     def consolidated(self, rows: Relation, width: int) -> Relation:
         """Differences summed by fact and iteration, without zeros."""
@@ -209,16 +271,20 @@ class QueryRunner:
             return self.from_table(table)
         # The first rows of a join cost as much as the join, so from now on results are written
         # before they are read.
-        written = self.stored(self._write(frame), frame.schema)
+        path, observed = self._write(frame)
+        written = self.stored(path, frame.schema)
+        written.observed = observed
+        if observed.rows > self.most_rows:
+            return written
         table = self.collect_small(written.frame)
-        return written if table is None else Relation(self.spark, table, path=written.path)
+        return written if table is None else Relation(self.spark, table, path=path)
 
     def fetch(self, relation: Relation) -> pa.Table:
         """All rows, through the driver's JVM one file at a time."""
         if relation.table is not None:
             return relation.table
         with self.for_many():
-            written = self.stored(self._write(relation.frame), relation.frame.schema)
+            written = self.stored(self.store(relation), relation.frame.schema)
             return pa.concat_tables([written.frame.limit(0).toArrow(), *written.blocks()])
 
     def stored(self, path: str, form: StructType) -> Relation:
@@ -228,13 +294,28 @@ class QueryRunner:
     def store(self, relation: Relation) -> str:
         """Write a relation to files unless it is in files; returns a path valid for the epoch."""
         if relation.path is None:
-            relation.path = self._write(relation.frame)
+            relation.path, _ = self._write(relation.frame)
         return relation.path
 
-    def _write(self, frame: DataFrame) -> str:
-        path = self._place(uuid4().hex)
-        frame.write.option("maxRecordsPerFile", _BLOCK).parquet(path)
-        return path
+    def _write(self, frame: DataFrame) -> tuple[str, Observed]:
+        """Write rows to files; returns their path, and what the job noticed."""
+        path, observation = self._place(uuid4().hex), Observation()
+        columns, noticed = set(frame.columns), [F.expr("count(*)").alias("rows")]
+        if columns >= {STRATUM, ITERATION}:
+            pairs = f"collect_set(concat({STRATUM}, ' ', {ITERATION}))"
+            noticed.append(F.expr(f"concat_ws(',', {pairs})").alias("places"))
+        if OVERFLOW in columns:
+            noticed.append(F.expr(f"coalesce(max({OVERFLOW}), false)").alias(OVERFLOW))
+        seen = frame.observe(observation, *noticed)
+        seen.write.option("maxRecordsPerFile", _BLOCK).parquet(path)
+        found = observation.get
+        places = (map(int, pair.split()) for pair in found.get("places", "").split(",") if pair)
+        observed = Observed(
+            int(found["rows"]),
+            frozenset((stratum, iteration) for stratum, iteration in places),
+            bool(found.get(OVERFLOW)),
+        )
+        return path, observed
 
     def reachable(self, folder: Path) -> str:
         """A path at which executors can read a folder of the driver, valid for the epoch."""
@@ -246,8 +327,9 @@ class QueryRunner:
 
     def collect_small(self, frame: DataFrame) -> pa.Table | None:
         """The rows of a frame; None if they are many: Spark then plans for many rows."""
-        table = frame.limit(MAX_DRIVER_ROWS + 1).toArrow()
-        if table.num_rows <= MAX_DRIVER_ROWS:
+        most = self.most_rows
+        table = frame.limit(most + 1).toArrow()
+        if table.num_rows <= most:
             return table
         self.expect_many_rows()
         return None
@@ -322,12 +404,8 @@ class DifferenceLog:
 
     def add(self, relation: Relation) -> None:
         """Append the rows of a step."""
-        if relation.empty:
-            return
-        distinct = relation.distinct((STRATUM, ITERATION))
-        table = distinct.arrow()
-        pairs = zip(table[STRATUM].to_pylist(), table[ITERATION].to_pylist(), strict=True)
-        self._parts.append((relation, frozenset(pairs)))
+        if not relation.empty:
+            self._parts.append((relation, relation.places))
 
     def stored(self) -> list[tuple[str, list[tuple[int, int]]]]:
         """Write all to files; returns their paths, each with its (stratum, iteration) pairs."""

@@ -19,8 +19,11 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
+from streamreasoner.backends.spark import files
+from streamreasoner.backends.spark.queries import sql
 from streamreasoner.backends.spark.queries.columns import (
     ARRANGEMENT,
     BUCKET,
@@ -31,10 +34,14 @@ from streamreasoner.backends.spark.queries.columns import (
     TRANSITION,
     argument,
     arguments,
+    repeated,
+    schema,
 )
+from streamreasoner.backends.spark.queries.patterns import members
 from streamreasoner.backends.spark.queries.relation import to_frame
 from streamreasoner.backends.spark.queries.sql import condition, quoted
-from streamreasoner.backends.spark.tables.bucket_files import DataFiles
+from streamreasoner.backends.spark.tables import local_files
+from streamreasoner.backends.spark.tables.bucket_files import UNSPLIT, DataFiles
 from streamreasoner.backends.spark.tables.delta_table import DeltaTable
 from streamreasoner.errors import StateError
 from streamreasoner.plan.algebra import Arrangement
@@ -43,7 +50,6 @@ from streamreasoner.state.record import read_spark_note, write_spark_note
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    import pyarrow as pa
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
@@ -57,6 +63,8 @@ MANY = 16
 """Files of a bucket that trigger a merge."""
 _MERGED = 32  # buckets merged at once; more if there are many files
 _FEW_KEYS = 100  # distinct keys of a column that are pushed down to the reader
+MOST_UNSPLIT = 1_000_000
+"""Most rows of small epochs that are merged into one file for all buckets."""
 FEW_FILES = 100
 """Files that a probe names itself; Delta finds larger numbers of files."""
 _LAYOUT = {
@@ -126,7 +134,7 @@ class ArrangedTable:
         self._width = width
         self._arrangements = tuple(arrangements)
         names = sorted(map(self._name, arrangements))
-        text = f"{width} {self._buckets} {names} {meaning}"
+        text = f"{width} {self._buckets} {UNSPLIT} {names} {meaning}"
         self._meaning = hashlib.sha256(text.encode()).hexdigest()
 
     @property
@@ -159,22 +167,57 @@ class ArrangedTable:
             keys = keys.group_by(keys.column_names).aggregate([])
         else:
             keys = None
+        buckets = None
         if keys is not None and source == arrangement:
-            return self._probe(self._frame, arrangement, keys)
+            buckets = self._buckets_of(arrangement, keys)
+        if (table := self._local(arrangement, source, buckets)) is not None:
+            found = self._runner.from_table(table)
+            if keys is None or found.empty:
+                return found
+            on = sql.semijoined(keys.column_names)
+            return self._runner.query(on, rows=found, keys=self._runner.from_table(keys))
+        if keys is not None and buckets is not None:
+            return self._probe(self._frame, arrangement, keys, buckets)
         rows = self._frame.filter(f"{ARRANGEMENT} = {quoted(self._name(source))}")
         rows = self._rows(arrangement, rows)
         if source != arrangement:
             rows = rows.filter(condition(arrangement.predicate, self._constants(arrangement)))
         return self._with_keys(rows, keys) if keys is not None else self._runner.from_frame(rows)
 
-    def _probe(self, rows: DataFrame, arrangement: Arrangement, keys: pa.Table) -> Relation | None:
-        """The rows with these keys in an arrangement of the table, None if there are none."""
-        name = self._name(arrangement)
+    def _buckets_of(self, arrangement: Arrangement, keys: pa.Table) -> NDArray[np.int64]:
+        """The buckets of an arrangement that rows with these keys are in."""
         buckets = np.zeros(keys.num_rows, np.int64)
         for position in arrangement.key:
             buckets = buckets * _WEIGHT + keys[argument(position)].to_numpy()
-        buckets = np.unique(buckets % self._buckets)
-        paths = self._files.of(name, buckets.tolist())
+        return np.unique(buckets % self._buckets)
+
+    def _local(
+        self, arrangement: Arrangement, source: Arrangement, buckets: NDArray[np.int64] | None
+    ) -> pa.Table | None:
+        """The rows in some buckets of *source*, or in all, that belong to an arrangement.
+
+        None if Spark has to read them: they are many, or not on this machine.
+        """
+        if not files.readable_here(self._spark, self._table.path):
+            return None
+        wanted = range(self._buckets) if buckets is None else buckets.tolist()
+        found = self._files.of(self._name(source), wanted)
+        if sum(file.rows for file in found) > self._runner.most_rows:
+            return None
+        form = schema((*arguments(self._width), ITERATION, MULTIPLICITY, TRANSITION))
+        table = local_files.read([file.path for file in found], form, self._before)
+        name = repeated(arrangement.predicate, table.num_rows, pa.string())
+        table = table.add_column(0, PREDICATE, name)
+        if source == arrangement:
+            return table
+        return members(table, arrangement.predicate, self._constants(arrangement))
+
+    def _probe(
+        self, rows: DataFrame, arrangement: Arrangement, keys: pa.Table, buckets: NDArray[np.int64]
+    ) -> Relation | None:
+        """The rows with these keys in an arrangement of the table, None if there are none."""
+        name = self._name(arrangement)
+        paths = [file.path for file in self._files.of(name, buckets.tolist())]
         if not paths:
             return None
         conditions = [
@@ -186,7 +229,8 @@ class ArrangedTable:
             rows = self._spark.read.schema(self._schema).parquet(*paths)
             conditions.append(f"{EPOCH} < {self._before}")
         else:
-            conditions += [f"{ARRANGEMENT} = {quoted(name)}", f"{BUCKET} IN ({_listed(buckets)})"]
+            there = f"{BUCKET} IN ({UNSPLIT}, {_listed(buckets)})"
+            conditions += [f"{ARRANGEMENT} = {quoted(name)}", there]
         matching = self._rows(arrangement, rows.filter(" AND ".join(conditions)))
         if keys.num_rows > (_FEW_KEYS if keys.num_columns == 1 else 1):
             return self._with_keys(matching, keys)
@@ -313,14 +357,31 @@ class ArrangedTable:
         )
         place = (ARRANGEMENT, BUCKET, *arguments(self._width), ITERATION)
         sums = [f"sum({name}) AS {name}" for name in (MULTIPLICITY, TRANSITION)]
+        split = [
+            arrangement
+            for arrangement in self._present
+            for (name, bucket), before in fragmented
+            if bucket == UNSPLIT
+            and name == self._name(arrangement)
+            and self._files.since(name, before) > MOST_UNSPLIT
+        ]
+        rows = self._frame.filter(where)
+        if split:
+            cases = " ".join(
+                f"WHEN {BUCKET} = {UNSPLIT} AND {ARRANGEMENT} = {quoted(self._name(arrangement))}"
+                f" THEN {self._bucket(arrangement)}"
+                for arrangement in split
+            )
+            rows = rows.withColumn(BUCKET, F.expr(f"CASE {cases} ELSE {BUCKET} END"))
         summed = (
-            self._frame.filter(where)
-            .groupBy(*place)
+            rows.groupBy(*place)
             .agg(*map(F.expr, sums), F.expr(f"max({EPOCH}) AS {EPOCH}"))
             .filter(f"{MULTIPLICITY} != 0 OR {TRANSITION} != 0")
         )
         writer = self._writer(summed, epoch).mode("overwrite").option("replaceWhere", where)
-        with self._runner.for_many(), _set(self._spark, _LAYOUT):
+        # The rows of a split file are in other partitions than they replace.
+        settings = {**_LAYOUT, ONLY_REPLACED: "false"} if split else _LAYOUT
+        with self._runner.for_many(), _set(self._spark, settings):
             writer.save(self._table.path)
         self._files.delete(self._files.follow())
 
@@ -407,16 +468,21 @@ class ArrangedTable:
     def _place(self, arrangement: Arrangement) -> str:
         """SQL for a row's place in an arrangement, null if it does not belong to it."""
         constants = self._constants(arrangement)
-        bucket = reduce(
+        bucket = self._bucket(arrangement) if self._runner.large else str(UNSPLIT)
+        return (
+            f"CASE WHEN {condition(arrangement.predicate, constants)} THEN"
+            f" named_struct('{ARRANGEMENT}', {quoted(self._name(arrangement))},"
+            f" '{BUCKET}', {bucket}) END"
+        )
+
+    def _bucket(self, arrangement: Arrangement) -> str:
+        """SQL for a row's bucket in an arrangement."""
+        weighted = reduce(
             lambda total, position: f"({total} * {_WEIGHT} + {argument(position)})",
             arrangement.key,
             "0L",
         )
-        return (
-            f"CASE WHEN {condition(arrangement.predicate, constants)} THEN"
-            f" named_struct('{ARRANGEMENT}', {quoted(self._name(arrangement))},"
-            f" '{BUCKET}', CAST(pmod({bucket}, {self._buckets}) AS INT)) END"
-        )
+        return f"CAST(pmod({weighted}, {self._buckets}) AS INT)"
 
     def _name(self, arrangement: Arrangement) -> str:
         """The name of an arrangement, with ids for constants: terms are not valid in paths."""

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 Place = tuple[str, int]
 """An arrangement and a bucket."""
+UNSPLIT = -1
+"""The bucket of files whose rows are of all buckets."""
 _RATIO = 4  # an epoch is merged with later ones unless it is more times as large as they are
 
 
@@ -76,11 +78,18 @@ class DataFiles:
                 self._rows[name] += sum(file.rows for file in held)
         return self._rows[arrangement]
 
-    def of(self, arrangement: str, buckets: Iterable[int]) -> list[str]:
-        """The files of some buckets."""
+    def of(self, arrangement: str, buckets: Iterable[int]) -> list[File]:
+        """The files that have rows of some buckets."""
         return [
-            file.path for bucket in buckets for file in self._files.get((arrangement, bucket), ())
+            file
+            for bucket in (UNSPLIT, *buckets)
+            for file in self._files.get((arrangement, bucket), ())
         ]
+
+    def since(self, arrangement: str, epoch: int) -> int:
+        """The number of rows of all buckets together in files of epochs after *epoch*."""
+        held = self._files.get((arrangement, UNSPLIT), ())
+        return sum(file.rows for file in held if file.epoch > epoch)
 
     def fragmented(self, many: int) -> list[tuple[Place, int]]:
         """Places with files of at least *many* epochs to merge, the most fragmented first.

@@ -5,23 +5,25 @@ one row as for a thousand. The buffer need not be durable: the trace has its row
 them again. A trace may have merged epochs further back than `TRACE_EPOCHS`, so the table is never
 that far behind.
 
-Small arrangements, such as those of a schema, are read once and cached in the driver.
+Small arrangements, such as those of a schema, are read once and held in the driver.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamreasoner.backends.spark.queries import relation, sql
+from streamreasoner.backends.spark.queries import sql
 from streamreasoner.backends.spark.queries.columns import (
     EPOCH,
     ITERATION,
     MULTIPLICITY,
     TRANSITION,
     fact,
+    schema,
 )
 from streamreasoner.backends.spark.queries.patterns import members
 from streamreasoner.backends.spark.tables.arranged import ArrangedTable
+from streamreasoner.backends.spark.tables.held_rows import HeldRows
 from streamreasoner.engine.updates import TRACE_EPOCHS
 
 if TYPE_CHECKING:
@@ -32,8 +34,8 @@ if TYPE_CHECKING:
     from streamreasoner.backends.spark.queries.relation import QueryRunner, Relation
     from streamreasoner.plan.algebra import Arrangement
 
-RECENT = 10_000
-"""Most rows buffered in the driver."""
+RECENT = 1_000_000
+"""Most rows buffered in the driver, unless fewer fit it."""
 EPOCHS = TRACE_EPOCHS // 2
 """Most epochs buffered in the driver."""
 
@@ -60,7 +62,9 @@ class CommittedState:
         self._recent: pa.Table | None = None
         self.last = -1
         self._written = 0
-        self._small: dict[Arrangement, Relation] = {}
+        # Arrangements in the driver: whole ones, and of others the rows of the buffer.
+        self._held: dict[Arrangement, HeldRows] = {}
+        self._buffered: dict[Arrangement, HeldRows] = {}
 
     def use(self, width: int, arrangements: Sequence[Arrangement], meaning: str) -> None:
         """Choose what to open, and what to maintain from the next commit on.
@@ -72,7 +76,8 @@ class CommittedState:
         """
         if self._recent is not None:
             self._flush(self._runner.from_table(self._recent), self.last)
-        self._small.clear()
+        self._held.clear()
+        self._buffered.clear()
         self._width = width
         self._columns = (*fact(width), ITERATION, MULTIPLICITY, TRANSITION)
         self._stored.use(width, arrangements, meaning)
@@ -93,11 +98,14 @@ class CommittedState:
             names: Columns of *keys* by position of the fact: the arrangement's key, and possibly
                 others.
         """
-        parts = [self._members(arrangement, self._recent)] if self._recent is not None else []
-        if (cached := self._cached(arrangement)) is not None:
-            parts.append(cached)
-        elif (rows := self._stored.read(arrangement, keys, names)) is not None:
-            parts.append(rows)
+        if (held := self._in_driver(arrangement)) is not None:
+            parts = [self._runner.from_table(held.probe(keys, names))]
+        else:
+            if arrangement not in self._buffered:
+                self._buffered[arrangement] = self._holding(arrangement, ())
+            recent = self._buffered[arrangement].probe(keys, names)
+            rows = self._stored.read(arrangement, keys, names)
+            parts = [self._runner.from_table(recent), *([] if rows is None else [rows])]
         return [part for part in parts if not part.empty]
 
     def append(self, differences: Relation, epoch: int, *, more: bool = False) -> None:
@@ -115,14 +123,24 @@ class CommittedState:
         rows = self._runner.query(sql.of_epoch(self._columns, epoch), rows=differences)
         recent = [self._runner.from_table(self._recent)] if self._recent is not None else []
         merged = self._runner.union((*recent, rows), (*self._columns, EPOCH))
-        small = merged.table is not None and len(merged.table) <= RECENT
+        small = merged.table is not None and len(merged.table) <= self._most_recent
         if more:
             self._recent = None if merged.empty else merged.arrow()
         elif small and not self._stored.needs(epoch) and epoch < self._written + EPOCHS:
             self._recent = None if merged.empty else merged.table
         else:
             self._flush(merged, epoch)
+        if rows.table is None:
+            self._held.clear()
+            self._buffered.clear()
+        else:
+            for arrangement, held in (*self._held.items(), *self._buffered.items()):
+                held.add(self._members(arrangement, rows.table))
         self.last = epoch
+
+    @property
+    def _most_recent(self) -> int:
+        return min(RECENT, self._runner.capacity)
 
     def holds(self, epoch: int) -> bool:
         """Whether the table already has a coming epoch, written by a process that died."""
@@ -147,7 +165,7 @@ class CommittedState:
         """Delete the table and the buffer."""
         self._stored.clear()
         self._recent, self._written = None, 0
-        self._small.clear()
+        self._held.clear()
 
     def bytes(self) -> int:
         """Size of the table's files and of the buffer."""
@@ -157,29 +175,40 @@ class CommittedState:
         """Write rows that the table lacks."""
         self._stored.append(rows, epoch)
         self._recent, self._written = None, epoch + 1
-        small, self._small = self._small, {}
-        if rows.table is not None:
-            for arrangement, held in small.items():
-                self._cache(arrangement, (held, self._members(arrangement, rows.table)))
+        self._buffered.clear()
 
-    def _cached(self, arrangement: Arrangement) -> Relation | None:
-        """The rows of an arrangement of the table, None if it is large."""
-        if arrangement not in self._small:
+    def _in_driver(self, arrangement: Arrangement) -> HeldRows | None:
+        """All rows of an arrangement, None if they are many."""
+        most = self._runner.most_rows
+        if arrangement not in self._held:
             count = self._stored.count(arrangement)
-            if count is not None and count <= relation.MAX_DRIVER_ROWS:
-                rows = self._stored.read(arrangement, None, {})
-                self._cache(arrangement, [] if rows is None else [rows])
-        return self._small.get(arrangement)
+            if count is None or count + sum(map(len, self._held.values())) > most:
+                return None
+            tables = []
+            if (rows := self._stored.read(arrangement, None, {})) is not None:
+                if (table := self._runner.collect_if_small(rows).table) is None:
+                    return None
+                tables.append(table)
+            self._held[arrangement] = self._holding(arrangement, tables)
+            self._buffered.pop(arrangement, None)
+        held = self._held[arrangement]
+        return held if len(held) <= most else None
 
-    def _cache(self, arrangement: Arrangement, parts: Iterable[Relation]) -> None:
-        """Cache the rows of an arrangement of the table, if they are few."""
-        rows = self._runner.union(parts, self._columns)
-        rows = self._runner.collect_if_small(self._runner.consolidated(rows, self._width))
-        if rows.table is not None:
-            self._small[arrangement] = rows
+    def _holding(self, arrangement: Arrangement, tables: Iterable[pa.Table]) -> HeldRows:
+        """Tables of rows of an arrangement, and those of the buffer."""
+        held = HeldRows(arrangement, self._summed, schema(self._columns))
+        for table in tables:
+            held.add(table.select(self._columns))
+        if self._recent is not None:
+            held.add(self._members(arrangement, self._recent))
+        return held
 
-    def _members(self, arrangement: Arrangement, table: pa.Table) -> Relation:
+    def _summed(self, tables: Iterable[pa.Table]) -> pa.Table:
+        """Rows of tables, summed by fact and iteration."""
+        rows = self._runner.union(map(self._runner.from_table, tables), self._columns)
+        return self._runner.consolidated(rows, self._width).arrow().select(self._columns)
+
+    def _members(self, arrangement: Arrangement, table: pa.Table) -> pa.Table:
         """The rows of a table that belong to an arrangement."""
         constants = tuple((p, self._intern(term)) for p, term in arrangement.constants)
-        rows = members(table, arrangement.predicate, constants)
-        return self._runner.from_table(rows.select(self._columns))
+        return members(table, arrangement.predicate, constants).select(self._columns)
