@@ -27,6 +27,7 @@ from streamreasoner.backends.columnar.kernels.records import (
 )
 from streamreasoner.backends.columnar.kernels.settling import reduce, settle
 from streamreasoner.backends.columnar.parallel import LARGE, Threads
+from streamreasoner.backends.columnar.placement import place_together, walked_arguments
 from streamreasoner.backends.columnar.results import result
 from streamreasoner.engine.ports import LAST_ITERATION, EpochChanges, Selection, Statistics, Work
 from streamreasoner.engine.updates import Changes, TraceRows, check_arity
@@ -74,17 +75,18 @@ class ColumnarBackend:
     def add(self, updates: Updates) -> None:
         """Add multiplicities to facts, mostly asserted ones, in the stratum each belongs to."""
         relation, arity = self._relation(updates.predicate, updates.args)
-        cells = np.ascontiguousarray(updates.args, dtype=np.int32).reshape(-1)
+        walked = self._walked.get(updates.predicate)
+        args, counts = place_together(walked, updates.args, updates.multiplicity)
+        cells = np.ascontiguousarray(args, dtype=np.int32).reshape(-1)
         if updates.iteration:
-            at = np.full(len(updates.multiplicity), updates.iteration, np.int32)
-            table, counts = self._table, updates.multiplicity
-            self._check(pending.add_later(table, relation, arity, cells, at, counts))
+            at = np.full(len(counts), updates.iteration, np.int32)
+            self._check(pending.add_later(self._table, relation, arity, cells, at, counts))
             return
-        threads = self._second_thread(len(updates.multiplicity))
+        threads = self._second_thread(len(counts))
         if threads is not None:
-            self._check(threads.add(relation, arity, cells, updates.multiplicity))
+            self._check(threads.add(relation, arity, cells, counts))
         else:
-            self._check(pending.add(self._table, relation, arity, cells, updates.multiplicity))
+            self._check(pending.add(self._table, relation, arity, cells, counts))
 
     def migrate(self, change: ProgramChange) -> None:
         """Keep the state as another program needs it."""
@@ -271,18 +273,18 @@ class ColumnarBackend:
 
     def _use(self, plan: ProgramPlan) -> None:
         self._hidden = plan.hidden
+        self._walked = walked_arguments(plan)
         self._needs_values = _needs_values(plan)
 
     def restore(self, rows: Iterable[TraceRows]) -> None:
         """Load the trace of an earlier run into an empty state."""
         for batch in rows:
             relation, arity = self._relation(batch.predicate, batch.args)
-            cells = np.ascontiguousarray(batch.args, dtype=np.int32).reshape(-1)
-            self._check(
-                pending.add_trace(
-                    self._table, relation, arity, cells, batch.iteration, batch.multiplicity
-                )
+            args, iterations, counts = place_together(
+                self._walked.get(batch.predicate), batch.args, batch.iteration, batch.multiplicity
             )
+            cells = np.ascontiguousarray(args, dtype=np.int32).reshape(-1)
+            self._check(pending.add_trace(self._table, relation, arity, cells, iterations, counts))
         self._extend_values()
         self._check(journal.finish_restore(self._table, self._values.table))
         self._state.recount()

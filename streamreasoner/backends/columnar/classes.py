@@ -153,7 +153,7 @@ class Classes:
             words.update({a: row[layout.CLASS_LINKS] + 2 * i for i, a in enumerate(members)})
             if row[layout.CLASS_LATTICE]:
                 lattice = row[layout.CLASS_LATTICE] - 1
-                words[lattice] = row[layout.CLASS_LINKS] + 2 * len(members)
+                words[lattice] = row[layout.CLASS_LINKS] - 2
             offsets.append(list(words.values()))
         return offsets
 
@@ -196,8 +196,9 @@ class Classes:
         lattices = applying(self._lattices)
         assert len(lattices) <= 1, "Lattices that unify are one."  # noqa: S101
         members = sorted(applying(self._arranged))
-        links = layout.CELLS + queries.arities[predicate]
-        words = links + 2 * (len(members) + len(lattices))
+        # The link of a lattice is first, so all candidates of a group have it at the same word.
+        links = layout.CELLS + queries.arities[predicate] + 2 * len(lattices)
+        words = links + 2 * len(members)
         if words > 2 * layout.MAX_RECORD:
             raise ProgramError(
                 f"Rules look up '{predicate}' by {len(members)} combinations of its arguments; at"

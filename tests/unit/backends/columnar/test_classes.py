@@ -142,7 +142,7 @@ def test_facts_share_a_class_unless_a_query_tells_them_apart(ids, data):
 @FEW
 @given(queries(IDS["dense"]))
 def test_links_have_words_of_their_own(asked):
-    """The pairs of links of a record follow its arguments, and end within its units."""
+    """The pairs of links of a record follow its arguments, a lattice's first, within its units."""
     classes = Classes(asked)
     for row, offsets in zip(classes.rows, classes.link_offsets(), strict=True):
         used = [offset for offset in offsets if offset >= 0]
@@ -150,6 +150,7 @@ def test_links_have_words_of_their_own(asked):
         first = layout.CELLS + row[layout.CLASS_ARITY]
 
         assert len(offsets) == asked.groupings
+        assert not row[layout.CLASS_LATTICE] or offsets[row[layout.CLASS_LATTICE] - 1] == first
         assert sorted(words) == list(range(first, first + 2 * len(used)))
         assert first + 2 * len(used) <= 2 * row[layout.CLASS_UNITS] <= first + 2 * len(used) + 1
         assert {at for at, offset in enumerate(offsets) if offset >= 0} == {

@@ -13,6 +13,7 @@ from streamreasoner.backends.columnar.kernels.records.counter import uncount
 from streamreasoner.backends.columnar.kernels.records.entry import (
     forget_touched,
     has_transitions,
+    prefetch_further_entry,
     state_of,
 )
 from streamreasoner.backends.columnar.kernels.records.fact_record import (
@@ -53,6 +54,7 @@ def count_changes(table: layout.Int64s, sizes: layout.Int64s) -> None:
     facts = int64_column(table[layout.JOURNAL_FACTS])
     entries = int64_column(table[layout.JOURNAL_ENTRIES])
     for i in range(scalars[layout.JOURNALED_FACTS]):
+        _prefetch_ahead(table, i)
         fact = facts[i] & LOW
         row = ((facts[i] >> layout.JOURNAL_CLASS_SHIFT) & layout.CLASS_BITS) * layout.CLASS_WIDTH
         relation = classes[row + layout.CLASS_RELATION]
@@ -95,6 +97,7 @@ def read_changes(
     classes = int32_column(table[layout.CLASSES])
     facts = int64_column(table[layout.JOURNAL_FACTS])
     for i in range(scalars[layout.JOURNALED_FACTS]):
+        _prefetch_ahead(table, i)
         row = ((facts[i] >> layout.JOURNAL_CLASS_SHIFT) & layout.CLASS_BITS) * layout.CLASS_WIDTH
         if classes[row + layout.CLASS_HIDDEN] != 0:
             continue
@@ -129,6 +132,7 @@ def read_trace_changes(
     facts = int64_column(table[layout.JOURNAL_FACTS])
     entries = int64_column(table[layout.JOURNAL_ENTRIES])
     for i in range(scalars[layout.JOURNALED_FACTS]):
+        _prefetch_ahead(table, i)
         fact = facts[i] & LOW
         if words[2 * fact] & layout.FRESH == 0:
             continue
@@ -176,8 +180,8 @@ def commit(table: layout.Int64s) -> None:
         )
     count = scalars[layout.JOURNALED_FACTS]
     for i in range(count):
-        if i + 2 * _AHEAD < count:
-            prefetch(table[layout.ARENA] + 8 * (facts[i + 2 * _AHEAD] & LOW))
+        _prefetch_ahead(table, i)
+        if i + _AHEAD < count:
             prefetch_drop_slot(table, facts[i + _AHEAD] & LOW)
         fact = facts[i] & LOW
         before = facts[i] >> 32
@@ -310,6 +314,15 @@ def rebuild_transitions(table: layout.Int64s, fact: int) -> int:
     if has_transition and words[2 * fact] & layout.ARRANGED == 0:
         return arrange(table, fact)
     return layout.OK
+
+
+@inlined
+def _prefetch_ahead(table: layout.Int64s, i: int) -> None:
+    """Prefetch records and further entries of facts that the journal has behind number *i*."""
+    facts = int64_column(table[layout.JOURNAL_FACTS])
+    if i + 2 * _AHEAD < int64_column(table[layout.SCALARS])[layout.JOURNALED_FACTS]:
+        prefetch(table[layout.ARENA] + 8 * (facts[i + 2 * _AHEAD] & LOW))
+        prefetch_further_entry(table, facts[i + _AHEAD] & LOW)
 
 
 @inlined

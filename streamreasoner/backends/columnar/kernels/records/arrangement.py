@@ -14,7 +14,7 @@ from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.fact_record import allocate, release
 from streamreasoner.backends.columnar.kernels.records.slots import LOW, delete, hash_cells, insert
 from streamreasoner.backends.columnar.kernels.records.winners import forget_winners
-from streamreasoner.native.addresses import int32_column, int64_column
+from streamreasoner.native.addresses import int32_column, int64_column, prefetch
 from streamreasoner.native.compile import inlined, kernel
 
 
@@ -125,6 +125,22 @@ def ensure_group(table: layout.Int64s, arrangement: int, fact: int, extra: int) 
     return group
 
 
+@inlined
+def prefetch_lattice_group(table: layout.Int64s, kind: int, cells: layout.Int32s, at: int) -> None:
+    """Prefetch the group of a candidate of class *kind* with these arguments, if it is indexed."""
+    row = kind * layout.CLASS_WIDTH
+    arrangement = int32_column(table[layout.CLASSES])[row + layout.CLASS_LATTICE] - 1
+    if arrangement < 0:
+        return
+    index = int64_column(table[layout.INDEXES])[arrangement]
+    if index != 0:
+        row = layout.ARRANGEMENT_WIDTH * arrangement
+        key = int32_column(table[layout.OPERANDS])[int32_column(table[layout.ARRANGEMENTS])[row]]
+        group = table[layout.ARENA] + 8 * int32_column(index)[cells[at + key]]
+        prefetch(group)
+        prefetch(group + 8 * layout.LATTICE_UNITS)  # the fields may be on the next line
+
+
 @kernel
 def drop_group(table: layout.Int64s, group: int, extra: int) -> None:
     """Delete a group that has *extra* units after its key."""
@@ -201,8 +217,14 @@ def enlist(table: layout.Int64s, fact: int) -> int:
     group = ensure_group(table, arrangement, fact, layout.LATTICE_UNITS)
     if group == 0:
         return layout.FULL
-    link = 2 * fact + link_offset(table, words[2 * fact], arrangement)
-    _prepend(table, fact, arrangement, link, words, 2 * group + layout.GROUP_FIRST)
+    # Every candidate has the link at the same word, so the first one need not be read.
+    offset = link_offset(table, words[2 * fact], arrangement)
+    following = words[2 * group + layout.GROUP_FIRST]
+    words[2 * fact + offset] = following
+    words[2 * fact + offset + 1] = 0
+    if following != 0:
+        words[2 * following + offset + 1] = fact
+    words[2 * group + layout.GROUP_FIRST] = fact
     words[2 * fact] &= ~layout.UNLISTED
     return layout.OK
 

@@ -11,7 +11,7 @@ from streamreasoner.backends.columnar.kernels.records import layout
 from streamreasoner.backends.columnar.kernels.records.arrangement import enlist
 from streamreasoner.backends.columnar.kernels.records.fact_record import allocate
 from streamreasoner.backends.columnar.kernels.records.slots import insert
-from streamreasoner.native.addresses import int32_column, int64_column
+from streamreasoner.native.addresses import int32_column, int64_column, prefetch
 from streamreasoner.native.compile import inlined, kernel
 
 
@@ -65,6 +65,14 @@ def state_of(table: layout.Int64s, fact: int) -> int:
     if asserted > 0:
         state |= layout.WAS_ASSERTED
     return state
+
+
+@inlined
+def prefetch_further_entry(table: layout.Int64s, fact: int) -> None:
+    """Prefetch the entry of a fact that follows the one in its record."""
+    following = int32_column(table[layout.ARENA])[2 * (fact + 1) + 3]
+    if following != 0:
+        prefetch(table[layout.ARENA] + 8 * following)
 
 
 @inlined

@@ -73,14 +73,21 @@ def prefetch_slot(table: layout.Int64s, tag: int) -> None:
 
 
 @inlined
-def prefetch_record(table: layout.Int64s, tag: int) -> None:
-    """Prefetch the record that the first slot of *tag* refers to, unless it has another tag."""
+def prefetch_record(table: layout.Int64s, tag: int) -> int:
+    """Prefetch the first record with *tag*; returns it, or 0 if there is none."""
     scalars = int64_column(table[layout.SCALARS])
-    slot = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])[
-        tag & scalars[layout.FACT_MASK]
-    ]
-    if (slot >> 32) & LOW == tag:
-        prefetch(table[layout.ARENA] + 8 * (slot & LOW))
+    slots = int64_column(table[layout.FACT_TABLE + scalars[layout.FACT_BUFFER]])
+    mask = scalars[layout.FACT_MASK]
+    i = tag & mask
+    slot = slots[i]
+    while slot != 0 and (slot >> 32) & LOW != tag:
+        i = (i + 1) & mask
+        slot = slots[i]
+    fact = slot & LOW
+    if fact != 0:
+        prefetch(table[layout.ARENA] + 8 * fact)
+        prefetch(table[layout.ARENA] + 8 * fact + 4 * layout.CELLS)  # may be on the next line
+    return fact
 
 
 @inlined

@@ -11,9 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.records.arrangement import prefetch_lattice_group
 from streamreasoner.backends.columnar.kernels.records.entry import (
     add_multiplicity,
     create_fact,
+    prefetch_further_entry,
     touch_at_start,
 )
 from streamreasoner.backends.columnar.kernels.records.fact_record import (
@@ -32,7 +34,7 @@ from streamreasoner.native.addresses import (
     store_released,
     yield_processor,
 )
-from streamreasoner.native.compile import kernel
+from streamreasoner.native.compile import inlined, kernel
 
 BATCH = 256
 UNKNOWN = -1  # class to be computed if the fact is new
@@ -42,7 +44,7 @@ _STATE = 2  # address table of the state to apply them to; 0: this one
 _LATEST = 3  # by the low bits of a tag: its latest row, or 0
 _LATEST_MASK = 255
 _ROWS = _LATEST + _LATEST_MASK + 1
-_ROW = 6  # relation, first cell, tag, iteration, multiplicity, class or UNKNOWN
+_ROW = 7  # relation, first cell, tag, iteration, multiplicity, class or UNKNOWN, prefetched fact
 _SUMMED = 1 << 32  # keeps combined additions small, so that they overflow where single ones would
 _AHEAD = 16  # rows between prefetching a cache line and reading it
 
@@ -146,13 +148,16 @@ def accumulate(table: layout.Int64s, source: layout.Int64s) -> int:
     arities = int32_column(table[layout.RELATIONS])
     count = rows[_COUNT]
     discard_pending(source)
-    for i in range(count + 2 * _AHEAD):
+    for i in range(count + 3 * _AHEAD):
         if i < count:
             prefetch_slot(table, rows[_ROWS + _ROW * i + 2])
         if _AHEAD <= i < count + _AHEAD:
-            prefetch_record(table, rows[_ROWS + _ROW * (i - _AHEAD) + 2])
-        if i >= 2 * _AHEAD:
-            row = _ROWS + _ROW * (i - 2 * _AHEAD)
+            row = _ROWS + _ROW * (i - _AHEAD)
+            rows[row + 6] = prefetch_record(table, rows[row + 2])
+        if 2 * _AHEAD <= i < count + 2 * _AHEAD:
+            _prefetch_parts(table, rows, _ROWS + _ROW * (i - 2 * _AHEAD), waiting)
+        if i >= 3 * _AHEAD:
+            row = _ROWS + _ROW * (i - 3 * _AHEAD)
             relation, at, tag = rows[row], rows[row + 1], rows[row + 2]
             arity = arities[2 * relation]
             fact = find_tagged(table, relation, waiting, at, arity, tag)
@@ -166,6 +171,19 @@ def accumulate(table: layout.Int64s, source: layout.Int64s) -> int:
             if status != layout.OK:
                 return status
     return layout.OK
+
+
+@inlined
+def _prefetch_parts(
+    table: layout.Int64s, rows: layout.Int64s, row: int, waiting: layout.Int32s
+) -> None:
+    """Prefetch what an addition reads besides the record; finds the class of a fact that is new."""
+    if rows[row + 6] != 0:
+        prefetch_further_entry(table, rows[row + 6])
+        return
+    if rows[row + 5] == UNKNOWN:
+        rows[row + 5] = classify(table, rows[row], waiting, rows[row + 1])
+    prefetch_lattice_group(table, rows[row + 5], waiting, rows[row + 1])
 
 
 @kernel

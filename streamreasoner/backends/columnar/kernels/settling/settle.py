@@ -7,16 +7,21 @@ a fact's old transitions are the stored ones minus its delta at m.
 from __future__ import annotations
 
 from streamreasoner.backends.columnar.kernels.records import layout
+from streamreasoner.backends.columnar.kernels.records.arrangement import prefetch_lattice_group
 from streamreasoner.backends.columnar.kernels.records.entry import (
     add_delta,
     forget_touched,
+    prefetch_further_entry,
     presence,
     touch,
 )
 from streamreasoner.backends.columnar.kernels.records.slots import LOW
 from streamreasoner.backends.columnar.kernels.settling.lattice import offer, settle_groups
 from streamreasoner.native.addresses import int32_column, int64_column, prefetch
-from streamreasoner.native.compile import kernel
+from streamreasoner.native.compile import inlined, kernel
+
+_PORTION = 64
+_AHEAD = 8  # facts between prefetching a cache line and reading it
 
 
 @kernel
@@ -90,14 +95,13 @@ def clear_class_lists(table: layout.Int64s) -> None:
 
 
 @kernel
-def settle(  # noqa: C901 - the hottest loop
-    table: layout.Int64s, values: layout.Int64s, iteration: int
-) -> int:
-    """Update the transition of every touched fact at an iteration; returns a status."""
+def settle(table: layout.Int64s, values: layout.Int64s, iteration: int) -> int:
+    """Update the transition of every touched fact at an iteration; returns a status.
+
+    Facts are taken from the list in portions, so that the cache misses of several overlap.
+    """
     scalars = int64_column(table[layout.SCALARS])
-    words = int32_column(table[layout.ARENA])
-    units = int64_column(table[layout.ARENA])
-    classes = int32_column(table[layout.CLASSES])
+    scratch = int32_column(table[layout.SCRATCH])
     nodes = int64_column(table[layout.TOUCHED_NODES])
     if iteration == 0:
         heads = int32_column(table[layout.INITIAL_HEADS])
@@ -110,46 +114,67 @@ def settle(  # noqa: C901 - the hottest loop
     first = node
     last = node
     while node != 0:
-        fact = nodes[node] & LOW
-        last = node
-        node = nodes[node] >> 32
-        prefetch(table[layout.ARENA] + 8 * (nodes[nodes[node] >> 32] & LOW))
-        if (
-            classes[
-                (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH + layout.CLASS_LATTICE
-            ]
-            != 0
-        ):
-            offer(table, values, fact, iteration)
-            continue
-        before = 0
-        upto = 0
-        entry = fact + 1
-        here = 0
-        while entry != 0:
-            multiplicity = units[entry] >> layout.MULTIPLICITY_SHIFT
-            when = words[2 * entry + 2]
-            if when <= iteration:
-                upto += multiplicity
-                if when == iteration:
-                    here = entry
-                else:
-                    before += multiplicity
-            elif units[entry] & layout.TOUCHED == 0:
-                # A change here shifts the sums at all later iterations.
-                touch(table, fact, entry)
-            entry = words[2 * entry + 3]
-        if here == 0:
-            continue
-        transition = (1 if upto > 0 else 0) - (1 if before > 0 else 0)
-        change = transition - ((units[here] & layout.TRANSITION_BITS) - 1)
-        units[here] = (units[here] & ~layout.TOUCHED) + change
-        if change != 0:
-            add_delta(table, fact, change)
+        end = layout.SLOTS
+        while node != 0 and end < layout.SLOTS + _PORTION:
+            scratch[end] = nodes[node] & LOW
+            end += 1
+            last = node
+            node = nodes[node] >> 32
+        for i in range(layout.SLOTS, end + 2 * _AHEAD):
+            if i < end:
+                prefetch(table[layout.ARENA] + 8 * scratch[i])
+            if layout.SLOTS + _AHEAD <= i < end + _AHEAD:
+                _prefetch_parts(table, scratch[i - _AHEAD])
+            if i >= layout.SLOTS + 2 * _AHEAD:
+                _settle_fact(table, values, scratch[i - 2 * _AHEAD], iteration)
     if first != 0:
         nodes[last] = (scalars[layout.FREE_NODE] << 32) | LOW
         scalars[layout.FREE_NODE] = first
     return settle_groups(table, values, iteration)
+
+
+@inlined
+def _prefetch_parts(table: layout.Int64s, fact: int) -> None:
+    """Prefetch what settling a fact reads besides its record."""
+    words = int32_column(table[layout.ARENA])
+    prefetch_further_entry(table, fact)
+    kind = words[2 * fact] & layout.CLASS_BITS
+    prefetch_lattice_group(table, kind, words, 2 * fact + layout.CELLS)
+
+
+@inlined
+def _settle_fact(table: layout.Int64s, values: layout.Int64s, fact: int, iteration: int) -> None:
+    """Update the transition of a touched fact, or offer it to its lattice."""
+    words = int32_column(table[layout.ARENA])
+    units = int64_column(table[layout.ARENA])
+    row = (words[2 * fact] & layout.CLASS_BITS) * layout.CLASS_WIDTH
+    if int32_column(table[layout.CLASSES])[row + layout.CLASS_LATTICE] != 0:
+        offer(table, values, fact, iteration)
+        return
+    before = 0
+    upto = 0
+    entry = fact + 1
+    here = 0
+    while entry != 0:
+        multiplicity = units[entry] >> layout.MULTIPLICITY_SHIFT
+        when = words[2 * entry + 2]
+        if when <= iteration:
+            upto += multiplicity
+            if when == iteration:
+                here = entry
+            else:
+                before += multiplicity
+        elif units[entry] & layout.TOUCHED == 0:
+            # A change here shifts the sums at all later iterations.
+            touch(table, fact, entry)
+        entry = words[2 * entry + 3]
+    if here == 0:
+        return
+    transition = (1 if upto > 0 else 0) - (1 if before > 0 else 0)
+    change = transition - ((units[here] & layout.TRANSITION_BITS) - 1)
+    units[here] = (units[here] & ~layout.TOUCHED) + change
+    if change != 0:
+        add_delta(table, fact, change)
 
 
 @kernel
